@@ -2,13 +2,13 @@
 // from loads to stores: for software drivers, where a lane's array with constant indices is plain memory (vectors of
 // eight lanes on the stack), and every access to a buffer goes lane by lane.
 //
-// The line is 64 rows of COLUMNS values, 4 or a multiple of eight up to 64: x[n1 COLUMNS + n2], of which
+// The line is 64 rows of COLUMNS values, 4, 12 or a multiple of eight up to 64: x[n1 COLUMNS + n2], of which
 //   X[k1 + 64 k2] = sum over n2 of w(COLUMNS)^(n2 k2) w(64 COLUMNS)^(n2 k1) sum over n1 of w(64)^(n1 k1) x[n1 COLUMNS + n2].
-// First eight columns at a time, n1 = 8 j + lane: eight points in a lane, then eight across the lanes, after which lane
+// First eight columns (four of 4 and of 12) at a time, n1 = 8 j + lane: eight points in a lane, then eight across the lanes, after which lane
 // k1 % 8 has the sums of k1 for every n2. So the sums over n2 stay in a lane, for one k1 / 8 at a time; results are
 // turned before they are stored, so that a lane stores eight neighbours. What steps hand over moves along the array,
 // columns and rows by constant distances, so that no index is computed: an index computed at run time would cost this
-// driver an access for each lane. Up to eight columns need no loop: all rows are at hand, and turned instead.
+// driver an access for each lane. Up to eight columns, and 12, need no loop over rows: all are at hand, and turned instead.
 // The twiddles w(64 COLUMNS)^(n2 (k1 % 8)) and w(8 COLUMNS)^(n2 (k1 / 8)) are the same in all lanes: each lane loads
 // eight of them, and shuffles hand them round. The first, less 1, joins w(64)^(lane (k1 % 8)) as root + root * rest.
 // Accuracy: roots of unity come from tables that are right to an ulp, or are constants of the text.

@@ -56,6 +56,7 @@ TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
   EXPECT_TRUE(holds(facts, work));
   EXPECT_TRUE(holds(facts, {.length = 256, .lines = 512, .plain = true}));
   EXPECT_TRUE(holds(facts, {.length = 512 * 7, .lines = 64, .plain = true}));
+  EXPECT_TRUE(holds(facts, {.length = 768, .lines = 256, .plain = true}));
   EXPECT_FALSE(holds(Gpu(), work));
   EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 64}));
   EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 31, .plain = true}));

@@ -129,6 +129,7 @@ TEST(FftTest, LinesThatASubgroupHolds) {
   }
   Check({"IFFT", {86, 1536}, 1}, false, modes.front());  // 24 columns
   Check({"RFFT", {257, 1024}, 1}, false, modes.back());  // 8 columns
+  Check({"FFT", {171, 768}, 1}, false, modes.back());    // 12 columns
 }
 
 // Through shared memory, as on a GPU.
@@ -199,7 +200,7 @@ void CheckErrorBesideFftws(int lines, int n) {
 
 TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
   for (const int n : {61, 1009, 4096}) CheckErrorBesideFftws(1, n);
-  for (const int n : {256, 1024, 4096}) CheckErrorBesideFftws((1 << 17) / n, n);
+  for (const int n : {256, 768, 1024, 4096}) CheckErrorBesideFftws((1 << 17) / n + 1, n);
 }
 
 }  // namespace fft_test

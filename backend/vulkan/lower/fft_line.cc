@@ -23,7 +23,7 @@ class FftLineWriter {
         plan_(plan),
         job_(job),
         columns_(job.points / kRows),
-        at_once_(std::min(columns_, kLanes)),
+        at_once_(columns_ % kLanes == 0 ? kLanes : kLanes / 2),
         kernel_(context.facts),
         text_(ElementType::kF32) {}
 
@@ -40,16 +40,19 @@ class FftLineWriter {
     DeclareRoots();
     // (Loops are worth a third of the time, for the driver writes what they hand on under a mask; but LLVM takes four
     // seconds for 16 columns without them and 20 for 32.)
-    if (columns_ > kLanes) {
-      text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += 8u) {{", columns_));
+    if (columns_ > at_once_) {
+      text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += {}u) {{", columns_, at_once_));
       WriteColumns();
-      text_.Line("}");
-      text_.Line("for (uint row = 0u; row < 8u; ++row) {");
-      WriteRow();
       text_.Line("}");
     } else {
       text_.Line("const uint column = 0u;");
       WriteColumns();
+    }
+    if (columns_ > kLanes && columns_ % kLanes == 0) {
+      text_.Line("for (uint row = 0u; row < 8u; ++row) {");
+      WriteRow();
+      text_.Line("}");
+    } else {
       WriteRows();
     }
     kernel_.Append("void line(uint group, uint lane) {\n" + text_.Take() + "}\n");

@@ -103,8 +103,9 @@ void StagedPasses(const DeviceFacts& facts, const FftWork& work, int64_t points,
 // its kernel takes a second longer to compile.
 bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
   return facts.is_software() && facts.int64 && facts.subgroup_shuffle && facts.subgroup_size == 8 && work.plain &&
-         !work.strided && work.type == ElementType::kC64 && (work.length == 256 || work.length % 512 == 0) &&
-         work.length <= 4096 && work.length * work.lines >= (int64_t{1} << 17);
+         !work.strided && work.type == ElementType::kC64 &&
+         (work.length == 256 || work.length == 768 || work.length % 512 == 0) && work.length <= 4096 &&
+         work.length * work.lines >= (int64_t{1} << 17);
 }
 
 }  // namespace

@@ -70,11 +70,7 @@ class WindowReader {
     for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
     reduce.seen = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
     reduce.made_of = [](ValueWriter&, const RowPlace&, const std::vector<std::string>& seen) { return seen; };
-    reduce.element = [seen = reduce.seen, types = reduce.seen_types](ValueWriter& writer, const RowPlace& place) {
-      std::vector<std::string> values = seen(writer, place);
-      for (size_t i = 0; i < values.size(); ++i) values[i] = writer.Assignable(types[i], values[i]);
-      return values;
-    };
+    reduce.element = reduce.seen;
     reduce.init = [this](ValueWriter& writer) {
       std::vector<std::string> values;
       for (int i = 0; i < count(); ++i) values.push_back(writer.Value(init(i), {}));
