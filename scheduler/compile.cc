@@ -187,6 +187,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);
     target.max_fusion_buffers = std::min(target.max_fusion_buffers, most);
     target.max_joined_buffers = std::min(target.max_joined_buffers, most);
+    target.max_kernel_buffers = std::min(target.max_kernel_buffers, most);
   }
   return target;
 }

@@ -22,6 +22,7 @@
 #include "core/passes/matrix_scans.h"
 #include "core/passes/one_device.h"
 #include "core/passes/sliding_windows.h"
+#include "core/passes/wide_concatenates.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
@@ -78,6 +79,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
     changed |= SplitGiants(*optimized, target.max_elements);  // what passes have made: a loop's products at once
     changed |= EliminateCommonSubexpressions(*optimized);
   }
+  SplitWideConcatenates(*optimized, target.max_kernel_buffers);
   RemoveDeadCode(*optimized);
   NoteTripCounts(*optimized);
   if (target.wide_accumulation) MarkWideAccumulations(*optimized);

@@ -141,6 +141,12 @@ Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const I
     }
     case LibraryRoutine::kSvd:
       return SvdOf(call, instruction);
+    case LibraryRoutine::kTridiagonalSolve: {
+      ProgramBuilder program("library_call", instruction);
+      const TridiagonalSolution s = TridiagonalSolveProgram(program.Stacked(0, 1), program.Stacked(1, 1),
+                                                            program.Stacked(2, 1), program.Stacked(3, 2));
+      return program.Build({s.lower, s.diagonal, s.upper, s.x, s.info});
+    }
     default:
       return std::shared_ptr<const Module>();
   }

@@ -27,4 +27,10 @@ struct SvdParts {
 // all_columns: u and v are square.
 SvdParts SvdProgram(XlaOp a, bool all_columns, bool vectors);
 
+struct TridiagonalSolution {
+  XlaOp lower, diagonal, upper, x, info;  // the second diagonal above the factor's own, the factor; info s32[batch]
+};
+// lower, diagonal, upper: [batch, n], the first of `lower` and the last of `upper` unused; b: [batch, n, columns].
+TridiagonalSolution TridiagonalSolveProgram(XlaOp lower, XlaOp diagonal, XlaOp upper, XlaOp b);
+
 }  // namespace VXLA_NAMESPACE::matrix_ops

@@ -280,7 +280,7 @@ TEST(CustomCallTest, AnExceptionDoesNotLeaveTheRun) {
   registry.Register("throws", [](void*, const void**) { throw std::runtime_error("out of tea"); });
   EXPECT_EQ(
       FailureOf(Entry("ROOT r = f32[] custom-call(), custom_call_target=\"throws\""), {3, 1}, {{}}, With(registry)),
-      "out of tea");
+      "custom-call r: throws threw an exception: out of tea");
 }
 
 TEST(CustomCallTest, AnUnknownTargetListsTheRegisteredOnes) {

@@ -70,6 +70,17 @@ ENTRY e { x = u8[2147483653] iota(), iota_dimension=0  y = u8[2147483653] sort(x
   EXPECT_EQ(sorted, (std::vector<std::vector<int64_t>>{{0, 1, 4, 5, 127, 128, 255, 255}}));
 }
 
+// Positions in the second part count from the row's begin.
+TEST(GiantRunsTest, TheBestOfOneRow) {
+  const auto best =
+      Results(BindingMode::kAddresses, R"(ENTRY e { i = u8[2147483653] iota(), iota_dimension=0  m = u8[] constant(127)
+  h = u8[2147483653] broadcast(m), dimensions={}  x = u8[2147483653] and(i, h)  at = s64[] constant(1500000001)
+  new = u8[2] constant({200, 201})  y = u8[2147483653] dynamic-update-slice(x, new, at)
+  ROOT k = (u8[4], s32[4]) topk(y), k=4, largest=true })",
+              {});
+  EXPECT_EQ(best, (std::vector<std::vector<int64_t>>{{201, 200, 127, 127}, {1500000002, 1500000001, 127, 255}}));
+}
+
 TEST(GiantRunsTest, Products) {
   const auto product =
       Results(BindingMode::kAddresses,

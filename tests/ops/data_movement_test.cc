@@ -163,16 +163,19 @@ TEST(DataMovementTest, AReshapeBelowAPadReadsThroughATemporary) {
              1);
 }
 
+// More of them than a kernel binds, too.
 TEST(DataMovementTest, ConcatenatesOfManyOperands) {
-  std::string body, names;
-  int64_t total = 0;
-  for (int i = 0; i < 24; ++i) {
-    const int64_t size = (i * 7) % 5;
-    body += fmt::format("  a{0} = f32[3,{1},2] parameter({0})\n", i, size);
-    names += fmt::format("{}a{}", i > 0 ? ", " : "", i);
-    total += size;
+  for (const int count : {24, 40, 120}) {
+    std::string body, names;
+    int64_t total = 0;
+    for (int i = 0; i < count; ++i) {
+      const int64_t size = (i * 7) % 5;
+      body += fmt::format("  a{0} = f32[3,{1},2] parameter({0})\n", i, size);
+      names += fmt::format("{}a{}", i > 0 ? ", " : "", i);
+      total += size;
+    }
+    RunExactly(Entry(body + fmt::format("  ROOT r = f32[3,{},2] concatenate({}), dimensions={{1}}\n", total, names)));
   }
-  RunExactly(Entry(body + fmt::format("  ROOT r = f32[3,{},2] concatenate({}), dimensions={{1}}\n", total, names)));
   for (int d = 0; d < 3; ++d) {
     std::vector<int64_t> a{2, 3, 5}, b{2, 3, 5}, r{2, 3, 5};
     b[d] = 7;

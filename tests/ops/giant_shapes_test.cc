@@ -434,14 +434,14 @@ TEST(GiantShapesTest, ARowOfTooManyBlocksIsSortedByTheHost) {
 ENTRY e { x = s32[70] parameter(0)  ROOT r = s32[70] sort(x), dimensions={0}, to_apply=less })");
   ASSERT_NE(module, nullptr);
   vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
-  options.max_elements = 4;
+  options.max_elements = 2;
   auto device = OpenTestDevice(options);
   ASSERT_TRUE(device.ok()) << device.status().message();
   const auto client = MakeTestClient(*device);
   auto executable = client->Compile(*module);
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   ASSERT_EQ((*executable)->fallbacks().size(), 1u);
-  EXPECT_EQ((*executable)->fallbacks()[0].reason, "s32[70] has 70 elements, more than the 4 that a kernel can index");
+  EXPECT_EQ((*executable)->fallbacks()[0].reason, "s32[70] has 70 elements, more than the 2 that a kernel can index");
 }
 
 }  // namespace

@@ -127,6 +127,42 @@ TEST(LapackCallTest, EigenvaluesOfMatricesOfEveryKind) {
   RunInOneMode(EighText(kF32, {5, 4, 4}, true), {a}, options);
 }
 
+std::string TridiagonalText(ElementType type, const Sizes& vector, int64_t columns) {
+  Sizes b = vector;
+  b.push_back(columns);
+  return LapackProgram("gtsv", {{type, vector}, {type, vector}, {type, vector}, {type, b}},
+                       {{type, vector}, {type, vector}, {type, vector}, {type, b}, {kS32, {vector[0]}}});
+}
+
+// Diagonals that are left alone, exchanged, and both.
+TEST(LapackCallTest, TridiagonalSystemsExchangeRows) {
+  for (const auto& [type, n] : {std::pair(kF32, 13), std::pair(kC64, 7), std::pair(kF64, 2), std::pair(kF32, 1)}) {
+    SCOPED_TRACE(fmt::format("{} {}", ElementTypeName(type), n));
+    Literal lower = RandomLiteral(Shape(type, {3, n}), 21), diagonal = RandomLiteral(Shape(type, {3, n}), 22);
+    for (int64_t i = 0; i < n; ++i) {
+      diagonal.SetComplex(i, diagonal.GetComplex(i) + 5.0);
+      lower.SetComplex(n + i, lower.GetComplex(n + i) + 5.0);
+    }
+    RunInOneMode(TridiagonalText(type, {3, n}, 2),
+                 {lower, diagonal, RandomLiteral(Shape(type, {3, n}), 23), RandomLiteral(Shape(type, {3, n, 2}), 24)},
+                 Judged(type, n, 2000));
+  }
+}
+// As far as the elimination came: in the middle, at the end.
+TEST(LapackCallTest, SingularTridiagonalSystemsTellTheirPivot) {
+  Literal lower(Shape(kF32, {3, 5})), diagonal(Shape(kF32, {3, 5})), upper(Shape(kF32, {3, 5})),
+      b(Shape(kF32, {3, 5, 1}));
+  for (int64_t i = 0; i < 15; ++i) {
+    lower.SetDouble(i, i % 5 < 2 ? 1 : 0), diagonal.SetDouble(i, 3), upper.SetDouble(i, 1), b.SetDouble(i, 1 + i);
+  }
+  diagonal.SetDouble(5 + 2, 0), lower.SetDouble(5 + 2, 0), diagonal.SetDouble(10 + 4, 0);
+  const auto solved = RunInOneMode(TridiagonalText(kF32, {3, 5}, 1), {lower, diagonal, upper, b}, Judged(kF32, 5));
+  ASSERT_TRUE(solved.has_value());
+  EXPECT_EQ(solved->tuple_element(4).GetInt(0), 0);
+  EXPECT_EQ(solved->tuple_element(4).GetInt(1), 3);
+  EXPECT_EQ(solved->tuple_element(4).GetInt(2), 5);
+}
+
 TEST(LapackCallTest, CholeskyAndSolvesAreTheOperations) {
   Literal a = RandomLiteral(Shape(kF32, {2, 3, 3}), 9);
   for (int64_t i = 0; i < 18; ++i) a.SetDouble(i, i % 9 % 4 == 0 ? (i == 13 ? -1 : 9) : a.GetDouble(i));
