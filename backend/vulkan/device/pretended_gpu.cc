@@ -57,11 +57,12 @@ void TakeFor(GpuFamily family, DeviceFacts& facts) {
 }
 
 void TakeForTheLeast(DeviceFacts& facts) {
+  facts.same_bits = true;
   // The required limits of Vulkan's specification, and lavapipe's of loops, which sums are shared out by.
   constexpr uint32_t kSharedBytes = 16384, kInvocations = 128, kLoopIterations = 65535;
   constexpr std::array<uint32_t, 3> kGroup = {128, 128, 64};
   if (facts.is_software()) facts.kind = DeviceFacts::Kind::kDiscrete;
-  facts.vendor_id = facts.compute_units = facts.unit_invocations = 0;
+  facts.compute_units = facts.unit_invocations = 0;
   facts.max_shared_bytes = kSharedBytes;
   facts.max_workgroup_invocations = kInvocations;
   facts.max_workgroup_size = kGroup;

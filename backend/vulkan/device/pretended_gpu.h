@@ -16,7 +16,7 @@ std::optional<GpuFamily> GpuFamilyOf(std::string_view name);
 // kernels still run on: so are its subgroups. The matrix units that `facts` has stood in for become the family's.
 void TakeFor(GpuFamily family, DeviceFacts& facts);
 
-// Of a GPU with the least limits that Vulkan lets a device have, made by nobody: what decides the order of sums is alike
+// Of a GPU with the least limits that Vulkan lets a device have, and same_bits: what decides the order of sums is alike
 // on every device then (--same-bits).
 void TakeForTheLeast(DeviceFacts& facts);
 

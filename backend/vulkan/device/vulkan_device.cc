@@ -146,7 +146,6 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
     // What a probe must confirm is not relied on.
     found.fused_multiply_add = found.native_f16 = false;
   }
-  found.same_bits = options.same_bits;
   found.max_elements = options.max_elements;
   if (hooks.lowering) found.tuned = options.tuning ? *options.tuning : LoadTuning(*device->disk_, found);
   if (options.same_bits) TakeForTheLeast(found);
