@@ -2,6 +2,7 @@
 
 #include "api/open_device.h"
 #include "backend/device.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "core/guarded.h"
@@ -27,7 +28,8 @@ Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& wanted) {
   vulkan::OpenOptions options;
   options.cache = wanted.cache;
   options.cache_dir = wanted.cache_folder;
-  VXLA_ASSIGN_OR_RETURN(const DeviceFacts facts, vulkan::GenericFactsOf(mode, wanted.device));
+  VXLA_ASSIGN_OR_RETURN(DeviceFacts facts, vulkan::GenericFactsOf(mode, wanted.device));
+  if (wanted.same_bits) vulkan::TakeForTheLeast(facts);
   return std::shared_ptr<Device>(vulkan::MakeTarget(facts, mode, options));
 }
 

@@ -144,7 +144,7 @@ CommandBody AddCompile(CLI::App& app) {
       ->capture_default_str();
   flags->compile.AddTo(app);
   app.add_flag("--same-bits", flags->same_bits,
-               "products round as on every other device, instead of by what the target does fastest");
+               "products and sums round as on every other device, instead of by what the target does fastest");
   app.add_option("--emulate", flags->emulate,
                  "what the kernels for devices of this machine do without, or are written for, as of vxla run: with "
                  "gpu,matrices kernels of GPUs with matrix units, which plain code stands in for")

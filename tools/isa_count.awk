@@ -1,6 +1,7 @@
 # Counts the instructions of one file that `vxla explain --isa` wrote of an AMD kernel, and prints a row of docs/isa.md:
 # the kernel's statistics, then what its hot part is made of: of the innermost loops (a label, and the last branch back
-# to it, with none within) the one with the most instructions, or all of a kernel that has none.
+# to it, with none within) the one with the most instructions, or all of a kernel in which none has a twentieth of them. A loop of divisions by
+# integers, which ordinary numbers do not enter (it goes by the bits of a word, and counts leading zeros of denormal ones), is no loop, and not counted.
 # vgpr: registers of a lane. waves: subgroups resident on a SIMD. spill: registers kept in memory. valu: vector
 # instructions (a pair of v_dual_ is one), of which fma (halves of pairs, products of matrices), mul and add are of floats, and slow are
 # of a quarter of the rate. ld, st: global memory, count x bits. ds: shared memory.
@@ -49,13 +50,25 @@ function note(text, name, half, halves, i) {
 END {
   for (i = 1; i <= count; ++i)
     if ((i in branch) && (branch[i] in place) && place[branch[i]] <= i) last[place[branch[i]]] = i
+  for (a in last) {
+    inner = 1
+    for (b in last) if (b + 0 >= a + 0 && last[b] <= last[a] && (b != a)) inner = 0
+    leading = 0; bits = 0
+    for (i = a + 0; inner && i <= last[a]; ++i) {
+      if (line[i] ~ /^v_(clz_i32|ffbh_u32)/) leading = 1
+      if (line[i] ~ /^[vs]_(ctz_i32|ffbl_b32|ff1_i32)/) bits = 1
+    }
+    if (leading && bits) for (i = a + 0; i <= last[a]; ++i) rare[i] = 1
+  }
+  for (a in last) if (rare[a + 0]) delete last[a]
   first = 1; end = count; best = 0
   for (a in last) {
     inner = 1
     for (b in last) if (b + 0 >= a + 0 && last[b] <= last[a] && (b != a)) inner = 0
     if (inner && last[a] - a > best) { best = last[a] - a; first = a + 0; end = last[a] }
   }
-  for (i = first; i <= end; ++i) note(line[i])
+  if (20 * best < count) { first = 1; end = count; best = 0 }
+  for (i = first; i <= end; ++i) if (!rare[i]) note(line[i])
   printf "| %s | %s | %d | %d | %d | %d | %s | %d | %d, %d, %d | %d | %s | %s | %d | %d |\n", name, head["subgroup size"], \
     head["VGPRs"], head["Subgroups per SIMD"], head["Spilled VGPRs"] + head["Spilled SGPRs"], head["Code size"], \
     best ? "loop" : "all", valu, fma, mul, add, slow, widths(loads), widths(stores), ds, waits

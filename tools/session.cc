@@ -35,7 +35,7 @@ void DeviceFlags::AddTo(CLI::App& app) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("MS");
   app.add_flag("--same-bits", same_bits,
-               "products round as on every other device, instead of by what this one does fastest");
+               "products and sums round as on every other device, instead of by what this one does fastest");
   app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
 }
 

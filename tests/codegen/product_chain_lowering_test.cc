@@ -43,6 +43,22 @@ TEST(ProductChainLoweringTest, SharesOutTheKeysOfFewRows) {
   EXPECT_EQ(TuneAttention(facts, {1024, 1, 4096, 64, 64, false}).parts, 1);  // enough to do as it is
 }
 
+// Weights of four rows stand together, for their divisions' sake; what is long for one row is not written four times.
+TEST(ProductChainLoweringTest, LongWeightsAreWrittenOnce) {
+  const auto weighs = [](int operations) {
+    std::string text = ChainOf(16), chain;
+    for (int i = 0; i < operations; ++i)
+      chain += fmt::format("e{} = f32[64,64] tanh({})\n", i, i == 0 ? "d" : fmt::format("e{}", i - 1));
+    const size_t at = text.find("e = f32[64,64] exponential(d)");
+    text.replace(at, 29, fmt::format("{}e = f32[64,64] exponential(e{})", chain, operations - 1));
+    const std::vector<Step> steps = LowerRoot(text);
+    EXPECT_EQ(steps.size(), 1u);
+    return Count(steps[0].kernel.generated, "tanh_f32(");
+  };
+  EXPECT_EQ(weighs(20), 80);
+  EXPECT_EQ(weighs(80), 80);
+}
+
 // Of a feed-forward block's gradient: 21 registers of an invocation were spilled on RDNA 3 by RADV 22.3.6.
 TEST(ProductChainLoweringTest, TwoWideSumsLeaveRegisters) {
   DeviceFacts facts = FullFacts();

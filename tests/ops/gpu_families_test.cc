@@ -126,6 +126,43 @@ TEST_P(GpuFamiliesTest, AttentionIsOneKernel) {
   ExpectAgreement(Attention("f16"), 1, {.rtol = 2e-2, .atol = 2e-2});
 }
 
+std::unique_ptr<Client> SameBitsClient(BindingMode mode, const std::string& emulate) {
+  vulkan::OpenOptions options = TestOptions(mode);
+  options.emulate = *vulkan::ParseEmulation(emulate);
+  options.same_bits = true;
+  auto device = OpenTestDevice(options);
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  return device.ok() ? MakeTestClient(*device) : nullptr;
+}
+
+// Shares of sums, tiles and rounding are those of one device, whatever the device, its kernels or its features.
+TEST(SameBitsOptionTest, EveryDeviceGivesTheBitsOfAnother) {
+  const auto module = ParseModule(kProgram);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module, 7);
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  std::optional<Literal> first;
+  for (const BindingMode mode : {BindingMode::kDescriptors, BindingMode::kAddresses}) {
+    for (const char* emulate : {"", "rdna3,matrices", "nvidia,division", "mobile", "subgroups,i64,narrow"}) {
+      SCOPED_TRACE(emulate);
+      const std::unique_ptr<Client> client = SameBitsClient(mode, emulate);
+      ASSERT_NE(client, nullptr);
+      auto executable = client->Compile(*module);
+      ASSERT_TRUE(executable.ok()) << executable.status().message();
+      auto value = (*executable)->Run(pointers);
+      ASSERT_TRUE(value.ok()) << value.status().message();
+      if (!first) {
+        first = std::move(*value);
+        continue;
+      }
+      const auto got = FlattenLiteral(*value), wanted = FlattenLiteral(*first);
+      for (size_t k = 0; k < got.size(); ++k)
+        EXPECT_EQ(Compare(*got[k], *wanted[k], Tolerance{}).differing, 0) << "result " << k;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(As, GpuFamiliesTest,
                          ::testing::Values("gcn", "rdna2", "rdna3", "nvidia", "intel", "apple", "mobile"),
                          [](const auto& info) { return std::string(info.param); });

@@ -47,6 +47,23 @@ TEST(BundleCommandTest, RunsAsTheProgramDoes) {
   EXPECT_THAT(report["variant"].get<std::string>(), StartsWith(report["device"].get<std::string>() + " under "));
 }
 
+// A generic variant, one of the device, and the program itself: sums of 20,000 products, which devices share out.
+TEST(BundleCommandTest, SameBitsAreThoseOfTheProgram) {
+  const std::string program =
+      WriteScratch("long_sums.hlo",
+                   "ENTRY e { a = f32[3,20000] parameter(0)  b = f32[20000,5] parameter(1)\n"
+                   "ROOT d = f32[3,5] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
+  const CommandResult from_program = RunVxla("run " + program + " --same-bits");
+  EXPECT_THAT(from_program.out, StartsWith("result_0: f32[3,5]\n"));
+  for (const std::string target : {"vulkan", "generic"}) {
+    const std::string bundle = ScratchFolder() + "/same_bits_" + target + ".vxla";
+    EXPECT_EQ(RunVxla("compile " + program + " -o " + bundle + " --same-bits --target " + target).exit_code, 0);
+    const CommandResult from_bundle = RunVxla("run " + bundle);
+    EXPECT_EQ(from_bundle.exit_code, 0) << from_bundle.err;
+    EXPECT_EQ(from_bundle.out, from_program.out) << target;
+  }
+}
+
 TEST(BundleCommandTest, CompileSaysWhatItWrote) {
   const std::string path = ScratchFolder() + "/listed.vxla";
   const CommandResult result =

@@ -1,6 +1,7 @@
 #include "backend/vulkan/device/pretended_gpu.h"
 
 #include <algorithm>
+#include <array>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -53,6 +54,22 @@ void TakeFor(GpuFamily family, DeviceFacts& facts) {
   if (gpu->units == PretendedGpu::kNarrow) {
     facts.matrices = {{kF16, kF32, 16, 8, 16}, {kBF16, kF32, 16, 8, 8}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
   }
+}
+
+void TakeForTheLeast(DeviceFacts& facts) {
+  facts.same_bits = true;
+  // The required limits of Vulkan's specification, and lavapipe's of loops, which sums are shared out by.
+  constexpr uint32_t kSharedBytes = 16384, kInvocations = 128, kLoopIterations = 65535;
+  constexpr std::array<uint32_t, 3> kGroup = {128, 128, 64};
+  if (facts.is_software()) facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.compute_units = facts.unit_invocations = 0;
+  facts.max_shared_bytes = kSharedBytes;
+  facts.max_workgroup_invocations = kInvocations;
+  facts.max_workgroup_size = kGroup;
+  facts.quirks.loop_iteration_limit = kLoopIterations;
+  facts.matrices.clear();
+  facts.matrix_lanes = 0;
+  facts.tuned = {};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -1,5 +1,5 @@
-// What a software driver is taken for when the kernels of GPUs run on it (--emulate): the facts that tiles, shares and
-// kernels are chosen by, of families of GPUs. Pure.
+// What a device is taken for where tiles, shares and kernels are chosen: a software driver for a GPU of some family, so
+// that its kernels run there (--emulate); any device for one that all of them can stand for (--same-bits). Pure.
 #pragma once
 
 #include <optional>
@@ -15,5 +15,9 @@ std::optional<GpuFamily> GpuFamilyOf(std::string_view name);
 // Vendor, kind, units, shared memory and workgroups of the family, limits no larger than the device's own, which
 // kernels still run on: so are its subgroups. The matrix units that `facts` has stood in for become the family's.
 void TakeFor(GpuFamily family, DeviceFacts& facts);
+
+// Of a GPU with the least limits that Vulkan lets a device have, and same_bits: what decides the order of sums is alike
+// on every device then (--same-bits).
+void TakeForTheLeast(DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -7,6 +7,7 @@
 #include "backend/vulkan/device/external_memory.h"
 #include "backend/vulkan/device/kept_tuning.h"
 #include "backend/vulkan/device/matrix_probe.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -145,9 +146,9 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
     // What a probe must confirm is not relied on.
     found.fused_multiply_add = found.native_f16 = false;
   }
-  found.same_bits = options.same_bits;
   found.max_elements = options.max_elements;
   if (hooks.lowering) found.tuned = options.tuning ? *options.tuning : LoadTuning(*device->disk_, found);
+  if (options.same_bits) TakeForTheLeast(found);
   if (device->probe_ && options.measure_division && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
     NoteDivision(division, device->context_->mutable_facts());

@@ -242,33 +242,43 @@ class ChainWriter {
     }
   }
 
-  // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row: what they have in common
-  // is computed once, and divisions of all places stand together (GroupDivisions).
+  // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row.
   void WriteWeights(KernelBuilder& kernel) const {
+    // Together what they have in common is computed once, and divisions of all places share their integers
+    // (GroupDivisions): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on RDNA 3. Text that
+    // is long for one place (gelu's derivative) takes drivers up to twice as long then.
+    constexpr int64_t kMostLines = 64;
+    std::string text = WeightsText(kernel, {"[i]"});
+    const bool together = std::ranges::count(text, '\n') <= kMostLines;
+    text = together ? WeightsText(kernel, {".x", ".y", ".z", ".w"})
+                    : fmt::format("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}  }}\n", text);
+    kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}}}\n",
+                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", text));
+  }
+
+  // At these components of rows or keys, scores and sums.
+  std::string WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
     Function f;
     Begin(f, kernel, 1, 1);
-    std::vector<std::string> lines;
-    for (int i = 0; i < 4; ++i) {
-      const std::string component(1, "xyzw"[i]);
+    std::string results;
+    for (const std::string& place : places) {
       const int variable = f.space.AddVariable(shape_.matrix ? chain_.keys : chain_.rows);
-      f.writer->Bind(variable, (shape_.matrix ? "keys." : "rows.") + component);
+      f.writer->Bind(variable, (shape_.matrix ? "keys" : "rows") + place);
       (shape_.matrix ? f.at.key : f.at.row) = f.space.Variable(variable);
       for (size_t p = 0; p < chain_.products.size(); ++p) {
-        const ChainProduct& product = chain_.products[p];
-        const std::string score = fmt::format("score_{}_{}", p, component);
-        f.writer->Line(fmt::format("precise {} {} = {};", CarrierType(product.dot->shape().element_type()), score,
-                                   FromF32(*product.dot, fmt::format("scores[{}].{}", p, component))));
-        f.writer->Override(*product.dot, ScoreIndex(chain_, product, f.space, f.at), score);
+        const Instruction& dot = *chain_.products[p].dot;
+        const std::string score = fmt::format("score_{}_{}", p, place[1]);
+        f.writer->Line(fmt::format("precise {} {} = {};", CarrierType(dot.shape().element_type()), score,
+                                   FromF32(dot, fmt::format("scores[{}]{}", p, place))));
+        f.writer->Override(dot, ScoreIndex(chain_, chain_.products[p], f.space, f.at), score);
       }
       for (size_t s = 0; s < chain_.sums.size(); ++s) {
         const Instruction& weights = chain_.sums[s].weights();
         const std::string value = f.writer->Value(weights, WeightsIndex(chain_.sums[s], f.space, f.at));
-        lines.push_back(fmt::format("  of_sums[{}].{} = {};\n", s, component, ToF32(weights, value)));
+        results += fmt::format("  of_sums[{}]{} = {};\n", s, place, ToF32(weights, value));
       }
     }
-    kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}{}}}\n",
-                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", f.writer->Take(),
-                              fmt::join(lines, "")));
+    return f.writer->Take() + results;
   }
 
   // Where the weights of hidden keys are nothing, blocks of them are left out: the test whether a place is seen, and

@@ -25,6 +25,9 @@ enum Vendor : uint32_t {
   kIntel = 0x8086,
 };
 
+// Whose tiles decide the order of sums; nobody's where all devices shall have the same.
+uint32_t VendorOf(const DeviceFacts& facts) { return facts.same_bits ? 0 : facts.vendor_id; }
+
 constexpr int64_t kFewElements = 4096;
 
 LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, int64_t element_count, int64_t cost, bool single_accesses) {
@@ -140,7 +143,7 @@ int64_t ResidentGroups(const DeviceFacts& facts, uint32_t group, int64_t otherwi
 GpuTraits TableTraits(const DeviceFacts& facts) {
   const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete || facts.kind == DeviceFacts::Kind::kVirtual;
   GpuTraits traits;
-  switch (facts.vendor_id) {
+  switch (VendorOf(facts)) {
     case kNvidia:  // 255 registers a thread, up to 144 multiprocessors with several workgroups each
       traits.dot_tile = 8;
       traits.busy_groups = discrete ? 1024 : 128;
@@ -409,7 +412,8 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   constexpr int64_t kMostChunks = 128, kFewestTiles = 16;
   const int64_t wanted = software ? 16 : shape.lanes > 1 ? traits.busy_groups : traits.busy_groups * 64;
   // Workgroups wait for others that began before them, which these vendors' desktop devices let run on.
-  const bool lets_run = facts.vendor_id == kNvidia || facts.vendor_id == kAmd || facts.vendor_id == kIntel;
+  const uint32_t vendor = VendorOf(facts);
+  const bool lets_run = vendor == kNvidia || vendor == kAmd || vendor == kIntel;
   constexpr int64_t kFewestToShare = 8, kMostState = int64_t{1} << 28;
   if (walks < wanted / 2 && tiles >= kFewestToShare && shape.lanes >= 64 && small && lets_run && !software &&
       work.carry_words > 0 && tiles * work.rows * work.carry_words < kMostState) {
