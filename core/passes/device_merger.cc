@@ -684,6 +684,14 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
     return OkStatus();
   }
   VXLA_RETURN_IF_ERROR(CheckGroup(instruction, given[0], std::ssize(members)));
+  for (size_t m = 0; m < members.size() && instruction.opcode() == Opcode::kRaggedAllToAll; ++m) {
+    Instruction* const misfit = IsHere(takers[m]) ? RaggedMisfit(make, given, m) : nullptr;
+    if (misfit == nullptr) continue;
+    AddFault(*members[m].frame, *members[m].instruction,
+             MergeError(*members[m].instruction, StatusCode::kInvalidArgument,
+                        "the rows for {} do not fit, or it expects others", grid_.Name(takers[m])),
+             misfit);
+  }
   const Values results = Exchanged(make, given, result_shape(instruction),
                                    [&](Computation* computation) { return PlainCopyOf(computation); });
   for (size_t m = 0; m < members.size(); ++m) {
