@@ -279,6 +279,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     }
     VXLA_RETURN_IF_ERROR(added);
   }
+  if (TalksToHost(module)) state->separately = nullptr;
   VXLA_RETURN_IF_ERROR(state->Share(sharing));
   return PlacedExecutable(std::move(state));
 }
@@ -320,6 +321,11 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
     if (!by_device.ok() && by_device.status().code() == StatusCode::kUnsupported && state.separately) {
       VXLA_RETURN_IF_ERROR(state.RunSeparately());
       return Run(arguments);
+    }
+    if (!by_device.ok() && by_device.status().code() == StatusCode::kInvalidArgument && state.separately) {
+      VXLA_ASSIGN_OR_RETURN(SeparateExecutable once, state.separately());
+      const Status said = once.Run(arguments).status();
+      return said.ok() ? by_device.status() : said;
     }
     if (!by_device.ok()) return by_device.status();
     std::vector<std::vector<const Literal*>>& of_place = *by_device;

@@ -93,6 +93,7 @@ Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const
     return replicated;
   }
   if (!merged.ok()) return merged.status();
+  if (TalksToHost(module)) replicated.separately_ = nullptr;
   VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged->module, options));
   replicated.program_ = std::make_shared<const MergedProgram>(*std::move(merged));
   return replicated;
@@ -118,8 +119,13 @@ Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Lite
   VXLA_ASSIGN_OR_RETURN(const Literal results, executable_->Run(pointers, statistics));
   const auto leaves = LeavesByDevice(*program_, results);
   if (leaves.ok()) return StackResults(*leaves, gives_tuple_);
-  if (!separately_ || leaves.status().code() != StatusCode::kUnsupported) return leaves.status();
+  const StatusCode why = leaves.status().code();
+  if (!separately_ || (why != StatusCode::kUnsupported && why != StatusCode::kInvalidArgument)) return leaves.status();
   VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, separately_());
+  if (why == StatusCode::kInvalidArgument) {  // it says more of what is wrong with the data
+    const Status said = separate.Run(arguments).status();
+    return said.ok() ? leaves.status() : said;
+  }
   separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
   return Run(arguments, statistics);
 }

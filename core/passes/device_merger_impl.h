@@ -1,5 +1,6 @@
-// Inside of core/passes/device_merger.h: one walk through a program for many devices. device_merger.cc has the walk and
-// the exchanges, device_ways.cc the loops and branches.
+// Inside of core/passes/device_merger.h: one walk through a program for many devices. device_merger.cc has the
+// walk, device_meetings.cc who meets whom, device_exchanges.cc what they give, device_places.cc what goes between
+// places, device_ways.cc the loops and branches.
 #pragma once
 
 #include <fmt/format.h>
@@ -32,6 +33,9 @@ Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_s
 
 // Of what one program of all devices cannot do.
 constexpr std::string_view kMeetApart = "only devices that run apart find out whether they meet";
+
+// The custom call that stands for a value of devices elsewhere.
+constexpr std::string_view kAbsent = "vxla.device_elsewhere";
 
 bool IsExchange(Opcode opcode);
 bool IsPermute(Opcode opcode);

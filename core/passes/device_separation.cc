@@ -6,7 +6,6 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/passes/call_inliner.h"
 #include "core/passes/device_merger_impl.h"
 #include "core/passes/expansion.h"
 

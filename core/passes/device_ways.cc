@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/passes/device_merger_impl.h"
+#include "core/passes/exchanges.h"
 #include "core/passes/meeting_hoisting.h"
 
 namespace VXLA_NAMESPACE::merging {

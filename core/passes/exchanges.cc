@@ -246,6 +246,47 @@ Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instr
   return make.WithLiveSize(received, 0, make.LiveSize(given[member][1], 0));
 }
 
+Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
+  const auto lives_in_part = [](const Values& operands) {
+    return std::ranges::any_of(operands.begin() + 2, operands.end(),
+                               [](const Instruction* list) { return list->shape().IsDynamic(); });
+  };
+  const int64_t entries = given[0][2]->shape().ElementCount();
+  if (entries == 0 || std::ranges::any_of(given, lives_in_part)) return nullptr;
+  const int64_t each = entries / std::ssize(given), first = static_cast<int64_t>(member) * each;
+  const ElementType stated = given[0][2]->shape().element_type();
+  // Wide enough for every number of rows.
+  const ElementType type = BitWidth(stated) < 32 ? ElementType::kS32 : stated;
+  const auto rows_of = [&](Instruction* array) {
+    if (array->shape().is_dynamic_dimension(0)) return make.Converted(make.LiveSize(array, 0), type);
+    return make.Constant(Literal::ScalarInt(type, array->shape().dimension(0)));
+  };
+  // Of all senders, what their lists have for the member.
+  const auto lists = [&](size_t operand) {
+    Values parts;
+    for (const Values& sender : given) parts.push_back(make.Slice(sender[operand], 0, first, first + each));
+    return make.Converted(make.Concatenated(parts, 0), type);
+  };
+  Instruction* const sizes = lists(3);
+  Values rows;
+  for (const Values& sender : given) rows.push_back(make.Spread(rows_of(sender[0]), {each}));
+  Instruction* wrong = make.Compare(ComparisonDirection::kNe, sizes, make.Converted(given[member][5], type));
+  const auto add = [&](ComparisonDirection direction, Instruction* a, Instruction* b) {
+    wrong = make.Binary(Opcode::kOr, wrong, make.Compare(direction, a, b));
+  };
+  const auto add_range = [&](Instruction* at, Instruction* limits) {
+    add(ComparisonDirection::kLt, at, make.Zeros(at->shape()));
+    add(ComparisonDirection::kGt, sizes, limits);  // so that the difference is none below 0
+    add(ComparisonDirection::kGt, at, make.Binary(Opcode::kSubtract, limits, sizes));
+  };
+  add(ComparisonDirection::kLt, sizes, make.Zeros(sizes->shape()));
+  add_range(lists(2), make.Concatenated(rows, 0));
+  add_range(lists(4), make.Spread(rows_of(given[member][1]), {entries}));
+  Module& module = *wrong->parent()->module();
+  return make.Add(Opcode::kReduce, Shape(ElementType::kPred), {wrong, make.Zeros(Shape(ElementType::kPred))},
+                  DimensionsAttributes{{0}}, {AddCombiner(module, Opcode::kOr, ElementType::kPred)});
+}
+
 Instruction* ZerosLike(Expansion& make, const Shape& shape, const std::vector<Instruction*>& like) {
   if (shape.IsTuple()) {
     std::vector<Instruction*> elements;

@@ -170,7 +170,7 @@ TEST(LiveCollectivesTest, SlicesAsWideAsADimensionNeedAllOfIt) {
       "z = s32[] constant(0)  u = (s32[], s32[]) tuple(z, z)\n"
       "r = f32[<=8,3] collective-permute(x, x, u, u), source_target_pairs={{0,1}}, slice_sizes={{8,1}}";
   EXPECT_THAT(FailureOnDevice(lines, {7, 8}),
-              ::testing::HasSubstr("collective-permute r: a slice of 8 exceeds the live elements of dimension 0 of "
+              ::testing::HasSubstr("collective-permute r: a slice of 8 exceeds the 7 live elements of dimension 0 of "
                                    "f32[<=8,3]"));
   ExpectLiveAgree({lines, "f32[<=8,3]", {8, 8}}, true);
 }
