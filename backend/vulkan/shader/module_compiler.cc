@@ -15,7 +15,7 @@ namespace {
 // Any length between 400 and 4000 is as good for the one compiler that asks for short blocks.
 constexpr size_t kMostInBlock = 1000;
 // About what a branch that lanes take in different ways costs a GPU.
-constexpr size_t kMostInFlatSide = 16;
+constexpr size_t kMostInFlatSide = 8;
 
 Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::string& text, const ModuleTarget& target) {
   const bool custom = IsCustomShader(key);
