@@ -63,6 +63,15 @@ TEST(BundleCommandTest, GenericKernelsHaveFewPaths) {
   EXPECT_THAT(result.out, StartsWith("result_0: f32[129]\n"));
 }
 
+TEST(BundleCommandTest, LoadingIsMeasuredAlone) {
+  const CommandResult result = RunVxla("bench " + Compiled("loaded.vxla", "--bindings descriptors") +
+                                       " --loading --num-runs 1 --bindings descriptors --json --device llvmpipe");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  EXPECT_EQ(rows.size(), 3u);
+  for (const auto& row : rows) EXPECT_THAT(row["name"].get<std::string>(), HasSubstr(", loaded ")) << row;
+}
+
 TEST(BundleCommandTest, CompileSaysWhatItWrote) {
   const std::string path = ScratchFolder() + "/listed.vxla";
   const CommandResult result =
