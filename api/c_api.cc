@@ -2,6 +2,7 @@
 
 #include "api/c_compiler.h"
 #include "api/c_handles.h"
+#include "api/c_vulkan.h"
 #include "api/open_device.h"
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
@@ -108,6 +109,7 @@ Status ExecuteOnValues(VxlaExecutable executable, const VxlaExecuteInfo& info) {
   if (info.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.arguments, "arguments"));
   if (info.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.results, "results"));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, TakeArguments(executable, info));
+  if (executable->owner->adopted) VXLA_RETURN_IF_ERROR(CheckDonationsApart(executable, arguments));
   VXLA_ASSIGN_OR_RETURN(Execution execution, program.executable->Execute(arguments));
   for (size_t i = 0; i < execution.leaves.size(); ++i) {
     info.results[i] = NewHandle<VxlaValue_T>(executable->owner, CValue{execution.leaves[i], program.results[i]});

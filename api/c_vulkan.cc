@@ -400,6 +400,36 @@ Result<DeviceMemory*> MemoryOf(VxlaValue value) {
   return &memory;
 }
 
+Status CheckDonationsApart(VxlaExecutable executable, std::span<const Argument> arguments) {
+  const Executable& program = *executable->content->executable;
+  if (program.depends_on_sizes()) return OkStatus();  // imported values have fixed sizes
+  const std::vector<PlanParameter>& parameters = program.plan().parameters;
+  const auto donates = [&](const PlanParameter& parameter) {
+    return parameter.donated_to >= 0 && !arguments[parameter.number].keep;
+  };
+  if (std::ranges::none_of(parameters, donates)) return OkStatus();
+  std::vector<BoundSpan> spans;
+  std::vector<const DeviceMemory*> seen;
+  uint32_t leaf = 0;
+  for (const Argument& argument : arguments) {
+    for (const DeviceValue& value : argument.leaves) {
+      DeviceMemory& memory = *value.memory();
+      const uint32_t number = leaf++;
+      // One value twice, and one that is gone, the run itself tells.
+      if (std::ranges::find(seen, &memory) != seen.end() || !memory.Pin()) continue;
+      seen.push_back(&memory);
+      const vulkan::HostRange range = vulkan::RangeOf(memory.buffer());
+      memory.Unpin();
+      const uint64_t size_bytes = value.shape().SizeBytes() == 0 ? 0 : range.size_bytes;
+      spans.push_back(SpanOf(range, size_bytes, number, donates(parameters[number])));
+    }
+  }
+  const auto found = FindOverlap(spans);
+  if (!found) return OkStatus();
+  return InvalidArgument("argument {}: its memory overlaps that of argument {}, and one of them is donated to a result",
+                         found->second, found->first);
+}
+
 namespace {
 
 Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {

@@ -167,7 +167,9 @@ typedef struct VxlaImportInfo {
   const VxlaSemaphore* wait;  // before the contents are read; NULL: they are there
 } VxlaImportInfo;
 
-// A value in memory of the host's, who keeps it until what vxlaSignalValue signals. Donated, it holds the result.
+// A value in memory of the host's, who keeps it until what vxlaSignalValue signals. Donated, it holds the result; of the
+// arguments of one vxlaExecute none overlaps one that is donated, or it is VXLA_INVALID_ARGUMENT as far as their
+// VkBuffers and addresses tell. Between runs values that overlap are the host's to order, by semaphores.
 VXLA_API VxlaCode vxlaImportValue(VxlaDevice device, const VxlaImportInfo* info, VxlaValue* value,
                                   VxlaMessage* message);
 // Where a value lies, imported or of vxla's own, until it is destroyed or donated.

@@ -627,6 +627,56 @@ static void TestImport(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &buffer);
 }
 
+// What is donated is written while the other argument is read.
+static void TestOverlappingValues(Host* host, VxlaDevice device) {
+  HostBuffer buffer = HostMakeBuffer(host, 1024,
+                                     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  const int64_t dimension = 64;
+  VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = &dimension};
+  const uint64_t align = 256, size = 256;
+  VxlaExecutable executable = Compile(device,
+                                      "HloModule m, input_output_alias={ {}: (1, {}, may-alias) }\n"
+                                      "ENTRY e { x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n"
+                                      "  ROOT r = f32[64] add(x, y) }\n",
+                                      0);
+  VxlaBinding bindings[2] = {{.buffer = buffer.buffer, .size = size, .usage = buffer.usage},
+                             {.buffer = buffer.buffer, .size = size, .usage = buffer.usage}};
+  for (uint64_t offset = 0; offset <= 2 * align; offset += align) {
+    bindings[0].offset = align;
+    bindings[1].offset = offset;
+    VxlaValue values[2], result = NULL;
+    for (int i = 0; i < 2; ++i) {
+      VxlaImportInfo import = {.struct_size = sizeof(import), .array = &array, .binding = bindings[i]};
+      EXPECT_OK(vxlaImportValue(device, &import, &values[i], &message));
+    }
+    uint8_t keep[2] = {0, 1};
+    VxlaExecuteInfo info = {.struct_size = sizeof(info),
+                            .argument_count = 2,
+                            .arguments = values,
+                            .keep = keep,
+                            .result_count = 1,
+                            .results = &result};
+    EXPECT_OK(vxlaExecute(executable, &info, &message));  // a copy is written
+    vxlaDestroyValue(result);
+    info.keep = NULL;
+    if (offset == align) {
+      EXPECT_CODE(vxlaExecute(executable, &info, &message), VXLA_INVALID_ARGUMENT,
+                  "argument 1: its memory overlaps that of argument 0, and one of them is donated to a result");
+      EXPECT(result == NULL);
+    } else {
+      EXPECT_OK(vxlaExecute(executable, &info, &message));
+      float read[64];
+      EXPECT_OK(vxlaReadValue(result, read, sizeof(read), &message));
+      vxlaDestroyValue(result);
+    }
+    for (int i = 0; i < 2; ++i) vxlaDestroyValue(values[i]);
+  }
+  vxlaDestroyExecutable(executable);
+  EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+  HostFreeBuffer(host, &buffer);
+}
+
 // The same with binary semaphores, which submissions before and after signal and wait for.
 static void TestBinarySemaphores(Host* host, VxlaDevice device) {
   HostBuffer buffer = HostMakeBuffer(host, 1024,
@@ -694,6 +744,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings, const
     TestNotRecording(host, device);
     TestWrongHandles(device);
     TestImport(host, device);
+    TestOverlappingValues(host, device);
     TestBinarySemaphores(host, device);
     EXPECT_OK(vxlaDestroyDevice(device, &message));
   }

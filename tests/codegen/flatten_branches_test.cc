@@ -41,6 +41,16 @@ TEST(FlattenBranchesTest, MemoryIsReachedOnlyWhereItWas) {
   EXPECT_GE(CountOf(flat, kSelect) - CountOf(members, kSelect), 3) << "a selection for each conditional store";
 }
 
+// A long side is left to the few that take it.
+TEST(FlattenBranchesTest, LongSidesStayBranches) {
+  const auto words = CompileMain(
+      "uint x = data[0];\nuint y = x > 3u ? x * 7u : x;\n"
+      "if (y > 5u) { y = (((y * 3u + 1u) * 5u + 2u) * 7u + 3u) * 11u + 4u; }\ndata[1] = y;");
+  EXPECT_EQ(CountOf(words, kBranchConditional), 2);
+  EXPECT_EQ(CountOf(FlattenBranches(words, 6), kBranchConditional), 1);
+  EXPECT_EQ(CountOf(FlattenBranches(words, 60), kBranchConditional), 0);
+}
+
 TEST(FlattenBranchesTest, LoopsStay) {
   const auto words =
       CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");

@@ -64,6 +64,31 @@ TEST(BundleCommandTest, SameBitsAreThoseOfTheProgram) {
   }
 }
 
+// SwiftShader's compiler walks every path through a kernel: with a division that is corrected in the loop of a running
+// sum it took minutes and gigabytes.
+TEST(BundleCommandTest, GenericKernelsHaveFewPaths) {
+  const std::string program =
+      WriteScratch("paths.hlo",
+                   "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+                   "ENTRY e { x = f32[129] parameter(0)  zero = f32[] constant(0)  ten = f32[] constant(10)\n"
+                   "s = f32[129] reduce-window(x, zero), window={size=129 pad=128_0}, to_apply=sum\n"
+                   "t = f32[129] broadcast(ten), dimensions={}  ROOT q = f32[129] divide(s, t) }");
+  const std::string bundle = ScratchFolder() + "/paths.vxla";
+  ASSERT_EQ(RunVxla("compile " + program + " -o " + bundle).exit_code, 0);
+  const CommandResult result = RunShell("timeout 60 \"$VXLA\" run " + bundle + " --device swiftshader");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("result_0: f32[129]\n"));
+}
+
+TEST(BundleCommandTest, LoadingIsMeasuredAlone) {
+  const CommandResult result = RunVxla("bench " + Compiled("loaded.vxla", "--bindings descriptors") +
+                                       " --loading --num-runs 1 --bindings descriptors --json --device llvmpipe");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  EXPECT_EQ(rows.size(), 3u);
+  for (const auto& row : rows) EXPECT_THAT(row["name"].get<std::string>(), HasSubstr(", loaded ")) << row;
+}
+
 TEST(BundleCommandTest, CompileSaysWhatItWrote) {
   const std::string path = ScratchFolder() + "/listed.vxla";
   const CommandResult result =

@@ -22,8 +22,9 @@ struct ModuleFacts {
 
 class FunctionFlattener {
  public:
-  FunctionFlattener(const ModuleFacts& facts, std::unordered_map<uint32_t, uint32_t>& types, uint32_t& bound)
-      : facts_(facts), types_(types), bound_(bound) {}
+  FunctionFlattener(const ModuleFacts& facts, std::unordered_map<uint32_t, uint32_t>& types, uint32_t& bound,
+                    size_t most_in_side)
+      : facts_(facts), types_(types), bound_(bound), most_in_side_(most_in_side) {}
 
   void Flatten(std::vector<Block>& blocks) {
     while (FlattenOne(blocks)) {
@@ -117,7 +118,7 @@ class FunctionFlattener {
       const size_t side = index_of.at(label);
       const Instructions& computed = blocks[side].body;
       const bool joins = computed.back().op() == kBranch && computed.back().words[1] == merge_label;
-      if (references.at(label) != 1 || !joins) return std::nullopt;
+      if (references.at(label) != 1 || !joins || computed.size() - 1 > most_in_side_) return std::nullopt;
       const bool pure = std::all_of(computed.begin(), computed.end() - 1,
                                     [&](const Instruction& instruction) { return OnlyComputes(instruction); });
       return pure ? std::optional(side) : std::nullopt;
@@ -202,6 +203,7 @@ class FunctionFlattener {
   const ModuleFacts& facts_;
   std::unordered_map<uint32_t, uint32_t>& types_;
   uint32_t& bound_;
+  const size_t most_in_side_;
 };
 
 void ReadFacts(const Instructions& instructions, ModuleFacts* facts) {
@@ -227,7 +229,7 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
   std::unordered_map<uint32_t, uint32_t> types = facts->type_of;
   for (bool grew = true; grew;) {
     grew = false;
-    const FunctionFlattener judge(*facts, types, bound);
+    const FunctionFlattener judge(*facts, types, bound, 0);
     uint32_t current = 0;
     bool pure = true;
     for (const Instruction& instruction : instructions) {
@@ -246,7 +248,7 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
 
 }  // namespace
 
-std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words) {
+std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words, size_t most_in_side) {
   const Instructions instructions = Read(words);
   ModuleFacts facts;
   ReadFacts(instructions, &facts);
@@ -260,7 +262,7 @@ std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words) {
       continue;
     }
     std::vector<Block> blocks = TakeBlocks(instructions, &at);
-    FunctionFlattener(facts, types, bound).Flatten(blocks);
+    FunctionFlattener(facts, types, bound, most_in_side).Flatten(blocks);
     for (const Block& block : blocks) {
       Append(Make(kLabel, {block.label}), &out);
       for (const Instruction& each : block.body) Append(each, &out);

@@ -14,6 +14,8 @@ namespace {
 
 // Any length between 400 and 4000 is as good for the one compiler that asks for short blocks.
 constexpr size_t kMostInBlock = 1000;
+// About what a branch that lanes take in different ways costs a GPU.
+constexpr size_t kMostInFlatSide = 8;
 
 Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::string& text, const ModuleTarget& target) {
   const bool custom = IsCustomShader(key);
@@ -36,7 +38,9 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
 // Not the user's own kernels, and not what is written for one compiler that is no driver of a GPU.
 std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKey& key, const ModuleTarget& target) {
   const bool as_is = key.is_module || IsCustomShader(key) || target.flat || target.short_blocks;
-  return as_is ? std::move(words) : Optimized(std::move(words), {target.spirv_1_6});
+  if (as_is) return words;
+  // A bundle for any device may meet the compiler that walks every path.
+  return FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
 }
 
 }  // namespace
