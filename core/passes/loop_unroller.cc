@@ -65,7 +65,8 @@ bool UnrollShortLoops(Module& module) {
     }
     for (Instruction* loop : loops) {
       const std::optional<int64_t> trips = StaticTripCount(*loop);
-      if (!trips || *trips < 1 || *trips > kMostTrips || !IsShort(*loop, *trips)) continue;
+      // One trip is no loop, whatever it does.
+      if (!trips || *trips < 1 || *trips > kMostTrips || (*trips > 1 && !IsShort(*loop, *trips))) continue;
       Unroll(*computation, loop, *trips);
       changed = true;
     }

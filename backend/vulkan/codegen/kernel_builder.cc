@@ -77,8 +77,8 @@ std::pair<std::vector<Binding>, std::vector<int>> KernelBuilder::SharedBindings(
   std::vector<int> number;
   for (const Binding& tensor : bindings_) {
     const int64_t end = tensor.slice.offset_bytes + tensor.slice.size_bytes;
-    const auto known = std::ranges::find_if(
-        shared, [&](const Binding& other) { return other.slice.buffer == tensor.slice.buffer; });
+    const auto known =
+        std::ranges::find_if(shared, [&](const Binding& other) { return other.slice.buffer == tensor.slice.buffer; });
     number.push_back(static_cast<int>(known - shared.begin()));
     if (known == shared.end()) {
       shared.push_back({{tensor.slice.buffer, 0, end}, tensor.access});

@@ -141,7 +141,8 @@ class ScatterWriter : ScatterKernel, ScatterText {
   Target TargetOf(const std::vector<Place>& lanes) {
     Target target = ScatterText::TargetOf(lanes[0]);
     for (size_t j = 1; j < lanes.size(); ++j) {
-      const bool neighbour = ScatterText::TargetOf(lanes[j]).linear == space_.Add(target.linear, {{}, static_cast<int64_t>(j)});
+      const bool neighbour =
+          ScatterText::TargetOf(lanes[j]).linear == space_.Add(target.linear, {{}, static_cast<int64_t>(j)});
       VXLA_CHECK(neighbour, "lanes of a scatter that go to other rows");
     }
     return target;

@@ -26,8 +26,8 @@ constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
 constexpr int64_t kShare = int64_t{1} << 31;
 // Where lanes wait for each other.
 constexpr std::string_view kPhase = "PHASE";
-// Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled scalars,
-// and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
+// Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled
+// scalars, and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
 constexpr int64_t kMostBarriersAroundStops = 32;
 // Of arrays in one buffer: what the widest loads want.
 constexpr int64_t kScratchAlignment = 64;
@@ -123,9 +123,8 @@ class LoopKernelWriter {
   // Trips of one dispatch, of the least that any loop that ends by its data may make.
   int64_t MostTrips() const {
     int64_t most = MostTrips(program_.trip_cost, program_.trip_iterations);
-    ForEachStop(program_.root, [&](const LoopNode& loop) {
-      most = std::min(most, MostTrips(loop.trip_cost, loop.trip_iterations));
-    });
+    ForEachStop(program_.root,
+                [&](const LoopNode& loop) { most = std::min(most, MostTrips(loop.trip_cost, loop.trip_iterations)); });
     return most;
   }
 
@@ -259,9 +258,9 @@ class LoopKernelWriter {
     for (const LoopNode& node : block) {
       if (node.last_stop > 0) close();
       if (resumes && !open) {
-        Line(node.last_stop == 0 ? "if (at == 0u) {"
-                                 : fmt::format("if (at == 0u || (at >= {}u && at <= {}u)) {{", node.first_stop,
-                                               node.last_stop));
+        Line(node.last_stop == 0
+                 ? "if (at == 0u) {"
+                 : fmt::format("if (at == 0u || (at >= {}u && at <= {}u)) {{", node.first_stop, node.last_stop));
         ++depth_;
         open = true;
       }
@@ -293,7 +292,8 @@ class LoopKernelWriter {
     }
   }
 
-  // A loop, the outermost one too, whose condition is asked before each trip, and which stops where the share is used up.
+  // A loop, the outermost one too, whose condition is asked before each trip, and which stops where the share is used
+  // up.
   void WriteLoopByShare(const LoopNode& node, int64_t share) {
     const int number = node.trip_count < 0 && &node != &program_.root ? node.first_stop : 0;
     const bool has_inner = node.last_stop > number;
@@ -589,7 +589,8 @@ class LoopKernelWriter {
     for (const auto& [type, kept] : kept_) {
       const int k = kernel_.AddBuffer(type, Access::kRead, kept.slice);
       size_t index = 0;
-      for (const int reg : kept.registers) Line(fmt::format("  {} = {};", Name(reg), kernel_.Load(k, fmt::format("{}u", index++))));
+      for (const int reg : kept.registers)
+        Line(fmt::format("  {} = {};", Name(reg), kernel_.Load(k, fmt::format("{}u", index++))));
       for (const int place : kept.places) {
         Line(fmt::format("  {} = {};", Element(place), kernel_.Load(k, fmt::format("{}u + lane", index))));
         index += program_.lanes;

@@ -67,9 +67,9 @@ struct LoopNode {
   int64_t trip_count = -1;  // of a while, where it is known: the condition is not asked
   // Of an inner while that ends by its data: what a trip takes, which the dispatch counts.
   int64_t trip_cost = 0, trip_iterations = 0;
-  // Inner whiles that end by their data are numbered from 1 in the order of their conditions: a dispatch that has done its
-  // share stops before a trip of one, and another dispatch goes on there. These are the numbers of those in the node,
-  // itself included; 0: none.
+  // Inner whiles that end by their data are numbered from 1 in the order of their conditions: a dispatch that has done
+  // its share stops before a trip of one, and another dispatch goes on there. These are the numbers of those in the
+  // node, itself included; 0: none.
   int first_stop = 0, last_stop = 0;
   int counter = -1;  // of a while of known length around some: the register of its trips
 };

@@ -1,5 +1,5 @@
-// The text of a scatter's updates: where each goes, and how it changes what is there. Used by kernels of scatters and by
-// loops that one workgroup runs.
+// The text of a scatter's updates: where each goes, and how it changes what is there. Used by kernels of scatters and
+// by loops that one workgroup runs.
 #pragma once
 
 #include <map>
