@@ -13,9 +13,8 @@ struct TargetInfo {
   int max_fusion_buffers = 24;  // tensors that one kernel may read and write (descriptor limits, register pressure)
   // As above, of a kernel that computes many small results side by side: a value or two of each is held at a time.
   int max_joined_buffers = 256;
-  // That a concatenate's kernel binds beside its argument block: by addresses more than about 98 give wrong values on
-  // lavapipe.
-  int max_kernel_buffers = 64;
+  // That a concatenate's kernel binds beside its argument block.
+  int max_kernel_buffers = 256;
   int max_fusion_instructions = 512;  // instructions in one fused computation: compile time grows with them
   // What a fused computation comes to in scalar operations once its functions are inlined (fusion_rules.h): drivers'
   // compilers take time and memory for them.

@@ -165,7 +165,7 @@ TEST(DataMovementTest, AReshapeBelowAPadReadsThroughATemporary) {
 
 // More of them than a kernel binds, too.
 TEST(DataMovementTest, ConcatenatesOfManyOperands) {
-  for (const int count : {24, 40, 120}) {
+  for (const int count : {24, 40, 120, 300}) {
     std::string body, names;
     int64_t total = 0;
     for (int i = 0; i < count; ++i) {

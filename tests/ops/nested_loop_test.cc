@@ -340,6 +340,43 @@ ENTRY main {
 )");
 }
 
+// As many as a chain of else would lie in one another.
+TEST(NestedLoopTest, ManyBranches) {
+  std::string branches, names;
+  for (int b = 0; b < 120; ++b) {
+    branches += fmt::format(
+        "b{0} {{ x = s32[11] parameter(0)  k = s32[] constant({0})  ks = s32[11] broadcast(k), dimensions={{}}\n"
+        "  back = s32[11] reverse(x), dimensions={{0}}  ROOT r = s32[11] add(back, ks) }}\n",
+        b);
+    names += fmt::format("{}b{}", b > 0 ? ", " : "", b);
+  }
+  std::string operands;
+  for (int b = 0; b < 120; ++b) operands += ", x";
+  Check("HloModule many\n" + branches + R"(going {
+  s = (s32[], s32[11]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  end = s32[] constant(125)
+  ROOT r = pred[] compare(i, end), direction=LT
+}
+go {
+  s = (s32[], s32[11]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = s32[11] get-tuple-element(s), index=1
+  y = s32[11] conditional(i)" +
+        operands + "), branch_computations={" + names + R"(}
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  ROOT r = (s32[], s32[11]) tuple(next, y)
+}
+ENTRY main {
+  x = s32[11] parameter(0)
+  i = s32[] constant(-5)
+  start = (s32[], s32[11]) tuple(i, x)
+  ROOT done = (s32[], s32[11]) while(start), condition=going, body=go
+}
+)");
+}
+
 TEST(NestedLoopTest, OneTripIsNoLoop) {
   const std::string text = R"(HloModule once
 less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=LT }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -11,6 +12,10 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
+
+// Parts that are told apart one after another, each in the else of the one before; more of them by halves of halves.
+// Drivers keep few levels: beyond 80 lavapipe takes all branches.
+constexpr size_t kMostInARow = 8;
 
 std::string KeyOf(const IndexExpression& expression) {
   std::string key = fmt::format("{}", expression.constant);
@@ -585,14 +590,28 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
   if (parts.size() == 1) return read(parts[0], low >= parts[0].begin && high < parts[0].end);
   const std::string at = Index(index[d]);
   const std::string result = Declare(instruction.shape().element_type());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    std::string head =
-        i + 1 < parts.size() ? fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(parts[i].end))) : "";
-    if (i > 0) head = head.empty() ? "else" : "else " + head;
-    OpenBlock(head);
-    Line(fmt::format("{} = {};", result, read(parts[i], false)));
-    CloseBlock();
-  }
+  const auto below = [&](const Part& part) {
+    return fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(part.end)));
+  };
+  const std::function<void(size_t, size_t)> choose = [&](size_t first, size_t count) {
+    if (count > kMostInARow) {
+      OpenBlock(below(parts[first + count / 2 - 1]));
+      choose(first, count / 2);
+      CloseBlock();
+      OpenBlock("else");
+      choose(first + count / 2, count - count / 2);
+      CloseBlock();
+      return;
+    }
+    for (size_t i = first; i < first + count; ++i) {
+      std::string head = i + 1 < first + count ? below(parts[i]) : "";
+      if (i > first) head = head.empty() ? "else" : "else " + head;
+      OpenBlock(head);
+      Line(fmt::format("{} = {};", result, read(parts[i], false)));
+      CloseBlock();
+    }
+  };
+  choose(0, parts.size());
   return result;
 }
 

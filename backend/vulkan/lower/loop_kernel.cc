@@ -337,18 +337,25 @@ class LoopKernelWriter {
   // A pred that holds takes the first branch, an index out of range the last.
   void WriteConditional(const LoopNode& node) {
     const bool is_pred = program_.registers[static_cast<size_t>(node.decides)].type == ElementType::kPred;
-    const size_t branches = node.blocks.size();
-    for (size_t b = 0; b < branches; ++b) {
-      std::string head = b + 1 == branches ? ""
-                         : is_pred         ? fmt::format("if ({})", Name(node.decides))
-                                           : fmt::format("if ({} == {})", Name(node.decides), b);
-      if (b > 0) head = head.empty() ? "else" : "else " + head;
-      Line(head + " {");
-      ++depth_;
-      WriteBlock(node.blocks[b]);
-      --depth_;
-      Line("}");
-    }
+    const std::string which = fmt::format("which_{}", next_unit_++);
+    Line(fmt::format("uint {} = {};", which,
+                     is_pred ? fmt::format("{} ? 0u : 1u", Name(node.decides))
+                             : fmt::format("min(uint({}), {}u)", Name(node.decides), node.blocks.size() - 1)));
+    WriteBranches(node, which, 0, node.blocks.size());
+  }
+  // Halves of halves: drivers keep few levels (beyond 80 lavapipe takes all branches).
+  void WriteBranches(const LoopNode& node, const std::string& which, size_t first, size_t count) {
+    if (count == 1) return WriteBlock(node.blocks[first]);
+    const size_t half = count / 2;
+    Line(fmt::format("if ({} < {}u) {{", which, first + half));
+    ++depth_;
+    WriteBranches(node, which, first, half);
+    --depth_;
+    Line("} else {");
+    ++depth_;
+    WriteBranches(node, which, first + half, count - half);
+    --depth_;
+    Line("}");
   }
 
   void WriteAssignment(const LoopNode& node) {
