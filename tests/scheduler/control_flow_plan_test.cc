@@ -46,7 +46,7 @@ TEST(ControlFlowPlanTest, PrintsAsExpected) {
   dispatch k kernel 0 groups 2x1x1 (p, =k)
   dispatch x kernel 1 groups 2x1x1 (p, =loop[0])
   copy p -> loop[1]
-while loop (the host reads condition/c)
+while loop (the host reads condition/c; not one dispatch: loop: this device runs no loops by itself)
 condition
   host condition/c (loop[0]) -> condition/c, waits for copy to loop[1], copy to loop[0]
 body
