@@ -312,7 +312,7 @@ TEST(NestedLoopTest, ArraysOfATripShareABinding) {
     body += fmt::format("  all{0} = f32[65] maximum({1}, y{0})\n", k, last);
     last = fmt::format("all{}", k);
   }
-  Check(R"(HloModule many
+  const std::string text = R"(HloModule many
 largest { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }
 going {
   s = (s32[], f32[65]) parameter(0)
@@ -326,10 +326,10 @@ go {
   x = f32[65] get-tuple-element(s), index=1
   zero = f32[] constant(0)
 )" + body +
-        R"(  one = s32[] constant(1)
+                           R"(  one = s32[] constant(1)
   next = s32[] add(i, one)
   ROOT r = (s32[], f32[65]) tuple(next, )" +
-        last + R"()
+                           last + R"()
 }
 ENTRY main {
   x = f32[65] parameter(0)
@@ -337,7 +337,16 @@ ENTRY main {
   start = (s32[], f32[65]) tuple(i, x)
   ROOT done = (s32[], f32[65]) while(start), condition=going, body=go
 }
-)");
+)";
+  Check(text);
+  // Bundles hold for devices that bind at multiples of 256 bytes.
+  for (const BindingMode mode : ModesToRun()) {
+    const auto executable = DeviceClient(mode)->Compile(*ParseModule(text), {});
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const Step& step : (*executable)->plan().steps) {
+      for (const Binding& binding : step.bindings) EXPECT_EQ(binding.slice.offset_bytes % 256, 0);
+    }
+  }
 }
 
 // As many as a chain of else would lie in one another.

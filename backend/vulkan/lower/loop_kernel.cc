@@ -29,8 +29,8 @@ constexpr std::string_view kPhase = "PHASE";
 // Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled
 // scalars, and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
 constexpr int64_t kMostBarriersAroundStops = 32;
-// Of arrays in one buffer: what the widest loads want.
-constexpr int64_t kScratchAlignment = 64;
+// Of arrays in one buffer: the most that a device may want of what it binds.
+constexpr int64_t kScratchAlignment = 256;
 
 MultiIndex FirstElement(const Shape& shape) { return MultiIndex(static_cast<size_t>(shape.rank())); }
 
