@@ -18,6 +18,7 @@ from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from further_programs import add_further_cases, further_symbolic_cases
+from loop_programs import add_loop_cases
 from more_programs import add_cases
 
 jax.config.update("jax_enable_x64", True)
@@ -386,6 +387,7 @@ def cases():
     case("resnet_grad", jax.grad(rb), R, floats(2, 6, 6, 4), tol=1e-3)
 
     add_cases(case, floats, doubles, integers, complexes)
+    add_loop_cases(case, floats, integers)
     return out
 
 
