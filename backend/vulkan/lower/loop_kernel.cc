@@ -29,6 +29,9 @@ constexpr std::string_view kPhase = "PHASE";
 // Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled
 // scalars, and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
 constexpr int64_t kMostBarriersAroundStops = 32;
+// Phases of such a loop whose 64-bit types are emulated: each operation is some hundred. 167 of them took SwiftShader
+// 80 s.
+constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
 
@@ -688,6 +691,11 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
   if (program.trip_cost > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
                        loop.name(), program.trip_cost, most);
+  }
+  if (program.stops > 0 && program.emulates && program.phases > kMostEmulatedPhasesAroundStops) {
+    return Unsupported(
+        "{}: {} phases, more than the {} of a loop of emulated types around others that end by their data", loop.name(),
+        program.phases, kMostEmulatedPhasesAroundStops);
   }
   LoopKernelWriter writer(context, program, buffers);
   if (writer.MostTrips() < 1) {

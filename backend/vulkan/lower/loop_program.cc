@@ -54,9 +54,8 @@ class LoopReader {
 
   Result<LoopProgram> Read() {
     const Instruction& loop = *program_.loop;
-    program_.most_width_ = !context_.facts.is_software() || Emulates(*loop.called(1)) ? 1
-                           : context_.facts.int64                                     ? 8
-                                                                                      : 4;
+    program_.emulates = Emulates(*loop.called(1));
+    program_.most_width_ = !context_.facts.is_software() || program_.emulates ? 1 : context_.facts.int64 ? 8 : 4;
     program_.root.kind = LoopNode::Kind::kWhile;
     program_.root.instruction = &loop;
     BindOutside();

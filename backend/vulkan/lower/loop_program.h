@@ -87,6 +87,7 @@ class LoopProgram {
                                   const std::function<Status(const Instruction&)>& can_lower);
   // Lanes wait for each other somewhere.
   bool has_barriers = false;
+  bool emulates = false;  // 64-bit types, by pairs of words
 
   const Instruction* loop = nullptr;
   LoopNode root;  // the while
