@@ -26,7 +26,7 @@ class ProgramWriter {
     entry +=
         fmt::format("  s = {} tuple({})\n  ROOT r = {} call(s), to_apply={}\n}}\n", kState, operands, kState, body);
     return "HloModule fuzz\nless { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), "
-           "direction=LT }\n" +
+           "direction=LT }\nsum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n" +
            computations_ + entry;
   }
 
@@ -62,7 +62,7 @@ class ProgramWriter {
   std::string Statement(int depth, std::string& count, std::vector<std::string>& values) {
     const auto any = [&] { return values[static_cast<size_t>(Pick(static_cast<int>(values.size())))]; };
     const std::string a = any(), b = any(), v = Name("v");
-    switch (Pick(depth > 0 ? 8 : 5)) {
+    switch (Pick(depth > 0 ? 9 : 6)) {
       case 0:
         values.push_back(v);
         return fmt::format("  {} = {} subtract({}, {})\n", v, kArray, a, b);
@@ -80,7 +80,14 @@ class ProgramWriter {
         return fmt::format("  k{0} = {1} constant({{1, -2, 3, -4, 5}})\n  {0} = {1} minimum({2}, k{0})\n", v, kArray,
                            a);
       }
-      case 5:
+      case 5: {
+        values.push_back(v);
+        return fmt::format(
+            "  k{0} = f32[] constant(7)\n  {0} = {1} scatter({2}, i, k{0}), to_apply=sum, update_window_dims={{}}, "
+            "inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=0\n",
+            v, kArray, a);
+      }
+      case 6:
         return Branch(depth, count, values);
       default:
         return Loop(depth, count, values);
