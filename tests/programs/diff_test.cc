@@ -1,4 +1,5 @@
 // vxla diff as a user meets it: bounds, isolation, bisection, the report.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -241,17 +242,22 @@ TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {
 }
 
 TEST(RunTest, AnInstructionWithMoreBuffersThanADescriptorSetRunsOnTheDevice) {
-  std::string text = "ENTRY e {\n", names;
-  for (int i = 0; i < 80; ++i) {
-    text += "p" + std::to_string(i) + " = f32[4] parameter(" + std::to_string(i) + ")\n";
-    names += (i == 0 ? "p" : ", p") + std::to_string(i);
+  // A sort of forty arrays by the first.
+  std::string compared, entry, names, types;
+  for (int i = 0; i < 40; ++i) {
+    compared += fmt::format("  a{0} = f32[] parameter({1})\n  b{0} = f32[] parameter({2})\n", i, 2 * i, 2 * i + 1);
+    entry += fmt::format("  p{0} = f32[4] parameter({0})\n", i);
+    names += fmt::format("{}p{}", i > 0 ? ", " : "", i);
+    types += fmt::format("{}f32[4]", i > 0 ? ", " : "");
   }
-  const std::string program =
-      WriteScratch("many_buffers.hlo", text + "ROOT c = f32[320] concatenate(" + names + "), dimensions={0} }");
+  const std::string program = WriteScratch(
+      "many_buffers.hlo", fmt::format("less {{\n{}  ROOT r = pred[] compare(a0, b0), direction=LT\n}}\nENTRY e {{\n{}"
+                                      "  ROOT s = ({}) sort({}), dimensions={{0}}, to_apply=less\n}}\n",
+                                      compared, entry, types, names));
   EXPECT_EQ(RunVxla("run " + program + " --require-gpu --json").exit_code, 0);
   const CommandResult descriptors = RunVxla("run " + program + " --require-gpu --bindings descriptors");
   EXPECT_EQ(descriptors.exit_code, 3);
-  EXPECT_THAT(descriptors.err, HasSubstr("82 storage buffers"));
+  EXPECT_THAT(descriptors.err, HasSubstr("81 storage buffers"));
 }
 
 TEST(RunTest, EveryCommandSaysWhereAProgramCannotBeRun) {
