@@ -19,6 +19,8 @@ namespace {
 // five microseconds, in which one workgroup does about 2^16 operations on a GPU and fewer on a software driver's
 // thread; a few times as many are no great loss. Where many threads would share the work, less.
 constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17;
+// The same where arrays share a binding, so that a compiler takes each for any other.
+constexpr int64_t kMostOfASharedPhase = int64_t{1} << 17;
 // What a dispatch may do before a desktop's watchdog thinks that the device hangs (about two seconds): a quarter of it
 // on one thread of a software driver.
 constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
@@ -103,8 +105,13 @@ class LoopKernelWriter {
     StoreState(lowering);
     kernel_.Append("void run(uint lane) {\n" + text_ + "}\n");
     if (context_.bindings == BindingMode::kDescriptors &&
-        1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers))
+        1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
+      if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
+        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
+                           1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
+      }
       kernel_.ShareBindings();
+    }
     Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
                                {1, 1, 1});
     step.flop = counted_ ? program_.trip_cost * trips : 0;
