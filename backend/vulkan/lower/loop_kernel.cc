@@ -19,8 +19,8 @@ namespace {
 // five microseconds, in which one workgroup does about 2^16 operations on a GPU and fewer on a software driver's
 // thread; a few times as many are no great loss. Where many threads would share the work, less.
 constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17;
-// The same where arrays have to share a binding. At 147,000 a phase (a training loop of 300 steps) lavapipe takes as long
-// either way, 160 and 169 ms, and sums of separate kernels are the closer ones (4.9e-8 rms off, 5.2e-8).
+// The same where arrays have to share a binding. At 147,000 a phase (a training loop of 300 steps) lavapipe takes as
+// long either way, 160 and 169 ms, and sums of separate kernels are the closer ones (4.9e-8 rms off, 5.2e-8).
 constexpr int64_t kMostOfASharedPhase = int64_t{1} << 17;
 // What a dispatch may do before a desktop's watchdog thinks that the device hangs (about two seconds): a quarter of it
 // on one thread of a software driver.
