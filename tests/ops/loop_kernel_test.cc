@@ -72,6 +72,35 @@ Loop Recurrence(int trips, int elements) {
   return loop;
 }
 
+// A driver may stop after 65,535 iterations of an invocation, without a word: sums in runs iterate more often than they
+// have elements.
+TEST(LoopKernelTest, LongSumsStayBelowADriversLimitOfIterations) {
+  for (const int trips : {28, 30, 32, 33, 34}) {
+    SCOPED_TRACE(trips);
+    Loop loop;
+    loop.state = "(s32[], c64[2,33], c64[2,200,33], c64[2,200])";
+    loop.condition = Counts(trips);
+    loop.body = std::string(kNext) + R"(  x = c64[2,33] get-tuple-element(s), index=1
+  w = c64[2,200,33] get-tuple-element(s), index=2
+  v = c64[2,200] get-tuple-element(s), index=3
+  t = c64[2,33] dot(v, w), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  f = c64[] convert(i)
+  b = c64[2,33] broadcast(f), dimensions={}
+  m = c64[2,33] multiply(t, b)
+  y = c64[2,33] add(x, m)
+  d = c64[2,200] negate(v)
+  ROOT r = (s32[], c64[2,33], c64[2,200,33], c64[2,200]) tuple(next, y, w, d)
+)";
+    loop.entry =
+        "  x = c64[2,33] parameter(0)\n  w = c64[2,200,33] parameter(1)\n  v = c64[2,200] parameter(2)\n"
+        "  i = s32[] constant(0)\n  start = " +
+        loop.state + " tuple(i, x, w, v)\n";
+    RunOptions options;
+    options.tolerance = Tolerance{.rtol = 1e-4, .atol = 1e-2};
+    CheckLoop(loop, options);
+  }
+}
+
 TEST(LoopKernelTest, ACountedLoopIsOneDispatch) {
   for (const int elements : {1, 5, 256, 1009, 5000}) {
     SCOPED_TRACE(elements);

@@ -12,7 +12,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+// A lane that walks far adds up its elements in runs, and the runs: the rounding errors of a sum of n are then those of
+// about 2 sqrt(n), as where more lanes share a row.
 constexpr int64_t kLeastTurnsInRuns = 32;
+int64_t TurnsOfARun(int64_t turns) { return int64_t{1} << (std::bit_width(static_cast<uint64_t>(turns)) / 2); }
 
 // The statements of one unit. A row's accumulators are locals, joined through shared memory as reduce/rows.comp joins
 // them: neighbouring lanes first.
@@ -75,8 +78,7 @@ class LoopRowsWriter {
     writer_.OpenBlock(fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_));
   }
 
-  // A lane that walks far adds up its elements in runs, and the runs: the rounding errors of a sum of n are then those
-  // of about 2 sqrt(n), as where more lanes share a row. How many elements a run has; 0: there are none.
+  // How many elements a run has; 0: there are none.
   int64_t RunOf(int pass) const {
     const int64_t turns = TurnsOf(program_.row_size, lanes_);
     if (turns < kLeastTurnsInRuns) return 0;
@@ -86,7 +88,7 @@ class LoopRowsWriter {
           std::ranges::any_of(reduce.types, [](ElementType type) { return IsFloating(type) || IsComplex(type); });
       if (reduce.identity.empty() || reduce.widens || !rounds) return 0;
     }
-    return int64_t{1} << (std::bit_width(static_cast<uint64_t>(turns)) / 2);
+    return TurnsOfARun(turns);
   }
   void OpenRun(int pass, int64_t run) {
     const int64_t size = program_.row_size, length = run * lanes_;
@@ -331,8 +333,10 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
       return shape;
     }
   }
-  const int64_t turns = TurnsOf(rows, workgroup_lanes / shape.lanes);
-  shape.iterations = turns * (1 + passes * (TurnsOf(row_size, shape.lanes) + 2 + std::bit_width(shape.lanes))) + 1;
+  const int64_t turns = TurnsOf(rows, workgroup_lanes / shape.lanes), steps = TurnsOf(row_size, shape.lanes);
+  // A run is an iteration of the loop over them, and the end of its own.
+  const int64_t runs = steps < kLeastTurnsInRuns ? 0 : 2 * TurnsOf(steps, TurnsOfARun(steps)) + 1;
+  shape.iterations = turns * (1 + passes * (steps + runs + 2 + std::bit_width(shape.lanes))) + 1;
   return shape;
 }
 
