@@ -8,6 +8,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
+#include "backend/vulkan/lower/loop_units.h"
 #include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
@@ -441,7 +442,7 @@ class LoopKernelWriter {
       if (value.reg >= 0) held.emplace_back(operand, Name(value.reg));
     }
     const bool in_part = body.hero != nullptr && UpdatedArrays(*body.hero) > 0;
-    if (body.hero != nullptr && !in_part) return WriteRows(body, buffers, std::move(held));
+    if (body.hero != nullptr && !in_part) return WriteTogether(body, node, buffers, std::move(held));
     IndexSpace space;
     ValueWriter writer(kernel_, body, buffers, space);
     for (const auto& [operand, name] : held) writer.Hold(*operand, name);
@@ -563,19 +564,31 @@ class LoopKernelWriter {
                 });
   }
 
-  void WriteRows(const FusionDescription& body, BufferMap& buffers,
-                 std::vector<std::pair<const Instruction*, std::string>> held) {
-    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+  void WriteTogether(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
+                     std::vector<std::pair<const Instruction*, std::string>> held) {
     const auto width = [this](int64_t count) { return program_.WidthOf(count); };
     const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, std::move(held)};
-    if (body.rows) {
-      WithReduceProgram(body, buffers, [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); });
-    } else {
-      const auto reader = ReadDot(body);
-      if (const auto tile = TileLoopDot(context_, body, program_.lanes))
-        return Block(WriteLoopDot(*reader, buffers, *tile, unit));
-      Block(WriteLoopRows(ProductProgram(*reader, buffers, {}), shape, unit));
+    if (NeedsOfLoopUnit(body, program_.lanes)) {
+      std::vector<BufferSlice> scratch;
+      for (const int place : node.scratch) scratch.push_back(SliceOf(place));
+      return Block(WriteLoopUnit(body, buffers, scratch, unit));
     }
+    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+    const auto rows = [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); };
+    switch (body.hero->opcode()) {
+      case Opcode::kReduceWindow:
+        return WithWindowProgram(body, buffers, rows);
+      case Opcode::kConvolution:
+        return rows(ProductProgram(*ReadConvolution(body), buffers, {}));
+      case Opcode::kDot:
+        break;
+      default:
+        return WithReduceProgram(body, buffers, rows);
+    }
+    const auto reader = ReadDot(body);
+    if (const auto tile = TileLoopDot(context_, body, program_.lanes))
+      return Block(WriteLoopDot(*reader, buffers, *tile, unit));
+    rows(ProductProgram(*reader, buffers, {}));
   }
 
   // What a dispatch hands to the next one beside the state, where it stops in the middle of a trip: registers, and the
