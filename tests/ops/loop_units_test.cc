@@ -278,6 +278,34 @@ TEST(LoopConvolutionTest, OfEveryForm) {
         OneDispatch({.rtol = 2e-2, .atol = 2e-2}));
 }
 
+TEST(LoopScatterTest, UpdatesThatMeet) {
+  // Sums and what comes last of rows that go to a few places, some of them outside.
+  const std::string functions =
+      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "last { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] copy(b) }\n";
+  for (const int count : {70, 200}) {
+    Check(Loop("f32[5,3]", fmt::format("f32[{},3]", count),
+               fmt::format(R"(  row = s32[{0}] iota(), iota_dimension=0
+  three = s32[] constant(3)
+  threes = s32[{0}] broadcast(three), dimensions={{}}
+  seven = s32[] constant(7)
+  sevens = s32[{0}] broadcast(seven), dimensions={{}}
+  trip = s32[{0}] broadcast(i), dimensions={{}}
+  p = s32[{0}] multiply(row, threes)
+  m = s32[{0}] add(p, trip)
+  at = s32[{0}] remainder(m, sevens)
+  t = f32[5,3] scatter(x, at, y), update_window_dims={{1}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=sum
+  small = f32[] constant(0.01)
+  smalls = f32[5,3] broadcast(small), dimensions={{}}
+  u = f32[5,3] multiply(t, smalls)
+  x2 = f32[5,3] scatter(u, at, y), update_window_dims={{1}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=last
+  y2 = f32[{0},3] negate(y))",
+                           count),
+               functions),
+          OneDispatch({.rtol = 1e-4, .atol = 1e-4}));
+  }
+}
+
 TEST(LoopUnitsTest, AllInOneLoopThatEndsByItsData) {
   // The inner loop sorts until the sum of its last differences is small; a branch takes the running sum.
   const std::string text = R"(HloModule units

@@ -538,6 +538,8 @@ class LoopKernelWriter {
     if (updates == 0) return;
     const BufferSlice array = SliceOf(node.results[0].place);
     scatter.Declare({&array, 1});
+    const bool runs = scatter.way() == ScatterWay::kRuns;
+    if (runs || scatter.way() == ScatterWay::kLast) return WriteSortedScatter(scatter, updates, runs, writer, space);
     const bool one_by_one = scatter.way() == ScatterWay::kOneByOne;
     const auto apply = [&](const ScatterText::Place& place) {
       const ScatterText::Target target = scatter.TargetOf(place);
@@ -562,6 +564,45 @@ class LoopKernelWriter {
                     apply(scatter.PlaceOf(space.Variable(window), space.Add(first, {{}, j})));
                   writer.CloseBlock();
                 });
+  }
+
+  // Windows of one start are neighbours: the first of a run goes through it, or the last replaces what was there.
+  void WriteSortedScatter(ScatterText& scatter, int64_t updates, bool runs, ValueWriter& writer, IndexSpace& space) {
+    const int64_t count = scatter.form().count;
+    const int loop = space.AddVariable(updates);
+    writer.Bind(loop, "i");
+    OpenTurns(writer, "i", updates, program_.lanes);
+    const auto named = [&](const char* name) {
+      const int variable = space.AddVariable(count);
+      writer.Bind(variable, name);
+      return space.Variable(variable);
+    };
+    const MultiIndex split = space.Delinearize(space.Variable(loop), IntList{count, scatter.window_count()});
+    writer.Line(fmt::format("uint n = {};", writer.Index(split[0])));
+    const IndexExpression n = named("n"), neighbour = named("neighbour");
+    writer.Line(runs ? "uint neighbour = max(n, 1u) - 1u;" : fmt::format("uint neighbour = min(n + 1u, {}u);", count - 1));
+    const std::vector<std::string> own = scatter.StartsOf(n);
+    writer.Line(fmt::format("bool ends = n == neighbour || !({});", ScatterText::EqualText(own, scatter.StartsOf(neighbour))));
+    const ScatterText::Place place = scatter.PlaceOf(n, split[1]);
+    ScatterText::Target target = scatter.TargetOf(place);
+    target.conditions.insert(target.conditions.begin(), "ends");
+    scatter.OpenIf(target.conditions);
+    if (runs) {
+      const std::vector<std::string> held = scatter.Held(target.linear);
+      writer.Line("bool same = true;");
+      const IndexExpression m = named("m");
+      writer.OpenBlock(fmt::format("for (uint m = n; same && m < {}u; ++m)", count));
+      writer.Line(fmt::format("same = {};", ScatterText::EqualText(own, scatter.StartsOf(m))));
+      writer.OpenBlock("if (same)");
+      scatter.Combine(held, {space.Delinearize(m, scatter.form().batch_sizes), place.window});
+      writer.CloseBlock();
+      writer.CloseBlock();
+      scatter.Store(target.linear, {held});
+    } else {
+      scatter.Apply(target.linear, {place});
+    }
+    writer.CloseBlock();
+    writer.CloseBlock();
   }
 
   void WriteTogether(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,

@@ -564,6 +564,13 @@ class LoopReader {
         return ReadUpdate(scope, body, updates, 1);
       case ScatterWay::kOneByOne:
         return ReadUpdate(scope, body, updates / std::max<int64_t>(form.count, 1), form.count);
+      case ScatterWay::kLast:
+        return ReadUpdate(scope, body, updates, 1);
+      case ScatterWay::kRuns: {
+        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
+        cost.iterations += TurnsOf(updates, program_.lanes) * (form.count + 1);  // all may be one run
+        return cost;
+      }
       default:
         return Unsupported("{}: updates that may meet are not applied inside a workgroup's loop", scatter.name());
     }
