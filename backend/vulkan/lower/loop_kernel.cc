@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_dot.h"
@@ -36,6 +37,8 @@ constexpr int64_t kMostBarriersAroundStops = 32;
 // Phases of such a loop whose 64-bit types are emulated: each operation is some hundred. 167 of them took SwiftShader
 // 80 s.
 constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
+// What is small enough to be packed where a loop has more arrays than a device binds: packing goes through it twice.
+constexpr int64_t kMostPacked = int64_t{1} << 14;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
 
@@ -65,6 +68,7 @@ class LoopKernelWriter {
         slices_(program.places.size()) {
     kernel_.InlineParams();
     PlaceScratch();
+    Pack();
     // Where the workgroup is one subgroup, a barrier among subgroups would make a software driver split the kernel into
     // parts that keep every value in memory between them.
     const DeviceFacts& facts = context_.facts;
@@ -78,7 +82,7 @@ class LoopKernelWriter {
     LoopLowering lowering;
     const int64_t trips = program_.root.trip_count, most = MostTrips();
     counted_ = !stops() && trips >= 0 && trips <= most;
-    resumes_ = !counted_;
+    resumes_ = !counted_ || !packed_.empty();
     lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? (trips + most - 1) / most : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
     Registers();
@@ -117,8 +121,10 @@ class LoopKernelWriter {
     Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
                                {1, 1, 1});
     step.flop = counted_ ? program_.trip_cost * trips : 0;
-    PlaceState(step);
+    lowering.steps = MovePacked(true);
     lowering.steps.push_back(std::move(step));
+    for (Step& moved : MovePacked(false)) lowering.steps.push_back(std::move(moved));
+    PlaceState(lowering.steps.front());
     return lowering;
   }
 
@@ -173,6 +179,85 @@ class LoopKernelWriter {
     }
   }
 
+  // Something that lies in a buffer of its own outside, and in one with others while the loop runs.
+  struct Packed {
+    BufferSlice outside, inside;
+    ElementType type = ElementType::kPred;
+    int64_t count = 0;
+    bool state = false;
+  };
+  static std::tuple<int, int64_t, int64_t> KeyOf(const BufferSlice& slice) {
+    return {slice.buffer, slice.offset_bytes, slice.size_bytes};
+  }
+
+  // Where operands and state are in more buffers than the device binds, a step puts what is small of them into one
+  // before the loop, and another one the state back.
+  void Pack() {
+    if (context_.bindings != BindingMode::kDescriptors) return;
+    std::vector<Packed> small;
+    std::set<int> buffers;
+    const auto add = [&](const Instruction& instruction, int leaf, bool state) {
+      const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+      const BufferSlice slice = buffers_.SliceOf(instruction, leaf);
+      buffers.insert(slice.buffer);
+      if (shape.ElementCount() <= kMostPacked)
+        small.push_back({slice, {}, shape.element_type(), shape.ElementCount(), state});
+    };
+    for (const LoopPlace& place : program_.places) {
+      if (place.kind == LoopPlace::Kind::kOperand) add(*place.instruction, place.leaf, false);
+    }
+    for (const auto& [reg, origin] : program_.loaded) add(*origin.instruction, origin.leaf, false);
+    for (const LoopState& state : program_.state) add(*program_.loop, state.leaf, true);
+    // The argument block, scratch, what a dispatch hands to the next one, by type.
+    constexpr size_t kOthers = 8;
+    if (buffers.size() + kOthers <= context_.facts.max_storage_buffers) return;
+    int64_t bytes = 0;
+    for (Packed& part : small) {
+      if (!packed_at_.emplace(KeyOf(part.outside), packed_.size()).second) continue;
+      part.inside.offset_bytes = bytes;
+      part.inside.size_bytes = part.outside.size_bytes;
+      bytes += (part.outside.size_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+      packed_.push_back(part);
+    }
+    if (bytes == 0) return;
+    const BufferSlice block = buffers_.Scratch(bytes);
+    for (Packed& part : packed_) {
+      part.inside.buffer = block.buffer;
+      part.inside.offset_bytes += block.offset_bytes;
+    }
+  }
+  BufferSlice Inside(const BufferSlice& outside) const {
+    const auto at = packed_at_.find(KeyOf(outside));
+    return at == packed_at_.end() ? outside : packed_[at->second].inside;
+  }
+
+  std::vector<Step> MovePacked(bool in) const {
+    std::vector<const Packed*> moved;
+    for (const Packed& part : packed_) {
+      if (in || part.state) moved.push_back(&part);
+    }
+    std::vector<Step> steps;
+    const size_t at_once = context_.facts.max_storage_buffers - 2;  // the argument block, and the packed
+    for (size_t first = 0; first < moved.size(); first += at_once) {
+      KernelBuilder kernel(context_.facts);
+      kernel.InlineParams();
+      std::string text;
+      for (size_t i = first; i < std::min(first + at_once, moved.size()); ++i) {
+        const Packed& part = *moved[i];
+        const int from = kernel.AddBuffer(part.type, Access::kRead, in ? part.outside : part.inside),
+                  to = kernel.AddBuffer(part.type, Access::kWrite, in ? part.inside : part.outside);
+        const std::string move = fmt::format("STORE({0}, {2}, i, LOAD({1}, {2}, i));", to, from, StorageTag(part.type));
+        text += fmt::format("  for (uint i = (lane + {0}u) % {1}u; i < {2}u; i += {1}u) {3}\n", i % program_.lanes,
+                            program_.lanes, part.count, move);
+      }
+      kernel.Append("void run(uint lane) {\n" + text + "}\n");
+      kernel.ShareBindings();
+      steps.push_back(kernel.Finish(fmt::format("{} ({} its state)", program_.loop->name(), in ? "packs" : "unpacks"),
+                                    "control_flow/loop.comp", {program_.lanes, 1, 1}, {1, 1, 1}));
+    }
+    return steps;
+  }
+
   void Line(const std::string& statement) {
     text_.append(static_cast<size_t>(2 * depth_), ' ');
     text_ += statement;
@@ -186,10 +271,10 @@ class LoopKernelWriter {
     const LoopPlace& at = program_.places.at(static_cast<size_t>(place));
     switch (at.kind) {
       case LoopPlace::Kind::kOperand:
-        slice = buffers_.SliceOf(*at.instruction, at.leaf);
+        slice = Inside(buffers_.SliceOf(*at.instruction, at.leaf));
         break;
       case LoopPlace::Kind::kState:
-        slice = buffers_.SliceOf(*program_.loop, at.leaf);
+        slice = Inside(buffers_.SliceOf(*program_.loop, at.leaf));
         break;
       case LoopPlace::Kind::kScratch:
         if (scratch_.buffer < 0) scratch_ = buffers_.Scratch(scratch_bytes_);
@@ -245,7 +330,7 @@ class LoopKernelWriter {
     Block(writer);
   }
   void LoadRegister(int reg, const BufferSlice& slice) {
-    const int k = kernel_.AddBuffer(program_.registers[static_cast<size_t>(reg)].type, Access::kRead, slice);
+    const int k = kernel_.AddBuffer(program_.registers[static_cast<size_t>(reg)].type, Access::kRead, Inside(slice));
     Line(fmt::format("{} = {};", Name(reg), kernel_.Load(k, "0u")));
   }
 
@@ -704,7 +789,7 @@ class LoopKernelWriter {
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
-      const int k = kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*program_.loop, state.leaf));
+      const int k = kernel_.AddBuffer(type, Access::kWrite, Inside(buffers_.SliceOf(*program_.loop, state.leaf)));
       Line("  " + kernel_.Store(k, "0u", Name(state.value.reg)));
     }
     if (lowering.runs < 0) {
@@ -734,6 +819,8 @@ class LoopKernelWriter {
   KernelBuilder kernel_;
   std::vector<std::optional<BufferSlice>> slices_;
   std::vector<int64_t> scratch_first_;  // by place
+  std::vector<Packed> packed_;
+  std::map<std::tuple<int, int64_t, int64_t>, size_t> packed_at_;  // by the slice outside
   int64_t scratch_bytes_ = 0;
   BufferSlice scratch_, at_;
   std::map<ElementType, Kept> kept_;
