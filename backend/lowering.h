@@ -64,10 +64,10 @@ struct LoopLowering {
 // if the selector takes branch table[4 g] and the gate that the whole lies in is open; of a loop, which has no
 // branches, gates that were open stay open as long as the selector is not 0.
 //
-// With a change, gates belong to modes, as table[4 g] says: those of the mode at hand are open. The first gate holds two
-// words, whether the mode is not 0 and which it is, and the gates behind it up to `counters` count trips. If the mode
-// is `here`, the step changes it to `first`, or where its question is answered otherwise, to `others`: the selector
-// takes another branch than 0 (`others` + branch - 1), a loop's condition is 0, a loop has made `trips`.
+// With a change, gates belong to modes, as table[4 g] says: those of the mode at hand are open. The first gate holds
+// two words, whether the mode is not 0 and which it is, and the gates behind it up to `counters` count trips. If the
+// mode is `here`, the step changes it to `first`, or where its question is answered otherwise, to `others`: the
+// selector takes another branch than 0 (`others` + branch - 1), a loop's condition is 0, a loop has made `trips`.
 struct ModeChange {
   enum class Kind : uint8_t { kStart, kAlways, kCondition, kBranch, kCount } kind = Kind::kAlways;
   uint32_t here = 0, first = 0, others = 0;

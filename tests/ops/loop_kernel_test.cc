@@ -405,7 +405,9 @@ TEST(LoopKernelTest, ReductionsWhoseOrderCountsAreSharedOut) {
 TEST(LoopKernelTest, ABodyWithATransformKeepsItsKernelsApart) {
   Loop loop = Recurrence(3, 40);
   const size_t at = loop.body.find("  ROOT");
-  loop.body.insert(at, "  z = c64[21] fft(y), fft_type=RFFT, fft_length={40}\n  t = f32[40] fft(z), fft_type=IRFFT, fft_length={40}\n");
+  loop.body.insert(
+      at,
+      "  z = c64[21] fft(y), fft_type=RFFT, fft_length={40}\n  t = f32[40] fft(z), fft_type=IRFFT, fft_length={40}\n");
   loop.body.replace(loop.body.find("(next, y"), 8, "(next, t");
   RunOptions options;
   options.tolerance = Tolerance{.rtol = 1e-5, .atol = 1e-5};

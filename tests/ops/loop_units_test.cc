@@ -70,10 +70,10 @@ std::string Sorted(const std::string& shape, int dimension) {
 }
 
 TEST(LoopSortTest, RowsOfEveryLengthAndDimension) {
-  for (const auto& [shape, dimension] : {std::pair{"f32[2]", 0}, std::pair{"f32[7]", 0}, std::pair{"f32[32]", 0},
-                                         std::pair{"f32[33]", 0}, std::pair{"f32[128]", 0}, std::pair{"f32[201]", 0},
-                                         std::pair{"f32[5,19]", 1}, std::pair{"f32[40,3]", 0},
-                                         std::pair{"f32[2,37,3]", 1}}) {
+  for (const auto& [shape, dimension] :
+       {std::pair{"f32[2]", 0}, std::pair{"f32[7]", 0}, std::pair{"f32[32]", 0}, std::pair{"f32[33]", 0},
+        std::pair{"f32[128]", 0}, std::pair{"f32[201]", 0}, std::pair{"f32[5,19]", 1}, std::pair{"f32[40,3]", 0},
+        std::pair{"f32[2,37,3]", 1}}) {
     Check(Loop(shape, shape, Sorted(shape, dimension), Less("f32")));
   }
 }
@@ -139,8 +139,9 @@ std::string Definite(const std::string& type, int batch, int n) {
   const std::string part = type == "c64" ? "f32" : "f64", parts = fmt::format("{}[{},{},{}]", part, batch, n, n);
   std::string text;
   if (complex) {
-    text = fmt::format(
-        "  re = {1} real(x)\n  im = {1} imag(x)\n  back = {1} negate(im)\n  conj = {0} complex(re, back)\n", shape, parts);
+    text =
+        fmt::format("  re = {1} real(x)\n  im = {1} imag(x)\n  back = {1} negate(im)\n  conj = {0} complex(re, back)\n",
+                    shape, parts);
   }
   text += fmt::format(
       R"(  g = {0} dot(x, {1}), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}
@@ -163,14 +164,13 @@ std::string Definite(const std::string& type, int batch, int n) {
 }
 
 TEST(LoopLinalgTest, CholeskyOfEverySizeAndType) {
-  for (const auto& [type, batch, n] :
-       {std::tuple{"f32", 1, 1}, std::tuple{"f32", 1, 2}, std::tuple{"f32", 3, 5}, std::tuple{"f32", 1, 17},
-        std::tuple{"f64", 1, 6}, std::tuple{"c64", 2, 7}, std::tuple{"c128", 1, 4}, std::tuple{"f16", 1, 9},
-        std::tuple{"bf16", 2, 4}}) {
+  for (const auto& [type, batch, n] : {std::tuple{"f32", 1, 1}, std::tuple{"f32", 1, 2}, std::tuple{"f32", 3, 5},
+                                       std::tuple{"f32", 1, 17}, std::tuple{"f64", 1, 6}, std::tuple{"c64", 2, 7},
+                                       std::tuple{"c128", 1, 4}, std::tuple{"f16", 1, 9}, std::tuple{"bf16", 2, 4}}) {
     for (const bool lower : {true, false}) {
       const std::string shape = fmt::format("{}[{},{},{}]", type, batch, n, n);
-      const std::string body =
-          Definite(type, batch, n) + fmt::format("  y2 = {0} cholesky(a), lower={1}\n  x2 = {0} add(x, y2)", shape, lower);
+      const std::string body = Definite(type, batch, n) +
+                               fmt::format("  y2 = {0} cholesky(a), lower={1}\n  x2 = {0} add(x, y2)", shape, lower);
       const bool narrow = std::string(type) == "f16" || std::string(type) == "bf16";
       Check(Loop(shape, shape, body), OneDispatch({.rtol = narrow ? 3e-2 : 1e-4, .atol = narrow ? 3e-2 : 1e-4}));
     }
@@ -191,8 +191,7 @@ TEST(LoopLinalgTest, TriangularSolvesOfEveryFlagTypeAndNumberOfSides) {
              {std::tuple{"f32", 1, 1, 1}, std::tuple{"f32", 1, 9, 1}, std::tuple{"f32", 2, 4, 11},
               std::tuple{"c64", 2, 5, 1}, std::tuple{"bf16", 1, 6, 1}, std::tuple{"f16", 1, 5, 9}}) {
           const std::string shape = fmt::format("{}[{},{},{}]", type, batch, n, n);
-          const std::string side =
-              fmt::format("{}[{},{},{}]", type, batch, left ? n : sides, left ? sides : n);
+          const std::string side = fmt::format("{}[{},{},{}]", type, batch, left ? n : sides, left ? sides : n);
           const std::string body =
               Definite(type, batch, n) +
               fmt::format(
@@ -217,8 +216,9 @@ TEST(LoopWindowTest, RunningSumsOfEveryLengthAndDirection) {
     for (const bool reverse : {false, true}) {
       for (const char* type : {"f32", "s32", "f16", "f64"}) {
         const std::string shape = fmt::format("{}[{},{}]", type, rows, length);
-        const std::string window = fmt::format("{{size=1x{0} pad=0_0x{1}}}", length,
-                                               reverse ? fmt::format("0_{}", length - 1) : fmt::format("{}_0", length - 1));
+        const std::string window =
+            fmt::format("{{size=1x{0} pad=0_0x{1}}}", length,
+                        reverse ? fmt::format("0_{}", length - 1) : fmt::format("{}_0", length - 1));
         const std::string body = fmt::format(
             "  zero = {1}[] constant(0)\n  t = {0} reduce-window(x, zero), window={2}, to_apply=sum\n"
             "  half = {1}[] constant({3})\n  halves = {0} broadcast(half), dimensions={{}}\n"

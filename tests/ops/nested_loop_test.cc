@@ -352,7 +352,8 @@ ENTRY main {
 // As many as a chain of else would lie in one another.
 // Leaves of many types and sizes, more than a device binds, each of which takes over its neighbour's last value.
 std::string ManyLeaves(const std::string& condition) {
-  const std::vector<std::string> types = {"f32[]", "pred[]", "f16[7]", "s32[33]", "s64[]", "u8[5]", "f32[300]", "bf16[]"};
+  const std::vector<std::string> types = {"f32[]", "pred[]", "f16[7]",   "s32[33]",
+                                          "s64[]", "u8[5]",  "f32[300]", "bf16[]"};
   std::string state = "(s32[]", entry, start, body, next, results;
   for (int k = 0; k < 44; ++k) {
     const std::string type = types[static_cast<size_t>(k) % types.size()];
@@ -362,7 +363,9 @@ std::string ManyLeaves(const std::string& condition) {
     body += fmt::format("  x{0} = {1} get-tuple-element(s), index={2}\n", k, type, k + 1);
     const int other = (k + 8) % 40;
     next += fmt::format("  y{0} = {1} {2}(x{0}, x{3})\n", k, type,
-                        type[0] == 'p' ? "xor" : type[0] == 'f' || type[0] == 'b' ? "maximum" : "add",
+                        type[0] == 'p'                     ? "xor"
+                        : type[0] == 'f' || type[0] == 'b' ? "maximum"
+                                                           : "add",
                         k < 40 ? other : k - 40);
     results += fmt::format(", y{}", k);
   }
@@ -371,7 +374,7 @@ std::string ManyLeaves(const std::string& condition) {
 going {{
   s = {0} parameter(0)
   i = s32[] get-tuple-element(s), index=0
-  end = s32[] constant(3)
+  end = s32[] constant(30)
   less = pred[] compare(i, end), direction=LT
   x = f32[] get-tuple-element(s), index=1
   most = f32[] constant(100)

@@ -34,10 +34,10 @@ Step LowerModeChange(const LowerContext& context, const GateRequest& request) {
   kernel.Param(static_cast<uint32_t>(request.branches));
   kernel.Param(static_cast<uint32_t>(4 * change.counter));
   kernel.Param(static_cast<uint32_t>(change.trips));
-  kernel.Append(fmt::format("#define LANES {}u\n#define START {}\n#define READS {}\n#define TRUTH {}\n#define COUNTS {}\n",
-                            kGateLanes, change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
-                            change.kind == Kind::kCondition || request.selector_is_pred ? 1 : 0,
-                            change.kind == Kind::kCount ? 1 : 0));
+  kernel.Append(fmt::format(
+      "#define LANES {}u\n#define START {}\n#define READS {}\n#define TRUTH {}\n#define COUNTS {}\n", kGateLanes,
+      change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
+      change.kind == Kind::kCondition || request.selector_is_pred ? 1 : 0, change.kind == Kind::kCount ? 1 : 0));
   return kernel.Finish(request.name, "control_flow/modes.comp", {kGateLanes, 1, 1}, {1, 1, 1});
 }
 

@@ -506,18 +506,18 @@ class SolveLowering {
   }
   BlockWindow SidesWindow(const BufferSlice& slice, int64_t first, int64_t size) const {
     return form_.left ? BlockWindow{slice, form_.unknowns, form_.sides, first, 0, size, form_.sides, true}
-                  : BlockWindow{slice, form_.sides, form_.unknowns, 0, first, form_.sides, size, false};
+                      : BlockWindow{slice, form_.sides, form_.unknowns, 0, first, form_.sides, size, false};
   }
   // What b has at a block less what the unknowns before it make of it.
   Result<std::vector<Step>> Product(int64_t first, int64_t size, int64_t done) {
     const int64_t known = form_.backwards ? first + size : 0;
     BlockWindow a = form_.transposed ? BlockWindow{a_, form_.unknowns, form_.unknowns, known, first, done, size, true}
-                                : BlockWindow{a_, form_.unknowns, form_.unknowns, first, known, size, done, false};
+                                     : BlockWindow{a_, form_.unknowns, form_.unknowns, first, known, size, done, false};
     a.conjugated = form_.conjugated;
     const BlockWindow x = SidesWindow(x_, known, done);
     return BlockProduct(type_, form_.batch)
-        .Lower(context_, StepName(body_), SidesWindow(b_, first, size), form_.left ? a : x, form_.left ? x : a, Target(size),
-               buffers_);
+        .Lower(context_, StepName(body_), SidesWindow(b_, first, size), form_.left ? a : x, form_.left ? x : a,
+               Target(size), buffers_);
   }
 
   const LowerContext& context_;

@@ -665,9 +665,11 @@ class LoopKernelWriter {
     const MultiIndex split = space.Delinearize(space.Variable(loop), IntList{count, scatter.window_count()});
     writer.Line(fmt::format("uint n = {};", writer.Index(split[0])));
     const IndexExpression n = named("n"), neighbour = named("neighbour");
-    writer.Line(runs ? "uint neighbour = max(n, 1u) - 1u;" : fmt::format("uint neighbour = min(n + 1u, {}u);", count - 1));
+    writer.Line(runs ? "uint neighbour = max(n, 1u) - 1u;"
+                     : fmt::format("uint neighbour = min(n + 1u, {}u);", count - 1));
     const std::vector<std::string> own = scatter.StartsOf(n);
-    writer.Line(fmt::format("bool ends = n == neighbour || !({});", ScatterText::EqualText(own, scatter.StartsOf(neighbour))));
+    writer.Line(
+        fmt::format("bool ends = n == neighbour || !({});", ScatterText::EqualText(own, scatter.StartsOf(neighbour))));
     const ScatterText::Place place = scatter.PlaceOf(n, split[1]);
     ScatterText::Target target = scatter.TargetOf(place);
     target.conditions.insert(target.conditions.begin(), "ends");

@@ -244,8 +244,8 @@ LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes) {
   if (shares) needs.scratch.emplace_back(computed, IntList{count});
   if (computed != type) needs.scratch.emplace_back(computed, IntList{count});
   needs.operations = count * (n + 8) * CostOfProduct(type);
-  needs.iterations = shares ? (n + 1) * (2 + TurnsOf(count, lanes))
-                            : TurnsOf(form.batch * form.sides, lanes) * n * (4 + n / 2);
+  needs.iterations =
+      shares ? (n + 1) * (2 + TurnsOf(count, lanes)) : TurnsOf(form.batch * form.sides, lanes) * n * (4 + n / 2);
   return needs;
 }
 

@@ -91,8 +91,8 @@ class LoopRunningWriter {
 
   void WriteStart() {
     for (int i = 0; i < count(); ++i) {
-      initial_.push_back(
-          writer_.Assignable(reducer_.types[static_cast<size_t>(i)], Widened(writer_.Value(*hero_.operand(count() + i), {}))));
+      initial_.push_back(writer_.Assignable(reducer_.types[static_cast<size_t>(i)],
+                                            Widened(writer_.Value(*hero_.operand(count() + i), {}))));
     }
     for (size_t i = 0; i < initial_.size(); ++i)
       writer_.Line(fmt::format("{} {} = {};", CarrierType(reducer_.types[i]), Member(i), initial_[i]));
@@ -164,9 +164,9 @@ class LoopRunningWriter {
     for (const Instruction* root : body_.roots) {
       const auto shapes = FlattenTuple(root->shape());
       for (size_t l = 0; l < shapes.size(); ++l, ++leaf) {
-        const MultiIndex place =
-            std::ranges::equal(shapes[l]->dimensions(), rows_.sizes) ? index
-                                                                     : space_.Delinearize(linear, shapes[l]->dimensions());
+        const MultiIndex place = std::ranges::equal(shapes[l]->dimensions(), rows_.sizes)
+                                     ? index
+                                     : space_.Delinearize(linear, shapes[l]->dimensions());
         const std::string value = root->shape().IsTuple() ? writer_.LeafValue(*root, static_cast<int>(l), place)
                                                           : writer_.Value(*root, place);
         const int k = unit_.kernel.AddBuffer(shapes[l]->element_type(), Access::kWrite,

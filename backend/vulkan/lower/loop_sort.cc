@@ -83,10 +83,10 @@ class LoopSortWriter {
     if (keys_ >= 0) names.emplace_back("Key");
     for (const std::string& name : names) kernel_.Append(fmt::format("#undef {}\n", name));
     if (work_.stride > 1) {
-      kernel_.Append(fmt::format(
-          "uint {0}(uint p) {{\n  uint row = p / {1}u, e = p - row * {1}u, outer = row / {2}u;\n"
-          "  return (outer * {1}u + e) * {2}u + (row - outer * {2}u);\n}}\n",
-          Named("place_of"), work_.length, work_.stride));
+      kernel_.Append(
+          fmt::format("uint {0}(uint p) {{\n  uint row = p / {1}u, e = p - row * {1}u, outer = row / {2}u;\n"
+                      "  return (outer * {1}u + e) * {2}u + (row - outer * {2}u);\n}}\n",
+                      Named("place_of"), work_.length, work_.stride));
     }
     AppendKeyAt();
   }
@@ -152,8 +152,8 @@ class LoopSortWriter {
     Line(fmt::format("    {} key = {}(row + e);", KeyType(), Named("key_at")));
     Line("    bool left = i - first < width;");
     Line(fmt::format("    uint start = left ? min(first + width, {}u) : first;", work_.length));
-    Line(fmt::format("    uint low = start, high = left ? min(first + 2u * width, {}u) : first + width;",
-                     work_.length));
+    Line(
+        fmt::format("    uint low = start, high = left ? min(first + 2u * width, {}u) : first + width;", work_.length));
     Line("    while (low < high) {");
     Line("      uint middle = (low + high) / 2u;");
     Line(fmt::format("      {} other = {}(row + {});", KeyType(), Named("key_at"),
@@ -181,11 +181,11 @@ class LoopSortWriter {
       AddOperand(static_cast<int>(k));
       const int result = kernel_.AddBuffer(work_.types[k], Access::kWrite, work_.results[k]);
       const std::string_view tag = StorageTag(work_.types[k]);
-      Line(fmt::format("  STORE({0}, {1}, to, LOAD({2}, {1}, place));", result, tag, operands_.at(static_cast<int>(k))));
+      Line(
+          fmt::format("  STORE({0}, {1}, to, LOAD({2}, {1}, place));", result, tag, operands_.at(static_cast<int>(k))));
     }
     if (work_.positions)
-      Line("  " +
-           kernel_.Store(kernel_.AddBuffer(ElementType::kS32, Access::kWrite, *work_.positions), "p", "int(e)"));
+      Line("  " + kernel_.Store(kernel_.AddBuffer(ElementType::kS32, Access::kWrite, *work_.positions), "p", "int(e)"));
     Line("}");
   }
 
