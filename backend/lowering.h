@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,17 @@ struct LoopLowering {
 // open and then how many workgroups run, which is what `table`'s four words say or none. With branches, gate g is open
 // if the selector takes branch table[4 g] and the gate that the whole lies in is open; of a loop, which has no
 // branches, gates that were open stay open as long as the selector is not 0.
+//
+// With a change, gates belong to modes, as table[4 g] says: those of the mode at hand are open. The first gate holds
+// two words, whether the mode is not 0 and which it is, and the gates behind it up to `counters` count trips. If the
+// mode is `here`, the step changes it to `first`, or where its question is answered otherwise, to `others`: the
+// selector takes another branch than 0 (`others` + branch - 1), a loop's condition is 0, a loop has made `trips`.
+struct ModeChange {
+  enum class Kind : uint8_t { kStart, kAlways, kCondition, kBranch, kCount } kind = Kind::kAlways;
+  uint32_t here = 0, first = 0, others = 0;
+  int counters = 0, counter = 0;
+  int64_t trips = 0;
+};
 struct GateRequest {
   std::string name;
   BufferSlice selector;
@@ -70,6 +82,7 @@ struct GateRequest {
   BufferSlice parent;  // the gates that the whole lies in; no buffer: none
   int parent_gate = 0;
   BufferSlice table, gates;
+  std::optional<ModeChange> change = {};
 };
 
 // What a backend offers the scheduler. backend/vulkan/lower implements it.

@@ -14,6 +14,9 @@ constexpr int64_t kImpossible = int64_t{1} << 40;
 // Commands of a batch, and its iterations, at most.
 constexpr int64_t kBatchCommands = 256, kBatchIterations = 16;
 constexpr int64_t kGateBytes = 16, kBlockUnit = 256;
+// A loop in a nest is in the list so often that its trips are few times as many as the nest's: a command that does
+// nothing costs a little too.
+constexpr int64_t kTripsAtOnce = 4, kCommandsAtOnce = 128;
 // The branch of gates that are none.
 constexpr uint32_t kNoBranch = 0xffffffff;
 
@@ -69,10 +72,31 @@ class Predicator {
   Status Rebuild(int begin, int end);
   Status RebuildDecision(int segment);
   Status RebuildLoop(int segment);
+  // A loop with loops inside whose trips are not known when it is submitted: the device keeps which part of it comes
+  // next, its mode, and each submitted iteration runs the parts from there on whose turn it is.
+  Status RebuildNest(int segment);
   Status RebuildShares(int segment);
   // The same segments as commands, under a condition if there is a scope.
   Status Emit(int begin, int end, const Scope* scope, std::vector<GpuCommand>& commands);
   Status EmitDecision(int segment, const Scope* scope, std::vector<GpuCommand>& commands);
+  // Of a nest.
+  struct Nest {
+    int gates = -1;
+    uint32_t modes = 1;  // given; 0: the nest has ended
+    int counters = 0;
+    std::vector<int> changes;  // in deciders_
+  };
+  bool DecidesInside(int begin, int end) const;
+  int64_t NestCost(int begin, int end) const;
+  int64_t NestCostOf(int segment) const;
+  // The segments, from the mode on that `mode` names, which then is the one that they end in.
+  Status EmitNest(int begin, int end, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands);
+  Status EmitNestLoop(int segment, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands);
+  Status EmitNestBranches(int segment, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands);
+  Status EmitTrip(int segment, Nest& nest, uint32_t begins, uint32_t ends, int counter,
+                  std::vector<GpuCommand>& commands);
+  void EmitChange(Nest& nest, const HostDecide* decision, int branches, const ModeChange& change,
+                  std::vector<GpuCommand>& commands);
   Status EmitCopy(const CopyBytes& copy, const Scope& scope, std::vector<GpuCommand>& commands);
 
   const HostDecide& DecisionAt(int segment) const { return std::get<HostDecide>(plan_.segments[segment]); }
@@ -183,6 +207,7 @@ Status Predicator::RebuildLoop(int segment) {
   const auto [begin, condition_end] = plan_.Region(segment, 0);
   const auto [body_begin, end] = plan_.Region(segment, 1);
   const bool counted = loop.trip_count >= 0;
+  if (DecidesInside(begin, end) && NestCostOf(segment) <= kMostCommands) return RebuildNest(segment);
   if (counted || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands) return RebuildDecision(segment);
   if (body_begin == end) return RebuildShares(segment);
   const int gates = AddGates(loop.instruction);
@@ -202,6 +227,152 @@ Status Predicator::RebuildLoop(int segment) {
   VXLA_RETURN_IF_ERROR(Emit(begin, condition_end, &scope, commands));
   commands.push_back(Dispatch{AddDecider(loop, gates, 0, nullptr)});
   VXLA_RETURN_IF_ERROR(Emit(body_begin, end, &scope, commands));
+  Commands() = std::move(commands);
+  EndRegion(decision);
+  ChooseBatch(decision);
+  return OkStatus();
+}
+
+// Whether there are loops inside whose trips are not known ahead.
+bool Predicator::DecidesInside(int begin, int end) const {
+  for (int i = begin; i < end; ++i) {
+    const auto* decision = std::get_if<HostDecide>(&plan_.segments[i]);
+    if (decision != nullptr && decision->kind == HostDecide::Kind::kWhile && decision->trip_count < 0) return true;
+  }
+  return false;
+}
+
+// The commands of one iteration.
+int64_t Predicator::NestCost(int begin, int end) const {
+  int64_t cost = 0;
+  for (int i = begin; i < end && cost < kImpossible; i = plan_.SegmentEnd(i)) cost += NestCostOf(i);
+  return cost;
+}
+
+int64_t Predicator::NestCostOf(int segment) const {
+  const auto* decision = std::get_if<HostDecide>(&plan_.segments[segment]);
+  if (decision == nullptr) return CostOf(segment);
+  const int64_t cost = CostOf(segment);
+  if (cost <= kCommandsAtOnce) return cost;
+  if (decision->selector.offset_bytes != 0) return kImpossible;
+  const int64_t whole = NestCost(segment + 1, plan_.SegmentEnd(segment));
+  return 3 + static_cast<int64_t>(decision->region_ends.size()) + whole;
+}
+
+void Predicator::EmitChange(Nest& nest, const HostDecide* decision, int branches, const ModeChange& change,
+                            std::vector<GpuCommand>& commands) {
+  Decider decider;
+  decider.step = static_cast<int>(plan_.steps.size());
+  decider.gates = nest.gates;
+  decider.request.name = "mode";
+  decider.request.branches = branches;
+  decider.request.change = change;
+  if (decision != nullptr) {
+    decider.request.name = decision->instruction + " mode";
+    decider.request.selector = decision->selector;
+    decider.request.selector_is_pred = decision->selector_is_pred;
+  }
+  plan_.steps.emplace_back();
+  nest.changes.push_back(static_cast<int>(deciders_.size()));
+  deciders_.push_back(std::move(decider));
+  commands.push_back(Dispatch{deciders_.back().step});
+}
+
+Status Predicator::EmitNest(int begin, int end, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands) {
+  for (int i = begin; i < end; i = plan_.SegmentEnd(i)) {
+    if (CostOf(i) <= kCommandsAtOnce || std::holds_alternative<GpuCommands>(plan_.segments[i])) {
+      const Scope scope{nest.gates, mode};
+      GateOf(scope, {1, 1, 1});  // branches inside ask for it
+      VXLA_RETURN_IF_ERROR(Emit(i, plan_.SegmentEnd(i), &scope, commands));
+    } else if (IsLoop(i)) {
+      VXLA_RETURN_IF_ERROR(EmitNestLoop(i, nest, mode, commands));
+    } else {
+      VXLA_RETURN_IF_ERROR(EmitNestBranches(i, nest, mode, commands));
+    }
+  }
+  return OkStatus();
+}
+
+// The condition, if there is one, and the body, which goes back to the mode of the condition.
+Status Predicator::EmitTrip(int segment, Nest& nest, uint32_t begins, uint32_t ends, int counter,
+                            std::vector<GpuCommand>& commands) {
+  const HostDecide& loop = DecisionAt(segment);
+  const auto [condition, condition_end] = plan_.Region(segment, 0);
+  const auto [body, end] = plan_.Region(segment, 1);
+  uint32_t mode = begins;
+  VXLA_RETURN_IF_ERROR(EmitNest(condition, condition_end, nest, mode, commands));
+  using Kind = ModeChange::Kind;
+  ModeChange change{loop.trip_count < 0 ? Kind::kCondition : Kind::kCount, mode, mode, ends};
+  change.counter = counter;
+  change.trips = std::max<int64_t>(loop.trip_count, 0);
+  const bool goes_back = body == end;
+  if (goes_back) change.first = begins;
+  EmitChange(nest, &loop, 2, change, commands);
+  if (goes_back) return OkStatus();
+  VXLA_RETURN_IF_ERROR(EmitNest(body, end, nest, mode, commands));
+  if (mode != begins) EmitChange(nest, nullptr, 0, {Kind::kAlways, mode, begins}, commands);
+  return OkStatus();
+}
+
+Status Predicator::EmitNestLoop(int segment, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands) {
+  const HostDecide& loop = DecisionAt(segment);
+  const uint32_t begins = nest.modes++, ends = nest.modes++;
+  const int counter = loop.trip_count < 0 ? 0 : ++nest.counters;
+  EmitChange(nest, nullptr, 0, {ModeChange::Kind::kAlways, mode, begins}, commands);
+  const auto [begin, body] = plan_.Region(segment, 0);
+  const auto [body_begin, end] = plan_.Region(segment, 1);
+  // A loop that runs its shares by itself needs few.
+  const bool repeats = body_begin != end && !DecidesInside(begin, end) && 4 * NestCost(begin, end) <= kCommandsAtOnce;
+  for (int64_t i = 0; i < (repeats ? kTripsAtOnce : 1); ++i)
+    VXLA_RETURN_IF_ERROR(EmitTrip(segment, nest, begins, ends, counter, commands));
+  mode = ends;
+  return OkStatus();
+}
+
+Status Predicator::EmitNestBranches(int segment, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands) {
+  const HostDecide& decision = DecisionAt(segment);
+  const int branches = static_cast<int>(decision.region_ends.size());
+  const uint32_t first = nest.modes, ends = first + static_cast<uint32_t>(branches);
+  nest.modes = ends + 1;
+  EmitChange(nest, &decision, branches, {ModeChange::Kind::kBranch, mode, first, first + 1}, commands);
+  for (int branch = 0; branch < branches; ++branch) {
+    uint32_t inside = first + static_cast<uint32_t>(branch);
+    const auto [begin, end] = plan_.Region(segment, branch);
+    VXLA_RETURN_IF_ERROR(EmitNest(begin, end, nest, inside, commands));
+    EmitChange(nest, nullptr, 0, {ModeChange::Kind::kAlways, inside, ends}, commands);
+  }
+  mode = ends;
+  return OkStatus();
+}
+
+Status Predicator::RebuildNest(int segment) {
+  const HostDecide& loop = DecisionAt(segment);
+  Nest nest;
+  nest.gates = AddGates(loop.instruction);
+  const uint32_t begins = nest.modes++;
+  const int counter = loop.trip_count < 0 ? 0 : ++nest.counters;
+  // Gates for what the nest keeps come first: how many counters there are is known before any gate is asked for.
+  for (int i = segment + 1; i < plan_.SegmentEnd(segment); ++i) {
+    const auto* inside = std::get_if<HostDecide>(&plan_.segments[i]);
+    if (inside != nullptr && inside->kind == HostDecide::Kind::kWhile && inside->trip_count >= 0) ++nest.counters;
+  }
+  const int kept = nest.counters;
+  nest.counters = counter;
+  gates_[nest.gates].table.assign(static_cast<size_t>(4 * (1 + kept)), 0);
+  for (int gate = 0; gate <= kept; ++gate) gates_[nest.gates].table[static_cast<size_t>(4 * gate)] = kNoBranch;
+  EmitChange(nest, nullptr, 0, {ModeChange::Kind::kStart, 0, begins}, Commands());
+  const int decision = static_cast<int>(made_.size());
+  HostDecide ahead = loop;
+  ahead.selector = {gates_[nest.gates].buffer, 0, 4};
+  ahead.selector_is_pred = false;
+  ahead.trip_count = -1;
+  ahead.ahead = true;
+  ahead.region_ends.clear();
+  made_.push_back(std::move(ahead));
+  EndRegion(decision);
+  std::vector<GpuCommand> commands;
+  VXLA_RETURN_IF_ERROR(EmitTrip(segment, nest, begins, 0, counter, commands));
+  for (const int change : nest.changes) deciders_[static_cast<size_t>(change)].request.change->counters = kept;
   Commands() = std::move(commands);
   EndRegion(decision);
   ChooseBatch(decision);

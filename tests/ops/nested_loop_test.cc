@@ -350,6 +350,62 @@ ENTRY main {
 }
 
 // As many as a chain of else would lie in one another.
+// Leaves of many types and sizes, more than a device binds, each of which takes over its neighbour's last value.
+std::string ManyLeaves(const std::string& condition) {
+  const std::vector<std::string> types = {"f32[]", "pred[]", "f16[7]",   "s32[33]",
+                                          "s64[]", "u8[5]",  "f32[300]", "bf16[]"};
+  std::string state = "(s32[]", entry, start, body, next, results;
+  for (int k = 0; k < 44; ++k) {
+    const std::string type = types[static_cast<size_t>(k) % types.size()];
+    state += ", " + type;
+    entry += fmt::format("  p{0} = {1} parameter({0})\n", k, type);
+    start += fmt::format(", p{}", k);
+    body += fmt::format("  x{0} = {1} get-tuple-element(s), index={2}\n", k, type, k + 1);
+    const int other = (k + 8) % 40;
+    next += fmt::format("  y{0} = {1} {2}(x{0}, x{3})\n", k, type,
+                        type[0] == 'p'                     ? "xor"
+                        : type[0] == 'f' || type[0] == 'b' ? "maximum"
+                                                           : "add",
+                        k < 40 ? other : k - 40);
+    results += fmt::format(", y{}", k);
+  }
+  state += ")";
+  return fmt::format(R"(HloModule leaves
+going {{
+  s = {0} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  end = s32[] constant(30)
+  less = pred[] compare(i, end), direction=LT
+  x = f32[] get-tuple-element(s), index=1
+  most = f32[] constant(100)
+  low = pred[] compare(x, most), direction=LT
+  ROOT r = {1}
+}}
+go {{
+  s = {0} parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+{2}  ROOT r = {0} tuple(next{3})
+}}
+ENTRY main {{
+{4}  i = s32[] constant(0)
+  start = {0} tuple(i{5})
+  ROOT done = {0} while(start), condition=going, body=go
+}}
+)",
+                     state, condition, body + next, results, entry, start);
+}
+
+TEST(NestedLoopTest, StateOfMoreBuffersThanADeviceBindsIsPacked) {
+  for (const char* condition : {"pred[] copy(less)", "pred[] and(less, low)"}) {
+    const std::string text = ManyLeaves(condition);
+    Check(text, -1);
+    EXPECT_THAT(PlanOf(text), Not(HasSubstr("not one dispatch")));
+    EXPECT_THAT(PlanOf(text), HasSubstr("done (unpacks its state)"));
+  }
+}
+
 TEST(NestedLoopTest, ManyBranches) {
   std::string branches, names;
   for (int b = 0; b < 120; ++b) {
@@ -418,11 +474,11 @@ ENTRY main {
 TEST(NestedLoopTest, ThePlanSaysWhyALoopIsNotOneDispatch) {
   std::string text = Collatz(5);
   const size_t at = text.find("  kept = ");
-  text.insert(at, "  other = u32[5] sort(all), dimensions={0}, to_apply=less\n  mixed = u32[5] add(other, all)\n");
-  text.insert(text.find("walking {"),
-              "less { a = u32[] parameter(0)  b = u32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=LT }\n");
+  text.insert(at,
+              "  wave = c64[5] convert(all)\n  waves = c64[5] fft(wave), fft_type=FFT, fft_length={5}\n"
+              "  parts = f32[5] real(waves)\n  other = u32[5] convert(parts)\n  mixed = u32[5] add(other, all)\n");
   text.replace(text.find("dynamic-update-slice(all"), 24, "dynamic-update-slice(mixed");
-  EXPECT_THAT(PlanOf(text), HasSubstr("; not one dispatch: sort other is not run inside a workgroup's loop)"));
+  EXPECT_THAT(PlanOf(text), HasSubstr("; not one dispatch: fft waves is not run inside a workgroup's loop)"));
 }
 
 }  // namespace nested_loop_test

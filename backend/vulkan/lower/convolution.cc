@@ -351,6 +351,10 @@ class ConvolutionReader final : public ProductReader {
 
 }  // namespace
 
+std::unique_ptr<ProductReader> ReadConvolution(const FusionDescription& body) {
+  return std::make_unique<ConvolutionReader>(body);
+}
+
 Status CanLowerConvolution(const LowerContext&, const FusionDescription& body) {
   const Instruction& hero = *body.hero;
   const IntList& spatial = hero.attributes<ConvolutionAttributes>().dim_labels->input_spatial;

@@ -17,7 +17,34 @@ bool CanLowerGates(const LowerContext& context) {
   return context.bindings != BindingMode::kDescriptors || context.facts.max_storage_buffers >= 5;
 }
 
+namespace {
+
+Step LowerModeChange(const LowerContext& context, const GateRequest& request) {
+  using Kind = ModeChange::Kind;
+  const ModeChange& change = *request.change;
+  const bool reads = change.kind == Kind::kCondition || change.kind == Kind::kBranch;
+  KernelBuilder kernel(context.facts);
+  kernel.AddBuffer(ElementType::kU32, Access::kRead, request.table);
+  kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, request.gates);
+  if (reads) kernel.AddBuffer(ElementType::kU32, Access::kRead, request.selector);
+  kernel.Param(static_cast<uint32_t>(request.table.size_bytes / kCopyGroupBytes));
+  kernel.Param(static_cast<uint32_t>(1 + change.counters));
+  for (const uint32_t mode : {change.here, change.first, change.others}) kernel.Param(mode);
+  kernel.Param(request.selector_is_pred ? 0xff : 0xffffffff);
+  kernel.Param(static_cast<uint32_t>(request.branches));
+  kernel.Param(static_cast<uint32_t>(4 * change.counter));
+  kernel.Param(static_cast<uint32_t>(change.trips));
+  kernel.Append(fmt::format(
+      "#define LANES {}u\n#define START {}\n#define READS {}\n#define TRUTH {}\n#define COUNTS {}\n", kGateLanes,
+      change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
+      change.kind == Kind::kCondition || request.selector_is_pred ? 1 : 0, change.kind == Kind::kCount ? 1 : 0));
+  return kernel.Finish(request.name, "control_flow/modes.comp", {kGateLanes, 1, 1}, {1, 1, 1});
+}
+
+}  // namespace
+
 Result<Step> LowerGates(const LowerContext& context, const GateRequest& request) {
+  if (request.change) return LowerModeChange(context, request);
   KernelBuilder kernel(context.facts);
   const bool nested = request.parent.buffer >= 0;
   kernel.AddBuffer(ElementType::kU32, Access::kRead, request.selector);

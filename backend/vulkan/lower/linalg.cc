@@ -11,34 +11,13 @@
 #include <vector>
 
 #include "backend/vulkan/lower/dot.h"
+#include "backend/vulkan/lower/linalg_text.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/tuning.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
-
-// Matrices of a batch in memory: element (i, j) of matrix m is first + m * matrix + i * row + j * column.
-struct MatrixPlace {
-  BufferSlice slice;
-  int64_t first = 0, matrix = 0, row = 0, column = 0;
-
-  MatrixPlace At(int64_t i, int64_t j) const { return {slice, first + i * row + j * column, matrix, row, column}; }
-  MatrixPlace Transposed() const { return {slice, first, matrix, column, row}; }
-  // The same rows and columns counted from the end of an n by n matrix.
-  MatrixPlace Reversed(int64_t n) const { return {slice, first + (n - 1) * (row + column), matrix, -row, -column}; }
-  MatrixPlace RowsReversed(int64_t n) const { return {slice, first + (n - 1) * row, matrix, -row, column}; }
-};
-
-MatrixPlace RowMajor(const BufferSlice& slice, int64_t rows, int64_t columns) {
-  return {slice, 0, rows * columns, columns, 1};
-}
-
-int64_t BatchOf(const Shape& shape) {
-  int64_t batch = 1;
-  for (int d = 0; d < shape.rank() - 2; ++d) batch *= shape.dimension(d);
-  return batch;
-}
 
 // What the steps work with: the hero's own operands and result, or copies of them in f32.
 struct Places {
@@ -211,7 +190,7 @@ class BlockKernels {
   BlockKernels(const LowerContext& context, const FusionDescription& body, ElementType type, int64_t batch)
       : context_(context),
         type_(type),
-        real_(RealPart(type_)),
+        text_(type),
         batch_(batch),
         in_pairs_(ComputesInPairs(context, body)),
         name_(StepName(body)) {}
@@ -248,26 +227,12 @@ class BlockKernels {
     return most;
   }
   void Types(KernelBuilder& kernel) const;
-  std::string Call(std::string_view function, const std::string& operands) const {
-    return fmt::format("{}_{}({})", function, CarrierSuffix(type_), operands);
-  }
-  std::string RealCall(std::string_view function, const std::string& operands) const {
-    return fmt::format("{}_{}({})", function, CarrierSuffix(real_), operands);
-  }
-  std::string Conjugated(const std::string& value) const { return IsComplex(type_) ? Call("conjugate", value) : value; }
-  std::string RealOf(const std::string& value) const { return IsComplex(type_) ? Call("real", value) : value; }
-  // value / divisor, a real number.
-  std::string OverReal(const std::string& value, const std::string& divisor) const {
-    if (!IsComplex(type_)) return RealCall("divide", value + ", " + divisor);
-    return RealCall("complex", RealCall("divide", Call("real", value) + ", " + divisor) + ", " +
-                                   RealCall("divide", Call("imag", value) + ", " + divisor));
-  }
-  void SubtractProduct(KernelBuilder& kernel, const std::string& b) const;
   void LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice, bool conjugated) const;
   void StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const;
 
   const LowerContext& context_;
-  const ElementType type_, real_;
+  const ElementType type_;
+  const LinalgText text_;
   const int64_t batch_;
   const bool in_pairs_;
   const std::string name_;
@@ -275,24 +240,14 @@ class BlockKernels {
 
 void BlockKernels::Types(KernelBuilder& kernel) const {
   kernel.Append(fmt::format("#define Value {}\n#define Real {}\n#define ZERO {}\n", CarrierType(type_),
-                            CarrierType(real_), ZeroText(type_)));
-}
-
-// Not contracted: a product and its difference round on every device alike.
-void BlockKernels::SubtractProduct(KernelBuilder& kernel, const std::string& b) const {
-  kernel.Append("Value subtract_product(Value x, Value a, Value b) {\n");
-  if (CarrierSuffix(type_) == "f32") {
-    kernel.Append("  precise float product = a * b;\n  precise float rest = x - product;\n  return rest;\n}\n");
-  } else {
-    kernel.Append(fmt::format("  return {};\n}}\n", Call("subtract", "x, " + Call("multiply", "a, " + b))));
-  }
+                            CarrierType(RealPart(type_)), ZeroText(type_)));
 }
 
 void BlockKernels::LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice,
                                 bool conjugated) const {
   const int k = kernel.AddBuffer(type_, Access::kRead, slice);
   const std::string value = kernel.Load(k, "i");
-  kernel.Append(fmt::format("Value {}(uint i) {{ return {}; }}\n", name, conjugated ? Conjugated(value) : value));
+  kernel.Append(fmt::format("Value {}(uint i) {{ return {}; }}\n", name, conjugated ? text_.Conjugated(value) : value));
 }
 
 void BlockKernels::StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const {
@@ -326,11 +281,10 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
       step, lanes, matrices, (rows + step) * (rows + step + 1) / 2, upper ? 1 : 0, n % step == 0 ? 1 : 0));
   LoadFunction(kernel, "load", source.slice, false);
   StoreFunction(kernel, result.slice);
-  SubtractProduct(kernel, Conjugated("b"));
-  kernel.Append(fmt::format("Real root(Value x) {{ return {}; }}\n", RealCall("sqrt", RealOf("x"))));
-  kernel.Append(fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", OverReal("x", "by")));
-  kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n",
-                            IsComplex(type_) ? RealCall("complex", "x, " + ZeroText(real_)) : "x"));
+  kernel.Append(text_.SubtractProduct("subtract_product", text_.Conjugated("b")));
+  kernel.Append(fmt::format("Real root(Value x) {{ return {}; }}\n", text_.Root("x")));
+  kernel.Append(fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by")));
+  kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n", text_.OfReal("x")));
   Step made =
       kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * matrices, 1, 1}, GroupGrid(facts, groups));
   made.flop = batch_ * n * n * n / 3;
@@ -372,9 +326,9 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   LoadFunction(kernel, "load_solved", solve.solved.slice, false);
   StoreFunction(kernel, solve.solved.slice);
   if (solve.cleared != nullptr) kernel.Append("void store_zero(uint i) { store(i, ZERO); }\n");
-  SubtractProduct(kernel, "b");
+  kernel.Append(text_.SubtractProduct("subtract_product", "b"));
   kernel.Append(fmt::format("Value divide(Value x, Value by) {{ return {}; }}\n",
-                            solve.real_diagonal ? OverReal("x", RealOf("by")) : Call("divide", "x, by")));
+                            solve.real_diagonal ? text_.OverReal("x", text_.RealOf("by")) : text_.Over("x", "by")));
   Step made =
       kernel.Finish(name_ + " substitution", "linalg/solve_block.comp", {lanes, 1, 1}, GroupGrid(facts, groups));
   made.flop = batch_ * solve.unknowns * solve.unknowns * solve.sides;
@@ -513,90 +467,66 @@ class SolveLowering {
       : context_(context),
         body_(body),
         buffers_(buffers),
-        hero_(*body.hero),
-        attributes_(hero_.attributes<TriangularSolveAttributes>()),
+        form_(*body.hero),
         type_(places.type),
-        batch_(BatchOf(hero_.shape())),
         a_(places.operands[0]),
         b_(places.operands[1]),
-        x_(places.result) {
-    const Shape& shape = hero_.shape();
-    const int64_t rows = shape.dimension(shape.rank() - 2), columns = shape.dimension(shape.rank() - 1);
-    n_ = left() ? rows : columns;
-    sides_ = left() ? columns : rows;
-    const bool transposed = attributes_.transpose_a != TransposeKind::kNoTranspose;
-    transposed_ = transposed == left();
-    backwards_ = (attributes_.lower != transposed) != left();
-  }
+        x_(places.result) {}
 
   Result<std::vector<Step>> Lower() {
-    const BlockKernels kernels(context_, body_, type_, batch_);
-    const int64_t block = n_ <= kMostUnknowns ? n_ : kUnknownsOfBlock;
-    if (block < n_) scratch_ = buffers_.Scratch(batch_ * block * sides_ * StorageBytes(type_));
+    const BlockKernels kernels(context_, body_, type_, form_.batch);
+    const int64_t block = form_.unknowns <= kMostUnknowns ? form_.unknowns : kUnknownsOfBlock;
+    if (block < form_.unknowns) scratch_ = buffers_.Scratch(form_.batch * block * form_.sides * StorageBytes(type_));
     BlockKernels::Solve solve;
-    solve.conjugated = attributes_.transpose_a == TransposeKind::kAdjoint;
-    solve.unit_diagonal = attributes_.unit_diagonal;
-    solve.sides = sides_;
+    solve.conjugated = form_.conjugated;
+    solve.unit_diagonal = form_.unit_diagonal;
+    solve.sides = form_.sides;
     std::vector<Step> steps;
-    for (int64_t done = 0; done < n_; done += block) {
-      const int64_t size = solve.unknowns = std::min(block, n_ - done);
-      const int64_t first = backwards_ ? n_ - done - size : done;  // in memory
-      solve.known = Sides(b_, n_, first, size);
+    for (int64_t done = 0; done < form_.unknowns; done += block) {
+      const int64_t size = solve.unknowns = std::min(block, form_.unknowns - done);
+      const int64_t first = form_.backwards ? form_.unknowns - done - size : done;  // in memory
+      solve.known = form_.Sides(b_, form_.unknowns, first, size);
       if (done > 0) {
         VXLA_ASSIGN_OR_RETURN(std::vector<Step> made, Product(first, size, done));
         for (Step& step : made) steps.push_back(std::move(step));
-        solve.known = Sides(Target(size), size, 0, size);
+        solve.known = form_.Sides(Target(size), size, 0, size);
       }
-      const MatrixPlace a = RowMajor(a_, n_, n_).At(first, first);
-      solve.matrix = transposed_ ? a.Transposed() : a;
-      if (backwards_) solve.matrix = solve.matrix.Reversed(size);
-      solve.solved = Sides(x_, n_, first, size);
+      solve.matrix = form_.Matrix(a_, first, size);
+      solve.solved = form_.Sides(x_, form_.unknowns, first, size);
       steps.push_back(kernels.Substitute(solve));
     }
     return steps;
   }
 
  private:
-  bool left() const { return attributes_.left_side; }
   BufferSlice Target(int64_t size) const {
     BufferSlice target = scratch_;
-    target.size_bytes = batch_ * size * sides_ * StorageBytes(type_);
+    target.size_bytes = form_.batch * size * form_.sides * StorageBytes(type_);
     return target;
   }
-  // Unknowns [first, first + size) of right-hand sides that have `unknowns`: a row for each, in the order in which they
-  // are found.
-  MatrixPlace Sides(const BufferSlice& slice, int64_t unknowns, int64_t first, int64_t size) const {
-    const MatrixPlace place =
-        left() ? RowMajor(slice, unknowns, sides_) : RowMajor(slice, sides_, unknowns).Transposed();
-    return backwards_ ? place.At(first, 0).RowsReversed(size) : place.At(first, 0);
-  }
   BlockWindow SidesWindow(const BufferSlice& slice, int64_t first, int64_t size) const {
-    return left() ? BlockWindow{slice, n_, sides_, first, 0, size, sides_, true}
-                  : BlockWindow{slice, sides_, n_, 0, first, sides_, size, false};
+    return form_.left ? BlockWindow{slice, form_.unknowns, form_.sides, first, 0, size, form_.sides, true}
+                      : BlockWindow{slice, form_.sides, form_.unknowns, 0, first, form_.sides, size, false};
   }
   // What b has at a block less what the unknowns before it make of it.
   Result<std::vector<Step>> Product(int64_t first, int64_t size, int64_t done) {
-    const int64_t known = backwards_ ? first + size : 0;
-    BlockWindow a = transposed_ ? BlockWindow{a_, n_, n_, known, first, done, size, true}
-                                : BlockWindow{a_, n_, n_, first, known, size, done, false};
-    a.conjugated = attributes_.transpose_a == TransposeKind::kAdjoint;
+    const int64_t known = form_.backwards ? first + size : 0;
+    BlockWindow a = form_.transposed ? BlockWindow{a_, form_.unknowns, form_.unknowns, known, first, done, size, true}
+                                     : BlockWindow{a_, form_.unknowns, form_.unknowns, first, known, size, done, false};
+    a.conjugated = form_.conjugated;
     const BlockWindow x = SidesWindow(x_, known, done);
-    return BlockProduct(type_, batch_)
-        .Lower(context_, StepName(body_), SidesWindow(b_, first, size), left() ? a : x, left() ? x : a, Target(size),
-               buffers_);
+    return BlockProduct(type_, form_.batch)
+        .Lower(context_, StepName(body_), SidesWindow(b_, first, size), form_.left ? a : x, form_.left ? x : a,
+               Target(size), buffers_);
   }
 
   const LowerContext& context_;
   const FusionDescription& body_;
   BufferMap& buffers_;
-  const Instruction& hero_;
-  const TriangularSolveAttributes& attributes_;
+  const TriangularForm form_;
   const ElementType type_;
-  const int64_t batch_;
   const BufferSlice a_, b_, x_;
   BufferSlice scratch_;
-  int64_t n_ = 0, sides_ = 0;
-  bool transposed_ = false, backwards_ = false;  // of M: A lies transposed; its upper triangle
 };
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
+#include "backend/vulkan/lower/loop_units.h"
 #include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
@@ -35,6 +37,8 @@ constexpr int64_t kMostBarriersAroundStops = 32;
 // Phases of such a loop whose 64-bit types are emulated: each operation is some hundred. 167 of them took SwiftShader
 // 80 s.
 constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
+// What is small enough to be packed where a loop has more arrays than a device binds: packing goes through it twice.
+constexpr int64_t kMostPacked = int64_t{1} << 14;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
 
@@ -64,6 +68,7 @@ class LoopKernelWriter {
         slices_(program.places.size()) {
     kernel_.InlineParams();
     PlaceScratch();
+    Pack();
     // Where the workgroup is one subgroup, a barrier among subgroups would make a software driver split the kernel into
     // parts that keep every value in memory between them.
     const DeviceFacts& facts = context_.facts;
@@ -77,7 +82,7 @@ class LoopKernelWriter {
     LoopLowering lowering;
     const int64_t trips = program_.root.trip_count, most = MostTrips();
     counted_ = !stops() && trips >= 0 && trips <= most;
-    resumes_ = !counted_;
+    resumes_ = !counted_ || !packed_.empty();
     lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? (trips + most - 1) / most : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
     Registers();
@@ -116,8 +121,10 @@ class LoopKernelWriter {
     Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
                                {1, 1, 1});
     step.flop = counted_ ? program_.trip_cost * trips : 0;
-    PlaceState(step);
+    lowering.steps = MovePacked(true);
     lowering.steps.push_back(std::move(step));
+    for (Step& moved : MovePacked(false)) lowering.steps.push_back(std::move(moved));
+    PlaceState(lowering.steps.front());
     return lowering;
   }
 
@@ -172,6 +179,85 @@ class LoopKernelWriter {
     }
   }
 
+  // Something that lies in a buffer of its own outside, and in one with others while the loop runs.
+  struct Packed {
+    BufferSlice outside, inside;
+    ElementType type = ElementType::kPred;
+    int64_t count = 0;
+    bool state = false;
+  };
+  static std::tuple<int, int64_t, int64_t> KeyOf(const BufferSlice& slice) {
+    return {slice.buffer, slice.offset_bytes, slice.size_bytes};
+  }
+
+  // Where operands and state are in more buffers than the device binds, a step puts what is small of them into one
+  // before the loop, and another one the state back.
+  void Pack() {
+    if (context_.bindings != BindingMode::kDescriptors) return;
+    std::vector<Packed> small;
+    std::set<int> buffers;
+    const auto add = [&](const Instruction& instruction, int leaf, bool state) {
+      const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+      const BufferSlice slice = buffers_.SliceOf(instruction, leaf);
+      buffers.insert(slice.buffer);
+      if (shape.ElementCount() <= kMostPacked)
+        small.push_back({slice, {}, shape.element_type(), shape.ElementCount(), state});
+    };
+    for (const LoopPlace& place : program_.places) {
+      if (place.kind == LoopPlace::Kind::kOperand) add(*place.instruction, place.leaf, false);
+    }
+    for (const auto& [reg, origin] : program_.loaded) add(*origin.instruction, origin.leaf, false);
+    for (const LoopState& state : program_.state) add(*program_.loop, state.leaf, true);
+    // The argument block, scratch, what a dispatch hands to the next one, by type.
+    constexpr size_t kOthers = 8;
+    if (buffers.size() + kOthers <= context_.facts.max_storage_buffers) return;
+    int64_t bytes = 0;
+    for (Packed& part : small) {
+      if (!packed_at_.emplace(KeyOf(part.outside), packed_.size()).second) continue;
+      part.inside.offset_bytes = bytes;
+      part.inside.size_bytes = part.outside.size_bytes;
+      bytes += (part.outside.size_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+      packed_.push_back(part);
+    }
+    if (bytes == 0) return;
+    const BufferSlice block = buffers_.Scratch(bytes);
+    for (Packed& part : packed_) {
+      part.inside.buffer = block.buffer;
+      part.inside.offset_bytes += block.offset_bytes;
+    }
+  }
+  BufferSlice Inside(const BufferSlice& outside) const {
+    const auto at = packed_at_.find(KeyOf(outside));
+    return at == packed_at_.end() ? outside : packed_[at->second].inside;
+  }
+
+  std::vector<Step> MovePacked(bool in) const {
+    std::vector<const Packed*> moved;
+    for (const Packed& part : packed_) {
+      if (in || part.state) moved.push_back(&part);
+    }
+    std::vector<Step> steps;
+    const size_t at_once = context_.facts.max_storage_buffers - 2;  // the argument block, and the packed
+    for (size_t first = 0; first < moved.size(); first += at_once) {
+      KernelBuilder kernel(context_.facts);
+      kernel.InlineParams();
+      std::string text;
+      for (size_t i = first; i < std::min(first + at_once, moved.size()); ++i) {
+        const Packed& part = *moved[i];
+        const int from = kernel.AddBuffer(part.type, Access::kRead, in ? part.outside : part.inside),
+                  to = kernel.AddBuffer(part.type, Access::kWrite, in ? part.inside : part.outside);
+        const std::string move = fmt::format("STORE({0}, {2}, i, LOAD({1}, {2}, i));", to, from, StorageTag(part.type));
+        text += fmt::format("  for (uint i = (lane + {0}u) % {1}u; i < {2}u; i += {1}u) {3}\n", i % program_.lanes,
+                            program_.lanes, part.count, move);
+      }
+      kernel.Append("void run(uint lane) {\n" + text + "}\n");
+      kernel.ShareBindings();
+      steps.push_back(kernel.Finish(fmt::format("{} ({} its state)", program_.loop->name(), in ? "packs" : "unpacks"),
+                                    "control_flow/loop.comp", {program_.lanes, 1, 1}, {1, 1, 1}));
+    }
+    return steps;
+  }
+
   void Line(const std::string& statement) {
     text_.append(static_cast<size_t>(2 * depth_), ' ');
     text_ += statement;
@@ -185,10 +271,10 @@ class LoopKernelWriter {
     const LoopPlace& at = program_.places.at(static_cast<size_t>(place));
     switch (at.kind) {
       case LoopPlace::Kind::kOperand:
-        slice = buffers_.SliceOf(*at.instruction, at.leaf);
+        slice = Inside(buffers_.SliceOf(*at.instruction, at.leaf));
         break;
       case LoopPlace::Kind::kState:
-        slice = buffers_.SliceOf(*program_.loop, at.leaf);
+        slice = Inside(buffers_.SliceOf(*program_.loop, at.leaf));
         break;
       case LoopPlace::Kind::kScratch:
         if (scratch_.buffer < 0) scratch_ = buffers_.Scratch(scratch_bytes_);
@@ -244,7 +330,7 @@ class LoopKernelWriter {
     Block(writer);
   }
   void LoadRegister(int reg, const BufferSlice& slice) {
-    const int k = kernel_.AddBuffer(program_.registers[static_cast<size_t>(reg)].type, Access::kRead, slice);
+    const int k = kernel_.AddBuffer(program_.registers[static_cast<size_t>(reg)].type, Access::kRead, Inside(slice));
     Line(fmt::format("{} = {};", Name(reg), kernel_.Load(k, "0u")));
   }
 
@@ -441,7 +527,7 @@ class LoopKernelWriter {
       if (value.reg >= 0) held.emplace_back(operand, Name(value.reg));
     }
     const bool in_part = body.hero != nullptr && UpdatedArrays(*body.hero) > 0;
-    if (body.hero != nullptr && !in_part) return WriteRows(body, buffers, std::move(held));
+    if (body.hero != nullptr && !in_part) return WriteTogether(body, node, buffers, std::move(held));
     IndexSpace space;
     ValueWriter writer(kernel_, body, buffers, space);
     for (const auto& [operand, name] : held) writer.Hold(*operand, name);
@@ -537,6 +623,8 @@ class LoopKernelWriter {
     if (updates == 0) return;
     const BufferSlice array = SliceOf(node.results[0].place);
     scatter.Declare({&array, 1});
+    const bool runs = scatter.way() == ScatterWay::kRuns;
+    if (runs || scatter.way() == ScatterWay::kLast) return WriteSortedScatter(scatter, updates, runs, writer, space);
     const bool one_by_one = scatter.way() == ScatterWay::kOneByOne;
     const auto apply = [&](const ScatterText::Place& place) {
       const ScatterText::Target target = scatter.TargetOf(place);
@@ -563,19 +651,72 @@ class LoopKernelWriter {
                 });
   }
 
-  void WriteRows(const FusionDescription& body, BufferMap& buffers,
-                 std::vector<std::pair<const Instruction*, std::string>> held) {
-    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+  // Windows of one start are neighbours: the first of a run goes through it, or the last replaces what was there.
+  void WriteSortedScatter(ScatterText& scatter, int64_t updates, bool runs, ValueWriter& writer, IndexSpace& space) {
+    const int64_t count = scatter.form().count;
+    const int loop = space.AddVariable(updates);
+    writer.Bind(loop, "i");
+    OpenTurns(writer, "i", updates, program_.lanes);
+    const auto named = [&](const char* name) {
+      const int variable = space.AddVariable(count);
+      writer.Bind(variable, name);
+      return space.Variable(variable);
+    };
+    const MultiIndex split = space.Delinearize(space.Variable(loop), IntList{count, scatter.window_count()});
+    writer.Line(fmt::format("uint n = {};", writer.Index(split[0])));
+    const IndexExpression n = named("n"), neighbour = named("neighbour");
+    writer.Line(runs ? "uint neighbour = max(n, 1u) - 1u;"
+                     : fmt::format("uint neighbour = min(n + 1u, {}u);", count - 1));
+    const std::vector<std::string> own = scatter.StartsOf(n);
+    writer.Line(
+        fmt::format("bool ends = n == neighbour || !({});", ScatterText::EqualText(own, scatter.StartsOf(neighbour))));
+    const ScatterText::Place place = scatter.PlaceOf(n, split[1]);
+    ScatterText::Target target = scatter.TargetOf(place);
+    target.conditions.insert(target.conditions.begin(), "ends");
+    scatter.OpenIf(target.conditions);
+    if (runs) {
+      const std::vector<std::string> held = scatter.Held(target.linear);
+      writer.Line("bool same = true;");
+      const IndexExpression m = named("m");
+      writer.OpenBlock(fmt::format("for (uint m = n; same && m < {}u; ++m)", count));
+      writer.Line(fmt::format("same = {};", ScatterText::EqualText(own, scatter.StartsOf(m))));
+      writer.OpenBlock("if (same)");
+      scatter.Combine(held, {space.Delinearize(m, scatter.form().batch_sizes), place.window});
+      writer.CloseBlock();
+      writer.CloseBlock();
+      scatter.Store(target.linear, {held});
+    } else {
+      scatter.Apply(target.linear, {place});
+    }
+    writer.CloseBlock();
+    writer.CloseBlock();
+  }
+
+  void WriteTogether(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
+                     std::vector<std::pair<const Instruction*, std::string>> held) {
     const auto width = [this](int64_t count) { return program_.WidthOf(count); };
     const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, std::move(held)};
-    if (body.rows) {
-      WithReduceProgram(body, buffers, [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); });
-    } else {
-      const auto reader = ReadDot(body);
-      if (const auto tile = TileLoopDot(context_, body, program_.lanes))
-        return Block(WriteLoopDot(*reader, buffers, *tile, unit));
-      Block(WriteLoopRows(ProductProgram(*reader, buffers, {}), shape, unit));
+    if (NeedsOfLoopUnit(body, program_.lanes)) {
+      std::vector<BufferSlice> scratch;
+      for (const int place : node.scratch) scratch.push_back(SliceOf(place));
+      return Block(WriteLoopUnit(body, buffers, scratch, unit));
     }
+    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+    const auto rows = [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); };
+    switch (body.hero->opcode()) {
+      case Opcode::kReduceWindow:
+        return WithWindowProgram(body, buffers, rows);
+      case Opcode::kConvolution:
+        return rows(ProductProgram(*ReadConvolution(body), buffers, {}));
+      case Opcode::kDot:
+        break;
+      default:
+        return WithReduceProgram(body, buffers, rows);
+    }
+    const auto reader = ReadDot(body);
+    if (const auto tile = TileLoopDot(context_, body, program_.lanes))
+      return Block(WriteLoopDot(*reader, buffers, *tile, unit));
+    rows(ProductProgram(*reader, buffers, {}));
   }
 
   // What a dispatch hands to the next one beside the state, where it stops in the middle of a trip: registers, and the
@@ -650,7 +791,7 @@ class LoopKernelWriter {
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
-      const int k = kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*program_.loop, state.leaf));
+      const int k = kernel_.AddBuffer(type, Access::kWrite, Inside(buffers_.SliceOf(*program_.loop, state.leaf)));
       Line("  " + kernel_.Store(k, "0u", Name(state.value.reg)));
     }
     if (lowering.runs < 0) {
@@ -680,6 +821,8 @@ class LoopKernelWriter {
   KernelBuilder kernel_;
   std::vector<std::optional<BufferSlice>> slices_;
   std::vector<int64_t> scratch_first_;  // by place
+  std::vector<Packed> packed_;
+  std::map<std::tuple<int, int64_t, int64_t>, size_t> packed_at_;  // by the slice outside
   int64_t scratch_bytes_ = 0;
   BufferSlice scratch_, at_;
   std::map<ElementType, Kept> kept_;

@@ -9,6 +9,7 @@
 
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
+#include "backend/vulkan/lower/loop_units.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
 #include "core/passes/scatter_form.h"
@@ -476,7 +477,7 @@ class LoopReader {
   }
 
   Result<Cost> ReadUnit(Scope& scope, const Instruction& instruction) {
-    if (instruction.opcode() != Opcode::kFusion) {
+    if (instruction.opcode() != Opcode::kFusion && !HeroKind(instruction.opcode())) {
       return Unsupported("{} {} is not run inside a workgroup's loop", OpcodeText(instruction.opcode()),
                          instruction.name());
     }
@@ -486,13 +487,16 @@ class LoopReader {
       return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
     }
     if (body.hero == nullptr) return ReadElements(scope, body);
+    if (const auto needs = NeedsOfLoopUnit(body, program_.lanes)) return ReadTogether(scope, body, *needs);
     switch (body.hero->opcode()) {
       case Opcode::kDynamicUpdateSlice:
         return ReadUpdate(scope, body);
       case Opcode::kScatter:
         return ReadScatter(scope, body);
       case Opcode::kReduce:
+      case Opcode::kReduceWindow:
       case Opcode::kDot:
+      case Opcode::kConvolution:
         return ReadRows(scope, body);
       default:
         return Unsupported("{} {} is not run inside a workgroup's loop", OpcodeText(body.hero->opcode()),
@@ -560,6 +564,13 @@ class LoopReader {
         return ReadUpdate(scope, body, updates, 1);
       case ScatterWay::kOneByOne:
         return ReadUpdate(scope, body, updates / std::max<int64_t>(form.count, 1), form.count);
+      case ScatterWay::kLast:
+        return ReadUpdate(scope, body, updates, 1);
+      case ScatterWay::kRuns: {
+        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
+        cost.iterations += TurnsOf(updates, program_.lanes) * (form.count + 1);  // all may be one run
+        return cost;
+      }
       default:
         return Unsupported("{}: updates that may meet are not applied inside a workgroup's loop", scatter.name());
     }
@@ -657,6 +668,12 @@ class LoopReader {
   }
 
   Result<Cost> ReadRows(Scope& scope, const FusionDescription& body) {
+    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+    return ReadTogether(scope, body, {{}, shape.operations, shape.iterations});
+  }
+
+  // Lanes read what others have written, and write what others read.
+  Result<Cost> ReadTogether(Scope& scope, const FusionDescription& body, const LoopUnitNeeds& needs) {
     const Instruction& fusion = *body.instruction;
     const std::set<int> first = OperandsReadFirst(body);
     LoopNode node;
@@ -677,9 +694,13 @@ class LoopReader {
       node.results.push_back(value);
     }
     if (!any) return cost;
-    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
-    cost.operations += shape.operations + 4 * kPhaseCost;
-    cost.iterations += shape.iterations;
+    for (const Shape& shape : needs.scratch) {
+      node.scratch.push_back(NewScratch(shape));
+      node.uses.push_back({node.scratch.back(), true, false});
+      node.uses.push_back({node.scratch.back(), false, false});
+    }
+    cost.operations += needs.operations + 4 * kPhaseCost;
+    cost.iterations += needs.iterations;
     scope.block->push_back(std::move(node));
     return cost;
   }

@@ -316,18 +316,24 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     passes = body.phases + 1;
     for (const Instruction* reduce : body.heroes) commutes &= ReadReducer(*reduce->called(0)).commutes;
     for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
+  } else if (body.hero->opcode() == Opcode::kReduceWindow) {
+    rows = FlattenTuple(body.hero->shape())[0]->ElementCount();
+    for (const WindowDimension& w : body.hero->attributes<WindowAttributes>().window) row_size *= w.size;
+    commutes = ReadReducer(*body.hero->called(0)).commutes;
+    for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   } else {
-    const auto reader = ReadDot(body);
+    const bool dot = body.hero->opcode() == Opcode::kDot;
+    const auto reader = dot ? ReadDot(body) : ReadConvolution(body);
     rows = reader->results();
     row_size = reader->work.k;
-    cost = 1;
+    cost = dot ? 1 : 4;
   }
   LoopRowsShape shape;
   // Lanes that would have no row of their own share one, a few elements each at least.
   while (2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size) shape.lanes *= 2;
   shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
-  if (!body.rows) {
+  if (body.hero->opcode() == Opcode::kDot) {
     if (const auto tile = TileLoopDot(context, body, workgroup_lanes)) {
       shape.iterations = IterationsOf(*tile, *ReadDot(body), workgroup_lanes);
       return shape;

@@ -24,7 +24,7 @@ struct LoopRowsShape {
   bool ordered = false;                    // lanes take neighbours: some combination does not commute
   int64_t operations = 0, iterations = 0;  // simple operations of all lanes, turns of loops of one lane
 };
-// For a fusion around reduces or a dot.
+// For a fusion around reduces, a window, a dot or a convolution.
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes);
 
 // A phase of a loop's kernel that is being written.

@@ -59,8 +59,9 @@ class ProductReader {
   const Instruction *lhs_, *rhs_;  // of the product
 };
 
-// A dot's operands.
+// A dot's operands; a convolution's.
 std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body);
+std::unique_ptr<ProductReader> ReadConvolution(const FusionDescription& body);
 
 // What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), which rounds once for f32
 // where it is `fused`, and ADD(sum, a).

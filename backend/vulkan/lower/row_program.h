@@ -86,6 +86,10 @@ struct RowProgram {
 void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
                        const std::function<void(const RowProgram&)>& use);
 
+// The same of a fusion around a reduce-window: rows are the results, elements the taps of the window.
+void WithWindowProgram(const FusionDescription& body, BufferMap& buffers,
+                       const std::function<void(const RowProgram&)>& use);
+
 // One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of
 // the pass at split * rows + row (along_rows) or row * splits + split of partial[l].
 struct RowKernel {

@@ -42,7 +42,13 @@ SortWork ReadTopK(const FusionDescription& body) {
   return work;
 }
 
-void PlaceTensors(const FusionDescription& body, BufferMap& buffers, SortWork* work) {
+}  // namespace
+
+SortWork SortWorkOf(const FusionDescription& body) {
+  return body.hero->opcode() == Opcode::kSort ? ReadSort(body) : ReadTopK(body);
+}
+
+void PlaceSortTensors(const FusionDescription& body, BufferMap& buffers, SortWork* work) {
   for (size_t k = 0; k < work->operands.size(); ++k) {
     work->operands[k] = buffers.SliceOf(*body.hero->operand(static_cast<int>(k)), 0);
     work->results[k] = buffers.SliceOf(*body.instruction, static_cast<int>(k));
@@ -50,26 +56,24 @@ void PlaceTensors(const FusionDescription& body, BufferMap& buffers, SortWork* w
   if (work->positions) work->positions = buffers.SliceOf(*body.instruction, 1);
 }
 
-}  // namespace
-
 Status CanLowerSort(const LowerContext& context, const FusionDescription& body) {
   VXLA_RETURN_IF_ERROR(CheckScalarComputation(*body.hero->called(0)));
-  return CheckSortWork(context, *body.instruction, ReadSort(body));
+  return CheckSortWork(context, *body.instruction, SortWorkOf(body));
 }
 
 Result<std::vector<Step>> LowerSort(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
-  SortWork work = ReadSort(body);
-  PlaceTensors(body, buffers, &work);
+  SortWork work = SortWorkOf(body);
+  PlaceSortTensors(body, buffers, &work);
   return LowerSortWork(context, work, buffers);
 }
 
 Status CanLowerTopK(const LowerContext& context, const FusionDescription& body) {
-  return CheckSortWork(context, *body.instruction, ReadTopK(body));
+  return CheckSortWork(context, *body.instruction, SortWorkOf(body));
 }
 
 Result<std::vector<Step>> LowerTopK(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
-  SortWork work = ReadTopK(body);
-  PlaceTensors(body, buffers, &work);
+  SortWork work = SortWorkOf(body);
+  PlaceSortTensors(body, buffers, &work);
   return LowerSortWork(context, work, buffers);
 }
 

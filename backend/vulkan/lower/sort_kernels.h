@@ -24,6 +24,10 @@ struct SortWork {
   std::optional<BufferSlice> positions;
 };
 
+// Of a sort or a topk, all but where the tensors lie; and that (lower/sort.cc).
+SortWork SortWorkOf(const FusionDescription& body);
+void PlaceSortTensors(const FusionDescription& body, BufferMap& buffers, SortWork* work);
+
 std::vector<Step> LowerSortWork(const LowerContext& context, const SortWork& work, BufferMap& buffers);
 
 // Whether every binding of those steps is within the device's limits.

@@ -138,6 +138,12 @@ class WindowReader {
 
 }  // namespace
 
+void WithWindowProgram(const FusionDescription& body, BufferMap& buffers,
+                       const std::function<void(const RowProgram&)>& use) {
+  WindowReader reader(body, buffers);
+  use(reader.Read());
+}
+
 Status CanLowerReduceWindow(const LowerContext&, const FusionDescription& body) {
   VXLA_RETURN_IF_ERROR(CheckReducer(*body.hero->called(0)));
   if (RunningWindowOf(*body.hero)) return OkStatus();
