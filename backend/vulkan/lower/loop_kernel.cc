@@ -35,6 +35,8 @@ constexpr int64_t kMostBarriersAroundStops = 32;
 // Phases of such a loop whose 64-bit types are emulated: each operation is some hundred. 167 of them took SwiftShader
 // 80 s.
 constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
+// What every device lets a workgroup have.
+constexpr uint32_t kMostSubgroups = 16;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
 
@@ -104,6 +106,7 @@ class LoopKernelWriter {
       if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     }
     StoreState(lowering);
+    if (text_.find("subgroupShuffleXor(") != std::string::npos) kernel_.Append("#define BY_SUBGROUP 1\n");
     kernel_.Append("void run(uint lane) {\n" + text_ + "}\n");
     if (context_.bindings == BindingMode::kDescriptors &&
         1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
@@ -159,6 +162,17 @@ class LoopKernelWriter {
   int64_t ShareOf(int64_t cost, int64_t iterations) const {
     const int64_t most = std::max<int64_t>(MostTrips(cost, iterations), 1);
     return (kShare + most - 1) / most;
+  }
+
+  // Lanes whose sums meet without waiting for all others. Software drivers walk through a subgroup's lanes together
+  // anyway, and keep what a shuffle needs in memory.
+  uint32_t SubgroupThatShuffles() const {
+    const DeviceFacts& facts = context_.facts;
+    const bool whole = program_.lanes % facts.subgroup_size == 0;
+    return facts.subgroup_shuffle && !facts.is_software() && whole &&
+                   program_.lanes <= kMostSubgroups * facts.subgroup_size
+               ? facts.subgroup_size
+               : 0;
   }
 
   // Arrays that only the loop knows lie in one buffer.
@@ -567,7 +581,7 @@ class LoopKernelWriter {
                  std::vector<std::pair<const Instruction*, std::string>> held) {
     const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
     const auto width = [this](int64_t count) { return program_.WidthOf(count); };
-    const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, std::move(held)};
+    const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
     if (body.rows) {
       WithReduceProgram(body, buffers, [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); });
     } else {
