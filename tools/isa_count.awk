@@ -1,7 +1,8 @@
 # Counts the instructions of one file that `vxla explain --isa` wrote of an AMD kernel, and prints a row of docs/isa.md:
 # the kernel's statistics, then what its hot part is made of: of the innermost loops (a label, and the last branch back
 # to it, with none within) the one with the most instructions, or all of a kernel in which none has a twentieth of them. A loop of divisions by
-# integers, which ordinary numbers do not enter (it goes by the bits of a word, and counts leading zeros of denormal ones), is no loop, and not counted.
+# integers, which ordinary numbers do not enter (it goes by the bits of a word, and counts leading zeros of denormal
+# ones), or of exponentials (it rounds to whole numbers), is no loop, and not counted.
 # vgpr: registers of a lane. waves: subgroups resident on a SIMD. spill: registers kept in memory. valu: vector
 # instructions (a pair of v_dual_ is one), of which fma (halves of pairs, products of matrices), mul and add are of floats, and slow are
 # of a quarter of the rate. ld, st: global memory, count x bits. ds: shared memory.
@@ -55,7 +56,7 @@ END {
     for (b in last) if (b + 0 >= a + 0 && last[b] <= last[a] && (b != a)) inner = 0
     leading = 0; bits = 0
     for (i = a + 0; inner && i <= last[a]; ++i) {
-      if (line[i] ~ /^v_(clz_i32|ffbh_u32)/) leading = 1
+      if (line[i] ~ /^v_(clz_i32|ffbh_u32|floor_f32)/) leading = 1
       if (line[i] ~ /^[vs]_(ctz_i32|ffbl_b32|ff1_i32)/) bits = 1
     }
     if (leading && bits) for (i = a + 0; i <= last[a]; ++i) rare[i] = 1

@@ -84,10 +84,10 @@ bool IsIndexOnly(const Instruction& i) {
 }
 
 bool IsFree(const Instruction& i) {
-  if (i.opcode() == Opcode::kConstant) return i.shape().IsScalar();
-  if (i.opcode() == Opcode::kIota) return true;
-  return i.opcode() == Opcode::kBroadcast && i.operand(0)->opcode() == Opcode::kConstant &&
-         i.operand(0)->shape().IsScalar();
+  const auto is_one = [](const Instruction& value) {
+    return value.opcode() == Opcode::kConstant && value.shape().IsArray() && value.shape().ElementCount() == 1;
+  };
+  return i.opcode() == Opcode::kIota || is_one(i) || (i.opcode() == Opcode::kBroadcast && is_one(*i.operand(0)));
 }
 
 int ElementCost(const Instruction& i) {

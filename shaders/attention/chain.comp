@@ -164,12 +164,14 @@ void add_values(uint which, uint batch, uint first_key, uint key_count, inout ve
   }
 }
 
+// The next row's sums after a row's: the text of a store is written out once for each quad of columns.
 void store_sums(uint which, uint batch, uint first_row, uint row_count, vec4 sums[4u * TN]) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
-  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {
     [[unroll]] for (uint j = 0u; j < TN; ++j) {
       uint row = 4u * y + i, unit = x + X * j;
-      vec4 sum = sums[i * TN + j];
+      vec4 sum = sums[j];
+      [[unroll]] for (uint k = j; k < 3u * TN; k += TN) sums[k] = sums[k + TN];
       if (row < row_count && unit < COLUMN_UNITS(which))
         store(which, batch, first_row + row, unit, float[4](sum.x, sum.y, sum.z, sum.w));
     }

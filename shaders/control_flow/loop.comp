@@ -6,10 +6,15 @@
 // element; only where a phase reads what other lanes have written, or writes what they still read, lanes wait for each
 // other (PHASE).
 //
-// The generated part defines PHASE and run(lane).
+// The generated part defines PHASE and run(lane), and BY_SUBGROUP where lanes shuffle: full subgroups are lanes that
+// follow each other then.
 #include "generated"
 
 void main() {
   load_arguments();
+#ifdef BY_SUBGROUP
+  run(gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID);
+#else
   run(gl_LocalInvocationID.x);
+#endif
 }

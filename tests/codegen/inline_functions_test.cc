@@ -63,5 +63,42 @@ TEST(InlineFunctionsTest, FunctionsThatBranchStay) {
   EXPECT_EQ(CountOf(inlined, kFunction), 2);
 }
 
+TEST(InlineFunctionsTest, FunctionsThatBranchAreInPlaceWhereAsked) {
+  const auto words = CompileMain("uint s = 0u;\nfor (uint i = 0u; i < 4u; ++i) { s += f(i + f(s)); }\ndata[1] = s;",
+                                 "uint h(uint a) { return a * 7u; }\nuint f(uint a) { uint s = 0u; for (uint i = 0u; i "
+                                 "< a; ++i) { if (h(i) > s) s "
+                                 "+= h(i); } return s; }");
+  const auto inlined = InlineFunctions(words);
+  ExpectValid(inlined);
+  EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
+  EXPECT_EQ(CountOf(inlined, kFunction), 1);
+  EXPECT_EQ(CountOf(inlined, kLoopMerge), 3);
+  EXPECT_EQ(CountOf(inlined, kIMul), 4);
+}
+
+// The second operand of && has a block of its own, which ends elsewhere once a call in it has been replaced.
+TEST(InlineFunctionsTest, PhisFollowTheBlocksTheyComeFrom) {
+  const auto words = CompileMain("bool b = g(data[0]) > 2u && g(data[1]) > 3u && data[3] > 1u;\ndata[2] = b ? 1u : 0u;",
+                                 "uint g(uint a) { uint r = 5u; if (a > 1u && data[4] > a) r = data[a]; return r; }");
+  const auto inlined = InlineFunctions(words);
+  ExpectValid(inlined);
+  EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
+}
+
+// What returns early, has a switch, or is called where a loop goes on.
+TEST(InlineFunctionsTest, CallsStayWhereBlocksCannotStand) {
+  const std::string branching = "uint f(uint a) { uint r = a; if (a > 3u) r = data[a]; return r; }\n";
+  const auto early = CompileMain("data[1] = e(data[0]);", "uint e(uint a) { if (a > 2u) return 1u; return data[a]; }");
+  const auto choice = CompileMain("data[1] = c(data[0]);",
+                                  "uint c(uint a) { uint r = 0u; switch (a) { case 1u: r = 4u; break; default: r = 5u; "
+                                  "} return r; }");
+  const auto step = CompileMain("for (uint i = 0u; i < 9u; i = f(i) + 1u) { data[i] = i; }", branching);
+  for (const auto& words : {early, choice, step}) {
+    const auto inlined = InlineFunctions(words);
+    ExpectValid(inlined);
+    EXPECT_EQ(CountOf(inlined, kFunctionCall), 1);
+  }
+}
+
 }  // namespace inline_functions_test
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -43,11 +43,15 @@ float root_guess_f32(float a) { return Spoilt(std::sqrt(a), kGuessUnits); }
 #include "shaders/include/math/f32_special.glsl"
 #include "shaders/include/math/f32_gamma.glsl"
 
-// What GroupDivisions makes of four quotients that stand together (tests/codegen compares the text).
+// What GroupFarOperands makes of four quotients that stand together (tests/codegen compares the text).
 #define precise
 #define dont_unroll likely
 glm::vec4 grouped(glm::vec4 a, glm::vec4 b) {
 #include "tests/math/grouped_divisions.inc"
+  return glm::vec4(v4, v5, v6, v7);
+}
+glm::vec4 grouped_exponentials(glm::vec4 a) {
+#include "tests/math/grouped_exponentials.inc"
   return glm::vec4(v4, v5, v6, v7);
 }
 #undef precise
@@ -128,6 +132,22 @@ TEST(FusedMathTest, QuotientsOfAGroupAreEachTheirOwn) {
     const float want[] = {sm::divide_f32(a.x, b.x), sm::divide_f32(a.y, b.x), sm::divide_f32(a.z, b.z),
                           sm::divide_f32(a.w, b.w)};
     for (int j = 0; j < 4; ++j) differing += !IsTheSame(got[j], want[j]);
+  }
+  EXPECT_EQ(differing, 0);
+}
+
+// Every number near the ends of what the middle holds for, and every 257th of all.
+TEST(FusedMathTest, ExponentialsSideBySideHaveTheSameBits) {
+  int64_t differing = 0;
+  const auto check = [&](uint32_t bits) {
+    const auto at = [](uint32_t word) { return std::bit_cast<float>(word); };
+    const glm::vec4 a(at(bits), at(bits ^ 0x80000000u), at(bits + 1u), at(bits * 2654435761u));
+    const glm::vec4 got = fused::grouped_exponentials(a);
+    for (int j = 0; j < 4; ++j) differing += !IsTheSame(got[j], sm::exponential_f32(a[j]));
+  };
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 257) check(static_cast<uint32_t>(bits));
+  for (const float edge : {87.0f, 88.7f, 87.4f, 103.9f, 104.0f, 200.0f}) {
+    for (uint32_t i = 0; i < 20000; ++i) check(std::bit_cast<uint32_t>(edge) - 10000u + i);
   }
   EXPECT_EQ(differing, 0);
 }

@@ -4,6 +4,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace loop_kernel_test {
@@ -429,6 +430,41 @@ TEST(LoopKernelTest, ReductionsWhoseOrderCountsAreSharedOut) {
   RunOptions options;
   options.dispatches = 1;
   CheckLoop(loop, options);
+}
+
+// A GPU's lanes that share a row add up by shuffles, in the order of the elements, and wait for no others.
+TEST(LoopKernelTest, LanesOfAGpuMeetByShuffles) {
+  const auto client = GpuClient(BindingMode::kDescriptors);
+  ASSERT_NE(client, nullptr);
+  if (!client->device().facts().subgroup_shuffle) GTEST_SKIP() << "the device has no shuffles";
+  // 64 rows of 64: in a workgroup of 512 lanes four or eight have a row.
+  Loop loop;
+  loop.functions = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  loop.state = "(s32[], f32[64,64])";
+  loop.condition = Counts(3);
+  loop.body = std::string(kNext) + R"(  x = f32[64,64] get-tuple-element(s), index=1
+  zero = f32[] constant(0)
+  t = f32[64] reduce(x, zero), dimensions={1}, to_apply=sum
+  c = f32[] constant(0.01)
+  cs = f32[64] broadcast(c), dimensions={}
+  m = f32[64] multiply(t, cs)
+  ts = f32[64,64] broadcast(m), dimensions={1}
+  y = f32[64,64] subtract(x, ts)
+  ROOT r = (s32[], f32[64,64]) tuple(next, y)
+)";
+  loop.entry = "  x = f32[64,64] parameter(0)\n  i = s32[] constant(0)\n  start = (s32[], f32[64,64]) tuple(i, x)\n";
+  const auto module = ParseModule(loop.Text());
+  ASSERT_NE(module, nullptr);
+  auto executable = client->Compile(*module, {});
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ASSERT_EQ((*executable)->plan().kernels.size(), 1u);
+  const std::string& text = (*executable)->plan().kernels[0].generated;
+  EXPECT_THAT(text, HasSubstr("subgroupShuffleXor(sum_0_0, m)"));
+  EXPECT_THAT(text, Not(HasSubstr("shared float")));
+  const std::vector<Literal> arguments = RandomArguments(*module, 3);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected.has_value());
+  ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
 }
 
 TEST(LoopKernelTest, ABodyWithATransformKeepsItsKernelsApart) {

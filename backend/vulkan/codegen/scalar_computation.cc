@@ -107,7 +107,7 @@ std::optional<float> ExactReciprocal(const Instruction& division) {
   const ElementType type = division.shape().element_type();
   if (division.opcode() != Opcode::kDivide || CarrierSuffix(type) != "f32") return std::nullopt;
   const Instruction* divisor = division.operand(1);
-  while (divisor->opcode() == Opcode::kBroadcast) divisor = divisor->operand(0);
+  while (divisor->opcode() == Opcode::kBroadcast || divisor->opcode() == Opcode::kReshape) divisor = divisor->operand(0);
   if (divisor->opcode() != Opcode::kConstant || divisor->shape().ElementCount() != 1) return std::nullopt;
   const double c = divisor->literal().GetDouble(0);
   int exponent = 0;

@@ -39,6 +39,8 @@ constexpr int64_t kMostBarriersAroundStops = 32;
 constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
 // What is small enough to be packed where a loop has more arrays than a device binds: packing goes through it twice.
 constexpr int64_t kMostPacked = int64_t{1} << 14;
+// Of a workgroup whose pipeline asks for full ones: Intel's devices stop there, others have fewer in 512 lanes.
+constexpr uint32_t kMostSubgroups = 64;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
 
@@ -109,6 +111,7 @@ class LoopKernelWriter {
       if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     }
     StoreState(lowering);
+    if (text_.find("subgroupShuffleXor(") != std::string::npos) kernel_.Append("#define BY_SUBGROUP 1\n");
     kernel_.Append("void run(uint lane) {\n" + text_ + "}\n");
     if (context_.bindings == BindingMode::kDescriptors &&
         1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
@@ -166,6 +169,17 @@ class LoopKernelWriter {
   int64_t ShareOf(int64_t cost, int64_t iterations) const {
     const int64_t most = std::max<int64_t>(MostTrips(cost, iterations), 1);
     return (kShare + most - 1) / most;
+  }
+
+  // Lanes whose sums meet without waiting for all others. Software drivers walk through a subgroup's lanes together
+  // anyway, and keep what a shuffle needs in memory.
+  uint32_t SubgroupThatShuffles() const {
+    const DeviceFacts& facts = context_.facts;
+    const bool whole = program_.lanes % facts.subgroup_size == 0;
+    return facts.subgroup_shuffle && !facts.is_software() && whole &&
+                   program_.lanes <= kMostSubgroups * facts.subgroup_size
+               ? facts.subgroup_size
+               : 0;
   }
 
   // Arrays that only the loop knows lie in one buffer.
@@ -695,7 +709,7 @@ class LoopKernelWriter {
   void WriteTogether(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
                      std::vector<std::pair<const Instruction*, std::string>> held) {
     const auto width = [this](int64_t count) { return program_.WidthOf(count); };
-    const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, std::move(held)};
+    const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
     if (NeedsOfLoopUnit(body, program_.lanes)) {
       std::vector<BufferSlice> scratch;
       for (const int place : node.scratch) scratch.push_back(SliceOf(place));

@@ -26,6 +26,7 @@ class LoopRowsWriter {
         lanes_(shape.lanes),
         ordered_(shape.ordered),
         workgroup_(unit.lanes),
+        subgroup_(unit.subgroup),
         unit_(unit.number),
         kernel_(unit.kernel),
         shared_(unit.shared),
@@ -193,8 +194,32 @@ class LoopRowsWriter {
     return name;
   }
 
+  // Each lane joins what it has with what another one has, twice as far away at each turn: all know the whole then,
+  // and none waits.
+  void JoinByShuffles(size_t i) {
+    const RowReduce& reduce = program_.reduces[i];
+    const bool knows = reduce.identity.empty();
+    writer_.OpenBlock(fmt::format("for (uint m = 1u; m < {}u; m *= 2u)", lanes_));
+    std::vector<std::string> own = Members(i), others;
+    for (size_t leaf = 0; leaf < own.size(); ++leaf)
+      others.push_back(writer_.Assignable(reduce.types[leaf], fmt::format("subgroupShuffleXor({}, m)", own[leaf])));
+    if (knows) writer_.Line(fmt::format("bool other_holds = subgroupShuffleXor({}, m);", Holds(i)));
+    if (ordered_) {
+      writer_.OpenBlock("if ((part & m) != 0u)");
+      const auto swap = [&](std::string_view type, const std::string& a, const std::string& b) {
+        writer_.Line(fmt::format("{{ {0} kept = {1}; {1} = {2}; {2} = kept; }}", type, a, b));
+      };
+      for (size_t leaf = 0; leaf < own.size(); ++leaf) swap(CarrierType(reduce.types[leaf]), own[leaf], others[leaf]);
+      if (knows) swap("bool", Holds(i), "other_holds");
+      writer_.CloseBlock();
+    }
+    TakeValues(i, own, others, knows ? "other_holds" : "true");
+    writer_.CloseBlock();
+  }
+
   void Join(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
+    if (lanes_ <= subgroup_ && std::ranges::all_of(reduce.types, ShuffleTakes)) return JoinByShuffles(i);
     const bool knows = reduce.identity.empty();
     std::vector<std::string> arrays, others;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
@@ -274,7 +299,7 @@ class LoopRowsWriter {
   const RowProgram& program_;
   const uint32_t lanes_;
   const bool ordered_;
-  const uint32_t workgroup_;
+  const uint32_t workgroup_, subgroup_;
   const int unit_;
   KernelBuilder& kernel_;
   std::set<std::string>& shared_;

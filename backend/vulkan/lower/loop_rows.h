@@ -34,6 +34,7 @@ struct LoopUnit {
   std::function<int64_t(int64_t count)> width;  // of groups of so many elements
   KernelBuilder& kernel;
   std::set<std::string>& shared;  // the shared arrays that the kernel has already
+  uint32_t subgroup = 0;          // lanes that follow each other and may shuffle; 0: none
   // Operands of one element that are kept in registers, and their names.
   std::vector<std::pair<const Instruction*, std::string>> held;
 };

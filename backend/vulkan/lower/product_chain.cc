@@ -245,7 +245,7 @@ class ChainWriter {
   // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row.
   void WriteWeights(KernelBuilder& kernel) const {
     // Together what they have in common is computed once, and divisions of all places share their integers
-    // (GroupDivisions): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on RDNA 3. Text that
+    // (GroupFarOperands): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on RDNA 3. Text that
     // is long for one place (gelu's derivative) takes drivers up to twice as long then.
     constexpr int64_t kMostLines = 64;
     std::string text = WeightsText(kernel, {"[i]"});

@@ -13,7 +13,7 @@
 
 #include "backend/kernel_pieces.h"
 #include "backend/vulkan/codegen/carriers.h"
-#include "backend/vulkan/codegen/group_divisions.h"
+#include "backend/vulkan/codegen/group_far_operands.h"
 #include "backend/vulkan/codegen/pack_halves.h"
 #include "backend/vulkan/codegen/pack_roundings.h"
 #include "backend/vulkan/drivers/known_faults.h"
@@ -242,7 +242,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   const ShaderVariant variant = VariantFor(facts);
   const bool fused = facts.fused_multiply_add && !facts.is_software();
   if (!facts.is_software() && !IsCustomShader(key)) {
-    if (variant.correct_f32) body = GroupDivisions(body);
+    if (variant.correct_f32) body = GroupFarOperands(body);
     if (facts.native_f16) body = PackHalves(body);
     body = PackRoundings(body, facts.native_f16);
   }

@@ -1,5 +1,6 @@
 #include "backend/vulkan/spirv/inline_functions.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -15,15 +16,15 @@ struct Function {
   std::vector<uint32_t> parameters;
   Instructions parameter_instructions;
   std::vector<Block> blocks;
-  bool known = true;      // every instruction is one whose operands are known here
-  bool straight = false;  // one block that may stand where it is called
-  bool done = false;      // its own calls are replaced
+  bool known = true;    // every instruction is one whose operands are known here
+  bool copied = false;  // its blocks may stand where it is called
+  bool done = false;    // its own calls are replaced
 };
 
 class Inliner {
  public:
-  explicit Inliner(const Words& words)
-      : header_(words.begin(), words.begin() + kHeaderWords), bound_(words[kBoundWord]) {
+  Inliner(const Words& words, bool branching)
+      : branching_(branching), header_(words.begin(), words.begin() + kHeaderWords), bound_(words[kBoundWord]) {
     Split(Read(words));
   }
 
@@ -76,70 +77,135 @@ class Inliner {
     }
   }
 
-  static void Classify(Function& function) {
+  void Classify(Function& function) const {
     bool initialised = false;
+    int returns = 0;
     for (Block& block : function.blocks) {
       for (Instruction& instruction : block.body) {
-        function.known &= VisitOperands(instruction, [](uint32_t&) {});
-        initialised |= instruction.op() == kVariable && instruction.words.size() > 4;
+        const uint32_t op = instruction.op();
+        function.known &= VisitOperands(instruction, [](uint32_t&) {}) && op != kSwitch;
+        initialised |= op == kVariable && instruction.words.size() > 4;
+        returns += op == kReturn || op == kReturnValue ? 1 : 0;
       }
     }
-    if (function.blocks.size() != 1 || function.blocks[0].body.empty()) return;
-    const uint32_t last = function.blocks[0].body.back().op();
-    function.straight = function.known && !initialised && (last == kReturn || last == kReturnValue);
+    if (function.blocks.empty() || function.blocks.back().body.empty() || returns != 1) return;
+    const uint32_t last = function.blocks.back().body.back().op();
+    function.copied = function.known && !initialised && (last == kReturn || last == kReturnValue) &&
+                      (function.blocks.size() == 1 || branching_);
   }
 
-  // Replaces the calls of straight functions in this one, after those in them. No function calls itself in a shader.
+  // Replaces the calls in this function, after those in what it calls. No function calls itself in a shader.
   void Finish(Function& function) {
     if (function.done) return;
     function.done = true;
     if (!function.known || function.blocks.empty()) return;
-    Instructions variables;
-    std::unordered_map<uint32_t, uint32_t> same;  // results of calls, as the value that was returned
-    for (Block& block : function.blocks) {
-      Instructions body;
-      for (Instruction& instruction : block.body) {
-        const auto callee = instruction.op() == kFunctionCall ? index_of_.find(instruction.words[3]) : index_of_.end();
-        if (callee == index_of_.end() || !functions_[callee->second].straight) {
-          body.push_back(std::move(instruction));
-          continue;
-        }
-        Finish(functions_[callee->second]);
-        Copy(functions_[callee->second], instruction, &body, &variables, &same);
+    std::unordered_set<uint32_t> continues;
+    for (const Block& block : function.blocks) {
+      for (const Instruction& instruction : block.body) {
+        if (instruction.op() == kLoopMerge) continues.insert(instruction.words[2]);
       }
-      block.body = std::move(body);
     }
+    Caller caller;
+    for (Block& block : function.blocks) {
+      // What a loop's head and the place where it goes on may consist of is limited.
+      const bool whole =
+          continues.contains(block.label) ||
+          std::ranges::any_of(block.body, [](const Instruction& each) { return each.op() == kLoopMerge; });
+      caller.blocks.push_back({block.label, {}});
+      for (Instruction& instruction : block.body) {
+        const auto called = instruction.op() == kFunctionCall ? index_of_.find(instruction.words[3]) : index_of_.end();
+        Function* callee = called == index_of_.end() ? nullptr : &functions_[called->second];
+        if (callee != nullptr && callee->copied) Finish(*callee);
+        if (callee == nullptr || !callee->copied || (whole && callee->blocks.size() > 1)) {
+          caller.blocks.back().body.push_back(std::move(instruction));
+        } else {
+          Copy(*callee, instruction, &caller);
+        }
+      }
+      caller.ends[block.label] = caller.blocks.back().label;
+    }
+    function.blocks = std::move(caller.blocks);
+    FollowEnds(function, caller.ends);
     Block& entry = function.blocks[0];
-    entry.body.insert(entry.body.begin(), variables.begin(), variables.end());
-    Substitute(function, same);
+    entry.body.insert(entry.body.begin(), caller.variables.begin(), caller.variables.end());
+    Substitute(function, caller.same);
   }
 
-  void Copy(const Function& callee, const Instruction& call, Instructions* body, Instructions* variables,
-            std::unordered_map<uint32_t, uint32_t>* same) {
+  // A function whose calls are being replaced.
+  struct Caller {
+    std::vector<Block> blocks;  // the last one is being written
+    Instructions variables;
+    std::unordered_map<uint32_t, uint32_t> same;  // results of calls, as the value that was returned
+    std::unordered_map<uint32_t, uint32_t> ends;  // its own blocks, as what each goes on as after its calls
+  };
+
+  // The phis of the function's own blocks: what was copied comes from where it stands.
+  static void FollowEnds(Function& function, const std::unordered_map<uint32_t, uint32_t>& ends) {
+    for (Block& block : function.blocks) {
+      if (!ends.contains(block.label)) continue;
+      for (Instruction& instruction : block.body) {
+        if (instruction.op() != kPhi) continue;
+        for (size_t w = 4; w < instruction.words.size(); w += 2) instruction.words[w] = ends.at(instruction.words[w]);
+      }
+    }
+  }
+
+  void Copy(const Function& callee, const Instruction& call, Caller* caller) {
     std::unordered_map<uint32_t, uint32_t> renamed;
     for (size_t i = 0; i < callee.parameters.size(); ++i) renamed[callee.parameters[i]] = call.words[4 + i];
     auto rename = [&](uint32_t& id) {
       if (const auto it = renamed.find(id); it != renamed.end()) id = it->second;
     };
-    for (const Instruction& original : callee.blocks[0].body) {
-      const uint32_t op = original.op();
-      if (op == kReturn) continue;
-      Instruction copy = original;
-      VisitOperands(copy, rename);
-      if (op == kReturnValue) {
-        (*same)[call.words[2]] = copy.words[1];
-        continue;
+    // Loops name values before these stand.
+    for (const Block& block : callee.blocks) {
+      renamed[block.label] = &block == callee.blocks.data() ? caller->blocks.back().label : bound_++;
+      for (const Instruction& original : block.body) {
+        if (HasResult(original.op())) renamed[original.words[2]] = Fresh(original.words[2]);
       }
-      if (HasResult(op)) {
-        const uint32_t fresh = bound_++;
-        renamed[original.words[2]] = copy.words[2] = fresh;
-        if (const auto decorated = decorated_as_.find(original.words[2]); decorated != decorated_as_.end()) {
-          const uint32_t first = decorated->second;
-          copies_of_[first].push_back(fresh);
-          decorated_as_[fresh] = first;
+    }
+    for (const Block& block : callee.blocks) {
+      if (&block != callee.blocks.data()) caller->blocks.push_back({renamed.at(block.label), {}});
+      for (const Instruction& original : block.body) {
+        const uint32_t op = original.op();
+        if (op == kReturn) continue;
+        Instruction copy = original;
+        VisitOperands(copy, rename);
+        VisitLabels(copy, rename);
+        if (op == kReturnValue) {
+          caller->same[call.words[2]] = copy.words[1];
+          continue;
         }
+        if (HasResult(op)) rename(copy.words[2]);
+        (op == kVariable ? caller->variables : caller->blocks.back().body).push_back(std::move(copy));
       }
-      (op == kVariable ? variables : body)->push_back(std::move(copy));
+    }
+  }
+
+  // An id for a copy of what `original` names, decorated as that.
+  uint32_t Fresh(uint32_t original) {
+    const uint32_t fresh = bound_++;
+    if (const auto decorated = decorated_as_.find(original); decorated != decorated_as_.end()) {
+      const uint32_t first = decorated->second;
+      copies_of_[first].push_back(fresh);
+      decorated_as_[fresh] = first;
+    }
+    return fresh;
+  }
+
+  // Of branches and merges, but for OpSwitch.
+  static void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
+    switch (instruction.op()) {
+      case kBranch:
+      case kSelectionMerge:
+        return visit(instruction.words[1]);
+      case kLoopMerge:
+        visit(instruction.words[1]);
+        return visit(instruction.words[2]);
+      case kBranchConditional:
+        visit(instruction.words[2]);
+        return visit(instruction.words[3]);
+      default:
+        return;
     }
   }
 
@@ -190,6 +256,7 @@ class Inliner {
     Append(function.end, out);
   }
 
+  const bool branching_;
   Words header_;
   uint32_t bound_;
   Instructions declarations_;
@@ -204,6 +271,11 @@ class Inliner {
 
 }  // namespace
 
-std::vector<uint32_t> InlineStraightFunctions(const std::vector<uint32_t>& words) { return Inliner(words).Run(); }
+std::vector<uint32_t> InlineStraightFunctions(const std::vector<uint32_t>& words) {
+  return Inliner(words, /*branching=*/false).Run();
+}
+std::vector<uint32_t> InlineFunctions(const std::vector<uint32_t>& words) {
+  return Inliner(words, /*branching=*/true).Run();
+}
 
 }  // namespace VXLA_NAMESPACE::vulkan

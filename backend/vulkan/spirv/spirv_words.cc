@@ -44,6 +44,18 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
     case kVectorShuffle:
     case kCompositeInsert:
       return Range{3, 5};
+    case kCooperativeMatrixLoad:  // followed, as in a store, by what the memory's access is like
+      return Range{3, std::min<size_t>(count, 6)};
+    case kCooperativeMatrixStore:
+      return Range{1, std::min<size_t>(count, 5)};
+    case kCooperativeMatrixMulAdd:
+      return Range{3, 6};
+    case kCooperativeMatrixLength:  // of a type
+      return Range{0, 0};
+    case kSDot:
+    case kUDot:
+    case kSUDot:
+      return Range{3, 5};
     case kFunctionCall:
       return Range{4, count};
     case kExtInst:
@@ -133,7 +145,15 @@ bool HasResult(uint32_t op) {
     case kControlBarrier:
     case kMemoryBarrier:
     case kAtomicStore:
+    case kCooperativeMatrixStore:
       return false;
+    case kSDot:
+    case kUDot:
+    case kSUDot:
+    case kCooperativeMatrixLoad:
+    case kCooperativeMatrixMulAdd:
+    case kCooperativeMatrixLength:
+      return true;
     default:
       return (op < 252 && op != 8) || (op >= 333 && op <= 366) || op == 400;
   }

@@ -68,7 +68,14 @@ enum Op : uint32_t {
   kSwitch = 251,
   kReturn = 253,
   kReturnValue = 254,
+  kSDot = 4450,
+  kUDot = 4451,
+  kSUDot = 4452,
   kTypeCooperativeMatrix = 4456,
+  kCooperativeMatrixLoad = 4457,
+  kCooperativeMatrixStore = 4458,
+  kCooperativeMatrixMulAdd = 4459,
+  kCooperativeMatrixLength = 4460,
 };
 enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
 enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };

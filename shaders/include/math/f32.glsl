@@ -212,7 +212,7 @@ FN F divide_middle_f32(float a, float b) {
   #endif
   return q;
 }
-// At least 0x7b000000 (backend/vulkan/codegen/group_divisions.cc asks, too) where an operand is out of the middle:
+// At least 0x7b000000 (backend/vulkan/codegen/group_far_operands.cc asks, too) where an operand is out of the middle:
 // exponents below 66, 189 and more.
 FN uint far_f32(float a) {
   return (floatBitsToUint(a) << 1) - 0x42000000u;
@@ -364,6 +364,11 @@ FN F scale_anything_f32(float hi, float lo, int k) {
   uint v = e > 0 ? n : d;
   F plain = r * pow2_f32(k > 127 ? 127 : (k < -126 ? -126 : k));
   return m < 0x00800000u ? plain : uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
+}
+// Where the sum and the result are known to be normal numbers.
+FN F scale_normal_f32(float hi, float lo, int k) {
+  F sum = hi + lo;
+  return uintBitsToFloat(floatBitsToUint(sum) + (uint(k) << 23));
 }
 // GPUs branch around the rest where the sum and the result are normal numbers.
 FN F scale_f32(float hi, float lo, int k) {

@@ -51,6 +51,26 @@ FN F exponential_f32(float x) {
   F r = scale_f32(hi, lo, k);
   return is_nan_f32(x) ? nan_f32() : r;
 }
+// The same within +-87, where the result is a normal number, and below -104, where it is nothing.
+FN F exponential_middle_f32(float x) {
+  bool vanishes = x < -104.0f;
+  int k;
+  F rl;
+  F r = reduce_ln2_f32(vanishes ? 0.0f : x, 0.0f, k, rl);
+  F p = rl + r * r * (0.5f + r * exp_tail_f32(r));
+  F e;
+  F s = fast_two_sum_f32(1.0f, r, e);
+  F lo;
+  F hi = fast_two_sum_f32(s, e + p, lo);
+  return vanishes ? 0.0f : scale_normal_f32(hi, lo, k);
+}
+// Above 0x42ae0000, which is 87.0 (backend/vulkan/codegen/group_far_operands.cc asks), where x is out of that; NaN is.
+FN uint far_exponent_f32(float x) {
+  return x < -104.0f ? 0u : floatBitsToUint(x) & 0x7fffffffu;
+}
+FN bool leaves_exponents_f32(float x) {
+  return far_exponent_f32(x) > 0x42ae0000u;
+}
 // 2^x: the fraction times ln 2 in two floats. <= 1 ulp.
 FN F exp2_f32(float x) {
   F c = x > 200.0f ? 200.0f : (x < -200.0f ? -200.0f : x);

@@ -13,7 +13,7 @@ FN F rsqrt_f32(float x) {
   F e;
   F g = two_prod_f32(p, y, e);
   F r = ((1.0f - g) - e) - pl * y;
-  F v = scale_f32(y, 0.5f * y * r, -((odd ? k - 1 : k) >> 1));
+  F v = scale_normal_f32(y, 0.5f * y * r, -((odd ? k - 1 : k) >> 1));
   F zero = copysign_f32(inf_f32(), x);
   return ok ? v : (is_zero_f32(x) ? zero : (x == inf_f32() ? 0.0f : nan_f32()));
 }
@@ -35,7 +35,7 @@ FN F cbrt_f32(float x) {
   F cl;
   F c = two_prod_f32(q, y, cl);
   F r = ((a - c) - cl) - ql * y;
-  F v = copysign_f32(scale_f32(y, divide_middle_f32(r, 3.0f * q), t), x);
+  F v = copysign_f32(scale_normal_f32(y, divide_middle_f32(r, 3.0f * q), t), x);
   return ok ? v : x;
 }
 // (erf(x) / x - 2 / sqrt(pi) (1 - z / 3)) / z^2 for z = x^2 <= 1, 2^-30.6.

@@ -1,4 +1,4 @@
-#include "backend/vulkan/codegen/group_divisions.h"
+#include "backend/vulkan/codegen/group_far_operands.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -16,13 +16,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(GroupDivisionsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
-  EXPECT_EQ(GroupDivisions("void f() {\n"
-                           "  precise float v2 = divide_f32(v0.x, v1);\n"
-                           "  precise float v3 = subtract_f32(v0.y, v1);\n"
-                           "  precise float v4 = divide_f32(v3, v1);\n"
-                           "  STORE(1, f32, 0u, v2 + v4);\n"
-                           "}\n"),
+TEST(GroupFarOperandsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
+  EXPECT_EQ(GroupFarOperands("void f() {\n"
+                             "  precise float v2 = divide_f32(v0.x, v1);\n"
+                             "  precise float v3 = subtract_f32(v0.y, v1);\n"
+                             "  precise float v4 = divide_f32(v3, v1);\n"
+                             "  STORE(1, f32, 0u, v2 + v4);\n"
+                             "}\n"),
             "void f() {\n"
             "  precise float v2 = divide_middle_f32(v0.x, v1);\n"
             "  precise float v3 = subtract_f32(v0.y, v1);\n"
@@ -43,16 +43,44 @@ TEST(GroupDivisionsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
 }
 
 // The text that tests/math/fused_test.cc computes with.
-TEST(GroupDivisionsTest, MathTestsComputeWithIt) {
+TEST(GroupFarOperandsTest, MathTestsComputeWithIt) {
   std::ifstream file(std::string(SourceDir()) + "/tests/math/grouped_divisions.inc");
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(GroupDivisions("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
-                           "  precise float v6 = divide_f32(a.z, b.z);\n  precise float v7 = divide_f32(a.w, b.w);\n"),
-            text.str());
+  EXPECT_EQ(
+      GroupFarOperands("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
+                       "  precise float v6 = divide_f32(a.z, b.z);\n  precise float v7 = divide_f32(a.w, b.w);\n"),
+      text.str());
 }
 
-TEST(GroupDivisionsTest, OneAloneAndOneThatNeedsAnotherStayAsTheyAre) {
+TEST(GroupFarOperandsTest, ExponentialsShareTheirRestAndDivisionsStandBehind) {
+  std::ifstream file(std::string(SourceDir()) + "/tests/math/grouped_exponentials.inc");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(
+      GroupFarOperands("  precise float v4 = exponential_f32(a.x);\n  precise float v5 = exponential_f32(a.y);\n"
+                       "  precise float v6 = exponential_f32(a.z);\n  precise float v7 = exponential_f32(a.w);\n"),
+      text.str());
+  // One division of each row depends on an exponential, the other does not: all four are one group.
+  const std::string grouped = GroupFarOperands(
+      "  precise float v0 = divide_f32(a.x, b);\n  precise float v1 = exponential_f32(a.x);\n"
+      "  precise float v2 = divide_f32(v1, b);\n  precise float v3 = divide_f32(a.y, b);\n"
+      "  precise float v4 = exponential_f32(a.y);\n  precise float v5 = divide_f32(v4, b);\n  STORE(v0, v2, v3, "
+      "v5);\n");
+  const auto count = [&](std::string_view part) {
+    int n = 0;
+    for (size_t at = grouped.find(part); at != std::string::npos; at = grouped.find(part, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count(" = exponential_middle_f32("), 2) << grouped;
+  EXPECT_EQ(count(" = exponential_f32("), 1) << grouped;
+  EXPECT_EQ(count(" = divide_middle_f32("), 4) << grouped;
+  EXPECT_EQ(count(" = corrected_divide_f32("), 1) << grouped;
+  const std::string alone = "  precise float v1 = exponential_f32(v0);\n";
+  EXPECT_EQ(GroupFarOperands(alone), alone);
+}
+
+TEST(GroupFarOperandsTest, OneAloneAndOneThatNeedsAnotherStayAsTheyAre) {
   for (const char* text :
        {"  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = v2 + v0;\n",
         "  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v2, v1);\n",
@@ -61,14 +89,14 @@ TEST(GroupDivisionsTest, OneAloneAndOneThatNeedsAnotherStayAsTheyAre) {
         "  precise float v2 = divide_f32(v0, v1);\n  }\n  precise float v3 = divide_f32(v0, v1);\n",
         "  precise float v2 = divide_f32(f(v0), v1);\n  precise float v3 = divide_f32(v0, v1);\n",
         "  precise float v2 = other_divide_f32(v0, v1);\n  precise float v3 = divide_f32(v0, v1);\n"}) {
-    EXPECT_EQ(GroupDivisions(text), text);
+    EXPECT_EQ(GroupFarOperands(text), text);
   }
 }
 
 // Of two places, each of which uses its quotient before the next one begins: what needs one moves behind both. A loop,
 // a store and what is no value of the writer's end the group.
-TEST(GroupDivisionsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
-  const std::string grouped = GroupDivisions(
+TEST(GroupFarOperandsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
+  const std::string grouped = GroupFarOperands(
       "  float v1 = LOAD(0, f32, 0u);\n"
       "  precise float v2 = divide_f32(s.x, v1);\n"
       "  precise float v3 = add_f32(v2, v1);\n"
@@ -91,21 +119,21 @@ TEST(GroupDivisionsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
   for (const char* text : {"  for (;;) {\n", "  STORE(0, f32, 0u, v2);\n", "  float other = f(v2);\n"}) {
     const std::string apart =
         fmt::format("  precise float v2 = divide_f32(v0, v1);\n{}  precise float v3 = divide_f32(v0, v5);\n", text);
-    EXPECT_EQ(GroupDivisions(apart), apart);
+    EXPECT_EQ(GroupFarOperands(apart), apart);
   }
 }
 
 // v20 is not v2.
-TEST(GroupDivisionsTest, NamesAreWhole) {
-  EXPECT_THAT(GroupDivisions("  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v20, v1);\n"),
+TEST(GroupFarOperandsTest, NamesAreWhole) {
+  EXPECT_THAT(GroupFarOperands("  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v20, v1);\n"),
               HasSubstr("divide_middle_f32(v20, v1)"));
 }
 
-TEST(GroupDivisionsTest, AGroupHasAWordOfBits) {
+TEST(GroupFarOperandsTest, AGroupHasAWordOfBits) {
   std::string text;
   for (int i = 0; i < 33; ++i)
     text += "  precise float q" + std::to_string(i) + " = divide_f32(a" + std::to_string(i) + ", b);\n";
-  const std::string grouped = GroupDivisions(text);
+  const std::string grouped = GroupFarOperands(text);
   EXPECT_THAT(grouped, HasSubstr("? 2147483648u : 0u"));
   EXPECT_THAT(grouped, HasSubstr("q32 = divide_f32(a32, b)"));
   EXPECT_THAT(grouped, Not(HasSubstr("q31 = divide_f32")));

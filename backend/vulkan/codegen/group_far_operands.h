@@ -1,4 +1,4 @@
-// Divisions side by side share the code for operands out of the ordinary.
+// Divisions and exponentials side by side share the code for operands out of the ordinary.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // multiply-adds that hold for ordinary operands (divide_middle_f32), one test follows for all of them, and behind that
 // a loop over those that need the integers of corrected_divide_f32: the same bits, from one copy of that long text
 // instead of one for each. Other declarations may stand between: those that a quotient is needed for move behind the
-// group, if they are GlslWriter's, which only compute. Groups have 32 divisions at most.
-std::string GroupDivisions(std::string_view text);
+// group, if they are GlslWriter's, which only compute. The same of `precise float e = exponential_f32(x);`, behind which
+// divisions move. Groups have 32 calls at most.
+std::string GroupFarOperands(std::string_view text);
 
 }  // namespace VXLA_NAMESPACE::vulkan
