@@ -1,5 +1,5 @@
-// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, and how they
-// spread.
+// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, how they spread, and
+// that what is long in them is written once.
 #include <fmt/format.h>
 
 #include "backend/vulkan/lower/tuning.h"
@@ -53,10 +53,40 @@ TEST(ProductChainLoweringTest, LongWeightsAreWrittenOnce) {
     text.replace(at, 29, fmt::format("{}e = f32[64,64] exponential(e{})", chain, operations - 1));
     const std::vector<Step> steps = LowerRoot(text);
     EXPECT_EQ(steps.size(), 1u);
+    Compiled(steps[0]);
+    EXPECT_EQ(Count(steps[0].kernel.generated, "[[dont_unroll]]"), operations > 20 ? 1 : 0);
     return Count(steps[0].kernel.generated, "tanh_f32(");
   };
   EXPECT_EQ(weighs(20), 80);
   EXPECT_EQ(weighs(80), 80);
+}
+
+// Drivers take most of a load for what is long: each score's exponential was written out, and each row's once more.
+TEST(ProductChainLoweringTest, ExponentialsOfAttentionAreALoop) {
+  const std::vector<Step> steps = LowerRoot(
+      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+      "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
+      "f { q = f32[64,8] parameter(0)  k = f32[64,8] parameter(1)  v = f32[64,8] parameter(2)\n"
+      "x = f32[64,64] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+      "o = f32[] constant(0)  i = f32[] constant(-inf)\n"
+      "m = f32[64] reduce(x, i), dimensions={1}, to_apply=max  mb = f32[64,64] broadcast(m), dimensions={0}\n"
+      "y = f32[64,64] subtract(x, mb)  z = f32[64,64] exponential(y)\n"
+      "l = f32[64] reduce(z, o), dimensions={1}, to_apply=sum  lb = f32[64,64] broadcast(l), dimensions={0}\n"
+      "w = f32[64,64] divide(z, lb)\n"
+      "ROOT r = f32[64,8] dot(w, v), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n"
+      "ENTRY e { q = f32[64,8] parameter(0)  k = f32[64,8] parameter(1)  v = f32[64,8] parameter(2)\n"
+      "ROOT r = f32[64,8] fusion(q, k, v), kind=kCustom, calls=f }");
+  ASSERT_EQ(steps.size(), 1u);
+  ASSERT_EQ(steps[0].kernel.algorithm, "attention/forward.comp");
+  const auto words = CompileGlsl(Compiled(steps[0]), "attention", {});
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  constexpr uint32_t kExtInst = 12, kFloor = 8;
+  const std::vector<uint32_t> simple = Optimized(*words, {});
+  int floors = 0;
+  for (size_t at = 5; at < simple.size(); at += simple[at] >> 16)
+    floors += (simple[at] & 0xffffu) == kExtInst && simple[at + 4] == kFloor ? 1 : 0;
+  const AttentionShape shape = TuneAttention(FullFacts(), {1, 64, 64, 8, 8, false});
+  EXPECT_EQ(floors, shape.tile_rows);  // of each exponential one
 }
 
 // Of a feed-forward block's gradient: 21 registers of an invocation were spilled on RDNA 3 by RADV 22.3.6.

@@ -183,10 +183,14 @@ std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTar
 }
 
 std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target) {
-  words = WithPasses(std::move(words), target, kUnrollingPasses);
-  // The copies of an unrolled loop's body lack the decoration, which what follows heeds: without it, it makes
-  // fused multiply-adds.
-  return WithPasses(WithoutContraction(std::move(words)), target, kSimplifyingPasses);
+  // Twice: loops around an unrolled one that a branch holds are found to be countable only when that one is simplified.
+  for (const std::vector<std::string>& passes : {kUnrollingPasses, {"--loop-unroll"}}) {
+    words = WithPasses(std::move(words), target, passes);
+    // The copies of an unrolled loop's body lack the decoration, which what follows heeds: without it, it makes
+    // fused multiply-adds.
+    words = WithPasses(WithoutContraction(std::move(words)), target, kSimplifyingPasses);
+  }
+  return words;
 }
 
 const std::string& CompilerIdentity() {
