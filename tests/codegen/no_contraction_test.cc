@@ -100,24 +100,5 @@ TEST(NoContractionTest, OptimizedModulesRoundInUnrolledLoopsAsInTheText) {
   ExpectValid(words, statement);
 }
 
-// A loop around one in a branch was left as it was, its arrays in memory.
-TEST(NoContractionTest, OptimizedModulesUnrollLoopsAroundBranches) {
-  const std::string statement =
-      "float v[8]; [[unroll]] for (uint k = 0u; k < 8u; ++k) v[k] = LOAD(0, f32, i + k);\n"
-      "[[unroll]] for (uint k = 0u; k < 8u; k += 2u) { if (i + k < 40u) {\n"
-      "  [[unroll]] for (uint j = 0u; j < 2u; ++j) STORE(0, f32, i + 2u * k + j, v[k + j]); } }";
-  const std::vector<uint32_t> words = Optimized(WithoutContraction(Compiled(statement, FullFacts())), {});
-  constexpr uint32_t kFunctionStorage = 7, kUnroll = 1;
-  for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
-    if ((words[at] & 0xffffu) == spirv::kLoopMerge) {
-      EXPECT_EQ(words[at + 3] & kUnroll, 0u);
-    }
-    if ((words[at] & 0xffffu) == spirv::kVariable) {
-      EXPECT_NE(words[at + 3], kFunctionStorage);
-    }
-  }
-  ExpectValid(words, statement);
-}
-
 }  // namespace no_contraction_test
 }  // namespace VXLA_NAMESPACE::vulkan
