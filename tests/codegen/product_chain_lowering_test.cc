@@ -1,6 +1,7 @@
 // What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, how they spread, and
 // that what is long in them is written once.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "backend/vulkan/lower/tuning.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -41,6 +42,36 @@ TEST(ProductChainLoweringTest, SharesOutTheKeysOfFewRows) {
   EXPECT_EQ(decoding.part_keys % decoding.keys(), 0);
   EXPECT_EQ(TuneAttention(facts, {8, 1, 4096, 64, 64, true}).parts, 1);      // what a mask hides is left out instead
   EXPECT_EQ(TuneAttention(facts, {1024, 1, 4096, 64, 64, false}).parts, 1);  // enough to do as it is
+}
+
+// Generic bundles heed the least limit known, lavapipe's: attention over 20,000 keys stopped in the middle, silently.
+TEST(ProductChainLoweringTest, LoopsStayBelowTheDevicesLimit) {
+  DeviceFacts facts = FullFacts();
+  const AttentionWork longest{8, 4096, 20000, 64, 64, true};
+  EXPECT_EQ(TuneAttention(facts, longest).parts, 1);
+  facts.quirks.loop_iteration_limit = 65535;
+  const AttentionShape shape = TuneAttention(facts, longest);
+  EXPECT_GT(shape.parts, 1);
+  EXPECT_LT(shape.part_keys / shape.keys() * (longest.depth + 3 * shape.keys()), 65535);
+  EXPECT_GE(shape.parts * shape.part_keys, 20000);
+  EXPECT_EQ(TuneAttention(facts, {8, 4096, 4096, 64, 64, true}).parts, 1);
+
+  const auto of_keys = [](int64_t keys) {
+    return fmt::format(
+        "f {{ x = f32[64,128] parameter(0)  w = f32[128,{0}] parameter(1)  u = f32[{0},16] parameter(2)\n"
+        "d = f32[64,{0}] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+        "e = f32[64,{0}] exponential(d)\n"
+        "ROOT r = f32[64,16] dot(e, u), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}\n"
+        "ENTRY e {{ x = f32[64,128] parameter(0)  w = f32[128,{0}] parameter(1)  u = f32[{0},16] parameter(2)\n"
+        "ROOT r = f32[64,16] fusion(x, w, u), kind=kCustom, calls=f }}",
+        keys);
+  };
+  EXPECT_EQ(RefusalOf(of_keys(4096), facts), "");
+  EXPECT_THAT(RefusalOf(of_keys(40000), facts),
+              ::testing::MatchesRegex("r: a product of products over 40000 keys takes [0-9]+ steps of an invocation's "
+                                      "loops, 49087 are possible"));
+  facts.quirks.loop_iteration_limit = 0;
+  EXPECT_EQ(RefusalOf(of_keys(40000), facts), "");
 }
 
 // Weights of four rows stand together, for their divisions' sake; what is long for one row is not written four times.
