@@ -124,19 +124,6 @@ TEST(ShaderSourceTest, DivisionIsCorrectedWhereTheDevicesIsInexact) {
   EXPECT_FALSE(DividesNatively(Assemble(LoopKey("STORE(0, f32, i, sine_f32(LOAD(0, f32, i)));")), FullFacts()));
 }
 
-// Groups are for the few multiply-adds of ordinary operands; where all of it is integers they would be one copy more.
-TEST(ShaderSourceTest, DivisionsAreGroupedWhereMultiplyAddsRoundOnce) {
-  const KernelKey key = LoopKey(
-      "precise float v1 = divide_f32(LOAD(0, f32, i), 3.0f);\nprecise float a = LOAD(0, f32, i + 1u);\n"
-      "precise float v2 = divide_f32(a, a);\nprecise float v3 = divide_f32(a, 7.0f);\nSTORE(0, f32, i, v1 + v2 + v3);");
-  DeviceFacts facts = FullFacts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
-  facts.division_f32 = DeviceFacts::Division::kCorrected;
-  EXPECT_EQ(Count(Assemble(key, facts), "findLSB(left_"), 0);
-  facts.fused_multiply_add = true;
-  EXPECT_EQ(Count(Assemble(key, facts), "findLSB(left_"), 1);
-}
-
 TEST(ShaderSourceTest, DenormalsArePreservedWhereTheDeviceOffersIt) {
   DeviceFacts facts = FullFacts();
   const KernelKey key = LoopKey("STORE(0, f32, i, 1.0f);");

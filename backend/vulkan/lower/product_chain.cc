@@ -247,21 +247,12 @@ class ChainWriter {
   void WriteWeights(KernelBuilder& kernel) const {
     // Together what they have in common is computed once, and divisions of all places share their integers
     // (GroupDivisions): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on RDNA 3. Text that
-    // is long for one place (gelu's derivative) takes drivers up to twice as long then, and longer where it is there for
-    // each place: it is there once, and the places after it move up.
+    // is long for one place (gelu's derivative) takes drivers up to twice as long then.
     constexpr int64_t kMostLines = 64;
-    std::string text = WeightsText(kernel, {".x"});
+    std::string text = WeightsText(kernel, {"[i]"});
     const bool together = std::ranges::count(text, '\n') <= kMostLines;
-    if (together) {
-      text = WeightsText(kernel, {".x", ".y", ".z", ".w"});
-    } else {
-      text = fmt::format(
-          "  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{0}"
-          "    [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = of_sums[s].yzwx;\n"
-          "    [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) scores[p] = scores[p].yzwx;\n"
-          "    {1} = {1}.yzwx;\n  }}\n",
-          text, shape_.matrix ? "keys" : "rows");
-    }
+    text = together ? WeightsText(kernel, {".x", ".y", ".z", ".w"})
+                    : fmt::format("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}  }}\n", text);
     kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}}}\n",
                               shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", text));
   }

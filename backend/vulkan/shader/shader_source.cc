@@ -242,8 +242,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   const ShaderVariant variant = VariantFor(facts);
   const bool fused = facts.fused_multiply_add && !facts.is_software();
   if (!facts.is_software() && !IsCustomShader(key)) {
-    // Without fused multiply-adds every division is integers, and there is nothing to share.
-    if (variant.correct_f32 && fused) body = GroupDivisions(body);
+    if (variant.correct_f32) body = GroupDivisions(body);
     if (facts.native_f16) body = PackHalves(body);
     body = PackRoundings(body, facts.native_f16);
   }
