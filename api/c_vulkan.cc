@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
@@ -674,6 +675,7 @@ VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, c
     VXLA_RETURN_IF_ERROR(CheckNotNull(finished, "finished"));
     VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
     VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadBindings(bindings));
+    if (std::isnan(microseconds)) return InvalidArgument("microseconds: not a number");
     VXLA_RETURN_IF_ERROR(RecordPart(commands, recording, read, microseconds * 1e-6));
     *finished = recording->content->next == 0 ? 1 : 0;
     return OkStatus();

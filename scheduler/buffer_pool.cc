@@ -54,6 +54,11 @@ std::shared_ptr<DeviceMemory> DeviceMemory::Donate() {
   return successor;
 }
 
+bool DeviceMemory::donated() const {
+  std::lock_guard lock(mutex_);
+  return donated_;
+}
+
 BufferPool::~BufferPool() {
   for (auto& [capacity, buffers] : idle_) {
     // A lost device has nothing left to wait for.

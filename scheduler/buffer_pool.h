@@ -46,6 +46,7 @@ class DeviceMemory {
   void Unpin();
   // Hands the buffer on to a new owner; null if it is gone or if anyone but the caller has pinned it.
   std::shared_ptr<DeviceMemory> Donate();
+  bool donated() const;
 
  private:
   friend class BufferPool;

@@ -16,12 +16,21 @@ Status DeviceValue::Wait() const {
   return memory_->device().Wait(memory_->ready());
 }
 
+namespace {
+
+Status IsDonated(const Shape& shape) {
+  return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape.ToString());
+}
+
+}  // namespace
+
 Result<Literal> DeviceValue::ToLiteral() const {
   if (memory_ == nullptr)
     return InvalidArgument("a device value of {} that holds nothing cannot be downloaded", shape_.ToString());
+  // Before the wait, too: what is written may need the caller first.
+  if (memory_->donated()) return IsDonated(shape_);
   VXLA_RETURN_IF_ERROR(Wait());
-  if (!memory_->Pin())
-    return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
+  if (!memory_->Pin()) return IsDonated(shape_);
   Result<Literal> literal = Guarded(
       [&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready(), live_sizes_); });
   memory_->Unpin();
@@ -31,9 +40,9 @@ Result<Literal> DeviceValue::ToLiteral() const {
 Result<std::vector<int64_t>> DeviceValue::LiveSizes() const {
   if (knows_sizes() || !shape_.IsArray()) return live_sizes_;
   if (!shape_.IsDynamic()) return std::vector<int64_t>(shape_.dimensions().begin(), shape_.dimensions().end());
+  if (memory_->donated()) return IsDonated(shape_);
   VXLA_RETURN_IF_ERROR(Wait());
-  if (!memory_->Pin())
-    return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
+  if (!memory_->Pin()) return IsDonated(shape_);
   auto sizes =
       Guarded([&] { return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready()); });
   memory_->Unpin();

@@ -312,10 +312,10 @@ typedef struct VxlaBindings {
 // or is that of two results, and nothing has been recorded.
 VXLA_API VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                  VxlaMessage* message);
-// Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least),
-// from where the last part ended: a frame's share. *finished: 1 with the last part, after which a call begins anew. All
-// parts have the same bindings, and run in order on one queue; the first one reads the arguments' images, the last one
-// writes the results'. A failure ends the program.
+// Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least,
+// for 0 and less, too), from where the last part ended: a frame's share. *finished: 1 with the last part, after which a
+// call begins anew. All parts have the same bindings, and run in order on one queue; the first one reads the arguments'
+// images, the last one writes the results'. A failure ends the program.
 VXLA_API VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                      double microseconds, int32_t* finished, VxlaMessage* message);
 // Makes command buffers recorded with vxlaCmdExecute run with other bindings from their next submission on, without

@@ -126,15 +126,17 @@ void main() {
       }
     }
     barrier();
-    float base[TM];
+    // What is raised: each score less its row's largest logit, then each row's largest logit so far less the new one.
+    float powers[(TC + 1u) * TM], most[TM];
+    [[unroll]] for (uint i = 0u; i < TM; ++i) most[i] = largest[i];
+    for (uint key = 0u; key < count; ++key) {
+      [[unroll]] for (uint i = 0u; i < TM; ++i) most[i] = max(most[i], weights[(y + Y * i) * (KEYS + 1u) + key]);
+    }
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
-      float most = largest[i];
-      for (uint key = 0u; key < count; ++key) most = max(most, weights[(y + Y * i) * (KEYS + 1u) + key]);
-      base[i] = most == -inf_f32() ? 0.0f : most;
-      float scale = exponential_f32(largest[i] - base[i]);
-      largest[i] = most;
-      total[i] *= scale;
-      [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] *= scale;
+      float base = most[i] == -inf_f32() ? 0.0f : most[i];
+      [[unroll]] for (uint j = 0u; j < TC; ++j) powers[i * TC + j] = scores[i * TC + j] - base;
+      powers[TC * TM + i] = largest[i] - base;
+      largest[i] = most[i];
     }
     for (uint first = invocation; first < count * COLUMN_UNITS; first += VALUE_HELD * X * Y) {
       float held[4u * VALUE_HELD];
@@ -152,10 +154,18 @@ void main() {
       }
     }
     barrier();
+    // Some at a time, the next ones moving up, so that the text of an exponential is there TM times.
+    [[dont_unroll]] for (uint e = 0u; e <= TC; ++e) {
+      float raised[TM];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) raised[i] = exponential_f32(powers[i]);
+      [[unroll]] for (uint k = TM; k < (TC + 1u) * TM; ++k) powers[k - TM] = powers[k];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) powers[TC * TM + i] = raised[i];
+    }
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
-      [[unroll]] for (uint j = 0u; j < TC; ++j) {
-        weights[(y + Y * i) * (KEYS + 1u) + x + X * j] = exponential_f32(scores[i * TC + j] - base[i]);
-      }
+      float scale = powers[TC * TM + i];
+      total[i] *= scale;
+      [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] *= scale;
+      [[unroll]] for (uint j = 0u; j < TC; ++j) weights[(y + Y * i) * (KEYS + 1u) + x + X * j] = powers[i * TC + j];
     }
     barrier();
 #if SCALED

@@ -274,6 +274,9 @@ static void TestLoop(Host* host, VxlaDevice device) {
     EXPECT(round == 0 ? parts > 82 : parts == 1);
     for (int i = 0; i < kCount; ++i) EXPECT(((float*)buffer.mapped)[64 + i] == (float)(i - kCount));
   }
+  int32_t never = 0;
+  EXPECT_CODE(vxlaCmdExecutePart(commands, recording, &bindings, strtod("nan", NULL), &never, &message),
+              VXLA_INVALID_ARGUMENT, "microseconds: not a number");
   // Elsewhere in the middle of a program: it ends there, and the next one is whole.
   const VxlaBinding elsewhere = HostBind(&buffer, 512, 32);
   VxlaBindings moved = bindings;
@@ -603,6 +606,9 @@ static void TestImport(Host* host, VxlaDevice device) {
   int32_t ready = 1;
   EXPECT_OK(vxlaValueIsReady(y, &ready, &message));
   EXPECT(ready == 0);
+  float read[kCount] = {0};
+  // Waiting for the run would be for ever: it waits for this thread.
+  EXPECT_CODE(vxlaReadValue(x, read, sizeof(read), &message), VXLA_INVALID_ARGUMENT, "donated");
   vxlaDestroyExecutable(executable);  // its run goes on, and nothing waits
   Fill((char*)buffer.mapped + 512, 1);
   VkSemaphoreSignalInfo write = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = written, .value = 5};
@@ -617,7 +623,6 @@ static void TestImport(Host* host, VxlaDevice device) {
   EXPECT_CODE(vxlaExportValue(x, &where, &message), VXLA_INVALID_ARGUMENT, "donated");
   EXPECT_OK(vxlaExportValue(y, &where, &message));
   EXPECT(where.buffer == buffer.buffer && where.offset == 512 && where.size == 32);
-  float read[kCount] = {0};
   EXPECT_OK(vxlaReadValue(y, read, sizeof(read), &message));
   EXPECT(read[4] == 10);
   vxlaDestroyValue(x);

@@ -1,6 +1,7 @@
-// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, and how they
-// spread.
+// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, how they spread, and
+// that what is long in them is written once.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "backend/vulkan/lower/tuning.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -43,6 +44,36 @@ TEST(ProductChainLoweringTest, SharesOutTheKeysOfFewRows) {
   EXPECT_EQ(TuneAttention(facts, {1024, 1, 4096, 64, 64, false}).parts, 1);  // enough to do as it is
 }
 
+// Generic bundles heed the least limit known, lavapipe's: attention over 20,000 keys stopped in the middle, silently.
+TEST(ProductChainLoweringTest, LoopsStayBelowTheDevicesLimit) {
+  DeviceFacts facts = FullFacts();
+  const AttentionWork longest{8, 4096, 20000, 64, 64, true};
+  EXPECT_EQ(TuneAttention(facts, longest).parts, 1);
+  facts.quirks.loop_iteration_limit = 65535;
+  const AttentionShape shape = TuneAttention(facts, longest);
+  EXPECT_GT(shape.parts, 1);
+  EXPECT_LT(shape.part_keys / shape.keys() * (longest.depth + 3 * shape.keys()), 65535);
+  EXPECT_GE(shape.parts * shape.part_keys, 20000);
+  EXPECT_EQ(TuneAttention(facts, {8, 4096, 4096, 64, 64, true}).parts, 1);
+
+  const auto of_keys = [](int64_t keys) {
+    return fmt::format(
+        "f {{ x = f32[64,128] parameter(0)  w = f32[128,{0}] parameter(1)  u = f32[{0},16] parameter(2)\n"
+        "d = f32[64,{0}] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+        "e = f32[64,{0}] exponential(d)\n"
+        "ROOT r = f32[64,16] dot(e, u), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}} }}\n"
+        "ENTRY e {{ x = f32[64,128] parameter(0)  w = f32[128,{0}] parameter(1)  u = f32[{0},16] parameter(2)\n"
+        "ROOT r = f32[64,16] fusion(x, w, u), kind=kCustom, calls=f }}",
+        keys);
+  };
+  EXPECT_EQ(RefusalOf(of_keys(4096), facts), "");
+  EXPECT_THAT(RefusalOf(of_keys(40000), facts),
+              ::testing::MatchesRegex("r: a product of products over 40000 keys takes [0-9]+ steps of an invocation's "
+                                      "loops, 49087 are possible"));
+  facts.quirks.loop_iteration_limit = 0;
+  EXPECT_EQ(RefusalOf(of_keys(40000), facts), "");
+}
+
 // Weights of four rows stand together, for their divisions' sake; what is long for one row is not written four times.
 TEST(ProductChainLoweringTest, LongWeightsAreWrittenOnce) {
   const auto weighs = [](int operations) {
@@ -57,6 +88,34 @@ TEST(ProductChainLoweringTest, LongWeightsAreWrittenOnce) {
   };
   EXPECT_EQ(weighs(20), 80);
   EXPECT_EQ(weighs(80), 80);
+}
+
+// Drivers take most of a load for what is long: each score's exponential was written out, and each row's once more.
+TEST(ProductChainLoweringTest, ExponentialsOfAttentionAreALoop) {
+  const std::vector<Step> steps = LowerRoot(
+      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+      "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
+      "f { q = f32[64,8] parameter(0)  k = f32[64,8] parameter(1)  v = f32[64,8] parameter(2)\n"
+      "x = f32[64,64] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+      "o = f32[] constant(0)  i = f32[] constant(-inf)\n"
+      "m = f32[64] reduce(x, i), dimensions={1}, to_apply=max  mb = f32[64,64] broadcast(m), dimensions={0}\n"
+      "y = f32[64,64] subtract(x, mb)  z = f32[64,64] exponential(y)\n"
+      "l = f32[64] reduce(z, o), dimensions={1}, to_apply=sum  lb = f32[64,64] broadcast(l), dimensions={0}\n"
+      "w = f32[64,64] divide(z, lb)\n"
+      "ROOT r = f32[64,8] dot(w, v), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n"
+      "ENTRY e { q = f32[64,8] parameter(0)  k = f32[64,8] parameter(1)  v = f32[64,8] parameter(2)\n"
+      "ROOT r = f32[64,8] fusion(q, k, v), kind=kCustom, calls=f }");
+  ASSERT_EQ(steps.size(), 1u);
+  ASSERT_EQ(steps[0].kernel.algorithm, "attention/forward.comp");
+  const auto words = CompileGlsl(Compiled(steps[0]), "attention", {});
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  constexpr uint32_t kExtInst = 12, kFloor = 8;
+  const std::vector<uint32_t> simple = Optimized(*words, {});
+  int floors = 0;
+  for (size_t at = 5; at < simple.size(); at += simple[at] >> 16)
+    floors += (simple[at] & 0xffffu) == kExtInst && simple[at + 4] == kFloor ? 1 : 0;
+  const AttentionShape shape = TuneAttention(FullFacts(), {1, 64, 64, 8, 8, false});
+  EXPECT_EQ(floors, shape.tile_rows);  // of each exponential one
 }
 
 // Of a feed-forward block's gradient: 21 registers of an invocation were spilled on RDNA 3 by RADV 22.3.6.

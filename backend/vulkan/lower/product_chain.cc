@@ -41,6 +41,7 @@ ChainWork WorkOfChain(const DeviceFacts& facts, const ProductChain& chain) {
   work.rows = chain.rows;
   work.keys = chain.keys;
   work.reduces = !chain.sums[0].is_product();
+  work.parts = chain.sums[0].parts;
   for (const ChainProduct& product : chain.products) work.depths.push_back(product.depth);
   for (const ChainSum& sum : chain.sums) {
     if (sum.is_product()) work.columns.push_back(sum.columns);
@@ -433,7 +434,13 @@ class ChainWriter {
 
 Status CanLowerChain(const LowerContext& context, const FusionDescription& body) {
   const ChainWork work = WorkOfChain(context.facts, *body.chain);
-  if (TuneChain(context.facts, work).lanes > 0) return OkStatus();
+  const ChainShape shape = TuneChain(context.facts, work);
+  if (shape.lanes > 0) {
+    const int64_t steps = ChainSteps(shape, work), most = MostSteps(context.facts, 1);
+    if (steps <= most) return OkStatus();
+    return Unsupported("{}: a product of products over {} keys takes {} steps of an invocation's loops, {} are possible",
+                       body.instruction->name(), work.keys, steps, most);
+  }
   return Unsupported(
       "{}: {} columns of a product of products are more than 256, or than {} bytes of shared memory hold",
       body.instruction->name(), work.most_columns(), context.facts.max_shared_bytes);

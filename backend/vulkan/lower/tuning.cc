@@ -53,12 +53,15 @@ LoopTuning TuneGpuLoop(const GpuTraits& traits, int64_t element_count) {
   return {traits.loop_group, large && width == 1 ? traits.loop_items : 1, width};
 }
 
-// Loops of one invocation stay well below the device's limit.
+}  // namespace
+
 int64_t MostSteps(const DeviceFacts& facts, int passes) {
   const int64_t limit = facts.quirks.loop_iteration_limit;
   if (limit == 0) return int64_t{1} << 30;
   return std::max<int64_t>(limit * 3 / 4 / std::max(passes, 1) - 64, 16);
 }
+
+namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -448,7 +451,8 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
 
 namespace {
 
-// Of few workgroups each takes a part of the keys, at least so many of them.
+// Of few workgroups each takes a part of the keys, at least so many of them; and of so many keys that an invocation's
+// loops would come to the device's limit, whatever the workgroups, whole blocks below it.
 void ShareOutKeys(const DeviceFacts& facts, const AttentionWork& work, int64_t least, AttentionShape* shape) {
   const int64_t groups = work.batches * CeilDivide(work.rows, shape->rows()),
                 blocks = CeilDivide(work.keys, shape->keys());
@@ -456,7 +460,11 @@ void ShareOutKeys(const DeviceFacts& facts, const AttentionWork& work, int64_t l
   if (groups < wanted / 4 && !work.causal) {
     shape->parts = std::clamp<int64_t>(CeilDivide(wanted, groups), 1, std::max<int64_t>(1, work.keys / least));
   }
-  shape->part_keys = CeilDivide(blocks, shape->parts) * shape->keys();
+  // Of a block: itself, its loads, a step for each depth, three for each key, its weights and their exponentials.
+  const int64_t loads = CeilDivide(shape->keys() * (work.depth + work.columns), 4 * shape->lanes * shape->lanes_y),
+                steps = 4 + loads + work.depth + 3 * shape->keys() + shape->tile_keys * (shape->tile_rows + 1);
+  const int64_t most_blocks = std::max<int64_t>(1, MostSteps(facts, 1) / steps);
+  shape->part_keys = std::min(CeilDivide(blocks, shape->parts), most_blocks) * shape->keys();
   shape->parts = CeilDivide(work.keys, shape->part_keys);
 }
 
@@ -581,6 +589,17 @@ ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work) {
     if (fits) return shape;
   }
   return {};
+}
+
+int64_t ChainSteps(const ChainShape& shape, const ChainWork& work) {
+  const int64_t invocations = int64_t{shape.lanes} * shape.lanes_y, sums = std::ssize(work.columns);
+  constexpr int64_t kOfWeights = 20;  // four keys, each of them with a step for four rows where their text is long
+  int64_t products = kOfWeights;
+  for (int64_t depth : work.depths) products += CeilDivide(depth, shape.chunk) * (1 + shape.chunk / 4);
+  if (work.parts > 0) return work.parts * (1 + products);
+  const int64_t loads = CeilDivide(shape.value_keys * shape.lanes * shape.column_units, invocations),
+                values = CeilDivide(shape.keys(), shape.value_keys) * (1 + loads) + shape.keys();
+  return CeilDivide(work.keys, shape.keys()) * (1 + products + sums * values);
 }
 
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words) {

@@ -12,6 +12,9 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// How many iterations the loops of an invocation may take, each of `passes` times: well below the device's limit.
+int64_t MostSteps(const DeviceFacts& facts, int passes);
+
 // What the shapes below need to know of a GPU beyond its limits, by vendor: how many invocations a workgroup should
 // have, how many workgroups keep the whole device busy, how large a register tile of a matrix product is. What was
 // measured on the device (DeviceFacts::tuned) takes the place of the table's.
@@ -160,7 +163,7 @@ struct AttentionShape {
 struct AttentionWork {
   int64_t batches = 1, rows = 1, keys = 1;
   int64_t depth = 1, columns = 1;          // dimensions of a query and of a value
-  bool causal = false;                     // keys that a tile of rows does not see are left out, which parts cannot
+  bool causal = false;                     // keys that a tile of rows does not see are left out: parts would be idle
   std::optional<MatrixShape> matrix = {};  // that the device's units take both products in
 };
 AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work);
@@ -181,10 +184,13 @@ struct ChainWork {
   int64_t rows = 1, keys = 1;
   std::vector<int64_t> depths = {}, columns = {};  // of each product, of each sum that is one
   bool reduces = false;
+  int64_t parts = 0;  // of a batch, where weights of all parts are combined
   std::optional<MatrixShape> matrix = {};  // that the device's units take all products in
   int64_t most_columns() const { return columns.empty() ? 1 : std::ranges::max(columns); }
 };
 ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work);
+// How many iterations of its loops an invocation takes at most, which MostSteps limits.
+int64_t ChainSteps(const ChainShape& shape, const ChainWork& work);
 
 // How rows are sorted by merging (sort/merge.comp): `lanes` invocations sort a tile of lanes * run neighbours in shared
 // memory, a workgroup owns `rows_per_group` tiles; sorted tiles are merged by invocations that make `unit` elements
