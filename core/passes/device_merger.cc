@@ -382,6 +382,17 @@ Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid
 
 std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }
 
+int64_t PlaceExchange::SizeOf(const Piece& piece) const {
+  if (piece.size_bytes != Piece::kAll) return piece.size_bytes;
+  return posted[static_cast<size_t>(piece.place)][static_cast<size_t>(piece.which)].SizeBytes();
+}
+
+int64_t PlaceExchange::BytesReceived(int64_t place) const {
+  int64_t bytes = 0;
+  for (const Piece& piece : takes[static_cast<size_t>(place)]) bytes += piece.place == place ? 0 : SizeOf(piece);
+  return bytes;
+}
+
 Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
   if (!program.partings.empty()) {
     const int64_t parting = result.tuple_elements().back().GetInt(0);
