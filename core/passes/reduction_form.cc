@@ -5,24 +5,17 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// From how many bytes on the second meeting costs less than what it saves (docs/benchmarks.md, over places).
-int64_t LeastBytesOfParts(PlaceLink link) {
-  switch (link) {
-    case PlaceLink::kDeviceMemory:
-    case PlaceLink::kHostPages:
-    case PlaceLink::kStaging:
-    case PlaceLink::kProcesses:
-      break;
-  }
-  return int64_t{1} << 20;
-}
+// How many bytes a place must be spared so that a second meeting pays (docs/benchmarks.md, over places; between
+// processes a meeting costs more).
+int64_t LeastBytesSpared(PlaceLink link) { return (link == PlaceLink::kProcesses ? 64 : 32) << 10; }
 
 }  // namespace
 
 ReductionForm ChooseReductionForm(const ReductionFacts& facts) {
   // Two places move one array each in either form.
-  const bool parts = facts.places > 2 && facts.bytes >= LeastBytesOfParts(facts.link);
-  return parts ? ReductionForm::kParts : ReductionForm::kWhole;
+  if (facts.places < 3) return ReductionForm::kWhole;
+  const int64_t whole = (facts.places - 1) * facts.bytes, parts = 2 * whole / facts.places;
+  return whole - parts >= LeastBytesSpared(facts.link) ? ReductionForm::kParts : ReductionForm::kWhole;
 }
 
 std::string_view ReductionFormText(ReductionForm form) {

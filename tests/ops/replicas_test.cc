@@ -429,8 +429,9 @@ ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,307] parameter(1)
     for (uint64_t d = 0; d < 8; ++d) arguments.push_back(RandomArguments(*module, d));
     for (const auto& own : arguments) pointers.push_back({&own[0], &own[1]});
     std::optional<Literal> expected;
+    using enum ReductionForm;
     for (const int places : {1, 2, 3, 4, 8}) {
-      for (const ReductionForm form : {ReductionForm::kWhole, ReductionForm::kParts}) {
+      for (const ReductionForm form : places == 3 ? std::vector{kWhole, kParts} : std::vector{places == 1 ? kWhole : kParts}) {
         auto placed = PlacedExecutable::Compile(*module, {8, 1}, pointers,
                                                 std::vector<std::string>(static_cast<size_t>(places), "0"),
                                                 DefaultDevice(), {}, {}, {{}, form});

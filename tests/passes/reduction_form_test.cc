@@ -12,7 +12,7 @@ TEST(ReductionFormTest, LargeArraysOverThreeAndMorePlacesAreReducedInParts) {
   for (const PlaceLink link : kLinks) {
     for (const int64_t places : {3, 4, 8, 64}) {
       EXPECT_EQ(ChooseReductionForm({int64_t{64} << 20, places, link}), ReductionForm::kParts) << places;
-      EXPECT_EQ(ChooseReductionForm({1024, places, link}), ReductionForm::kWhole) << places;
+      EXPECT_EQ(ChooseReductionForm({256, places, link}), ReductionForm::kWhole) << places;
     }
   }
 }
@@ -20,6 +20,19 @@ TEST(ReductionFormTest, LargeArraysOverThreeAndMorePlacesAreReducedInParts) {
 TEST(ReductionFormTest, TwoPlacesMoveOneArrayEitherWay) {
   for (const PlaceLink link : kLinks)
     EXPECT_EQ(ChooseReductionForm({int64_t{64} << 20, 2, link}), ReductionForm::kWhole);
+}
+
+// What is spared grows with the number of places, and a meeting costs more between processes.
+TEST(ReductionFormTest, TheSizeFromWhichPartsPayFallsWithThePlaces) {
+  const auto first = [](int64_t places, PlaceLink link) {
+    int64_t bytes = 1;
+    while (ChooseReductionForm({bytes, places, link}) == ReductionForm::kWhole) bytes *= 2;
+    return bytes;
+  };
+  EXPECT_EQ(first(3, PlaceLink::kHostPages), 64 << 10);
+  EXPECT_EQ(first(4, PlaceLink::kHostPages), 32 << 10);
+  EXPECT_EQ(first(8, PlaceLink::kHostPages), 8 << 10);
+  EXPECT_EQ(first(8, PlaceLink::kProcesses), 16 << 10);
 }
 
 TEST(ReductionFormTest, PartsCoverAnArrayOnce) {
