@@ -260,18 +260,16 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     device.device = devices[static_cast<size_t>(place)];
     return device;
   };
-  if (MayRunSeparately(compile)) {
-    state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
-                         options_of, evaluate, compile]() -> Result<SeparateExecutable> {
-      std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
-      for (int64_t place = 0; place < used; ++place) {
-        const DeviceOptions device = options_of(place);
-        if (IsCpu(device.device)) continue;
-        VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
-      }
-      return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
-    };
-  }
+  state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
+                       options_of, evaluate, compile]() -> Result<SeparateExecutable> {
+    std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
+    for (int64_t place = 0; place < used; ++place) {
+      const DeviceOptions device = options_of(place);
+      if (IsCpu(device.device)) continue;
+      VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
+    }
+    return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
+  };
   std::vector<const DeviceFacts*> facts;
   for (int64_t place = 0; place < used; ++place) {
     const auto& known = list.facts[static_cast<size_t>(place)];

@@ -380,7 +380,12 @@ Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid
   return MergeAt(module, grid, shared, &places);
 }
 
-std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }
+std::string PlaceExchange::target() const { return fmt::format("{}{}", merging::kExchangePrefix, number); }
+
+bool OnlyMovesBetweenDevices(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         instruction.attributes<CustomCallAttributes>().custom_call_target.starts_with(merging::kExchangePrefix);
+}
 
 int64_t PlaceExchange::SizeOf(const Piece& piece) const {
   if (piece.size_bytes != Piece::kAll) return piece.size_bytes;

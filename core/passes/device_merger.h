@@ -48,6 +48,9 @@ struct PlaceExchange {
   int64_t BytesReceived(int64_t place) const;
 };
 
+// A custom call in which devices give one another arrays, or learn which one they are, and nothing is computed.
+bool OnlyMovesBetweenDevices(const Instruction& instruction);
+
 struct MergedProgram {
   // Its result is a tuple of the arrays (and tokens) that the devices' results are made of, once each.
   std::unique_ptr<Module> module;

@@ -35,6 +35,8 @@ Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_s
 // Of what one program of all devices cannot do.
 constexpr std::string_view kMeetApart = "only devices that run apart find out whether they meet";
 
+constexpr std::string_view kExchangePrefix = "vxla.exchange.";
+
 // The custom call that stands for a value of devices elsewhere.
 constexpr std::string_view kAbsent = "vxla.device_elsewhere";
 
