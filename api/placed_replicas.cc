@@ -118,16 +118,17 @@ struct PlacedExecutable::State {
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
   std::unique_ptr<Transport> transport;                       // of the run
+  LocalTransport* local = nullptr;                            // the same; null: a job's
   std::map<int64_t, std::string> ways;                        // of each exchange, by number
   std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
   std::function<Result<SeparateExecutable>()> separately;     // empty: not to be
   std::optional<SeparateExecutable> separate;                 // once the devices run apart
 
-  Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
-                  const EvaluateOptions& evaluate, const CompileOptions& compile) {
+  Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
+                  const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
     Place& place = *places.emplace_back(std::make_unique<Place>());
-    place.number = number;
-    VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, {place_of, number}));
+    place.number = at.here;
+    VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, at));
     if (separately && RunsSeparately(module, place.program))
       return Unsupported("the devices may part, and what they tell the host cannot be told twice");
     if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
@@ -190,14 +191,14 @@ struct PlacedExecutable::State {
     const auto exchange =
         std::ranges::find_if(place.program.exchanges, [&](const PlaceExchange& e) { return e.target() == target; });
     if (exchange == place.program.exchanges.end() || !shared.contains(exchange->number)) return false;
-    VXLA_RETURN_IF_ERROR(shared.at(exchange->number)->Run(*exchange, place.number, step, *transport));
+    VXLA_RETURN_IF_ERROR(shared.at(exchange->number)->Run(*exchange, place.number, step, *local));
     return true;
   }
 
   void RegisterExchange(Place& place, const PlaceExchange& exchange) {
     place.registry.Register(exchange.target(), [this, number = place.number, &exchange](void* out, const void** in,
                                                                                         CustomCallStatus& status) {
-      const Status exchanged = ExchangeArrays(*transport, exchange, number, in, static_cast<void**>(out));
+      const Status exchanged = transport->ExchangeArrays(exchange, number, in, static_cast<void**>(out));
       if (!exchanged.ok()) status.SetFailure(std::string(exchanged.message()));
     });
   }
@@ -249,7 +250,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
                                                    std::span<const std::vector<const Literal*>> arguments,
                                                    const std::vector<std::string>& places, const DeviceOptions& options,
                                                    const EvaluateOptions& evaluate, const CompileOptions& compile,
-                                                   std::optional<SharingWay> sharing) {
+                                                   const PlaceChoices& choices) {
   VXLA_ASSIGN_OR_RETURN(const PlaceList list, PlacesOf(places, grid.count(), options));
   auto state = std::make_unique<State>(module, grid, list.place_of, evaluate);
   const std::vector<bool> shared = SharedParameters(arguments);
@@ -259,20 +260,25 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     device.device = devices[static_cast<size_t>(place)];
     return device;
   };
-  if (MayRunSeparately(compile)) {
-    state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
-                         options_of, evaluate, compile]() -> Result<SeparateExecutable> {
-      std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
-      for (int64_t place = 0; place < used; ++place) {
-        const DeviceOptions device = options_of(place);
-        if (IsCpu(device.device)) continue;
-        VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
-      }
-      return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
-    };
+  state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
+                       options_of, evaluate, compile]() -> Result<SeparateExecutable> {
+    std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
+    for (int64_t place = 0; place < used; ++place) {
+      const DeviceOptions device = options_of(place);
+      if (IsCpu(device.device)) continue;
+      VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
+    }
+    return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
+  };
+  std::vector<const DeviceFacts*> facts;
+  for (int64_t place = 0; place < used; ++place) {
+    const auto& known = list.facts[static_cast<size_t>(place)];
+    facts.push_back(known ? &*known : nullptr);
   }
+  const PlaceLink link = LinkOf(choices.sharing.value_or(ChooseSharing(facts)));
   for (int64_t number = 0; number < used; ++number) {
-    const Status added = state->AddPlace(module, number, shared, options_of(number), evaluate, compile);
+    const DevicePlaces at{state->place_of, number, link, choices.form};
+    const Status added = state->AddPlace(module, at, shared, options_of(number), evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported && state->separately) {
       VXLA_RETURN_IF_ERROR(state->RunSeparately());
       return PlacedExecutable(std::move(state));
@@ -280,7 +286,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     VXLA_RETURN_IF_ERROR(added);
   }
   if (TalksToHost(module)) state->separately = nullptr;
-  VXLA_RETURN_IF_ERROR(state->Share(sharing));
+  VXLA_RETURN_IF_ERROR(state->Share(choices.sharing));
   return PlacedExecutable(std::move(state));
 }
 
@@ -288,13 +294,14 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
                                                         std::span<const std::vector<const Literal*>> arguments,
                                                         ProcessGroup& group, const JobWaits& waits,
                                                         const DeviceOptions& options, const EvaluateOptions& evaluate,
-                                                        const CompileOptions& compile) {
+                                                        const CompileOptions& compile, const PlaceChoices& choices) {
   auto state = std::make_unique<State>(module, grid, PlaceDevices(grid.count(), group.size()), evaluate);
   state->group = &group;
   state->waits = waits;
   if (group.rank() <= state->place_of.back()) {
     VXLA_RETURN_IF_ERROR(
-        state->AddPlace(module, group.rank(), SharedParameters(arguments), options, evaluate, compile));
+        state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
+                        SharedParameters(arguments), options, evaluate, compile));
   }
   return PlacedExecutable(std::move(state));
 }
@@ -303,7 +310,9 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
   State& state = *state_;
   if (state.separate) return state.separate->Run(arguments);
   const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
-  state.transport = std::make_unique<LocalTransport>(titles, state.timeout);
+  auto local = std::make_unique<LocalTransport>(titles, state.timeout);
+  state.local = local.get();
+  state.transport = std::move(local);
   for (const auto& [number, exchange] : state.shared) VXLA_RETURN_IF_ERROR(exchange->Rewind());
   std::vector<std::optional<Result<Literal>>> results(state.places.size());
   std::vector<std::thread> threads;
@@ -392,6 +401,17 @@ std::string PlacedExecutable::sharing() const {
   std::string text;
   for (const auto& [number, way] : state_->ways) text += way + "\n";
   return text;
+}
+
+int64_t PlacedExecutable::bytes_received() const {
+  std::map<int64_t, int64_t> most;  // by exchange
+  for (const auto& place : state_->places) {
+    for (const PlaceExchange& exchange : place->program.exchanges)
+      most[exchange.number] = std::max(most[exchange.number], exchange.BytesReceived(place->number));
+  }
+  int64_t bytes = 0;
+  for (const auto& [number, received] : most) bytes += received;
+  return bytes;
 }
 
 std::string PlacedExecutable::placement() const { return PlacementText(state_->grid, state_->place_of, names()); }

@@ -29,25 +29,31 @@ struct PlaceList {
 };
 Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices, const DeviceOptions& options);
 
+// How places exchange; what is not given is the best that ChooseSharing and ChooseReductionForm find.
+struct PlaceChoices {
+  std::optional<SharingWay> sharing = {};  // where they can
+  std::optional<ReductionForm> form = {};  // of all-reduces
+};
+
 // Each place compiles the work of its own devices, and runs it on a thread of its own. What devices at different places
 // exchange goes through memory that both see (scheduler/replicas/sharing.h); the same operations combine it as on one
 // device, so results have the same bits wherever the devices are (as far as the places' own arithmetic has).
 class PlacedExecutable {
  public:
   // places: as DeviceOfPlace takes them, the rest as in `options`; "cpu" is the reference. `evaluate`: as OpenClient
-  // takes it; its collective_timeout is how long a place waits for another one. `sharing`: how places exchange, where
-  // they can; not given: the best of ChooseSharing.
+  // takes it; its collective_timeout is how long a place waits for another one.
   static Result<PlacedExecutable> Compile(const Module& module, const DeviceGrid& grid,
                                           std::span<const std::vector<const Literal*>> arguments,
                                           const std::vector<std::string>& places, const DeviceOptions& options,
                                           const EvaluateOptions& evaluate, const CompileOptions& compile = {},
-                                          std::optional<SharingWay> sharing = {});
+                                          const PlaceChoices& choices = {});
   // Place N is process N of a job, with options.device; a process compiles and runs its own place alone, if there are
   // devices for it. The group outlives the executable.
   static Result<PlacedExecutable> CompileInJob(const Module& module, const DeviceGrid& grid,
                                                std::span<const std::vector<const Literal*>> arguments,
                                                ProcessGroup& group, const JobWaits& waits, const DeviceOptions& options,
-                                               const EvaluateOptions& evaluate, const CompileOptions& compile = {});
+                                               const EvaluateOptions& evaluate, const CompileOptions& compile = {},
+                                               const PlaceChoices& choices = {});
   PlacedExecutable(PlacedExecutable&&) noexcept;
   PlacedExecutable& operator=(PlacedExecutable&&) noexcept;
   ~PlacedExecutable();
@@ -64,6 +70,8 @@ class PlacedExecutable {
   std::string placement() const;
   // A line for each exchange with the memory that it goes through.
   std::string sharing() const;
+  // The most that a place receives in each exchange, once, all together.
+  int64_t bytes_received() const;
   // Names of the places that have devices.
   std::vector<std::string> names() const;
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "api/device_options.h"
@@ -79,15 +78,13 @@ Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const
                                                            const EvaluateOptions& evaluate) {
   ReplicatedExecutable replicated;
   replicated.gives_tuple_ = module.entry()->root()->shape().IsTuple();
-  if (MayRunSeparately(options)) {
-    replicated.separately_ = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
-                              grid, evaluate, options] {
-      const IntList one_place(static_cast<size_t>(grid.count()));
-      return SeparateExecutable::Compile(*source, grid, {device}, one_place, evaluate, options);
-    };
-  }
+  replicated.separately_ = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
+                            grid, evaluate, options] {
+    const IntList one_place(static_cast<size_t>(grid.count()));
+    return SeparateExecutable::Compile(*source, grid, {device}, one_place, evaluate, options);
+  };
   Result<MergedProgram> merged = MergeDevices(module, grid, SharedParameters(arguments));
-  if (replicated.separately_ && RunsSeparately(module, merged)) {
+  if (RunsSeparately(module, merged)) {
     VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, replicated.separately_());
     replicated.separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
     return replicated;
@@ -105,13 +102,7 @@ const Executable& ReplicatedExecutable::executable() const {
 
 Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
                                           RunStatistics* statistics) {
-  if (separate_ != nullptr) {
-    const auto start = std::chrono::steady_clock::now();
-    Result<Literal> result = separate_->Run(arguments);
-    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
-    if (statistics != nullptr) statistics->ms = ms.count();
-    return result;
-  }
+  if (separate_ != nullptr) return separate_->Run(arguments, statistics);
   std::vector<const Literal*> pointers;
   for (const auto& [device, parameter] : program_->parameters) {
     pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
@@ -127,7 +118,7 @@ Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Lite
     return said.ok() ? leaves.status() : said;
   }
   separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
-  return Run(arguments, statistics);
+  return separate_->Run(arguments, statistics);
 }
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {

@@ -39,7 +39,7 @@ class SeparateExecutable;
 
 // As many devices on the one of a client, as one program that is compiled once (core/passes/device_merger.h). What that
 // refuses, and a run whose data lead devices to one meeting by ways of their own, the devices run apart
-// (api/separate_replicas.h), unless `options` ask for a profile or that nothing runs on the host.
+// (api/separate_replicas.h).
 class ReplicatedExecutable {
  public:
   // Where these arguments are the same literal for all devices, those of every run are. `evaluate`: what the client was

@@ -18,9 +18,33 @@ struct RunningDevice {
 };
 thread_local RunningDevice running;
 
-}  // namespace
+using Clock = std::chrono::steady_clock;
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
-bool MayRunSeparately(const CompileOptions& options) { return !options.profile && !options.require_gpu; }
+// What one device did, among what all did.
+void AddStatistics(const std::string& device, const RunStatistics& own, double began_ms, RunStatistics& all) {
+  all.recorded += own.recorded;
+  all.recorded_copies += own.recorded_copies;
+  all.compiled += own.compiled;
+  all.allocated_bytes += own.allocated_bytes;
+  all.read_backs += own.read_backs;
+  const int64_t first = std::ssize(all.steps);
+  for (StepTime step : own.steps) {
+    step.name = device + ": " + step.name;
+    all.steps.push_back(std::move(step));
+  }
+  for (RunSpan span : own.spans) {
+    if (span.step >= 0) span.step += first;
+    if (span.step < 0) span.on_host = device + ": " + span.on_host;
+    span.begin_ms += began_ms;
+    span.end_ms += began_ms;
+    all.spans.push_back(std::move(span));
+  }
+}
+
+}  // namespace
 
 bool RunsSeparately(const Module& module, const Result<MergedProgram>& merged) {
   return merged.ok() ? RunsSeparately(module, *merged) : merged.status().code() == StatusCode::kUnsupported;
@@ -44,11 +68,12 @@ struct SeparateExecutable::State {
   bool gives_tuple = false;
   std::vector<Place> places;
 
-  Result<Literal> RunDevice(ReplicaLink& link, int64_t device, std::span<const Literal* const> arguments) {
+  Result<Literal> RunDevice(ReplicaLink& link, int64_t device, std::span<const Literal* const> arguments,
+                            RunStatistics& statistics) {
     const Place& place = places[static_cast<size_t>(place_of[static_cast<size_t>(device)])];
     if (place.client == nullptr) return EvaluateDevice(*program->source, arguments, evaluate, link, device);
     running = {&link, device};
-    return place.executable->Run(arguments);
+    return place.executable->Run(arguments, &statistics);
   }
 };
 
@@ -69,7 +94,8 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
   state->grid = grid;
   state->place_of = place_of;
   state->evaluate = evaluate;
-  state->program = std::make_shared<const SeparateProgram>(SeparateDevices(*inlined));
+  const bool all_devices = std::ranges::find(places, nullptr) == places.end();
+  state->program = std::make_shared<const SeparateProgram>(SeparateDevices(*inlined, grid, all_devices));
   state->gives_tuple = module.entry()->root()->shape().IsTuple();
   for (size_t p = 0; p < places.size(); ++p) {
     State::Place& place = state->places.emplace_back();
@@ -81,8 +107,10 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
     client.evaluator_of_run = [program = state->program, evaluate]() -> HostEvaluator {
       auto run = std::make_shared<InstructionEvaluator>(evaluate, *running.link, running.device);
       return [program, run](const Instruction& instruction, std::span<const Literal* const> operands) {
-        const Instruction* const source = program->SourceOf(instruction);
-        return run->Evaluate(source != nullptr ? *source : instruction, operands);
+        const std::optional<size_t> number = program->NumberOf(instruction);
+        if (!number) return run->Evaluate(instruction, operands);
+        const SeparateProgram::Call& call = program->calls[*number];
+        return call.gathers ? run->Gather(*call.source, operands) : run->Evaluate(*call.source, operands);
       };
     };
     const auto folds = [evaluate](const Instruction& instruction, std::span<const Literal* const> operands) {
@@ -94,16 +122,29 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
   return SeparateExecutable(std::move(state));
 }
 
-Result<Literal> SeparateExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
+Result<Literal> SeparateExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
+                                        RunStatistics* statistics) {
   State& state = *state_;
   const std::unique_ptr<ReplicaLink> link =
       MakeReplicaLink(state.grid, state.evaluate.collective_timeout, state.evaluate.host);
-  std::vector<Literal> results(static_cast<size_t>(state.grid.count()));
+  const auto devices = static_cast<size_t>(state.grid.count());
+  std::vector<Literal> results(devices);
+  std::vector<RunStatistics> of_devices(devices);
+  std::vector<double> began(devices);
+  const auto start = Clock::now();
   VXLA_RETURN_IF_ERROR(link->Run([&](int64_t device) -> Status {
     const auto d = static_cast<size_t>(device);
-    VXLA_ASSIGN_OR_RETURN(results[d], state.RunDevice(*link, device, arguments[d]));
+    began[d] = MsSince(start);
+    VXLA_ASSIGN_OR_RETURN(results[d], state.RunDevice(*link, device, arguments[d], of_devices[d]));
     return OkStatus();
   }));
+  if (statistics != nullptr) {
+    *statistics = {};
+    for (size_t d = 0; d < devices; ++d)
+      AddStatistics(state.grid.Name(static_cast<int64_t>(d)), of_devices[d], began[d], *statistics);
+    std::ranges::stable_sort(statistics->spans, {}, &RunSpan::begin_ms);
+    statistics->ms = MsSince(start);
+  }
   std::vector<std::vector<const Literal*>> leaves;
   for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
   return StackResults(leaves, state.gives_tuple);

@@ -15,15 +15,14 @@
 
 namespace VXLA_NAMESPACE {
 
-// Whether options leave that way open: no profile, which looks at one run, and no --require-gpu.
-bool MayRunSeparately(const CompileOptions& options);
 // Whether a program has to take it: its devices cannot be merged, or may part in a run that cannot be made again.
 bool RunsSeparately(const Module& module, const Result<MergedProgram>& merged);
 bool RunsSeparately(const Module& module, const MergedProgram& merged);
 
 // One program, compiled once for each place, that every device runs on a thread of its own. Where a device meets others
 // its run goes through the host, and they exchange there as those of the CPU reference do: whatever loops and branches
-// they come by, with the same reports.
+// they come by, with the same reports. The devices reduce what they get, in the order of one program of all of them,
+// unless the reference is among the places.
 class SeparateExecutable {
  public:
   // places: the devices of the places; null: the reference. place_of: by device of the grid. `evaluate`: custom calls,
@@ -35,8 +34,8 @@ class SeparateExecutable {
   SeparateExecutable& operator=(SeparateExecutable&&) noexcept;
   ~SeparateExecutable();
 
-  // As RunReplicated. One run at a time.
-  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments);
+  // As RunReplicated. One run at a time. statistics: of all devices together.
+  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments, RunStatistics* statistics = nullptr);
   // The first place's; CHECKs that this is not the reference.
   const Executable& executable() const;
   // Of the places.

@@ -216,6 +216,19 @@ std::vector<bool> InLoops(const Plan& plan) {
   return in_loop;
 }
 
+// By segment, how many decisions, and ends of a decision's regions, stand before it: of two branches one runs.
+std::vector<int> DecisionsBefore(const Plan& plan) {
+  std::vector<int> count(plan.segments.size() + 1);
+  for (size_t i = 0; i < plan.segments.size(); ++i) {
+    const auto* decision = std::get_if<HostDecide>(&plan.segments[i]);
+    if (decision == nullptr) continue;
+    ++count[i];
+    for (const int end : decision->region_ends) ++count[static_cast<size_t>(end)];
+  }
+  std::partial_sum(count.begin(), count.end(), count.begin());
+  return count;
+}
+
 bool AreBesideEachOther(const Plan& plan, int a, int b) {
   const auto& first = std::get<GpuCommands>(plan.segments[static_cast<size_t>(a)]);
   const auto& second = std::get<GpuCommands>(plan.segments[static_cast<size_t>(b)]);
@@ -237,10 +250,7 @@ bool OverlapHostSteps(StepGraph& graph) {
 
 void FindHostWaits(Plan& plan) {
   const std::vector<bool> in_loop = InLoops(plan);
-  std::vector<int> decisions_before(plan.segments.size());
-  for (size_t i = 1; i < plan.segments.size(); ++i) {
-    decisions_before[i] = decisions_before[i - 1] + std::holds_alternative<HostDecide>(plan.segments[i]);
-  }
+  const std::vector<int> decisions_before = DecisionsBefore(plan);
   std::vector<std::pair<int, SegmentMemory>> device;
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
     const auto* gpu = std::get_if<GpuCommands>(&plan.segments[static_cast<size_t>(i)]);

@@ -21,6 +21,7 @@
 #include "tools/bench_iree.h"
 #include "tools/bench_load.h"
 #include "tools/bench_peers.h"
+#include "tools/bench_places.h"
 #include "tools/bench_tune.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -56,7 +57,10 @@ struct BenchRow {
   std::optional<double> reference_ms = {};  // of a program file, run once on the CPU reference
   std::optional<double> driver_ms = {};     // of loading a bundle
   bool of_iree = false;
+  bool over_places = false;  // `bytes` are what a place receives
 };
+
+constexpr char kPlaces[] = "all_reduce_places";
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
 int64_t TrafficOf(const Module& module) {
@@ -236,6 +240,10 @@ void PrintRow(const BenchRow& row) {
                row.ms, *row.driver_ms);
     return;
   }
+  if (row.over_places) {
+    fmt::print("{:<70} {:>10.3f} ms   a place receives {} bytes\n", row.name, row.ms, row.bytes);
+    return;
+  }
   if (row.of_iree) {
     fmt::print("{:<57} {:>10.3f} ms\n", row.name, row.ms);
     return;
@@ -273,8 +281,9 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
   };
   for (const std::string& name : names) {
     if (take(all, name) || take(collectives, name)) continue;
-    if (name == "collectives") {
-      selected.insert(selected.end(), collectives.begin(), collectives.end());
+    if (name == "collectives") selected.insert(selected.end(), collectives.begin(), collectives.end());
+    if (name == "collectives" || name == kPlaces) {
+      selected.push_back({kPlaces, "", 0, true, false});
       continue;
     }
     // Anything else is a file; its text is read here so that a wrong name is reported before anything runs.
@@ -282,7 +291,7 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
     if (!text.ok()) {
       std::string known;
       for (const BenchCase& c : all) known += (known.empty() ? "" : ", ") + c.name;
-      return InvalidArgument("{}: neither a file nor one of {}, collectives", name, known);
+      return InvalidArgument("{}: neither a file nor one of {}, collectives, {}", name, known, kPlaces);
     }
     selected.push_back({name, "", 0, true, false});
   }
@@ -353,8 +362,26 @@ Result<std::vector<BenchRow>> MeasureBundle(const BenchFlags& flags, Clients& cl
   return rows;
 }
 
+Result<std::vector<BenchRow>> MeasureOverPlaces(const BenchFlags& flags) {
+  Progress("measuring all-reduces over places");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<PlacesTime> times, MeasurePlaces(flags.device.options(), flags.runs));
+  std::vector<BenchRow> rows;
+  for (const PlacesTime& time : times) {
+    BenchRow row{.name = fmt::format("all-reduce of {} KiB over {} places, {}", time.bytes >> 10, time.places,
+                                     ReductionFormText(time.form)),
+                 .device = flags.device.device,
+                 .bindings = "",
+                 .ms = time.ms,
+                 .bytes = time.received};
+    row.over_places = true;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 // Every way to bind, the fastest first.
 Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clients, const BenchCase& c) {
+  if (c.name == kPlaces) return MeasureOverPlaces(flags);
   if (IsBundleFile(c)) return MeasureBundle(flags, clients, c.name);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c, flags));
   std::vector<BenchRow> rows, loading;
@@ -436,7 +463,8 @@ CommandBody AddBench(CLI::App& app) {
   app.add_option(
          "NAME", flags->names,
          "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
-         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...)")
+         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...), and all_reduce_places: all-reduces of 1 KiB to 64 MiB over "
+         "3, 4 and 8 logical devices of the one that is named")
       ->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
   app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();

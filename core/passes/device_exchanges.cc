@@ -31,25 +31,40 @@ Status Merger::CheckGroup(const Instruction& instruction, const Values& given, i
   return OkStatus();
 }
 
+namespace {
+
+// Who takes operand k of member m (in blocks: block k % members of an operand).
+IntList TakersOf(const Instruction& instruction, bool in_blocks, const IntList& members, size_t m, size_t k) {
+  const bool dynamic =
+      std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
+  switch (instruction.opcode()) {
+    case Opcode::kReduceScatter:
+      return in_blocks ? IntList{members[k % members.size()]} : members;
+    case Opcode::kAllToAll: {
+      const bool tuple = instruction.attributes<CollectiveAttributes>().dimensions.empty();
+      return in_blocks || tuple ? IntList{members[k % members.size()]} : members;
+    }
+    case Opcode::kCollectiveBroadcast:
+      return m == 0 ? members : IntList();
+    case Opcode::kCollectiveReduce:  // the others' zeros live like the sum
+      return dynamic ? members : IntList{members[0]};
+    default:
+      return members;
+  }
+}
+
+}  // namespace
+
 Status Merger::Exchange(const std::vector<Comer>& members) {
   const Instruction& instruction = *members[0].instruction;
   Frame& frame = *members[0].frame;
   Expansion make(frame.into, instruction);
   std::vector<Values> given;
-  IntList takers, givers;
+  IntList takers;
   for (const Comer& member : members) {
     given.push_back(OperandsOf(*member.frame, *member.instruction, member.device));
     takers.push_back(member.device);
   }
-  const int64_t block = places_ == nullptr ? 1 : ReduceAtPlaces(frame.into, instruction, takers, given);
-  std::vector<Instruction**> shared;
-  for (size_t m = 0; m < given.size(); ++m) {
-    for (Instruction*& value : given[m]) {
-      givers.push_back(takers[m * static_cast<size_t>(block)]);
-      shared.push_back(&value);
-    }
-  }
-  VXLA_RETURN_IF_ERROR(Share(frame.into, instruction, givers, shared, takers));
   const auto result_shape = [](const Instruction& of) -> const Shape& {
     return of.opcode() == Opcode::kAllGatherStart ? of.shape().tuple_elements()[1] : of.shape();
   };
@@ -59,6 +74,21 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
     return OkStatus();
   }
   VXLA_RETURN_IF_ERROR(CheckGroup(instruction, given[0], std::ssize(members)));
+  const std::vector<Values> own = given;
+  const bool in_blocks = places_ != nullptr && GoesInBlocks(instruction);
+  if (in_blocks) given = InBlocks(make, given);
+  const int64_t block = places_ == nullptr ? 1 : ReduceAtPlaces(frame.into, instruction, takers, given);
+  std::optional<Values> reduced;
+  if (places_ != nullptr && KindOfCollective(instruction) == Opcode::kAllReduce)
+    reduced = ReduceInParts(frame.into, instruction, takers, block, given);
+  std::vector<Handed> handed;
+  for (size_t m = 0; m < given.size() && !reduced; ++m) {
+    for (size_t k = 0; k < given[m].size(); ++k) {
+      handed.push_back({takers[m * static_cast<size_t>(block)], &given[m][k],
+                        TakersOf(instruction, in_blocks, takers, m, k)});
+    }
+  }
+  Share(frame.into, instruction, handed);
   for (size_t m = 0; m < members.size() && instruction.opcode() == Opcode::kRaggedAllToAll; ++m) {
     Instruction* const misfit = IsHere(takers[m]) ? RaggedMisfit(make, given, m) : nullptr;
     if (misfit == nullptr) continue;
@@ -67,19 +97,24 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
                         "the rows for {} do not fit, or it expects others", grid_.Name(takers[m])),
              misfit);
   }
-  const Values results = Exchanged(make, given, result_shape(instruction),
-                                   [&](Computation* computation) { return PlainCopyOf(computation); });
+  Values results;
+  if (reduced) {
+    results.assign(given.size(), result_shape(instruction).IsTuple() ? make.TupleOf(*reduced) : (*reduced)[0]);
+  } else {
+    results = Exchanged(make, given, result_shape(instruction), in_blocks,
+                        [&](Computation* computation) { return PlainCopyOf(computation); });
+  }
   for (size_t m = 0; m < members.size(); ++m) {
-    const Instruction& own = *members[m].instruction;
-    const Shape& shape = result_shape(own);
-    Instruction* const value = results[m / static_cast<size_t>(block)];
+    const Instruction& at = *members[m].instruction;
+    const Shape& shape = result_shape(at);
+    Instruction* const value = results[results.size() == members.size() ? m : m / static_cast<size_t>(block)];
     if (!Compatible(value->shape(), shape)) {
-      return MergeError(own, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
+      return MergeError(at, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
                         value->shape().ToString(), members.size());
     }
     Instruction* const result = UnderFlags(make, value, shape);
-    ValuesOf(*members[m].frame, own)[static_cast<size_t>(members[m].device)] =
-        own.opcode() == Opcode::kAllGatherStart ? make.Started(make.Together(given[m]), result) : result;
+    ValuesOf(*members[m].frame, at)[static_cast<size_t>(members[m].device)] =
+        at.opcode() == Opcode::kAllGatherStart ? make.Started(make.Together(own[m]), result) : result;
   }
   return OkStatus();
 }
@@ -123,21 +158,21 @@ Status Merger::Permute(const std::vector<Comer>& devices) {
   std::map<int64_t, const Comer*> comers;
   for (const Comer& comer : devices) comers[comer.device] = &comer;
   std::map<int64_t, Values> given;
-  IntList givers, takers;
-  std::vector<Instruction**> shared;
+  std::map<int64_t, IntList> takers;  // by who gives
   for (const auto& [device, frame, instruction] : devices) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*instruction, grid_, device));
     if (!partners.source) continue;
-    takers.push_back(device);
     const auto source = comers.find(*partners.source);
-    if (given.contains(*partners.source) || source == comers.end()) continue;
+    if (source == comers.end()) continue;
     const auto& [sender, its_frame, its] = *source->second;
-    for (Instruction*& value : given[sender] = OperandsOf(*its_frame, *its, sender)) {
-      givers.push_back(sender);
-      shared.push_back(&value);
-    }
+    takers[sender].push_back(device);
+    if (!given.contains(sender)) given[sender] = OperandsOf(*its_frame, *its, sender);
   }
-  VXLA_RETURN_IF_ERROR(Share(first.into, like, givers, shared, takers));
+  std::vector<Handed> handed;
+  for (auto& [sender, values] : given) {
+    for (Instruction*& value : values) handed.push_back({sender, &value, takers.at(sender)});
+  }
+  Share(first.into, like, handed);
   for (const auto& [device, frame, instruction] : devices) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*instruction, grid_, device));
     const bool starts = instruction->opcode() == Opcode::kCollectivePermuteStart;
@@ -202,7 +237,7 @@ Result<bool> Merger::Receive(Frame& frame, int64_t device, const Instruction& do
         return MergeError(done, StatusCode::kInvalidArgument, "channel {} brought {}, {} needed", channel,
                           data->shape().ToString(), needed.ToString());
       }
-      VXLA_RETURN_IF_ERROR(Share(frame.into, done, {*source}, {&data}, {*source, device}));
+      Share(frame.into, done, {{*source, &data, {*source, device}}});
     }
   }
   if (data == nullptr) data = make.Zeros(done.shape().tuple_elements()[0]);

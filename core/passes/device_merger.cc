@@ -380,7 +380,23 @@ Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid
   return MergeAt(module, grid, shared, &places);
 }
 
-std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }
+std::string PlaceExchange::target() const { return fmt::format("{}{}", merging::kExchangePrefix, number); }
+
+bool OnlyMovesBetweenDevices(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCustomCall &&
+         instruction.attributes<CustomCallAttributes>().custom_call_target.starts_with(merging::kExchangePrefix);
+}
+
+int64_t PlaceExchange::SizeOf(const Piece& piece) const {
+  if (piece.size_bytes != Piece::kAll) return piece.size_bytes;
+  return posted[static_cast<size_t>(piece.place)][static_cast<size_t>(piece.which)].SizeBytes();
+}
+
+int64_t PlaceExchange::BytesReceived(int64_t place) const {
+  int64_t bytes = 0;
+  for (const Piece& piece : takes[static_cast<size_t>(place)]) bytes += piece.place == place ? 0 : SizeOf(piece);
+  return bytes;
+}
 
 Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
   if (!program.partings.empty()) {

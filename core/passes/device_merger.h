@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "core/module.h"
+#include "core/passes/reduction_form.h"
 #include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
@@ -16,6 +19,8 @@ namespace VXLA_NAMESPACE {
 struct DevicePlaces {
   IntList place_of;  // by device
   int64_t here = 0;
+  PlaceLink link = PlaceLink::kStaging;   // between any two
+  std::optional<ReductionForm> form = {};  // of all-reduces over several places; not given: ChooseReductionForm
   bool IsHere(int64_t device) const { return place_of[static_cast<size_t>(device)] == here; }
 };
 
@@ -23,13 +28,28 @@ struct DevicePlaces {
 // posts, and whose result is a tuple of what it receives. All places count exchanges alike, and those that take part in
 // some come to them in one order.
 struct PlaceExchange {
+  // So many bytes of an array that a place posts, or all of it, and where they go.
+  struct Piece {
+    int64_t place = 0, which = 0;
+    int64_t result = 0;  // element of the result
+    int64_t begin_bytes = 0, size_bytes = kAll;
+    int64_t at_bytes = 0;  // in the result
+    static constexpr int64_t kAll = -1;
+  };
   int64_t number = 0;
-  std::string what;                                   // "all-reduce ar (channel_id 7)"
-  std::vector<int64_t> places;                        // that take part, this one among them
-  std::vector<std::vector<Shape>> posted;             // by place
-  std::vector<std::pair<int64_t, int64_t>> received;  // (place, which of what it posts), by element of the result
+  std::string what;                        // "all-reduce ar (channel_id 7)"
+  std::vector<int64_t> places;             // that take part
+  std::vector<std::vector<Shape>> posted;  // by place
+  std::vector<std::vector<Piece>> takes;   // by place: what makes up its results
   std::string target() const;
+  // Of the array that it is taken from.
+  int64_t SizeOf(const Piece& piece) const;
+  // That a place gets from others.
+  int64_t BytesReceived(int64_t place) const;
 };
+
+// A custom call in which devices give one another arrays, or learn which one they are, and nothing is computed.
+bool OnlyMovesBetweenDevices(const Instruction& instruction);
 
 struct MergedProgram {
   // Its result is a tuple of the arrays (and tokens) that the devices' results are made of, once each.

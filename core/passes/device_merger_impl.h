@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -33,6 +34,8 @@ Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_s
 
 // Of what one program of all devices cannot do.
 constexpr std::string_view kMeetApart = "only devices that run apart find out whether they meet";
+
+constexpr std::string_view kExchangePrefix = "vxla.exchange.";
 
 // The custom call that stands for a value of devices elsewhere.
 constexpr std::string_view kAbsent = "vxla.device_elsewhere";
@@ -151,11 +154,20 @@ class Merger {
   }
   // Stands for a value of devices elsewhere, each time another one; what is made of it is dead code in the end.
   Instruction* Absent(Computation& into, const Instruction& like, const Shape& shape);
-  // values[i] is what devices[i] gives; afterwards it is known at the places of `takers`. Places differ in what stands
-  // here, but never in which values are one, so that all of them merge alike.
-  Status Share(Computation& into, const Instruction& like, const IntList& devices,
-               const std::vector<Instruction**>& values, const IntList& takers);
-  Status ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways);
+  // A value that a device gives to others.
+  struct Handed {
+    int64_t giver = 0;
+    Instruction** value = nullptr;
+    IntList takers;
+  };
+  // Afterwards the values are known at the places of those that take them. Places differ in what stands here, but never
+  // in which values are one, so that all of them merge alike.
+  void Share(Computation& into, const Instruction& like, const std::vector<Handed>& handed);
+  PlaceExchange NewExchange(const Instruction& like, const std::set<int64_t>& places);
+  // Null: this place has no part in it.
+  Instruction* CallOf(Computation& into, const Instruction& like, PlaceExchange exchange, Values posted,
+                      std::vector<Shape> received);
+  void ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways);
   // Exchanges, and loops and branches with exchanges in them, keep one order.
   void InOrder(Computation& into, Instruction* exchange);
   bool Exchanges(const Computation& computation) const { return last_.contains(&computation); }
@@ -164,6 +176,10 @@ class Merger {
   Status Exchange(const std::vector<Comer>& members);
   int64_t ReduceAtPlaces(Computation& into, const Instruction& instruction, const IntList& members,
                          std::vector<Values>& given);
+  // An all-reduce in which each place reduces a part of the arrays and gives it to the others; its results. None:
+  // every place reduces all of them.
+  std::optional<Values> ReduceInParts(Computation& into, const Instruction& instruction, const IntList& members,
+                                      int64_t block, const std::vector<Values>& given);
   Status CheckGroup(const Instruction& instruction, const Values& given, int64_t members) const;
   Status Permute(const std::vector<Comer>& devices);
   Status Send(Frame& frame, int64_t device, const Instruction& instruction);

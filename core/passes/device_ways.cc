@@ -212,7 +212,7 @@ Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
     const IntList& devices = ways.classes[c];
     if (devices.empty()) continue;
     if (ways.meetings[c] != nullptr) {
-      VXLA_RETURN_IF_ERROR(ShareWays(frame.into, instruction, devices, selectors));
+      ShareWays(frame.into, instruction, devices, selectors);
       AddCheck(frame, instruction, *ways.meetings[c], devices, BranchesOf(make, selectors));
     }
     Values operands{selectors[static_cast<size_t>(devices[0])]};
@@ -330,7 +330,7 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   Frame& inside = Open(behind, *instruction.called(1), devices, {});
   if (loop.meeting != nullptr) {
     VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), *loop.body, devices, {given}, inside.parted));
-    VXLA_RETURN_IF_ERROR(ShareWays(*loop.body, instruction, devices, decide));
+    ShareWays(*loop.body, instruction, devices, decide);
     AddCheck(inside, instruction, *loop.meeting, devices, decide);
   }
   Values next(loop.initial.size());
@@ -357,10 +357,8 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   loop.body->set_root(Expansion(*loop.body, instruction).TupleOf(next));
   VXLA_ASSIGN_OR_RETURN(loop.decide, emit(*instruction.called(0), loop.condition));
   // All take the first one's way.
-  if (loop.meeting != nullptr) {
-    VXLA_RETURN_IF_ERROR(
-        Share(*loop.condition, instruction, {devices[0]}, {&loop.decide[static_cast<size_t>(devices[0])]}, devices));
-  }
+  if (loop.meeting != nullptr)
+    Share(*loop.condition, instruction, {{devices[0], &loop.decide[static_cast<size_t>(devices[0])], devices}});
   return true;
 }
 
@@ -419,7 +417,7 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
   if (loop.meeting == nullptr) return OkStatus();
   // The first device has ended: have the others?
   VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), frame.into, devices, {results}, frame.parted));
-  VXLA_RETURN_IF_ERROR(ShareWays(frame.into, instruction, devices, decide));
+  ShareWays(frame.into, instruction, devices, decide);
   AddCheck(frame, instruction, *loop.meeting, devices, decide);
   return OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "core/passes/exchanges.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "core/passes/cse.h"
@@ -140,12 +141,33 @@ Instruction* InPairs(Expansion& make, Values values, const CopyOfComputation& co
 }
 
 // In the type of the instruction's operand.
+}  // namespace
+
 Instruction* Reduced(Expansion& make, Values values, ElementType type, const CopyOfComputation& copy_of) {
   if (values.size() == 1) return make.Converted(values[0], type);
   return make.Converted(InPairs(make, std::move(values), copy_of), type);
 }
 
-}  // namespace
+bool GoesInBlocks(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kReduceScatter) return true;
+  return instruction.opcode() == Opcode::kAllToAll && !instruction.attributes<CollectiveAttributes>().dimensions.empty();
+}
+
+std::vector<Values> InBlocks(Expansion& make, const std::vector<Values>& given) {
+  const int64_t dimension = make.instruction().attributes<CollectiveAttributes>().dimensions[0];
+  std::map<Instruction*, Values> blocks;  // equal values have equal blocks
+  std::vector<Values> result;
+  for (const Values& of_member : given) {
+    Values& own = result.emplace_back();
+    for (Instruction* value : of_member) {
+      Values& cut = blocks[value];
+      for (int64_t b = std::ssize(cut); b < std::ssize(given); ++b)
+        cut.push_back(Block(make, value, dimension, b, std::ssize(given)));
+      own.insert(own.end(), cut.begin(), cut.end());
+    }
+  }
+  return result;
+}
 
 int64_t ReductionBlock(const IntList& place_of_member) {
   const auto count = std::ssize(place_of_member);
@@ -370,22 +392,19 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
 }
 
 Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape,
-                 const CopyOfComputation& copy_of) {
+                 bool in_blocks, const CopyOfComputation& copy_of) {
   const Instruction& instruction = make.instruction();
-  const auto count = static_cast<int64_t>(given.size());
-  const auto of_operand = [&](size_t k) {
-    Values values;
-    for (const Values& of_member : given) values.push_back(of_member[k]);
-    return values;
-  };
+  // Operands, and members: of a reduction those that give a part are fewer.
+  const auto operands = static_cast<size_t>(instruction.operand_count());
+  const auto count = static_cast<int64_t>(in_blocks ? given[0].size() / operands : given.size());
   // One value for each member of each operand, put together by member.
   ElementType type = instruction.operand(0)->shape().element_type();
-  const auto each = [&](const std::function<Values(const Values&)>& results) {
-    std::vector<Values> by_member(given.size());
-    for (size_t k = 0; k < given[0].size(); ++k) {
+  const auto each = [&](const std::function<Values(size_t)>& results) {
+    std::vector<Values> by_member(static_cast<size_t>(count));
+    for (size_t k = 0; k < operands; ++k) {
       type = instruction.operand(static_cast<int>(k))->shape().element_type();
-      const Values of_members = results(of_operand(k));
-      for (size_t m = 0; m < given.size(); ++m) by_member[m].push_back(of_members[m]);
+      const Values of_members = results(k);
+      for (size_t m = 0; m < by_member.size(); ++m) by_member[m].push_back(of_members[m]);
     }
     Values together;
     for (Values& values : by_member) {
@@ -395,34 +414,43 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
     }
     return together;
   };
+  const auto of_operand = [&](size_t k) {
+    Values values;
+    for (const Values& of_member : given) values.push_back(of_member[k]);
+    return values;
+  };
   const auto reduced = [&](const Values& values) { return Reduced(make, values, type, copy_of); };
-  const auto all = [&](Instruction* value) { return Values(given.size(), value); };
+  const auto all = [&](Instruction* value) { return Values(static_cast<size_t>(count), value); };
   const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
-  const auto block = [&](Instruction* value, int64_t m) { return Block(make, value, dimensions[0], m, count); };
+  // Of operand k of all members, what is for member m.
+  const auto blocks = [&](size_t k, int64_t m) {
+    Values values;
+    for (const Values& of_member : given) {
+      values.push_back(in_blocks ? of_member[k * static_cast<size_t>(count) + static_cast<size_t>(m)]
+                                 : Block(make, of_member[k], dimensions[0], m, count));
+    }
+    return values;
+  };
   switch (instruction.opcode()) {
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
-      return each([&](const Values& values) { return all(reduced(values)); });
+      return each([&](size_t k) { return all(reduced(of_operand(k))); });
     case Opcode::kCollectiveReduce:
-      return each([&](const Values& values) {
-        Instruction* const sum = reduced(values);
+      return each([&](size_t k) {
+        Instruction* const sum = reduced(of_operand(k));
         Values results = all(ZerosLike(make, sum->shape(), {sum}));
         results[0] = sum;
         return results;
       });
     case Opcode::kAllGather:
     case Opcode::kAllGatherStart:
-      return each([&](const Values& values) { return all(make.Concatenated(values, dimensions[0])); });
+      return each([&](size_t k) { return all(make.Concatenated(of_operand(k), dimensions[0])); });
     case Opcode::kCollectiveBroadcast:
-      return each([&](const Values& values) { return all(values[0]); });
+      return each([&](size_t k) { return all(given[0][k]); });
     case Opcode::kReduceScatter:
-      return each([&](const Values& values) {
+      return each([&](size_t k) {
         Values results;
-        for (int64_t m = 0; m < count; ++m) {
-          Values blocks;
-          for (Instruction* value : values) blocks.push_back(block(value, m));
-          results.push_back(reduced(blocks));
-        }
+        for (int64_t m = 0; m < count; ++m) results.push_back(reduced(blocks(k, m)));
         return results;
       });
     case Opcode::kRaggedAllToAll: {
@@ -433,11 +461,8 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
     default: {  // all-to-all: an array in blocks, or operand m for member m
       Values results;
       for (int64_t m = 0; m < count; ++m) {
-        Values parts;
-        for (const Values& of_member : given) {
-          parts.push_back(dimensions.empty() ? of_member[static_cast<size_t>(m)] : block(of_member[0], m));
-        }
-        results.push_back(dimensions.empty() ? make.TupleOf(parts) : make.Concatenated(parts, dimensions[0]));
+        results.push_back(dimensions.empty() ? make.TupleOf(of_operand(static_cast<size_t>(m)))
+                                             : make.Concatenated(blocks(0, m), dimensions[0]));
       }
       return results;
     }

@@ -21,6 +21,14 @@ Instruction* ReducedPart(Expansion& make, const std::vector<Instruction*>& value
                          const std::function<Computation*(Computation*)>& copy_of);
 Shape PartOfReduction(const Instruction& reduction, const Shape& operand);
 
+// All of them, or all such parts of them, in that order and of that type; `make` is at the reduction. copy_of: as below.
+Instruction* Reduced(Expansion& make, std::vector<Instruction*> values, ElementType type,
+                     const std::function<Computation*(Computation*)>& copy_of);
+
+// Whether each member gets a block of each operand, and given[m] as the blocks of member m's operands, in their order.
+bool GoesInBlocks(const Instruction& instruction);
+std::vector<std::vector<Instruction*>> InBlocks(Expansion& make, const std::vector<std::vector<Instruction*>>& given);
+
 // A ragged-all-to-all's result for one member: given[m] are member m's operands (input, output, input offsets, sizes
 // sent, output offsets, sizes received). A row of the output is that of the last entry that reaches it, member by
 // member; what a member expects is taken to be what the others send.
@@ -44,11 +52,10 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
                             const std::vector<Instruction*>& own);
 
 // What each member of a group gets of an exchange that is not a collective-permute: given[m] are member m's operands
-// (of an all-reduce, or the parts of so many blocks),
-// `shape` is what the instruction gives (of a start, its second element). copy_of: a reducer in the module that the
-// result is for.
+// (of a reduction, or the parts of so many neighbours; in_blocks: as InBlocks gives them), `shape` is what the
+// instruction gives (of a start, its second element). copy_of: a reducer in the module that the result is for.
 using CopyOfComputation = std::function<Computation*(Computation*)>;
 std::vector<Instruction*> Exchanged(Expansion& make, const std::vector<std::vector<Instruction*>>& given,
-                                    const Shape& shape, const CopyOfComputation& copy_of);
+                                    const Shape& shape, bool in_blocks, const CopyOfComputation& copy_of);
 
 }  // namespace VXLA_NAMESPACE

@@ -56,12 +56,6 @@ void Abandon(std::vector<std::vector<std::byte>> buffers) {
   for (auto& buffer : buffers) kept->push_back(std::move(buffer));
 }
 
-size_t SizeOf(const std::vector<Shape>& shapes) {
-  size_t size = 0;
-  for (const Shape& shape : shapes) size += static_cast<size_t>(shape.SizeBytes());
-  return size;
-}
-
 }  // namespace
 
 Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const std::string& what,
@@ -140,32 +134,50 @@ Status MeetOthers(ProcessGroup& group, const Status& own, const std::vector<JobP
   return OkStatus();
 }
 
-Result<std::vector<PostedBytes>> GroupTransport::Exchange(const PlaceExchange& exchange, int64_t place,
-                                                          std::vector<std::byte> posted) {
+Status GroupTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
+                                      void* const* received) {
   const std::lock_guard lock(mutex_);
   const int tag = kFirstExchangeTag + static_cast<int>(exchange.number % kExchangeTags);
-  std::vector<std::vector<std::byte>> bytes(names_.size());
-  bytes[static_cast<size_t>(place)] = std::move(posted);
-  std::vector<Message> messages;
+  TakeOwnPieces(exchange, place, own, received);
+  // What goes to each place and comes from it, one piece behind the other: what it takes, and nothing else.
+  std::vector<std::vector<std::byte>> sent(names_.size()), theirs(names_.size());
   for (const int64_t peer : exchange.places) {
     if (peer == place) continue;
-    auto &own = bytes[static_cast<size_t>(place)], &theirs = bytes[static_cast<size_t>(peer)];
-    theirs.resize(SizeOf(exchange.posted[static_cast<size_t>(peer)]));
-    messages.push_back({peer, tag, true, own.data(), own.size()});
-    messages.push_back({peer, tag, false, theirs.data(), theirs.size()});
+    for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(peer)]) {
+      if (piece.place != place) continue;
+      const auto* const bytes = static_cast<const std::byte*>(own[piece.which]) + piece.begin_bytes;
+      sent[static_cast<size_t>(peer)].insert(sent[static_cast<size_t>(peer)].end(), bytes,
+                                             bytes + exchange.SizeOf(piece));
+    }
+  }
+  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+    auto& from = theirs[static_cast<size_t>(piece.place)];
+    if (piece.place != place) from.resize(from.size() + static_cast<size_t>(exchange.SizeOf(piece)));
+  }
+  std::vector<Message> messages;
+  for (size_t peer = 0; peer < names_.size(); ++peer) {
+    const auto rank = static_cast<int64_t>(peer);
+    if (!sent[peer].empty()) messages.push_back({rank, tag, true, sent[peer].data(), sent[peer].size()});
+    if (!theirs[peer].empty()) messages.push_back({rank, tag, false, theirs[peer].data(), theirs[peer].size()});
   }
   const auto waited = Await(group_, messages, waits_);
   if (!waited.ok() || *waited) {
     const auto missing = waited.ok() ? static_cast<size_t>((*waited)->missing->peer) : 0;
     const std::string why = waited.ok() ? (*waited)->why : "";
-    Abandon(std::move(bytes));
+    Abandon(std::move(sent));
+    Abandon(std::move(theirs));
     if (!waited.ok()) return Status(waited.status()).WithPrefix(exchange.what + ": ");
     return DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what, place,
                          names_[static_cast<size_t>(place)], missing, names_[missing], why);
   }
-  std::vector<PostedBytes> all;
-  for (auto& of_place : bytes) all.push_back(std::make_shared<const std::vector<std::byte>>(std::move(of_place)));
-  return all;
+  std::vector<size_t> at(names_.size());
+  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+    const auto from = static_cast<size_t>(piece.place), size = static_cast<size_t>(exchange.SizeOf(piece));
+    if (piece.place == place || size == 0) continue;
+    std::memcpy(static_cast<std::byte*>(received[piece.result]) + piece.at_bytes, theirs[from].data() + at[from], size);
+    at[from] += size;
+  }
+  return OkStatus();
 }
 
 void GroupTransport::Leave(int64_t place) {

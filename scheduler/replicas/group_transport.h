@@ -42,8 +42,8 @@ class GroupTransport : public Transport {
  public:
   GroupTransport(ProcessGroup& group, std::vector<std::string> names, JobWaits waits)
       : group_(group), names_(std::move(names)), waits_(waits) {}
-  Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
-                                            std::vector<std::byte> posted) override;
+  Status ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
+                        void* const* received) override;
   // Tells the others, of this run and of all later ones: the place has failed.
   void Leave(int64_t place) override;
 

@@ -213,21 +213,22 @@ Status SharedExchange::Receive(const PlaceExchange& exchange, int64_t place, Dev
   const size_t box = side.round % kBoxes;
   VXLA_ASSIGN_OR_RETURN(auto commands, device.CreateCommandBuffer(0, device.facts().transfer_queue()));
   VXLA_RETURN_IF_ERROR(commands->Begin());
+  std::vector<std::vector<int64_t>> offsets;
+  for (const std::vector<Shape>& posted : exchange.posted) offsets.push_back(BoxOffsets(posted));
   for (const int64_t from : exchange.places) {
     Buffer& taken = *side.boxes[static_cast<size_t>(from)][box];
     if (from != place && way_ == SharingWay::kExternalMemory) commands->Acquire({&taken, 0, taken.size_bytes()});
   }
-  for (size_t k = 0; k < exchange.received.size(); ++k) {
-    const auto [from, which] = exchange.received[k];
-    const DeviceStep::Operand* mine = from == place ? &step.operands[static_cast<size_t>(which)] : nullptr;
-    if (mine != nullptr && mine->constant == nullptr) {
-      CopyPart(*commands, mine->range, step.results[k]);
-      continue;
-    }
-    const std::vector<int64_t> offsets = BoxOffsets(exchange.posted[static_cast<size_t>(from)]);
-    const auto w = static_cast<size_t>(which);
-    CopyPart(*commands, {side.boxes[static_cast<size_t>(from)][box].get(), offsets[w], offsets[w + 1] - offsets[w]},
-             step.results[k]);
+  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+    const auto from = static_cast<size_t>(piece.place), which = static_cast<size_t>(piece.which);
+    const DeviceStep::Operand* const mine = piece.place == place ? &step.operands[which] : nullptr;
+    const BufferRange array = mine != nullptr && mine->constant == nullptr
+                                  ? mine->range
+                                  : BufferRange{side.boxes[from][box].get(), offsets[from][which], 0};
+    const BufferRange& result = step.results[static_cast<size_t>(piece.result)];
+    const int64_t size = exchange.SizeOf(piece);
+    CopyPart(*commands, {array.buffer, array.offset_bytes + piece.begin_bytes, size},
+             {result.buffer, result.offset_bytes + piece.at_bytes, size});
   }
   VXLA_ASSIGN_OR_RETURN(step.finished,
                         Submit(side, std::move(commands), after, Awaited(place, /*full=*/true, side.round),
@@ -236,7 +237,8 @@ Status SharedExchange::Receive(const PlaceExchange& exchange, int64_t place, Dev
   return OkStatus();
 }
 
-Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, Transport& transport) {
+Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step,
+                           LocalTransport& transport) {
   Side& side = SideOf(place);
   Device& device = *side.device;
   const auto own = static_cast<size_t>(place);

@@ -37,7 +37,7 @@ class SharedExchange {
   // A run begins; nothing of an earlier one is in flight afterwards.
   Status Rewind();
   // `exchange` as the place sees it. Called by each place's own thread.
-  Status Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, Transport& transport);
+  Status Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, LocalTransport& transport);
 
  private:
   static constexpr size_t kBoxes = 2;

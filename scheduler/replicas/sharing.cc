@@ -73,6 +73,18 @@ std::string_view SharingText(SharingWay way) {
   return "downloads and uploads";
 }
 
+PlaceLink LinkOf(SharingWay way) {
+  switch (way) {
+    case SharingWay::kExternalMemory:
+      return PlaceLink::kDeviceMemory;
+    case SharingWay::kHostPointer:
+      return PlaceLink::kHostPages;
+    case SharingWay::kStaging:
+      break;
+  }
+  return PlaceLink::kStaging;
+}
+
 SharingWay ChooseSharing(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
   return ChooseSharing(FactsOf(exchange, devices));
 }
@@ -90,7 +102,10 @@ std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<co
   std::string text;
   for (const PlaceExchange& exchange : exchanges) {
     const SharingWay way = ChooseSharing(exchange, devices);
-    text += ExchangeText(exchange.what, way, ChooseTelling(exchange, way, devices)) + "\n";
+    int64_t most = 0;
+    for (const int64_t place : exchange.places) most = std::max(most, exchange.BytesReceived(place));
+    text += fmt::format("{}; a place receives up to {} bytes\n",
+                        ExchangeText(exchange.what, way, ChooseTelling(exchange, way, devices)), most);
   }
   return text;
 }

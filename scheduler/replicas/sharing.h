@@ -24,6 +24,7 @@ enum class TellingWay : uint8_t {
 // Of places with such devices that all exchange with each other; null: the reference. Pure.
 SharingWay ChooseSharing(std::span<const DeviceFacts* const> places);
 std::string_view SharingText(SharingWay way);
+PlaceLink LinkOf(SharingWay way);
 // Of such places, which exchange in that way. Pure.
 TellingWay ChooseTelling(SharingWay way, std::span<const DeviceFacts* const> places);
 std::string_view TellingText(TellingWay way);
@@ -32,7 +33,7 @@ SharingWay ChooseSharing(const PlaceExchange& exchange, std::span<const DeviceFa
 TellingWay ChooseTelling(const PlaceExchange& exchange, SharingWay way, std::span<const DeviceFacts* const> devices);
 // "all-reduce ar (channel_id 7): memory that both devices open; semaphores that count", of one exchange.
 std::string ExchangeText(std::string_view what, SharingWay way, TellingWay telling);
-// A line for each exchange.
+// A line for each exchange, with the most that a place receives.
 std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices);
 
 }  // namespace VXLA_NAMESPACE

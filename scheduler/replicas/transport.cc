@@ -5,30 +5,37 @@
 #include <cstring>
 
 namespace VXLA_NAMESPACE {
-namespace {
 
-// Where each array stands among those behind one another, and behind them the size of all.
 std::vector<size_t> OffsetsOf(const std::vector<Shape>& shapes) {
   std::vector<size_t> offsets{0};
   for (const Shape& shape : shapes) offsets.push_back(offsets.back() + static_cast<size_t>(shape.SizeBytes()));
   return offsets;
 }
 
-}  // namespace
+void TakeOwnPieces(const PlaceExchange& exchange, int64_t place, const void* const* own, void* const* received) {
+  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+    if (piece.place != place || exchange.SizeOf(piece) == 0) continue;
+    std::memcpy(static_cast<std::byte*>(received[piece.result]) + piece.at_bytes,
+                static_cast<const std::byte*>(own[piece.which]) + piece.begin_bytes,
+                static_cast<size_t>(exchange.SizeOf(piece)));
+  }
+}
 
-Status ExchangeArrays(Transport& transport, const PlaceExchange& exchange, int64_t place, const void* const* own,
-                      void* const* received) {
+Status LocalTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
+                                      void* const* received) {
   const std::vector<size_t> places = OffsetsOf(exchange.posted[static_cast<size_t>(place)]);
   std::vector<std::byte> posted(places.back());
   for (size_t i = 0; i + 1 < places.size(); ++i) {
     if (places[i + 1] > places[i]) std::memcpy(posted.data() + places[i], own[i], places[i + 1] - places[i]);
   }
-  VXLA_ASSIGN_OR_RETURN(const auto all, transport.Exchange(exchange, place, std::move(posted)));
-  for (size_t k = 0; k < exchange.received.size(); ++k) {
-    const auto [from, which] = exchange.received[k];
-    const std::vector<size_t> offsets = OffsetsOf(exchange.posted[static_cast<size_t>(from)]);
-    const size_t begin = offsets[static_cast<size_t>(which)], end = offsets[static_cast<size_t>(which) + 1];
-    if (end > begin) std::memcpy(received[k], all[static_cast<size_t>(from)]->data() + begin, end - begin);
+  VXLA_ASSIGN_OR_RETURN(const auto all, Exchange(exchange, place, std::move(posted)));
+  TakeOwnPieces(exchange, place, own, received);
+  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+    const auto from = static_cast<size_t>(piece.place);
+    if (piece.place == place || exchange.SizeOf(piece) == 0) continue;
+    const size_t begin = OffsetsOf(exchange.posted[from])[static_cast<size_t>(piece.which)];
+    std::memcpy(static_cast<std::byte*>(received[piece.result]) + piece.at_bytes,
+                all[from]->data() + begin + piece.begin_bytes, static_cast<size_t>(exchange.SizeOf(piece)));
   }
   return OkStatus();
 }

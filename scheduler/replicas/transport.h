@@ -21,19 +21,19 @@ using PostedBytes = std::shared_ptr<const std::vector<std::byte>>;
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Called by place `place` each time it comes to the exchange, with the arrays that it posts, one behind the other.
-  // Gives what each place of the exchange has posted this time, by place. kDeviceFailure: a place that is waited for
-  // has left or does not come in time; the message says what waits for whom.
-  virtual Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
-                                                    std::vector<std::byte> posted) = 0;
+  // Called by place `place` each time it comes to the exchange, whose arrays lie in the host's memory. own: what it
+  // posts; received: the results that exchange.takes makes up. kDeviceFailure: a place that is waited for has left or
+  // does not come in time; the message says what waits for whom.
+  virtual Status ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
+                                void* const* received) = 0;
   // The place comes to no further exchange.
   virtual void Leave(int64_t place) = 0;
 };
 
-// One meeting of an exchange whose arrays lie in the host's memory. own: what the place posts; received: as
-// exchange.received says.
-Status ExchangeArrays(Transport& transport, const PlaceExchange& exchange, int64_t place, const void* const* own,
-                      void* const* received);
+// Where each array stands among those behind one another, and behind them the size of all.
+std::vector<size_t> OffsetsOf(const std::vector<Shape>& shapes);
+// Into the results: a piece of an array that the place itself posts.
+void TakeOwnPieces(const PlaceExchange& exchange, int64_t place, const void* const* own, void* const* received);
 
 // Between threads of one process, for one run. names: of the places, for messages (PlaceTitles).
 class LocalTransport : public Transport {
@@ -42,8 +42,11 @@ class LocalTransport : public Transport {
   LocalTransport(std::vector<std::string> names, std::chrono::milliseconds timeout)
       : names_(std::move(names)), timeout_(timeout), left_(names_.size()) {}
 
+  Status ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
+                        void* const* received) override;
+  // Gives what each place of the exchange has posted this time, by place.
   Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
-                                            std::vector<std::byte> posted) override;
+                                            std::vector<std::byte> posted);
   void Leave(int64_t place) override;
 
  private:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -95,13 +96,13 @@ DeviceOptions DeviceNamed(const std::string& device) {
 // One rank: meets the others, compiles and runs its place on `device`.
 Result<std::optional<Literal>> RunRank(Post& post, int64_t rank, int64_t ranks, const std::string& device,
                                        const Pointers& arguments, uint64_t program,
-                                       const std::string& text = kProgram) {
+                                       const std::string& text = kProgram, const PlaceChoices& choices = {}) {
   ThreadGroup group(post, rank, ranks);
   const JobWaits waits{std::chrono::seconds(60), nullptr};
   const auto module = ParseModule(text);
   VXLA_RETURN_IF_ERROR(MeetOthers(group, OkStatus(), {{"program", {program, 0}}}, waits));
-  VXLA_ASSIGN_OR_RETURN(
-      auto placed, PlacedExecutable::CompileInJob(*module, {4, 1}, arguments, group, waits, DeviceNamed(device), {}));
+  VXLA_ASSIGN_OR_RETURN(auto placed, PlacedExecutable::CompileInJob(*module, {4, 1}, arguments, group, waits,
+                                                                    DeviceNamed(device), {}, {}, choices));
   return placed.RunInJob(arguments);
 }
 
@@ -113,7 +114,8 @@ class JobTest : public ::testing::Test {
   }
   // What each rank gives; `programs`: what each believes to run.
   std::vector<Result<std::optional<Literal>>> RunJob(const std::string& device, const std::vector<uint64_t>& programs,
-                                                     const std::string& text = kProgram) {
+                                                     const std::string& text = kProgram,
+                                                     const PlaceChoices& choices = {}) {
     Post post;
     const auto ranks = static_cast<int64_t>(programs.size());
     std::vector<Result<std::optional<Literal>>> results(programs.size(), Internal("not run"));
@@ -121,7 +123,7 @@ class JobTest : public ::testing::Test {
     for (int64_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         const auto r = static_cast<size_t>(rank);
-        results[r] = RunRank(post, rank, ranks, device, arguments_, programs[r], text);
+        results[r] = RunRank(post, rank, ranks, device, arguments_, programs[r], text, choices);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -139,14 +141,16 @@ TEST_F(JobTest, RanksGiveTheBitsOfOnePlace) {
     ASSERT_TRUE(one.ok()) << one.status().message();
     const auto expected = one->Run(arguments_);
     ASSERT_TRUE(expected.ok()) << expected.status().message();
-    for (const size_t ranks : {2, 4, 5}) {
-      SCOPED_TRACE(fmt::format("{} ranks on {}", ranks, device));
-      const auto results = RunJob(device, std::vector<uint64_t>(ranks, 1));
-      for (size_t rank = 0; rank < ranks; ++rank) {
-        ASSERT_TRUE(results[rank].ok()) << results[rank].status().message();
-        EXPECT_EQ(results[rank]->has_value(), rank == 0);
+    for (const size_t ranks : {2, 3, 4, 5}) {
+      for (const ReductionForm form : {ReductionForm::kWhole, ReductionForm::kParts}) {
+        SCOPED_TRACE(fmt::format("{} ranks on {}, {}", ranks, device, ReductionFormText(form)));
+        const auto results = RunJob(device, std::vector<uint64_t>(ranks, 1), kProgram, {{}, form});
+        for (size_t rank = 0; rank < ranks; ++rank) {
+          ASSERT_TRUE(results[rank].ok()) << results[rank].status().message();
+          EXPECT_EQ(results[rank]->has_value(), rank == 0);
+        }
+        EXPECT_TRUE(**results[0] == *expected);
       }
-      EXPECT_TRUE(**results[0] == *expected);
     }
   }
 }
@@ -180,17 +184,23 @@ TEST_F(JobTest, RanksWithOtherProgramsAreNamedByAll) {
 
 TEST_F(JobTest, ARankThatEndsIsReportedByThoseWhoWait) {
   Post post;
-  const PlaceExchange exchange{1, "all-reduce r (channel_id 7)", {0, 1}, {{}, {}}, {}};
+  const std::vector<Shape> byte = {Shape(ElementType::kU8)};
+  const PlaceExchange exchange{1, "all-reduce r (channel_id 7)", {0, 1}, {byte, byte}, {{{1, 0, 0}}, {{0, 0, 0}}}};
+  std::array<uint8_t, 4> bytes{};
+  const void* const own[] = {&bytes[0]};
+  void* const received[] = {&bytes[1]};
   const std::vector<std::string> names = {"rank 0: replica 0", "rank 1: replica 1"};
   ThreadGroup first(post, 0, 2), second(post, 1, 2);
   std::thread other([&] {
     GroupTransport transport(second, names, {});
-    EXPECT_TRUE(transport.Exchange(exchange, 1, {}).ok());
+    const void* const its[] = {&bytes[2]};
+    void* const theirs[] = {&bytes[3]};
+    EXPECT_TRUE(transport.ExchangeArrays(exchange, 1, its, theirs).ok());
     transport.Leave(1);
   });
   GroupTransport transport(first, names, {});
-  EXPECT_TRUE(transport.Exchange(exchange, 0, {}).ok());
-  EXPECT_EQ(transport.Exchange(exchange, 0, {}).status().message(),
+  EXPECT_TRUE(transport.ExchangeArrays(exchange, 0, own, received).ok());
+  EXPECT_EQ(transport.ExchangeArrays(exchange, 0, own, received).message(),
             "deadlock: all-reduce r (channel_id 7): place 0 (rank 0: replica 0) waits for place 1 (rank 1: replica 1), "
             "which has ended");
   other.join();

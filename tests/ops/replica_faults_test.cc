@@ -79,7 +79,7 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
                                     {two, SharingWay::kHostPointer},
                                     {{two[1], two[1]}, SharingWay::kExternalMemory}}) {
     const auto compile = [&, &places = places](SharingWay by) {
-      return PlacedExecutable::Compile(*module, {4, 1}, pointers, places, options, WithinAMinute(), {}, by);
+      return PlacedExecutable::Compile(*module, {4, 1}, pointers, places, options, WithinAMinute(), {}, {by});
     };
     for (const int64_t lost : {0, 1}) {
       for (const int64_t submissions : {0, 3, 40}) {

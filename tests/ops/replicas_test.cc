@@ -384,10 +384,10 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   ExpectPlacesAgree(*module, {4, 1}, pointers, places, *expected);
   for (const SharingWay way : {SharingWay::kHostPointer, SharingWay::kStaging})
-    ExpectPlacesAgree(*module, {4, 1}, pointers, places, *expected, way);
+    ExpectPlacesAgree(*module, {4, 1}, pointers, places, *expected, {way});
   for (const std::string& place : places) {
     for (const SharingWay way : {SharingWay::kExternalMemory, SharingWay::kHostPointer, SharingWay::kStaging})
-      ExpectPlacesAgree(*module, {4, 1}, pointers, {place, place, place}, *expected, way);
+      ExpectPlacesAgree(*module, {4, 1}, pointers, {place, place, place}, *expected, {way});
   }
 }
 
@@ -416,12 +416,12 @@ TEST(ReplicasTest, ReductionsOverPlacesHaveTheBitsOfOne) {
     const auto module = ParseModule(fmt::format(
         R"(sum {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] add(a, b) }}
 odd {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  m = {0}[] multiply(a, b)  ROOT r = {0}[] add(m, b) }}
-ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,3] parameter(1)
-  a = ({0}[5], {0}[2,3]) all-reduce(x, y), replica_groups={{}}, to_apply=sum
+ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,307] parameter(1)
+  a = ({0}[5], {0}[2,307]) all-reduce(x, y), replica_groups={{}}, to_apply=sum
   b = {0}[5] all-reduce(x), replica_groups={{{{0,1,2,3,6}},{{4,7,5}}}}, to_apply=odd
   s = {0}[5] all-reduce-start(x), replica_groups={{{{7,6,5,4}},{{0,1,3,2}}}}, to_apply=sum
   c = {0}[5] all-reduce-done(s)
-  ROOT r = (({0}[5], {0}[2,3]), {0}[5], {0}[5]) tuple(a, b, c) }})",
+  ROOT r = (({0}[5], {0}[2,307]), {0}[5], {0}[5]) tuple(a, b, c) }})",
         type));
     ASSERT_NE(module, nullptr);
     std::vector<std::vector<Literal>> arguments;
@@ -429,16 +429,19 @@ ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,3] parameter(1)
     for (uint64_t d = 0; d < 8; ++d) arguments.push_back(RandomArguments(*module, d));
     for (const auto& own : arguments) pointers.push_back({&own[0], &own[1]});
     std::optional<Literal> expected;
-    for (const int places : {1, 2, 3, 4}) {
-      auto placed = PlacedExecutable::Compile(
-          *module, {8, 1}, pointers, std::vector<std::string>(static_cast<size_t>(places), "0"), DefaultDevice(), {});
-      ASSERT_TRUE(placed.ok()) << placed.status().message();
-      auto result = placed->Run(pointers);
-      ASSERT_TRUE(result.ok()) << result.status().message();
-      if (expected) {
-        EXPECT_TRUE(*result == *expected) << type << " over " << places;
-      } else {
-        expected = *std::move(result);
+    using enum ReductionForm;
+    for (const int places : {1, 2, 3, 4, 8}) {
+      for (const ReductionForm form : places == 3 ? std::vector{kWhole, kParts} : std::vector{places == 1 ? kWhole : kParts}) {
+        auto placed = PlacedExecutable::Compile(*module, {8, 1}, pointers,
+                                                std::vector<std::string>(static_cast<size_t>(places), "0"),
+                                                DefaultDevice(), {}, {}, {{}, form});
+        ASSERT_TRUE(placed.ok()) << placed.status().message();
+        for (int run = 0; run < 2; ++run) {
+          auto result = placed->Run(pointers);
+          ASSERT_TRUE(result.ok()) << result.status().message();
+          if (!expected) expected = *result;
+          EXPECT_TRUE(*result == *expected) << type << " over " << places << ReductionFormText(form);
+        }
       }
     }
   }

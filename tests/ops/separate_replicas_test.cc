@@ -227,28 +227,110 @@ TEST(SeparateReplicasTest, RowsThatDoNotFitAreSaid) {
   }
 }
 
-// The way through the host is not taken where nothing may run there.
-TEST(SeparateReplicasTest, IsRefusedWhereNothingMayRunOnTheHost) {
-  const auto module = ParseModule(std::string(kSum) + R"(
-yes { x = f32[4] parameter(0)  ROOT a = f32[4] all-reduce(x), replica_groups={}, to_apply=sum }
-no { x = f32[4] parameter(0)  ROOT r = f32[4] negate(x) }
-one { x = f32[4] parameter(0)  ROOT r = f32[4] all-reduce(x), replica_groups={}, to_apply=sum }
-ENTRY e { k = s32[] parameter(0)  x = f32[4] parameter(1)  z = s32[] constant(0)  p = pred[] compare(k, z), direction=EQ
+// Devices that meet by branches which data decide, where one program of both is impossible.
+std::string Apart(const std::string& array) {
+  std::string text = R"(sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+yes { x = ARRAY parameter(0)  ROOT a = ARRAY all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum }
+no { x = ARRAY parameter(0)  ROOT r = ARRAY negate(x) }
+one { x = ARRAY parameter(0)  ROOT r = ARRAY all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum }
+ENTRY e { k = s32[] parameter(0)  y = f32[4] parameter(1)  n = s32[] constant(3)  x = ARRAY MADE
+  z = s32[] constant(0)  p = pred[] compare(k, z), direction=EQ
   i = u32[] replica-id()  u = u32[] constant(0)  q = pred[] compare(i, u), direction=EQ
-  c = f32[4] conditional(p, x, x), true_computation=yes, false_computation=no
-  ROOT d = f32[4] conditional(q, c, c), true_computation=no, false_computation=one })");
-  ASSERT_NE(module, nullptr);
+  c = ARRAY conditional(p, x, x), true_computation=yes, false_computation=no
+  ROOT d = ARRAY conditional(q, c, c), true_computation=no, false_computation=one })";
+  const std::string made = array == "f32[4]" ? "copy(y)" : "set-dimension-size(y, n), dimensions={0}";
+  for (const auto& [word, value] : {std::pair<std::string, std::string>("ARRAY", array), {"MADE", made}}) {
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word)) text.replace(at, word.size(), value);
+  }
+  return text;
+}
+
+// What goes through the host there is moved, and the devices add it up: nothing runs on the CPU. Live sizes are the
+// reference's.
+TEST(SeparateReplicasTest, NothingButMovingIsLeftToTheHost) {
   const auto client = OpenClient(DefaultDevice());
   ASSERT_TRUE(client.ok()) << client.status().message();
-  const auto numbers = Numbers({0, 1});
-  const auto x = Arrays(Shape(ElementType::kF32, {4}), 2);
+  const std::vector<std::vector<Literal>> values{Numbers({0, 1}), Arrays(Shape(ElementType::kF32, {4}), 2)};
+  const Pointers arguments = ByDevice(values);
   CompileOptions options;
   options.require_gpu = true;
-  auto refused = ReplicatedExecutable::Compile(**client, *module, {2, 1}, ByDevice({numbers, x}), options);
+  const auto module = ParseModule(Apart("f32[4]"));
+  ASSERT_NE(module, nullptr);
+  auto executable = ReplicatedExecutable::Compile(**client, *module, {2, 1}, arguments, options);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ExpectSameOutcome(executable->Run(arguments), RunReplicated(*module, {2, 1}, arguments, {}));
+  ExpectAsReference(Apart("f32[4]"), {2, 1}, arguments);
+  ExpectAsReference(Apart("f32[<=4]"), {2, 1}, arguments);
+  const auto dynamic = ParseModule(Apart("f32[<=4]"));
+  ASSERT_NE(dynamic, nullptr);
+  auto refused = ReplicatedExecutable::Compile(**client, *dynamic, {2, 1}, arguments, options);
   Status status = refused.status();
-  if (refused.ok()) status = refused->Run(ByDevice({numbers, x})).status();
-  EXPECT_THAT(status.message(), HasSubstr("only devices that run apart find out whether they meet"));
-  ExpectAsReference(PrintHlo(*module), {2, 1}, ByDevice({numbers, x}));
+  if (refused.ok()) status = refused->Run(arguments).status();
+  EXPECT_THAT(status.message(), HasSubstr("--require-gpu: custom-call"));
+}
+
+// A profile and a timeline have all devices' dispatches, by name.
+TEST(SeparateReplicasTest, AProfileNamesTheDevices) {
+  const auto client = OpenClient(DefaultDevice());
+  ASSERT_TRUE(client.ok()) << client.status().message();
+  const std::vector<std::vector<Literal>> values{Numbers({0, 1}), Arrays(Shape(ElementType::kF32, {4}), 2)};
+  const Pointers arguments = ByDevice(values);
+  CompileOptions options;
+  options.profile = true;
+  const auto module = ParseModule(Apart("f32[4]"));
+  ASSERT_NE(module, nullptr);
+  auto executable = ReplicatedExecutable::Compile(**client, *module, {2, 1}, arguments, options);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  RunStatistics statistics;
+  const auto result = executable->Run(arguments, &statistics);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  for (const std::string name : {"replica 0: ", "replica 1: "}) {
+    const auto is_its = [&](const std::string& text) { return text.starts_with(name); };
+    EXPECT_TRUE(std::ranges::any_of(statistics.steps, is_its, &StepTime::name)) << name;
+    EXPECT_TRUE(std::ranges::any_of(statistics.spans, is_its, &RunSpan::on_host)) << name;
+  }
+  for (const RunSpan& span : statistics.spans) EXPECT_LT(span.step, std::ssize(statistics.steps));
+  EXPECT_TRUE(std::ranges::is_sorted(statistics.spans, {}, &RunSpan::begin_ms));
+}
+
+// A run whose data part the devices does not change what later runs, and those of one program, give to the last bit.
+TEST(SeparateReplicasTest, ReductionsHaveTheBitsOfOneProgram) {
+  for (const char* type : {"f32", "bf16", "s8"}) {
+    const std::string text = fmt::format(
+        R"(sum {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] add(a, b) }}
+odd {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  m = {0}[] multiply(a, b)  ROOT r = {0}[] add(m, b) }}
+cond {{ p = (s32[], {0}[8,3]) parameter(0)  i = s32[] get-tuple-element(p), index=0  z = s32[] constant(0)
+  ROOT r = pred[] compare(i, z), direction=GT }}
+body {{ p = (s32[], {0}[8,3]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  x = {0}[8,3] get-tuple-element(p), index=1  o = s32[] constant(1)  j = s32[] subtract(i, o)
+  y = ({0}[8,3], {0}[8,3]) all-reduce(x, x), replica_groups={{}}, to_apply=sum
+  a = {0}[8,3] get-tuple-element(y), index=0  b = {0}[4,3] reduce-scatter(x), replica_groups={{{{0,1}},{{3,2}}}},
+  dimensions={{0}}, to_apply=odd  g = {0}[8,3] concatenate(b, b), dimensions={{0}}
+  c = {0}[8,3] collective-reduce(g), replica_groups={{{{3,0,1,2}}}}, to_apply=sum  t = {0}[8,3] subtract(a, c)
+  ROOT s = (s32[], {0}[8,3]) tuple(j, t) }}
+ENTRY e {{ n = s32[] parameter(0)  x = {0}[8,3] parameter(1)  k = s32[] parameter(2)  s = (s32[], {0}[8,3]) tuple(n, x)
+  w = (s32[], {0}[8,3]) while(s), condition=cond, body=body  y = {0}[8,3] get-tuple-element(w), index=1
+  u = (s32[], {0}[8,3]) tuple(k, y)  ROOT v = (s32[], {0}[8,3]) while(u), condition=cond, body=body }})",
+        type);
+    const auto module = ParseModule(text);
+    ASSERT_NE(module, nullptr);
+    const auto client = OpenClient(DefaultDevice());
+    ASSERT_TRUE(client.ok()) << client.status().message();
+    const auto x = Arrays(module->entry()->parameter(1)->shape(), 4);
+    const std::vector<std::vector<Literal>> alike{Numbers({2, 2, 2, 2}), x, Numbers({1, 1, 1, 1})};
+    const std::vector<std::vector<Literal>> apart{Numbers({2, 1, 2, 3}), x, Numbers({1, 2, 1, 0})};
+    auto executable = ReplicatedExecutable::Compile(**client, *module, {4, 1}, ByDevice(alike));
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    const auto before = executable->Run(ByDevice(alike));
+    ASSERT_TRUE(before.ok()) << before.status().message();
+    const auto parted = executable->Run(ByDevice(apart));
+    ASSERT_TRUE(parted.ok()) << parted.status().message();
+    const auto after = executable->Run(ByDevice(alike));
+    ASSERT_TRUE(after.ok()) << after.status().message();
+    EXPECT_TRUE(*before == *after) << type;
+    // They have met as often all the same.
+    EXPECT_TRUE(*FlattenLiteral(*parted)[1] == *FlattenLiteral(*before)[1]) << type;
+  }
 }
 
 // Programs by chance: collectives of all kinds in loops and branches that data decide.

@@ -165,6 +165,35 @@ TEST(DeviceMergerTest, NeighboursOfOnePlaceAreReducedThere) {
   EXPECT_TRUE(shared->exchanges.empty());
 }
 
+// A place receives what its devices take, and nothing else.
+TEST(DeviceMergerTest, PlacesReceiveWhatTheyTake) {
+  const auto received = [](const std::string& collective, std::optional<ReductionForm> form = {}) {
+    const auto module = ParseHlo(kSum + std::string("ENTRY e { x = f32[1024] parameter(0)  ROOT r = ") + collective + " }");
+    EXPECT_TRUE(module.ok()) << module.status().message();
+    const auto program = MergeDevicesOfPlace(**module, {4, 1}, {false}, {{0, 1, 2, 3}, 1, PlaceLink::kStaging, form});
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    std::vector<int64_t> bytes;
+    for (const PlaceExchange& exchange : program->exchanges) {
+      for (int64_t place = 0; place < 4; ++place) bytes.push_back(exchange.BytesReceived(place));
+    }
+    return bytes;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(received("f32[1024] collective-permute(x), source_target_pairs={{0,1},{1,2}}"),
+              ElementsAre(0, 4096, 4096, 0));
+  EXPECT_THAT(received("f32[1024] all-to-all(x), replica_groups={}, dimensions={0}"),
+              ElementsAre(3072, 3072, 3072, 3072));
+  EXPECT_THAT(received("f32[256] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=sum"),
+              ElementsAre(3072, 3072, 3072, 3072));
+  EXPECT_THAT(received("f32[1024] collective-broadcast(x), replica_groups={{2,0,1}}"), ElementsAre(4096, 4096, 0, 0));
+  EXPECT_THAT(received("f32[1024] collective-reduce(x), replica_groups={}, to_apply=sum"),
+              ElementsAre(12288, 0, 0, 0));
+  EXPECT_THAT(received("f32[1024] all-reduce(x), replica_groups={}, to_apply=sum"),
+              ElementsAre(12288, 12288, 12288, 12288));
+  EXPECT_THAT(received("f32[1024] all-reduce(x), replica_groups={}, to_apply=sum", ReductionForm::kParts),
+              ElementsAre(3072, 3072, 3072, 3072, 3072, 3072, 3072, 3072));
+}
+
 TEST(DeviceMergerTest, RefusesRowsThatDoNotDivide) {
   EXPECT_THAT(RefusalOf("ENTRY e { x = f32[4] parameter(0)  o = s32[3] constant({0, 0, 0})  ROOT r = f32[4] "
                         "ragged-all-to-all(x, x, o, o, o, o), replica_groups={} }",

@@ -109,6 +109,25 @@ ENTRY e {
   EXPECT_THAT(Order(plan), HasSubstr("HOST h after b | d"));
 }
 
+// Whichever branch the host takes: waiting for one of them says nothing of the others.
+TEST(HostOverlapTest, AHostStepWaitsForEachBranchThatMayHaveRun) {
+  const Plan plan = PlanOf(R"(HloModule m
+body { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0  y = f32[100] get-tuple-element(s), index=1
+       o = s32[] constant(1)  j = s32[] subtract(i, o)  z = f32[100] custom-call(y), custom_call_target="g"
+       ROOT r = (s32[], f32[100]) tuple(j, z) }
+cond { s = (s32[], f32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0  z = s32[] constant(0)
+       ROOT c = pred[] compare(i, z), direction=GT }
+first { s = (s32[], f32[100]) parameter(0)  x = f32[100] get-tuple-element(s), index=1  ROOT a = f32[100] tanh(x) }
+second { s = (s32[], f32[100]) parameter(0)  w = (s32[], f32[100]) while(s), condition=cond, body=body
+         ROOT b = f32[100] get-tuple-element(w), index=1 }
+third { s = (s32[], f32[100]) parameter(0)  x = f32[100] get-tuple-element(s), index=1
+        ROOT c = f32[100] reverse(x), dimensions={0} }
+ENTRY e { i = s32[] parameter(0)  n = s32[] parameter(1)  x = f32[100] parameter(2)  s = (s32[], f32[100]) tuple(n, x)
+  y = f32[100] conditional(i, s, s, s), branch_computations={first, second, third}
+  ROOT h = f32[100] custom-call(y), custom_call_target="h" })");
+  EXPECT_THAT(Order(plan), HasSubstr("HOST h after a, copy to y, c copy ")) << ToText(plan);
+}
+
 // Decisions stay where they are; a counted loop of the device's own work moves as one piece.
 TEST(HostOverlapTest, LoopsAreFencesUnlessTheyRunAhead) {
   const std::string computations = R"(HloModule m

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kPlaces = 3;
 
 // Place p posts an array of its own and one that is always the same, and receives the others' in their order.
-PlaceExchange ExchangeAt(int64_t place) {
+PlaceExchange AllGather() {
   PlaceExchange exchange;
   exchange.number = 1;
   exchange.what = "all-gather g";
@@ -25,7 +25,11 @@ PlaceExchange ExchangeAt(int64_t place) {
   for (int64_t p = 0; p < kPlaces; ++p) {
     exchange.places.push_back(p);
     exchange.posted.push_back({word, word});
-    if (p != place) exchange.received.insert(exchange.received.end(), {{p, 0}, {p, 1}});
+    int64_t results = 0;
+    auto& takes = exchange.takes.emplace_back();
+    for (int64_t from = 0; from < kPlaces; ++from) {
+      for (int64_t which = 0; from != p && which < 2; ++which) takes.push_back({from, which, results++});
+    }
   }
   return exchange;
 }
@@ -40,17 +44,18 @@ class SharedExchangeTest : public ::testing::TestWithParam<TellingWay> {
       devices_.push_back(std::make_unique<FakeDevice>(options));
       pointers_.push_back(devices_.back().get());
     }
-    auto made = SharedExchange::Create(ExchangeAt(0), SharingWay::kExternalMemory, GetParam(), pointers_);
+    auto made = SharedExchange::Create(AllGather(), SharingWay::kExternalMemory, GetParam(), pointers_);
     EXPECT_TRUE(made.ok()) << made.status().message();
     shared_ = std::move(*made);
   }
 
   // So many meetings of one place; what it has received that is not what was posted, or an error.
-  std::string Meet(int64_t place, int meetings, Transport& transport, int run) {
+  std::string Meet(int64_t place, int meetings, LocalTransport& transport, int run) {
     FakeDevice& device = *devices_[static_cast<size_t>(place)];
     const Literal always =
         Literal::FromVector<int32_t>(Shape(ElementType::kS32, {1}), std::vector{static_cast<int32_t>(-place)});
-    const PlaceExchange exchange = ExchangeAt(place);
+    const PlaceExchange exchange = AllGather();
+    const auto& takes = exchange.takes[static_cast<size_t>(place)];
     auto memory = device.Allocate(int64_t{4} * static_cast<int64_t>(meetings) * 16, MemoryKind::kDevice);
     if (!memory.ok()) return memory.status().message();
     in_use_[static_cast<size_t>(place)].push_back(*memory);
@@ -61,16 +66,17 @@ class SharedExchangeTest : public ::testing::TestWithParam<TellingWay> {
       const auto at = [&](int word) { return BufferRange{memory->get(), int64_t{4} * (m * 16 + word), 4}; };
       DeviceStep step;
       step.operands = {{at(0), nullptr}, {{}, &always}};
-      for (int k = 0; k < static_cast<int>(exchange.received.size()); ++k) step.results.push_back(at(1 + k));
+      for (int k = 0; k < static_cast<int>(takes.size()); ++k) step.results.push_back(at(1 + k));
       const Status status = shared_->Run(exchange, place, step, transport);
       if (!status.ok()) return status.message();
       last.Join(step.finished);
     }
     if (!device.Wait(last).ok()) return "the device does not end";
     for (int m = 0; m < meetings; ++m) {
-      for (size_t k = 0; k < exchange.received.size(); ++k) {
-        const auto [from, which] = exchange.received[k];
-        const int32_t want = which == 0 ? Posted(from, m, run) : static_cast<int32_t>(-from);
+      for (size_t k = 0; k < takes.size(); ++k) {
+        const PlaceExchange::Piece& piece = takes[k];
+        const int32_t want =
+            piece.which == 0 ? Posted(piece.place, m, run) : static_cast<int32_t>(-piece.place);
         if (words[m * 16 + 1 + static_cast<int>(k)] != want) return fmt::format("meeting {} of place {}", m, place);
       }
     }

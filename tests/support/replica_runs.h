@@ -31,11 +31,13 @@ inline DeviceOptions DefaultDevice() {
 // The same over several places, `expected` by device.
 inline void ExpectPlacesAgree(const Module& module, const DeviceGrid& grid, const Pointers& arguments,
                               const std::vector<std::string>& places, const std::vector<Literal>& expected,
-                              std::optional<SharingWay> sharing = {}) {
-  SCOPED_TRACE(fmt::format("{} {}", fmt::join(places, " "), sharing ? SharingText(*sharing) : ""));
+                              const PlaceChoices& choices = {}) {
+  const std::optional<SharingWay> sharing = choices.sharing;
+  SCOPED_TRACE(fmt::format("{} {} {}", fmt::join(places, " "), sharing ? SharingText(*sharing) : "",
+                           choices.form ? ReductionFormText(*choices.form) : ""));
   EvaluateOptions options;
   options.collective_timeout = std::chrono::seconds(60);
-  auto placed = PlacedExecutable::Compile(module, grid, arguments, places, DefaultDevice(), options, {}, sharing);
+  auto placed = PlacedExecutable::Compile(module, grid, arguments, places, DefaultDevice(), options, {}, choices);
   ASSERT_TRUE(placed.ok()) << placed.status().message();
   if (sharing) {
     EXPECT_THAT(placed->sharing(), ::testing::HasSubstr(std::string(SharingText(*sharing))));
@@ -65,6 +67,7 @@ inline void ExpectArgumentsAgree(const Module& module, const DeviceGrid& grid, c
   if (at_places && grid.count() <= 8) {
     ExpectPlacesAgree(module, grid, pointers, {"cpu", "cpu"}, *expected);
     ExpectPlacesAgree(module, grid, pointers, {"cpu", "cpu", "cpu"}, *expected);
+    ExpectPlacesAgree(module, grid, pointers, {"cpu", "cpu", "cpu"}, *expected, {{}, ReductionForm::kParts});
   }
   const auto merged = MergeDevices(module, grid, is_shared);
   ASSERT_TRUE(merged.ok()) << merged.status().message();

@@ -332,6 +332,34 @@ Result<Value> MeetGroup(EvalContext& context, const Instruction& instruction, co
   return std::move(*static_cast<Value*>(result.get()));
 }
 
+}  // namespace
+
+Result<Value> GatherGroup(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
+  VXLA_RETURN_IF_ERROR(state->link.Begin(instruction, state->device));
+  VXLA_ASSIGN_OR_RETURN(const IntList members, GroupOf(instruction, state->link.grid(), state->device));
+  // They live where the device's run has them until all have taken them.
+  auto mine = std::make_shared<std::vector<Value>>();
+  for (const Value& operand : operands) mine->push_back(CopyOf(operand));
+  const auto all_to_each =
+      [&](std::span<const ReplicaLink::Payload> payloads) -> Result<std::vector<ReplicaLink::Payload>> {
+    auto all = std::make_shared<std::vector<Value>>();
+    for (const auto& payload : payloads) {
+      for (const Value& value : *static_cast<const std::vector<Value>*>(payload.get())) all->push_back(value);
+    }
+    return std::vector<ReplicaLink::Payload>(payloads.size(), all);
+  };
+  VXLA_ASSIGN_OR_RETURN(const ReplicaLink::Payload result,
+                        state->link.Meet(instruction, state->device, members, std::move(mine), all_to_each));
+  std::vector<Value> elements;
+  for (const Value& value : *static_cast<const std::vector<Value>*>(result.get())) elements.push_back(CopyOf(value));
+  const auto which = std::ranges::find(members, state->device) - members.begin();
+  elements.emplace_back(Literal::ScalarInt(ElementType::kU32, which));
+  return Value::Tuple(std::move(elements));
+}
+
+namespace {
+
 // (operands, result, contexts ...) as the instruction states it.
 Value StartedTuple(const Instruction& instruction, std::vector<Value> operands, Value result) {
   std::vector<Value> elements;

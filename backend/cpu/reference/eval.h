@@ -59,6 +59,9 @@ class EvalContext {
   std::unordered_map<const Computation*, std::unique_ptr<ComputationSchedule>> schedules_;
 };
 
+// As InstructionEvaluator::Gather.
+Result<Value> GatherGroup(EvalContext& context, const Instruction& instruction, std::span<Value> operands);
+
 // No function is registered for a custom call: what is, and what to do.
 Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry);
 

@@ -267,6 +267,15 @@ InstructionEvaluator::~InstructionEvaluator() = default;
 
 Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
                                                std::span<const Literal* const> operands) {
+  return Run(instruction, operands, /*gathers=*/false);
+}
+
+Result<Literal> InstructionEvaluator::Gather(const Instruction& collective, std::span<const Literal* const> operands) {
+  return Run(collective, operands, /*gathers=*/true);
+}
+
+Result<Literal> InstructionEvaluator::Run(const Instruction& instruction, std::span<const Literal* const> operands,
+                                          bool gathers) {
   if (operands.size() != instruction.operands().size()) {
     return InvalidArgument("{}: {} operands given, {} needed", instruction.name(), operands.size(),
                            instruction.operands().size());
@@ -274,7 +283,8 @@ Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
   Result<Literal> result = Guarded([&]() -> Result<Literal> {
     std::vector<Value> values;
     for (const Literal* operand : operands) values.push_back(Value::Borrow(*operand));
-    VXLA_ASSIGN_OR_RETURN(Value value, state_->context.RunInstruction(instruction, values));
+    VXLA_ASSIGN_OR_RETURN(Value value, gathers ? GatherGroup(state_->context, instruction, values)
+                                               : state_->context.RunInstruction(instruction, values));
     return std::move(value).ToLiteral();
   });
   if (result.ok()) return result;

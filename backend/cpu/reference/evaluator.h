@@ -82,8 +82,12 @@ class InstructionEvaluator {
   InstructionEvaluator(EvaluateOptions options, ReplicaLink& link, int64_t device);
   ~InstructionEvaluator();
   Result<Literal> Evaluate(const Instruction& instruction, std::span<const Literal* const> operands);
+  // Of a collective that meets a group: what its members give, member by member, and which of them the device is
+  // (u32[]), as a tuple. What the collective makes of it is left to the caller; all members do it in this way.
+  Result<Literal> Gather(const Instruction& collective, std::span<const Literal* const> operands);
 
  private:
+  Result<Literal> Run(const Instruction& instruction, std::span<const Literal* const> operands, bool gathers);
   struct State;
   std::unique_ptr<State> state_;
 };
