@@ -45,7 +45,7 @@ Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   LoadOptions options;
   options.background = (info.flags & VXLA_LOAD_IN_BACKGROUND) != 0;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
-                        device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
+                        ClientNow(device)->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
   VXLA_ASSIGN_OR_RETURN(CExecutable loaded, WithSignature(executable->module()));
   if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*executable));
   loaded.executable = std::move(executable);
@@ -256,6 +256,22 @@ VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message) {
   });
 }
 
+VxlaCode vxlaRegisterKernel(VxlaDevice device, const VxlaKernelInfo* info, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaKernelInfo read, ReadStruct(info, "info"));
+    return RegisterKernel(device, read);
+  });
+}
+
+VxlaCode vxlaRegisterFunction(VxlaDevice device, const VxlaFunctionInfo* info, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaFunctionInfo read, ReadStruct(info, "info"));
+    return RegisterFunction(device, read);
+  });
+}
+
 VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(executable, "executable"));
@@ -368,7 +384,7 @@ VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* 
       std::memcpy(literal.mutable_bytes().data(), data, literal.bytes().size());
     }
     VXLA_RETURN_IF_ERROR(SetLiveSizes(read.live_sizes, literal));
-    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, device->client->Upload(literal));
+    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, ClientNow(device)->Upload(literal));
     *value = NewHandle<VxlaValue_T>(device, CValue{std::move(leaves.at(0)), CArray(shape)});
     return OkStatus();
   });

@@ -20,7 +20,11 @@ Result<std::unique_ptr<Module>> ParseFor(const VxlaCompileInfo& info) {
 
 vulkan::DeviceHooks HooksOfLibrary() { return vulkan::AllHooks(); }
 
-std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) { return MakeClient(std::move(device)); }
+std::shared_ptr<Client> ClientOf(std::shared_ptr<Device> device, const CustomCallRegistry* calls) {
+  EvaluateOptions host_steps;
+  host_steps.custom_calls = calls;
+  return MakeClient(std::move(device), host_steps);
+}
 
 Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) {
   Sweep(*device);
@@ -30,7 +34,7 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
   CompileOptions options;
   options.require_gpu = (info.flags & VXLA_COMPILE_REQUIRE_GPU) != 0;
   options.sizes_on_device = (info.flags & VXLA_COMPILE_RECORDABLE) != 0;
-  VXLA_ASSIGN_OR_RETURN(compiled.executable, device->client->Compile(*module, options));
+  VXLA_ASSIGN_OR_RETURN(compiled.executable, ClientNow(device)->Compile(*module, options));
   if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*compiled.executable));
   return compiled;
 }
@@ -39,7 +43,7 @@ Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice device, const I
   VXLA_ASSIGN_OR_RETURN(const XlaComputation program, to_array ? TexelsToArray(image) : ArrayToTexels(image));
   CompileOptions options;
   options.require_gpu = true;
-  return device->client->Compile(program.module(), options);
+  return ClientNow(device)->Compile(program.module(), options);
 }
 
 Status DiffText(VxlaDevice device, const VxlaCompileInfo& info, std::span<const VxlaConstBytes> arguments,
@@ -54,8 +58,16 @@ Status DiffText(VxlaDevice device, const VxlaCompileInfo& info, std::span<const 
   VXLA_RETURN_IF_ERROR(CheckCount("arguments", arguments.size(), leaves));
   if (leaves != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(arguments.data(), "arguments"));
   VXLA_ASSIGN_OR_RETURN(const auto literals, ReadArguments(parameters, arguments));
-  VXLA_ASSIGN_OR_RETURN(const Agreement agreement, CompareWithCpu(*device->client, *module, literals));
-  const std::string text = agreement.ToString();
+  EvaluateOptions evaluate;
+  std::shared_ptr<Client> client;
+  {
+    const std::lock_guard lock(device->mutex);
+    client = device->client;
+    if (!device->registries.empty()) evaluate.custom_calls = device->registries.back().get();
+  }
+  VXLA_ASSIGN_OR_RETURN(const Agreement agreement, CompareWithCpu(*client, *module, literals, nullptr, evaluate));
+  std::string text = agreement.ToString();
+  for (const std::string& note : agreement.outcome.notes) text += "note: " + note + "\n";
   if (report != nullptr) *report = new VxlaMessage_T{VxlaMessage_T::kKind, text};
   return agreement.agrees() ? OkStatus() : Mismatch("{}", text);
 }

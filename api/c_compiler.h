@@ -13,7 +13,11 @@
 namespace VXLA_NAMESPACE {
 
 vulkan::DeviceHooks HooksOfLibrary();
-std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device);
+// `calls` may be null, and outlives the client and its executables.
+std::shared_ptr<Client> ClientOf(std::shared_ptr<Device> device, const CustomCallRegistry* calls);
+// From now on the device's client knows the kernel (the function).
+Status RegisterKernel(VxlaDevice device, const VxlaKernelInfo& info);
+Status RegisterFunction(VxlaDevice device, const VxlaFunctionInfo& info);
 Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info);
 // Of an image's texels to the array's elements, or back (api/image_programs.h).
 Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice device, const ImageArray& image, bool to_array);

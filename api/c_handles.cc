@@ -132,9 +132,14 @@ VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopte
   auto handle = std::make_unique<VxlaDevice_T>();
   handle->adopted = adopted;
   handle->keeps_destroyed = (flags & VXLA_DEVICE_CHECK_HANDLES) != 0;
-  handle->client = ClientOf(device);
+  handle->client = ClientOf(device, nullptr);
   handle->device = std::move(device);
   return handle.release();
+}
+
+std::shared_ptr<Client> ClientNow(VxlaDevice device) {
+  const std::lock_guard lock(device->mutex);
+  return device->client;
 }
 
 Result<Shape> ShapeOf(const VxlaArray& array) {

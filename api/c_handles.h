@@ -16,6 +16,8 @@
 
 namespace VXLA_NAMESPACE {
 
+class CustomCallRegistry;
+
 // VxlaDeviceInfo::flags and VxlaAdoptInfo::flags.
 inline constexpr uint32_t kDeviceFlags = VXLA_DEVICE_NO_CACHE | VXLA_DEVICE_SAME_BITS | VXLA_DEVICE_CHECK_HANDLES;
 
@@ -72,7 +74,10 @@ struct VxlaDevice_T {
   bool keeps_destroyed = false;  // VXLA_DEVICE_CHECK_HANDLES
   bool adopted = false;          // the host waits for it
   std::shared_ptr<vxla::Device> device;
-  std::unique_ptr<vxla::Client> client;
+  // What custom calls may name: each registration adds one more, which the programs compiled after it use. They stay,
+  // for executables borrow them.
+  std::vector<std::shared_ptr<const vxla::CustomCallRegistry>> registries;
+  std::shared_ptr<vxla::Client> client;  // with the last of these: ClientNow
   std::mutex mutex;
   int alive = 0;  // handles
   std::vector<std::shared_ptr<void>> destroyed;
@@ -148,6 +153,8 @@ VxlaCode Call(VxlaMessage* message, Function&& function) noexcept {
   return Report(Guarded(std::forward<Function>(function)), message);
 }
 
+// What programs are compiled, loaded and given values by; a registration makes another one.
+std::shared_ptr<Client> ClientNow(VxlaDevice device);
 // A device's handle; the flags of VxlaDeviceInfo.
 VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopted);
 // Lets go of retired executables whose runs have finished.

@@ -117,7 +117,7 @@ Status RecordedImages::AddConversion(const Executable& program, Image& image, bo
 
 Result<std::shared_ptr<Executable>> RecordedImages::LoadConversion(VxlaDevice device, std::span<const std::byte> bundle,
                                                                    const Image& image, bool argument) {
-  Result<std::shared_ptr<Executable>> loaded = device->client->Load(bundle);
+  Result<std::shared_ptr<Executable>> loaded = ClientNow(device)->Load(bundle);
   if (!loaded.ok()) return Status(loaded.status()).WithPrefix(image.name + ": its conversion: ");
   VXLA_RETURN_IF_ERROR(CheckRecordable((*loaded)->plan()));
   const Plan& plan = (*loaded)->plan();

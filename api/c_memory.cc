@@ -30,7 +30,7 @@ Result<CValue> Import(VxlaDevice device, const VxlaMemory& memory, const Shape& 
       vulkan::ImportMemory(
           on, {{memory.handle_type, memory.descriptor, memory.handle}, memory.size, memory.offset, memory.memory_type},
           static_cast<uint64_t>(rules.size_bytes)));
-  return CValue{device->client->Lend(shape, std::move(buffer), ready), CArray(shape)};
+  return CValue{ClientNow(device)->Lend(shape, std::move(buffer), ready), CArray(shape)};
 }
 
 Result<CValue> CreateShared(VxlaDevice device, VkExternalMemoryHandleTypeFlagBits type, const Shape& shape,
@@ -42,7 +42,7 @@ Result<CValue> CreateShared(VxlaDevice device, VkExternalMemoryHandleTypeFlagBit
     const std::span bytes(static_cast<const std::byte*>(data), static_cast<size_t>(shape.SizeBytes()));
     VXLA_RETURN_IF_ERROR(on.Upload(bytes, *buffer, 0));
   }
-  return CValue{device->client->Lend(shape, std::move(buffer), {}), CArray(shape)};
+  return CValue{ClientNow(device)->Lend(shape, std::move(buffer), {}), CArray(shape)};
 }
 
 }  // namespace

@@ -444,7 +444,7 @@ Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
   VXLA_RETURN_IF_ERROR(CheckWithin(on, "value", info.binding));
   VXLA_ASSIGN_OR_RETURN(const Moment ready, ReadyAfter(on, info.wait));
-  return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
+  return CValue{ClientNow(device)->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
                 CArray(shape)};
 }
 

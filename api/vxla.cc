@@ -5,6 +5,7 @@
 #include "api/devices.h"
 #include "api/diff.h"
 #include "api/diff_side.h"
+#include "api/kernel_stand_ins.h"
 #include "api/program.h"
 #include "backend/device.h"
 #include "core/guarded.h"
@@ -91,9 +92,18 @@ Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span
       diff.ulp = tolerance->ulp;
     }
     const std::vector<const Literal*> pointers = PointersTo(arguments);
-    const DiffSide device(std::shared_ptr<Client>(std::shared_ptr<void>(), &client), {}, options);
+    const std::shared_ptr<Client> borrowed(std::shared_ptr<void>(), &client);
+    const KernelStandIns stand_ins(options.custom_calls, module, KernelStandIns::For::kReference);
+    const KernelStandIns shader_math(options.custom_calls, module, KernelStandIns::For::kShaderMath);
+    EvaluateOptions evaluate = options;
+    evaluate.custom_calls = stand_ins.registry();
+    DiffSide device(borrowed, {}, evaluate);
+    stand_ins.Use(borrowed);
+    shader_math.Use(borrowed);
+    device.set_shader_math_calls(shader_math.registry());
     Agreement agreement;
     VXLA_ASSIGN_OR_RETURN(agreement.outcome, RunDiff(module, pointers, device, nullptr, std::nullopt, diff));
+    agreement.outcome.notes.insert(agreement.outcome.notes.end(), stand_ins.notes().begin(), stand_ins.notes().end());
     return agreement;
   });
 }

@@ -1,5 +1,5 @@
-// Custom kernels: the user's own compute shaders, which a program's custom-call instructions name. This header needs the
-// standard library only.
+// Custom kernels: the user's own compute shaders, which a program's custom-call instructions name. This header needs
+// the standard library only.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@ struct CustomKernel {
   Language language = Language::kGlsl;
   std::string text;  // GLSL, or the words of a SPIR-V module as they lie in its file
   std::string file;  // in messages
+  // What a "#pragma vxla" would say, a line each, for SPIR-V: "groups(ceil(n / 64))". These come after the text's own.
+  std::string rules = {};
 };
 using CustomKernels = std::map<std::string, CustomKernel>;  // by target name
 

@@ -17,12 +17,15 @@ vulkan::DeviceHooks HooksOfLibrary() {
   return vulkan::WithProbes(vulkan::ModulesOf(vulkan::EmbeddedProbes(), vulkan::EmbeddedMatrixProbes()));
 }
 
-std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) {
+std::shared_ptr<Client> ClientOf(std::shared_ptr<Device> device, const CustomCallRegistry*) {
   const auto evaluate = [](const Instruction& instruction, std::span<const Literal* const>) -> Result<Literal> {
     return Unsupported("{} runs on the CPU, and libvxla_runtime has no CPU reference", instruction.name());
   };
-  return std::make_unique<Client>(std::move(device), evaluate);
+  return std::make_shared<Client>(std::move(device), evaluate);
 }
+
+Status RegisterKernel(VxlaDevice, const VxlaKernelInfo&) { return NoCompiler("vxlaRegisterKernel"); }
+Status RegisterFunction(VxlaDevice, const VxlaFunctionInfo&) { return NoCompiler("vxlaRegisterFunction"); }
 
 Result<CExecutable> CompileText(VxlaDevice, const VxlaCompileInfo&) { return NoCompiler("vxlaCompile"); }
 

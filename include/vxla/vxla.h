@@ -161,6 +161,57 @@ VXLA_API VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message);
 // VXLA_DEVICE_FAILURE with the first message if the validation layers of a device of vxla's own said anything.
 VXLA_API VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message);
 
+// ---- custom calls (docs/custom_calls.md) ----
+
+typedef struct VxlaKernelInfo {
+  uint32_t struct_size;
+  uint32_t flags;       // none is known
+  const char* name;     // the custom_call_target
+  const void* code;     // GLSL, or SPIR-V: told apart by SPIR-V's magic number
+  uint64_t size_bytes;  // 0, of GLSL: up to the terminating zero
+  const char* file;     // in messages; NULL: the name
+  // What "#pragma vxla" would say, a line each, for SPIR-V: "groups(ceil(n / 64))\nshape(IN0_RANK == 2)". May be NULL.
+  const char* rules;
+} VxlaKernelInfo;
+
+// Programs that are compiled for the device from now on run the kernel for custom calls of its name. A name may have a
+// kernel and a function: the device runs the kernel, and the CPU reference of vxlaDiff calls the function. What was
+// registered before under the name is replaced, for these programs. The code is copied; what is wrong with it
+// vxlaCompile says, with its line. VXLA_UNSUPPORTED, as vxlaRegisterFunction, in libvxla_runtime: a bundle has its
+// kernels.
+VXLA_API VxlaCode vxlaRegisterKernel(VxlaDevice device, const VxlaKernelInfo* info, VxlaMessage* message);
+
+// A custom call that a function computes. Everything lives until the function returns.
+typedef struct VxlaHostCall {
+  uint32_t struct_size;                  // vxla's own, which may be larger than the caller's
+  uint32_t operand_count, result_count;  // arrays; tuples are taken apart
+  const VxlaArray* const* operand_arrays;
+  const VxlaConstBytes* operands;  // elements as the call's operand_layout_constraints say, else row-major
+  const VxlaArray* const* result_arrays;
+  const VxlaBytes* results;
+  const char* backend_config;  // ends in a zero
+  uint64_t backend_config_size;
+} VxlaHostCall;
+
+// NULL, or why it failed: a text that lives until the function's next call on this thread. It ends the run with
+// VXLA_INVALID_ARGUMENT. Called on threads that run programs, several at a time if several run; it must not call vxla
+// with handles of the same device, nor throw.
+typedef const char* (*VxlaHostFunction)(void* user_data, const VxlaHostCall* call);
+
+typedef struct VxlaFunctionInfo {
+  uint32_t struct_size;
+  uint32_t flags;    // none is known
+  const char* name;  // the custom_call_target
+  VxlaHostFunction function;
+  void* user_data;  // the function's first argument; both stay until the device is destroyed
+  // Instead of `function`: one of XLA's own signatures, of which the call's api_version says which it is.
+  void (*symbol)(void);
+} VxlaFunctionInfo;
+
+// Programs that are compiled for the device from now on call the function on the host for custom calls of its name,
+// beside the device's work that does not depend on them. VXLA_INVALID_ARGUMENT: neither or both functions are there.
+VXLA_API VxlaCode vxlaRegisterFunction(VxlaDevice device, const VxlaFunctionInfo* info, VxlaMessage* message);
+
 // ---- programs ----
 
 enum {
@@ -234,7 +285,8 @@ VXLA_API VxlaCode vxlaRun(VxlaExecutable executable, uint32_t argument_count, co
                           uint32_t result_count, const VxlaBytes* results, VxlaMessage* message);
 
 // Runs on the device and on the CPU reference. VXLA_OK if they agree within the default tolerance, VXLA_MISMATCH if
-// not; either way `report`, unless it is NULL, gets a line for each result. `arguments` as vxlaRun's.
+// not; either way `report`, unless it is NULL, gets a line for each result, and then "note: ..." lines. `arguments` as
+// vxlaRun's.
 VXLA_API VxlaCode vxlaDiff(VxlaDevice device, const VxlaCompileInfo* info, uint32_t argument_count,
                            const VxlaConstBytes* arguments, VxlaMessage* report, VxlaMessage* message);
 

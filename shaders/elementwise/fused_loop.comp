@@ -4,6 +4,7 @@
 // A workgroup owns a contiguous chunk of workgroup size * ITEMS elements; each of its invocations takes ITEMS of them,
 // a workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it
 // fast (a dispatch costs little, an invocation much); on GPUs one to four.
+// With IN_RUNS its items are neighbours instead.
 // Groups are numbered along x, then y, so that more than 65,535 fit; surplus groups find nothing to do.
 // With SEVERAL_PIECES several loops share the dispatch, and load_arguments() found the one that the workgroup belongs to.
 // With WHOLE_ITEMS (= ITEMS) every group is whole and there are no surplus groups, so that no step needs a check. With
@@ -25,14 +26,19 @@ void main() {
 #else
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
 #endif
-  uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x;
+#ifdef IN_RUNS
+  uint first = (group * gl_WorkGroupSize.x + gl_LocalInvocationID.x) * ITEMS, apart = 1u, behind = first + ITEMS;
+#else
+  uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x, apart = gl_WorkGroupSize.x;
+  uint behind = first + gl_WorkGroupSize.x * ITEMS;
+#endif
 #if defined(WHOLE_ITEMS) && !defined(SPLIT_ADDRESSES)  // split addresses need one copy of each access
-  for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * gl_WorkGroupSize.x);
+  for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * apart);
 #elif defined(ONE_ITEM)
   if (first < LIVE_END) element(first);
 #else
-  uint end = min(LIVE_END, first + gl_WorkGroupSize.x * ITEMS);
-  for (uint i = first; i < end; i += gl_WorkGroupSize.x) {
+  uint end = min(LIVE_END, behind);
+  for (uint i = first; i < end; i += apart) {
     element(i);
   }
 #endif

@@ -43,6 +43,12 @@ static void TestNoCompiler(VxlaDevice device) {
               "vxlaCompile: libvxla_runtime loads");
   EXPECT(executable == NULL);
   EXPECT_CODE(vxlaDiff(device, &info, 0, NULL, NULL, &message), VXLA_UNSUPPORTED, "vxlaDiff: libvxla_runtime loads");
+  VxlaKernelInfo kernel = {.struct_size = sizeof(kernel), .name = "k", .code = ""};
+  EXPECT_CODE(vxlaRegisterKernel(device, &kernel, &message), VXLA_UNSUPPORTED,
+              "vxlaRegisterKernel: libvxla_runtime loads");
+  VxlaFunctionInfo function = {.struct_size = sizeof(function), .name = "f"};
+  EXPECT_CODE(vxlaRegisterFunction(device, &function, &message), VXLA_UNSUPPORTED,
+              "vxlaRegisterFunction: libvxla_runtime loads");
   VxlaBundleInfo damaged = {.struct_size = sizeof(damaged), .data = info.text, .size_bytes = 10};
   EXPECT_CODE(vxlaLoadBundle(device, &damaged, &executable, &message), VXLA_INVALID_ARGUMENT, "no bundle");
 }

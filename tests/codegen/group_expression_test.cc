@@ -39,5 +39,17 @@ TEST(GroupExpressionTest, SaysWhatIsWrong) {
   EXPECT_EQ(Refusal(std::string(500, '(')).substr(0, 8), "groups \"");
 }
 
+TEST(GroupExpressionTest, AShapeRuleHoldsOrSaysWhatIsThere) {
+  const auto rule = [](std::string_view text) { return CheckShapeRule(text, Names).message(); };
+  for (const char* holds : {"n == 1000", "IN0_DIM1 != 8", "n / IN0_DIM1 > 142", "IN0_DIM1<=7", "7 >= IN0_DIM1",
+                            "ceil(n / 64) < 17", "n - 10 * floor(n / 10) == 0"})
+    EXPECT_EQ(rule(holds), "");
+  EXPECT_EQ(rule("n == 7 * IN0_DIM1"), "it takes shapes with n == 7 * IN0_DIM1, and here that is 1000 == 49");
+  EXPECT_EQ(rule("IN0_DIM1 > 7"), "it takes shapes with IN0_DIM1 > 7, and here that is 7 > 7");
+  EXPECT_EQ(rule("n"), "shape \"n\": no comparison (==, !=, <=, >=, <, >) is there");
+  EXPECT_EQ(rule("m == 2"), "shape \"m \": there is no m here");
+  EXPECT_EQ(rule("n == "), "shape \" \": a number, a name or '(' expected at character 1");
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE::vulkan::group_expression_test

@@ -124,6 +124,20 @@ TEST(TuneGpuTest, VendorsHaveAnswersOfTheirOwn) {
   EXPECT_GT(TuneRows(GpuOf(0x10DE), row).splits, TuneRows(GpuOf(0x10DE, DeviceFacts::Kind::kIntegrated), row).splits);
 }
 
+TEST(TuneLoopTest, SoftwareGoesToRowsAllOverAnArrayInRuns) {
+  DeviceFacts facts = GpuFacts();
+  const LoopTuning loop{256, 4, 8};
+  EXPECT_FALSE(InRuns(facts, loop, 1 << 24, 32).in_runs);
+  facts.kind = DeviceFacts::Kind::kSoftware;
+  const LoopTuning large = InRuns(facts, loop, 1 << 24, 32);
+  EXPECT_TRUE(large.in_runs);
+  EXPECT_EQ(large.items * 32, 4096u);
+  EXPECT_EQ(large.workgroup_size, 64u);
+  // Fewer elements are shorter runs, so that there are workgroups for many cores, or none.
+  EXPECT_EQ(InRuns(facts, loop, 1 << 20, 32).items * 32, 1024u);
+  EXPECT_FALSE(InRuns(facts, loop, 1 << 19, 32).in_runs);
+}
+
 // Strips fit, and every invocation takes whole quads of them.
 TEST(TuneGpuTest, LargeProductsGoByQuads) {
   for (uint32_t vendor : kVendors) {

@@ -57,7 +57,7 @@ TEST(UserGlslTest, AnyTextIsRead) {
     EXPECT_TRUE(ReadUserGlsl(text).ok());
   }
   EXPECT_EQ(ReadUserGlsl("#pragma vxla groups").status().message(),
-            "#pragma vxla groups: local_size(x, y, z) or groups(x, y, z) is needed");
+            "#pragma vxla groups: local_size(x, y, z), groups(x, y, z) or shape(a == b, ...) is needed");
   EXPECT_EQ(ReadUserGlsl("#pragma vxla groups(1,2,3,4)").status().message(),
             "#pragma vxla groups(1,2,3,4): 4 values, 1 to 3 are needed");
 }

@@ -103,7 +103,7 @@ TEST(FfiTest, AHandlerSeesBuffersAndAttributes) {
   EXPECT_EQ(TryRun(ScaleProgram("-1.0"), arguments, With(registry)).status().message(),
             "custom-call r: scale failed: the scale is negative");
   EXPECT_EQ(TryRun(ScaleProgram("1.0", "API_VERSION_STATUS_RETURNING"), arguments, With(registry)).status().message(),
-            "custom-call r: scale is registered as a handler of the typed FFI, and the instruction does not say "
+            "custom-call r: scale is a handler of the typed FFI, and the instruction does not say "
             "api_version=API_VERSION_TYPED_FFI");
   registry.RegisterSymbol("scale", reinterpret_cast<void*>(&Scale));  // as of a shared library
   EXPECT_TRUE(TryRun(ScaleProgram("2.0"), arguments, With(registry)).ok());
@@ -220,6 +220,66 @@ TEST(FfiTest, ASymbolIsWhatTheApiVersionSays) {
   EXPECT_EQ(run("status", ", api_version=API_VERSION_STATUS_RETURNING", -1).status().message(),
             "custom-call r: status failed: zero");
   EXPECT_EQ(run("unified", ", api_version=API_VERSION_STATUS_RETURNING_UNIFIED", 3)->GetInt(0), 4 + 'x' + 2);
+}
+
+// A handler as XLA's headers make it: it looks at the frame's size before anything else.
+ffi::Error* Sized(ffi::CallFrame* frame) {
+  static const char* const kName = "Unexpected XLA_FFI_CallFrame size";
+  if (frame->header.struct_size != offsetof(ffi::CallFrame, future)) return Fail(frame, kName);
+  if (AnswersMetadata(frame)) return nullptr;
+  std::memset(BufferAt(frame->results, 0).data, 1, 4);
+  return nullptr;
+}
+// One without that check.
+ffi::Error* Unsized(ffi::CallFrame* frame) {
+  if (AnswersMetadata(frame)) return nullptr;
+  ADD_FAILURE() << "the frame asks for nothing but the version";
+  return nullptr;
+}
+void NumbersOfLeaves(void* out, const void** in) {
+  for (int64_t k = 0; k < *static_cast<const int32_t*>(in[0]); ++k)
+    *static_cast<int32_t*>(static_cast<void**>(out)[k]) = static_cast<int32_t>(k) + 7;
+}
+
+// The instruction that names a handler has to say so. What would be a function's results is the handler's frame: of
+// every size and form that does not bring the process down.
+TEST(FfiTest, AHandlerThatIsCalledAsAFunctionIsRefused) {
+  CustomCallRegistry registry;
+  registry.RegisterSymbol("sized", reinterpret_cast<void*>(&Sized));
+  registry.RegisterSymbol("unsized", reinterpret_cast<void*>(&Unsized));
+  const auto message = [&](const std::string& target, const std::string& shape, const std::string& version) {
+    return TryRun(Entry("p = s32[] parameter(0)\nROOT r = " + shape + " custom-call(p), custom_call_target=\"" +
+                        target + "\"" + version),
+                  {Ints(ElementType::kS32, {}, {3})}, With(registry))
+        .status()
+        .message();
+  };
+  const std::string refused =
+      "ized is a handler of the typed FFI, and the instruction does not say api_version=API_VERSION_TYPED_FFI";
+  for (const char* shape :
+       {"s32[]", "s32[0]", "f64[1000]", "()", "(s32[])", "(f32[100], s8[])", "(s32[], s32[2], pred[])",
+        "(f32[7], f32[70], f32[700], f32[1])", "(s8[], s8[], s8[], s8[], s8[], s8[])"}) {
+    for (const char* target : {"sized", "unsized"}) {
+      for (const char* version :
+           {"", ", api_version=API_VERSION_STATUS_RETURNING", ", api_version=API_VERSION_STATUS_RETURNING_UNIFIED"}) {
+        EXPECT_THAT(message(target, shape, version), HasSubstr(refused)) << target << " " << shape << version;
+      }
+    }
+  }
+  EXPECT_EQ(message("sized", "s32[]", ", api_version=API_VERSION_TYPED_FFI"), "");
+}
+
+// Functions of the same file: their results are complete, whatever the question put there.
+TEST(FfiTest, AFunctionBesideHandlersIsCalledOnce) {
+  CustomCallRegistry registry;
+  registry.RegisterSymbol("numbers", reinterpret_cast<void*>(&NumbersOfLeaves));
+  std::string shape = "s32[]";
+  for (int32_t leaves = 1; leaves <= 6; ++leaves, shape += ", s32[]") {
+    const Literal r = RunText(
+        Entry("p = s32[] parameter(0)\nROOT r = (" + shape + ") custom-call(p), custom_call_target=\"numbers\""),
+        {Ints(ElementType::kS32, {}, {leaves})}, With(registry));
+    for (int32_t k = 0; k < leaves; ++k) EXPECT_EQ(r.tuple_elements()[static_cast<size_t>(k)].GetInt(0), k + 7);
+  }
 }
 
 // A result that lies where an operand lies begins as the operand.

@@ -263,6 +263,25 @@ TEST(CustomKernelTest, GlslThatDoesNotCompileShowsTheUsersLine) {
                 "     2 layout(local_size_x = 8) in;\n>    3 void main() { missing(); }\n"));
 }
 
+// A kernel states the shapes that it takes, in its text or, where it is SPIR-V, beside it.
+TEST(CustomKernelTest, AShapeRuleRefusesOtherShapes) {
+  CustomKernels kernels =
+      Kernels({{"k", std::string("#pragma vxla shape(IN0_RANK == 1, OUT0_DIM0 == IN0_DIM0)\n") + kCopy}});
+  EXPECT_TRUE(RunWith(BindingMode::kAddresses, Call(), kernels, {Counted(37)}).ok());
+  kernels["k"].rules = "\n shape(n <= 37) \n";
+  EXPECT_TRUE(RunWith(BindingMode::kAddresses, Call(), kernels, {Counted(37)}).ok());
+  kernels["k"].rules += "shape(n - 2 * floor(n / 2) == 0)";
+  EXPECT_EQ(Message(Call(), kernels, {Counted(37)}),
+            "custom-call r, kernel k.comp: it takes shapes with n - 2 * floor(n / 2) == 0, and here that is 1 == 0");
+  kernels["k"].rules = "shape(LOCAL_X == 1)";
+  EXPECT_EQ(Message(Call(), kernels, {Counted(37)}),
+            "custom-call r, kernel k.comp: shape \"LOCAL_X \": there is no LOCAL_X here");
+  kernels["k"].rules = "shapes(n == 1)";
+  EXPECT_EQ(Message(Call(), kernels, {Counted(37)}),
+            "custom-call r, kernel k.comp: #pragma vxla shapes(n == 1): local_size(x, y, z), groups(x, y, z) or "
+            "shape(a == b, ...) is needed");
+}
+
 TEST(CustomKernelTest, WhatDoesNotFitTheCallIsRefused) {
   const auto message = [](const std::string& glsl, const std::string& hlo = Call(),
                           BindingMode mode = BindingMode::kAddresses) {
@@ -270,7 +289,7 @@ TEST(CustomKernelTest, WhatDoesNotFitTheCallIsRefused) {
   };
   const std::string head = "custom-call r, kernel k.comp: ";
   EXPECT_EQ(message("#pragma vxla grups(2)\nvoid main() {}\n"),
-            head + "#pragma vxla grups(2): local_size(x, y, z) or groups(x, y, z) is needed");
+            head + "#pragma vxla grups(2): local_size(x, y, z), groups(x, y, z) or shape(a == b, ...) is needed");
   EXPECT_EQ(message("float helper(float x) { return x; }\n"),
             head + "it defines neither void vxla_element(uint i) nor void main()");
   EXPECT_EQ(message("#pragma vxla groups(m)\nvoid main() {}\n"), head + "groups \"m\": there is no m here");

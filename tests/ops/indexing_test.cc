@@ -150,6 +150,28 @@ TEST(GatherTest, FusesWithWhatReadsItAndWithItsIndices) {
           arguments);
 }
 
+// Large enough for runs of neighbours on software drivers, in whole workgroups and not.
+TEST(GatherTest, ManyRowsAllOverAnArray) {
+  for (const int64_t rows : {8192, 8201}) {
+    const Shape table(kF32, {3000, 128}), updated(kF32, {rows, 128});
+    RunBoth(fmt::format("ENTRY e {{ t = f32[3000,128] parameter(0)  i = s32[{0}] parameter(1)\n"
+                        "ROOT r = f32[{0},128] gather(t, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, "
+                        "start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1,128}} }}",
+                        rows),
+            {RandomLiteral(table, 3), Indices(Shape(kS32, {rows}), -5, 3010)}, Exactly(1));
+    // 4099 and the number of rows have no common factor.
+    RunBoth(fmt::format("sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}\n"
+                        "ENTRY e {{ t = f32[{0},128] parameter(0)  u = f32[{0},128] parameter(1)\n"
+                        "n = s32[{0}] iota(), iota_dimension=0  f = s32[] constant(4099)  p = s32[] constant({0})\n"
+                        "fs = s32[{0}] broadcast(f), dimensions={{}}  ps = s32[{0}] broadcast(p), dimensions={{}}\n"
+                        "m = s32[{0}] multiply(n, fs)  i = s32[{0}] remainder(m, ps)\n"
+                        "ROOT r = f32[{0},128] scatter(t, i, u), update_window_dims={{1}}, inserted_window_dims={{0}}, "
+                        "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, unique_indices=true, to_apply=sum }}",
+                        rows),
+            {RandomLiteral(updated, 3), RandomLiteral(updated, 4)}, Exactly());
+  }
+}
+
 // ---- dynamic-update-slice -----------------------------------------------------------------------------------------
 
 TEST(DynamicUpdateSliceTest, EveryType) {

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/ffi_call.h"
+#include "backend/cpu/reference/ffi_question.h"
 #include "backend/cpu/reference/library_calls.h"
 #include "core/guarded.h"
 #include "core/text/config_dictionary.h"
@@ -79,6 +80,27 @@ void CallSymbol(CallForm form, void* symbol, void* out, const void** in, std::st
   }
 }
 
+Status IsNotStated(const Instruction& instruction, const std::string& target) {
+  return InvalidArgument(
+      "custom-call {}: {} is a handler of the typed FFI, and the instruction does not say "
+      "api_version=API_VERSION_TYPED_FFI",
+      instruction.name(), target);
+}
+
+// A symbol that the instruction calls by an older signature.
+Status CallAsFunction(CallForm form, const Instruction& instruction, void* symbol, Literal& result, void* out,
+                      const void** in, std::string_view opaque, CustomCallStatus& status) {
+  const auto& attributes = instruction.attributes<CustomCallAttributes>();
+  // The question would stand where the function finds its operand.
+  if (!attributes.output_to_operand_aliasing.empty() || !MayBeHandler(symbol)) {
+    CallSymbol(form, symbol, out, in, opaque, status);
+    return OkStatus();
+  }
+  HandlerQuestion question(result, out);
+  CallSymbol(form, symbol, question.out(), in, opaque, status);
+  return question.TakeAnswer() ? IsNotStated(instruction, attributes.custom_call_target) : OkStatus();
+}
+
 // What `call` returns, or a message about what it throws. Memory that the host lacks goes its own way.
 template <typename Call>
 Status Caught(const Instruction& instruction, const std::string& target, Call&& call) {
@@ -147,12 +169,7 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
   CustomCallStatus status;
   if (!function.call && !function.evaluator) {
     VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));
-    if (form != CallForm::kFfi && function.symbol == nullptr) {
-      return InvalidArgument(
-          "custom-call {}: {} is registered as a handler of the typed FFI, and the instruction does "
-          "not say api_version=API_VERSION_TYPED_FFI",
-          instruction.name(), target);
-    }
+    if (form != CallForm::kFfi && function.symbol == nullptr) return IsNotStated(instruction, target);
     if (form == CallForm::kFfi && HoldsDynamic(instruction))
       return Unsupported("custom-call {}: the typed FFI has no arrays of dynamic sizes", instruction.name());
     if (form == CallForm::kFfi)
@@ -171,7 +188,7 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
       function.call(out, in.data(), opaque, status);
     } else {
       VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));
-      CallSymbol(form, function.symbol, out, in.data(), opaque, status);
+      return CallAsFunction(form, instruction, function.symbol, result, out, in.data(), opaque, status);
     }
     return OkStatus();
   }));

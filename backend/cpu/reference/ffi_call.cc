@@ -133,7 +133,7 @@ const Api& TheApi() {
     Api a{};
     a.header = {sizeof(Api), nullptr};
     a.version = {{sizeof(Version), nullptr}, kMajorVersion, kMinorVersion};
-    a.error_create = [](ErrorCreate* call) { return Fail(call->code, call->message == nullptr ? "" : call->message); };
+    a.error_create = MakeError;
     a.error_get_message = [](ErrorGetMessage* call) { call->message = call->error->message.c_str(); };
     a.error_destroy = [](ErrorDestroy* call) { delete call->error; };
     a.handler_register = [](Header*) {
@@ -292,6 +292,10 @@ std::string RefusalOf(void* handler) {
 }
 
 }  // namespace
+
+Error* MakeError(ErrorCreate* call) { return Fail(call->code, call->message == nullptr ? "" : call->message); }
+void FreeError(Error* error) { delete error; }
+
 }  // namespace ffi
 
 struct FfiInstances {

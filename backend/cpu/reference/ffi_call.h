@@ -11,6 +11,13 @@ namespace VXLA_NAMESPACE {
 
 class Instruction;
 
+namespace ffi {
+struct Error;
+struct ErrorCreate;
+Error* MakeError(ErrorCreate* call);
+void FreeError(Error* error);
+}  // namespace ffi
+
 std::shared_ptr<FfiInstances> MakeFfiInstances();
 
 // Runs the stages that there are. `inputs` and `result` are laid out as the handler sees them; their shapes are the

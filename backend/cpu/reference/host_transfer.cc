@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/reference/data_movement.h"
+#include "backend/cpu/reference/library_calls.h"
 #include "core/live_sizes.h"
 #include "core/passes/dynamic_padder.h"
 

@@ -44,8 +44,9 @@ class CustomCallLowering {
       Result<UserGlsl> glsl = ReadUserGlsl(kernel_.text);
       if (!glsl.ok()) return Wrong("{}", glsl.status().message());
       glsl_ = std::move(*glsl);
-      VXLA_RETURN_IF_ERROR(ReadLocalSize());
     }
+    VXLA_RETURN_IF_ERROR(ReadRules());
+    VXLA_RETURN_IF_ERROR(ReadLocalSize());
     if (module) {
       VXLA_RETURN_IF_ERROR(TakeModule(ModuleWords(kernel_.text)));
     } else if (glsl_.whole) {
@@ -145,6 +146,25 @@ class CustomCallLowering {
     Result<ConfigDictionary> config = ParseConfigDictionary(text);
     if (!config.ok()) return Wrong("{}", config.status().message());
     config_ = std::move(*config);
+    return OkStatus();
+  }
+
+  // What the registration says beside the text, and whether the call's shapes are those that the kernel takes.
+  Status ReadRules() {
+    for (size_t begin = 0; begin < kernel_.rules.size();) {
+      const size_t end = std::min(kernel_.rules.find('\n', begin), kernel_.rules.size());
+      const std::string_view line = std::string_view(kernel_.rules).substr(begin, end - begin);
+      const bool blank = std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+      if (const Status read = blank ? OkStatus() : ReadRule(line, glsl_); !read.ok())
+        return Wrong("{}", read.message());
+      begin = end + 1;
+    }
+    for (const std::string& rule : glsl_.shape) {
+      const Status holds = CheckShapeRule(rule, [this](std::string_view name) {
+        return name.starts_with("LOCAL_") ? std::nullopt : NameValue(name);  // not known yet
+      });
+      if (!holds.ok()) return Wrong("{}", holds.message());
+    }
     return OkStatus();
   }
 

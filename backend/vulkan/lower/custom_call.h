@@ -18,5 +18,8 @@ std::unique_ptr<Lowering> WithCustomKernels(const DeviceFacts& facts, BindingMod
 // kInvalidArgument says where the text is none; Lookup gives the value of a name, or nothing.
 using GroupNames = std::function<std::optional<double>(std::string_view)>;
 Result<double> EvaluateGroups(std::string_view text, const GroupNames& lookup);
+// One rule of shape(...): two such expressions and ==, !=, <=, >=, < or > between them. kInvalidArgument: it does not
+// hold, or is none.
+Status CheckShapeRule(std::string_view rule, const GroupNames& lookup);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -27,6 +27,19 @@ ElementBytes BytesAlong(const FusionDescription& body, std::span<const Instructi
   return bytes;
 }
 
+// Of the neighbours that a gather takes from one place.
+int64_t RowBytesOf(const Instruction& gather) {
+  const Shape& operand = gather.operand(0)->shape();
+  const IntList& sizes = gather.attributes<GatherAttributes>().slice_sizes;
+  int64_t bytes = StorageBytes(operand.element_type());
+  for (int d = operand.rank(); d-- > 0;) {
+    bytes *= sizes[static_cast<size_t>(d)];
+    if (sizes[static_cast<size_t>(d)] != operand.dimension(d)) break;
+  }
+  return bytes;
+}
+constexpr int64_t kRowBytes = 256;  // which an access of eight lanes reads
+
 // How a loop that computes these values goes through them.
 LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
                     std::span<const Instruction* const> values, int64_t count) {
@@ -40,6 +53,11 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
         values, [](const Instruction* value) { return value->shape().element_type() == ElementType::kBF16; });
     tuning.small_subgroups = rounds && tuning.width == 8 && PairsInstructions(context.facts);
   }
+  const bool goes_to_rows = std::ranges::any_of(body.computed, [](const Instruction* i) {
+    return i->opcode() == Opcode::kGather && RowBytesOf(*i) >= kRowBytes;
+  });
+  if (goes_to_rows && tuning.width > 1)
+    tuning = InRuns(context.facts, tuning, count, tuning.width * BytesAlong(body, values).most);
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
       values, [&](const Instruction* value) { return IsPacked(value->shape().element_type(), context.facts); });
@@ -283,6 +301,7 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
   } else if (!software && tuning.items == 1) {
     kernel.Append("#define ONE_ITEM 1\n");
   }
+  if (tuning.in_runs) kernel.Append("#define IN_RUNS 1\n");
   Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
                             groups);
   step.kernel.small_subgroups = tuning.small_subgroups;

@@ -1,7 +1,8 @@
-// Group counts of custom kernels as the user writes them.
+// Group counts and shape rules of custom kernels as the user writes them.
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "backend/vulkan/lower/custom_call.h"
 
@@ -11,7 +12,8 @@ namespace {
 // Doubles hold every count that a device takes; a quotient of integers is a whole number exactly where it is one.
 class GroupExpression {
  public:
-  GroupExpression(std::string_view text, const GroupNames& lookup) : text_(text), lookup_(lookup) {}
+  GroupExpression(std::string_view what, std::string_view text, const GroupNames& lookup)
+      : what_(what), text_(text), lookup_(lookup) {}
 
   Result<double> Evaluate() {
     VXLA_ASSIGN_OR_RETURN(const double value, Sum());
@@ -30,7 +32,7 @@ class GroupExpression {
     return true;
   }
   Status Wrong(std::string_view wanted) const {
-    return InvalidArgument("groups \"{}\": {} expected at character {}", text_, wanted, at_);
+    return InvalidArgument("{} \"{}\": {} expected at character {}", what_, text_, wanted, at_);
   }
 
   Result<double> Sum() {
@@ -49,14 +51,14 @@ class GroupExpression {
       const bool times = Take('*');
       if (!times && !Take('/')) return value;
       VXLA_ASSIGN_OR_RETURN(const double next, Atom());
-      if (!times && next == 0) return InvalidArgument("groups \"{}\": a division by 0", text_);
+      if (!times && next == 0) return InvalidArgument("{} \"{}\": a division by 0", what_, text_);
       value = times ? value * next : value / next;
     }
   }
 
   Result<double> Atom() {
     constexpr int kDeepest = 100;
-    if (++depth_ > kDeepest) return InvalidArgument("groups \"{}\": nested deeper than {}", text_, kDeepest);
+    if (++depth_ > kDeepest) return InvalidArgument("{} \"{}\": nested deeper than {}", what_, text_, kDeepest);
     Result<double> value = AtomInside();
     --depth_;
     return value;
@@ -81,7 +83,7 @@ class GroupExpression {
     if (name.empty()) return Wrong("a number, a name or '('");
     if (Take('(')) return Function(name);
     const std::optional<double> value = lookup_(name);
-    if (!value) return InvalidArgument("groups \"{}\": there is no {} here", text_, name);
+    if (!value) return InvalidArgument("{} \"{}\": there is no {} here", what_, text_, name);
     return *value;
   }
 
@@ -97,10 +99,10 @@ class GroupExpression {
     if (name == "ceil") return std::ceil(first);
     if (name == "floor") return std::floor(first);
     if (two) return name == "min" ? std::min(first, second) : std::max(first, second);
-    return InvalidArgument("groups \"{}\": {} is none of ceil, floor, min, max", text_, name);
+    return InvalidArgument("{} \"{}\": {} is none of ceil, floor, min, max", what_, text_, name);
   }
 
-  const std::string_view text_;
+  const std::string_view what_, text_;
   const GroupNames& lookup_;
   size_t at_ = 0;
   int depth_ = 0;
@@ -109,7 +111,25 @@ class GroupExpression {
 }  // namespace
 
 Result<double> EvaluateGroups(std::string_view text, const GroupNames& lookup) {
-  return GroupExpression(text, lookup).Evaluate();
+  return GroupExpression("groups", text, lookup).Evaluate();
+}
+
+Status CheckShapeRule(std::string_view rule, const GroupNames& lookup) {
+  using Compare = bool (*)(double, double);
+  constexpr std::pair<std::string_view, Compare> kComparisons[] = {
+      {"==", [](double a, double b) { return a == b; }}, {"!=", [](double a, double b) { return a != b; }},
+      {"<=", [](double a, double b) { return a <= b; }}, {">=", [](double a, double b) { return a >= b; }},
+      {"<", [](double a, double b) { return a < b; }},   {">", [](double a, double b) { return a > b; }}};
+  for (const auto& [sign, holds] : kComparisons) {
+    const size_t at = rule.find(sign);
+    if (at == std::string_view::npos) continue;
+    const auto side = [&](std::string_view text) { return GroupExpression("shape", text, lookup).Evaluate(); };
+    VXLA_ASSIGN_OR_RETURN(const double left, side(rule.substr(0, at)));
+    VXLA_ASSIGN_OR_RETURN(const double right, side(rule.substr(at + sign.size())));
+    if (holds(left, right)) return OkStatus();
+    return InvalidArgument("it takes shapes with {}, and here that is {} {} {}", rule, left, sign, right);
+  }
+  return InvalidArgument("shape \"{}\": no comparison (==, !=, <=, >=, <, >) is there", rule);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -68,6 +68,9 @@ class ScatterWriter : ScatterKernel, ScatterText {
     width_ = window_count_ % 4 == 0 && InnermostIsWhole(operand) && count_ >= kManyElements ? 4 : 1;
     if (width_ > 1) tuning_.items = std::max(1u, tuning_.items / 4);
     tuning_.width = static_cast<uint32_t>(width_);
+    const bool apart = way_ == ScatterWay::kApart || way_ == ScatterWay::kAtomic;
+    if (width_ > 1 && apart)
+      tuning_ = InRuns(context.facts, tuning_, count_, width_ * StorageBytes(operand.element_type()));
     kernel_.Param(static_cast<uint32_t>(count_ / width_));  // P(0) of fused_loop.comp
     Declare(places);
     for (size_t k = 0; k < parts.size(); ++k) {

@@ -36,11 +36,16 @@ struct LoopTuning {
   uint32_t items = 1;
   uint32_t width = 1;            // elements that element(i) computes: count / width of them are counted
   bool small_subgroups = false;  // KernelKey's
+  bool in_runs = false;          // an invocation's items are neighbours
   // For text that computes one.
   LoopTuning OneByOne() const { return {workgroup_size, items * width, 1}; }
 };
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
+
+// For a loop that goes to rows all over an array: on software drivers an invocation takes neighbours one after the
+// other. `group_bytes`: of a group of a result.
+LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_count, int64_t group_bytes);
 
 // Bytes of an element of the narrowest and the widest tensor of a loop.
 struct ElementBytes {

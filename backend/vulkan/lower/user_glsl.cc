@@ -76,24 +76,6 @@ std::vector<std::string> FunctionsOf(std::string_view text) {
   return names;
 }
 
-Status ReadPragma(std::string_view said, UserGlsl& glsl) {
-  const std::string whole = Trimmed(said);
-  const std::string word(TakeWord(said));
-  const std::string rest = Trimmed(said);
-  const bool known =
-      (word == "local_size" || word == "groups") && rest.size() >= 2 && rest.front() == '(' && rest.back() == ')';
-  if (!known) return InvalidArgument("#pragma vxla {}: local_size(x, y, z) or groups(x, y, z) is needed", whole);
-  const std::vector<std::string> values = SplitAtCommas(std::string_view(rest).substr(1, rest.size() - 2));
-  if (values.size() > 3) return InvalidArgument("#pragma vxla {}: {} values, 1 to 3 are needed", whole, values.size());
-  if (word == "groups") {
-    glsl.groups = values;
-    return OkStatus();
-  }
-  glsl.local_size = {"1", "1", "1"};
-  std::ranges::copy(values, glsl.local_size->begin());
-  return OkStatus();
-}
-
 // "layout(local_size_x = 8, local_size_y = 8) in;" becomes blanks.
 void TakeLayout(const std::string& plain, UserGlsl& glsl) {
   for (size_t at = FindWord(plain, "layout", 0); at != std::string::npos; at = FindWord(plain, "layout", at + 1)) {
@@ -134,6 +116,31 @@ std::vector<std::string> SplitAtCommas(std::string_view text) {
   return parts;
 }
 
+Status ReadRule(std::string_view said, UserGlsl& glsl) {
+  const std::string whole = Trimmed(said);
+  const std::string word(TakeWord(said));
+  const std::string rest = Trimmed(said);
+  const bool known = (word == "local_size" || word == "groups" || word == "shape") && rest.size() >= 2 &&
+                     rest.front() == '(' && rest.back() == ')';
+  if (!known) {
+    return InvalidArgument("#pragma vxla {}: local_size(x, y, z), groups(x, y, z) or shape(a == b, ...) is needed",
+                           whole);
+  }
+  const std::vector<std::string> values = SplitAtCommas(std::string_view(rest).substr(1, rest.size() - 2));
+  if (word == "shape") {
+    glsl.shape.insert(glsl.shape.end(), values.begin(), values.end());
+    return OkStatus();
+  }
+  if (values.size() > 3) return InvalidArgument("#pragma vxla {}: {} values, 1 to 3 are needed", whole, values.size());
+  if (word == "groups") {
+    glsl.groups = values;
+    return OkStatus();
+  }
+  glsl.local_size = {"1", "1", "1"};
+  std::ranges::copy(values, glsl.local_size->begin());
+  return OkStatus();
+}
+
 Result<UserGlsl> ReadUserGlsl(std::string_view text) {
   UserGlsl glsl;
   glsl.text = text;
@@ -146,7 +153,7 @@ Result<UserGlsl> ReadUserGlsl(std::string_view text) {
       line = std::string_view(trimmed).substr(1);
       const std::string_view directive = TakeWord(line);
       glsl.whole |= directive == "version";
-      if (directive == "pragma" && TakeWord(line) == "vxla") VXLA_RETURN_IF_ERROR(ReadPragma(line, glsl));
+      if (directive == "pragma" && TakeWord(line) == "vxla") VXLA_RETURN_IF_ERROR(ReadRule(line, glsl));
       if (directive == "extension") {
         glsl.extensions += trimmed + "\n";
         std::fill(glsl.text.begin() + static_cast<ptrdiff_t>(begin), glsl.text.begin() + static_cast<ptrdiff_t>(end),
