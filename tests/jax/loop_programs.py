@@ -1,6 +1,6 @@
 """Loops in loops: what ends by data inside what is counted or ends by data, with updates at places that data decide."""
 
-import jax, jax.numpy as jnp, numpy as np
+import jax, jax.numpy as jnp, jax.scipy.linalg as jsl, numpy as np
 from jax import lax
 
 
@@ -87,3 +87,50 @@ def add_loop_cases(case, floats, integers):
         return lax.scan(step, x, which)
 
     case("many_branches", switches, floats(33), r.permutation(130)[:60].astype(np.int32), tol=1e-4)
+
+    def kalman(a, c, ys):
+        def step(s, y):
+            m, p = a @ s[0], a @ s[1] @ a.T + 0.1 * jnp.eye(6)
+            spread = c @ p @ c.T + 0.2 * jnp.eye(3)
+            low = jnp.linalg.cholesky(spread)
+            gain = jsl.cho_solve((low, True), c @ p).T
+            error = y - c @ m
+            fit = jnp.sum(jsl.solve_triangular(low, error, lower=True) ** 2) + jnp.sum(jnp.log(jnp.diag(low)))
+            return (m + gain @ error, p - gain @ spread @ gain.T), fit
+
+        return lax.scan(step, (jnp.zeros(6), jnp.eye(6)), ys)
+
+    case("kalman_solves", kalman, 0.9 * np.eye(6, dtype=np.float32) + 0.05 * floats(6, 6), floats(3, 6), floats(30, 3), tol=1e-4)
+
+    def particles(ys, steps, offsets):
+        def step(x, operands):
+            y, noise, offset = operands
+            x = 0.9 * x + 0.3 * noise
+            weights = jnp.cumsum(jax.nn.softmax(-2.5 * (y - x) ** 2))
+            x = x[jnp.clip(jnp.searchsorted(weights, (offset + jnp.arange(96)) / 96), 0, 95)]
+            return x, (jnp.mean(x), jnp.median(x), jnp.argsort(x))
+
+        return lax.scan(step, jnp.zeros(96), (ys, steps, offsets))
+
+    case("particles_sorted", particles, floats(20), floats(20, 96), r.random(20).astype(np.float32))
+
+    def means(points, centers):
+        def step(c, _):
+            nearest = jnp.argmin(((points[:, None] - c[None]) ** 2).sum(-1), 1)
+            total = jax.ops.segment_sum(points, nearest, 5)
+            return total / jnp.maximum(jnp.bincount(nearest, length=5), 1)[:, None], nearest
+
+        return lax.scan(step, centers, None, length=12)
+
+    case("means_scattered", means, floats(100, 3), floats(5, 3))
+
+    # Too large for a workgroup: a nest that the device decides about.
+    def relaxes(x, limits):
+        def one(x, limit):
+            turn = lambda s: (jnp.tanh(jnp.roll(s[0], 3, 1)) * 0.97, s[1] + 1)
+            y, n = lax.while_loop(lambda s: (jnp.mean(jnp.abs(s[0])) > limit) & (s[1] < 9), turn, (x, 0))
+            return lax.cond(n > 2, lambda y: y * 1.5, jnp.cos, y), n
+
+        return lax.scan(one, x, limits)
+
+    case("relaxes_in_a_nest", relaxes, floats(350, 400), np.linspace(0.5, 0.2, 6, dtype=np.float32))
