@@ -78,8 +78,10 @@ int64_t PlaceScratch(StepGraph& graph, const MemoryLimits& limits, int64_t fixed
   std::vector<int> scratch;
   std::vector<Lifetime> lifetimes, in_waves;
   for (int i = 0; i < static_cast<int>(plan.buffers.size()); ++i) {
-    const PlanBuffer& buffer = plan.buffers[i];
-    if (buffer.placement.space != MemorySpace::kScratch || buffer.first_use < 0 || buffer.size_bytes == 0) continue;
+    PlanBuffer& buffer = plan.buffers[i];
+    if (buffer.placement.space != MemorySpace::kScratch) continue;
+    if (buffer.first_use < 0) buffer.size_bytes = 0;  // asked for, and no step binds it: it has no place
+    if (buffer.size_bytes == 0) continue;
     scratch.push_back(i);
     lifetimes.push_back(LifetimeOf(buffer, {}));
     in_waves.push_back(LifetimeOf(buffer, waves));

@@ -1,5 +1,5 @@
-// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, how they spread, and
-// that what is long in them is written once.
+// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, how they spread,
+// and that what is long in them is written once.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

@@ -14,6 +14,7 @@ namespace VXLA_NAMESPACE::testing {
 namespace kernel_languages_test {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kProduct[] =
     "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
@@ -79,6 +80,23 @@ TEST(KernelLanguagesTest, ProductsOfTwoWordsBecomeHlsl) {
       WriteScratch("sine.hlo", "ENTRY e { x = f32[41] parameter(0)  ROOT s = f32[41] sine(x) }");
   const std::string text = ReadScratch(Converted(program, "sine", "hlsl") + "/kernel_0.hlsl");
   EXPECT_THAT(text, HasSubstr("umulExtended("));
+  EXPECT_TRUE(IsHlsl(text));
+}
+
+// Of two sums in a row, the first of two values: glslang crashed on "Acc_1 sums[1] = { sum };".
+TEST(KernelLanguagesTest, SumsOfRowsInARowBecomeHlsl) {
+  const std::string program = WriteScratch(
+      "rows.hlo",
+      "HloModule m\nsum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+      "ENTRY e { x = f32[64,256] parameter(0)  y = f32[64,256] parameter(1)  o = f32[] constant(0)\n"
+      "p = f32[64,256] multiply(x, y)  s = f32[64] reduce(x, o), dimensions={1}, to_apply=sum\n"
+      "t = f32[64] reduce(p, o), dimensions={1}, to_apply=sum  d = f32[64] subtract(s, t)\n"
+      "b = f32[64,256] broadcast(d), dimensions={0}  z = f32[64,256] add(x, b)  q = f32[64,256] multiply(z, y)\n"
+      "u = f32[64] reduce(q, o), dimensions={1}, to_apply=sum  c = f32[64,256] broadcast(u), dimensions={0}\n"
+      "ROOT r = f32[64,256] multiply(z, c) }");
+  const std::string text = ReadScratch(Converted(program, "rows", "hlsl") + "/kernel_0.hlsl");
+  EXPECT_THAT(text, HasSubstr("[1]; _"));
+  EXPECT_THAT(text, Not(HasSubstr("[1] = {")));
   EXPECT_TRUE(IsHlsl(text));
 }
 

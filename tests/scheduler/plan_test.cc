@@ -180,6 +180,24 @@ ENTRY main {
   EXPECT_TRUE(plan.segments.empty());
 }
 
+// It had its size and the place of a block that it does not fit, and a bundle of the program was refused.
+TEST_F(PlanTest, ScratchThatNoStepBindsHasNoMemory) {
+  lowering_.idle_scratch_bytes = 1 << 20;
+  const Plan plan = PlanOf("ENTRY main { x = f32[5] parameter(0)  y = f32[5] tanh(x)  ROOT e = f32[5] negate(y) }");
+  int idle = 0;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.placement.space != MemorySpace::kScratch) continue;
+    if (buffer.first_use < 0) {
+      EXPECT_EQ(buffer.size_bytes, 0);
+      ++idle;
+    } else {
+      EXPECT_LE(buffer.placement.offset_bytes + buffer.size_bytes,
+                plan.scratch_block_bytes.at(static_cast<size_t>(buffer.placement.index)));
+    }
+  }
+  EXPECT_GT(idle, 0);
+}
+
 TEST_F(PlanTest, AnOpThatNothingEvaluatesIsNamed) {
   const auto refused = TryPlan(R"(HloModule m
 ENTRY main {

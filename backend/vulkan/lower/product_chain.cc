@@ -438,8 +438,9 @@ Status CanLowerChain(const LowerContext& context, const FusionDescription& body)
   if (shape.lanes > 0) {
     const int64_t steps = ChainSteps(shape, work), most = MostSteps(context.facts, 1);
     if (steps <= most) return OkStatus();
-    return Unsupported("{}: a product of products over {} keys takes {} steps of an invocation's loops, {} are possible",
-                       body.instruction->name(), work.keys, steps, most);
+    return Unsupported(
+        "{}: a product of products over {} keys takes {} steps of an invocation's loops, {} are possible",
+        body.instruction->name(), work.keys, steps, most);
   }
   return Unsupported(
       "{}: {} columns of a product of products are more than 256, or than {} bytes of shared memory hold",

@@ -189,7 +189,7 @@ struct ChainWork {
   int64_t rows = 1, keys = 1;
   std::vector<int64_t> depths = {}, columns = {};  // of each product, of each sum that is one
   bool reduces = false;
-  int64_t parts = 0;  // of a batch, where weights of all parts are combined
+  int64_t parts = 0;                       // of a batch, where weights of all parts are combined
   std::optional<MatrixShape> matrix = {};  // that the device's units take all products in
   int64_t most_columns() const { return columns.empty() ? 1 : std::ranges::max(columns); }
 };
