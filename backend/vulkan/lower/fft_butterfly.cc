@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <numbers>
+#include <numeric>
 
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/lower/fft_tables.h"
@@ -96,6 +97,24 @@ std::vector<ComplexText> ButterflyWriter::TransformPrime(const std::vector<Compl
   return results;
 }
 
+// I. J. Good, 1958: two axes that no twiddles stand between, which would round once more. Point a columns + b rows is
+// place (a, b); result k is place (k mod rows, k mod columns).
+std::vector<ComplexText> ButterflyWriter::TransformCoprime(const std::vector<ComplexText>& x, size_t rows,
+                                                           size_t columns) {
+  const size_t n = x.size();
+  std::vector<std::vector<ComplexText>> across(rows, std::vector<ComplexText>(columns));
+  for (size_t b = 0; b < columns; ++b) {
+    std::vector<ComplexText> row;
+    for (size_t a = 0; a < rows; ++a) row.push_back(x[(a * columns + b * rows) % n]);
+    row = Transform(row);
+    for (size_t r = 0; r < rows; ++r) across[r][b] = row[r];
+  }
+  for (std::vector<ComplexText>& line : across) line = Transform(line);
+  std::vector<ComplexText> results(n);
+  for (size_t k = 0; k < n; ++k) results[k] = across[k % rows][k % columns];
+  return results;
+}
+
 std::vector<ComplexText> ButterflyWriter::Transform(const std::vector<ComplexText>& x) {
   const size_t n = x.size();
   if (n == 1) return x;
@@ -103,6 +122,7 @@ std::vector<ComplexText> ButterflyWriter::Transform(const std::vector<ComplexTex
   size_t rows = n % 4 == 0 && n > 4 ? 4 : 2;
   while (rows < n && n % rows != 0) ++rows;
   if (rows == n) return TransformPrime(x);
+  if (std::gcd(rows, n / rows) == 1) return TransformCoprime(x, rows, n / rows);
   // Rows of the points columns * j + c, twiddles, then across: result r + rows * s.
   const size_t columns = n / rows;
   std::vector<std::vector<ComplexText>> across(rows, std::vector<ComplexText>(columns));

@@ -57,6 +57,7 @@ class ButterflyWriter {
   RealText Local(const std::string& value);
   std::string DifferenceText(const std::string& a, const std::string& b) const;
   std::vector<ComplexText> TransformPrime(const std::vector<ComplexText>& x);
+  std::vector<ComplexText> TransformCoprime(const std::vector<ComplexText>& x, size_t rows, size_t columns);
 
   ElementType real_;
   std::string text_;

@@ -69,8 +69,11 @@ class FftPlanner {
     job.out.size = real_in ? length / 2 + 1 : length;
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
-    // (In pairs the products of the loads would be most of a kernel.)
-    const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_;
+    // (In pairs the products of the loads would be most of a kernel.) One butterfly needs no pass around it, and rounds
+    // less without.
+    const FftWork work = {length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_};
+    const bool packs =
+        (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > LargestRadix(context_.facts, work);
     packs ? AddPacked(job, real_in) : AddLines(job);
   }
 

@@ -110,13 +110,18 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
 
 }  // namespace
 
-FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
-  const int64_t length = work.length;
-  const bool in_pairs = work.in_pairs;
+int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
   // The values of a butterfly stay in registers: 16 of c64, 8 of c128. In pairs a result of radix r is r products, so
-  // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second.
-  const bool small = facts.is_software() && length * work.lines < (int64_t{1} << 15);
-  const int64_t largest = in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : 16;
+  // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second,
+  // but where that is all one is quicker than two passes, and rounds less.
+  constexpr int64_t kMost = 16;
+  const bool small = facts.is_software() && work.length > kMost && work.length * work.lines < (int64_t{1} << 15);
+  return work.in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : kMost;
+}
+
+FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
+  const int64_t length = work.length, largest = LargestRadix(facts, work);
+  const bool in_pairs = work.in_pairs;
   FftShape shape;
   shape.points = length;
   if (SubgroupHolds(facts, work)) {
