@@ -290,6 +290,18 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   return PlacedExecutable(std::move(state));
 }
 
+namespace {
+
+// A job has one program of all devices, and says so where a program wants them apart.
+Status InOneProcess(Status status) {
+  if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
+  return Unsupported("{}; those of a job do not run apart, those of one process do (without --distributed)",
+                     status.message())
+      .At(status.location());
+}
+
+}  // namespace
+
 Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, const DeviceGrid& grid,
                                                         std::span<const std::vector<const Literal*>> arguments,
                                                         ProcessGroup& group, const JobWaits& waits,
@@ -300,8 +312,8 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
   state->waits = waits;
   if (group.rank() <= state->place_of.back()) {
     VXLA_RETURN_IF_ERROR(
-        state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
-                        SharedParameters(arguments), options, evaluate, compile));
+        InOneProcess(state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
+                                     SharedParameters(arguments), options, evaluate, compile)));
   }
   return PlacedExecutable(std::move(state));
 }
@@ -364,7 +376,7 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
     }();
     if (!status.ok()) {
       state.transport->Leave(place->number);
-      return status;
+      return InOneProcess(status);
     }
   }
   const std::vector<const Shape*> shapes = FlattenTuple(state.result);

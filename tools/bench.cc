@@ -463,7 +463,8 @@ CommandBody AddBench(CLI::App& app) {
   app.add_option(
          "NAME", flags->names,
          "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
-         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...), and all_reduce_places: all-reduces of 1 KiB to 64 MiB over "
+         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...), and all_reduce_places: all-reduces of 1 KiB to 64 MiB "
+         "over "
          "3, 4 and 8 logical devices of the one that is named")
       ->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");

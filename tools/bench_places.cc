@@ -36,9 +36,8 @@ Result<std::pair<int64_t, double>> Measure(const DeviceOptions& device, int runs
   const Literal one = Literal::FromVector<float>(Shape(ElementType::kF32), std::vector<float>{1});
   const std::vector<std::vector<const Literal*>> arguments(static_cast<size_t>(what.places), {&one});
   const std::vector<std::string> list(static_cast<size_t>(what.places), device.device);
-  VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed,
-                        PlacedExecutable::Compile(*module, {what.places, 1}, arguments, list, device, {}, {},
-                                                  {{}, what.form}));
+  VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed, PlacedExecutable::Compile(*module, {what.places, 1}, arguments, list,
+                                                                           device, {}, {}, {{}, what.form}));
   const auto run = [&]() -> Result<double> {
     const auto start = Clock::now();
     VXLA_RETURN_IF_ERROR(placed.Run(arguments).status());

@@ -84,8 +84,8 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
   std::vector<Handed> handed;
   for (size_t m = 0; m < given.size() && !reduced; ++m) {
     for (size_t k = 0; k < given[m].size(); ++k) {
-      handed.push_back({takers[m * static_cast<size_t>(block)], &given[m][k],
-                        TakersOf(instruction, in_blocks, takers, m, k)});
+      handed.push_back(
+          {takers[m * static_cast<size_t>(block)], &given[m][k], TakersOf(instruction, in_blocks, takers, m, k)});
     }
   }
   Share(frame.into, instruction, handed);

@@ -19,7 +19,7 @@ namespace VXLA_NAMESPACE {
 struct DevicePlaces {
   IntList place_of;  // by device
   int64_t here = 0;
-  PlaceLink link = PlaceLink::kStaging;   // between any two
+  PlaceLink link = PlaceLink::kStaging;    // between any two
   std::optional<ReductionForm> form = {};  // of all-reduces over several places; not given: ChooseReductionForm
   bool IsHere(int64_t device) const { return place_of[static_cast<size_t>(device)] == here; }
 };

@@ -87,8 +87,9 @@ Instruction* Merger::CallOf(Computation& into, const Instruction& like, PlaceExc
   CustomCallAttributes attributes;
   attributes.custom_call_target = exchange.target();
   attributes.custom_call_has_side_effect = true;
-  Instruction* const call = Expansion(into, like).Add(Opcode::kCustomCall, Shape::Tuple(std::move(received)),
-                                                      std::move(posted), std::move(attributes));
+  Instruction* const call =
+      Expansion(into, like)
+          .Add(Opcode::kCustomCall, Shape::Tuple(std::move(received)), std::move(posted), std::move(attributes));
   InOrder(into, call);
   exchanges_.push_back(std::move(exchange));
   return call;
@@ -188,9 +189,7 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
   const auto part_of = [&](size_t k, size_t part) {
     return PartOf(given[0][k]->shape().ElementCount(), facts.places, static_cast<int64_t>(part));
   };
-  const auto in_a_row = [&](Instruction* value) {
-    return make.Reshaped(value, {value->shape().ElementCount()});
-  };
+  const auto in_a_row = [&](Instruction* value) { return make.Reshaped(value, {value->shape().ElementCount()}); };
   // Each place gets its part of everybody's arrays.
   PlaceExchange parts = NewExchange(instruction, taking);
   Values posted;
@@ -206,8 +205,7 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
         if (place == owners[g] || part.begin == part.end) continue;
         auto& takes = parts.takes[static_cast<size_t>(place)];
         const int64_t begin = Shape(shape.element_type(), {part.begin}).SizeBytes();
-        takes.push_back(
-            {owners[g], std::ssize(of_owner), std::ssize(takes), begin, flat(shape, part).SizeBytes(), 0});
+        takes.push_back({owners[g], std::ssize(of_owner), std::ssize(takes), begin, flat(shape, part).SizeBytes(), 0});
         if (place != places_->here) continue;
         element[{g, k}] = std::ssize(received);
         received.push_back(flat(shape, part));
@@ -232,8 +230,7 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
       const Shape shape = flat(whole[k], part);
       for (const int64_t place : places) {
         sums.takes[static_cast<size_t>(place)].push_back({places[i], std::ssize(of_place), static_cast<int64_t>(k), 0,
-                                                          shape.SizeBytes(),
-                                                          Shape(type, {part.begin}).SizeBytes()});
+                                                          shape.SizeBytes(), Shape(type, {part.begin}).SizeBytes()});
       }
       of_place.push_back(shape);
       if (places[i] != places_->here) continue;

@@ -81,7 +81,8 @@ Instruction* ReducedFrom(Expansion& make, Instruction* call, int64_t members) {
                                ? make.Binary(Opcode::kMultiply, make.Converted(which, ElementType::kS32), rows)
                                : make.Constant(Literal::ScalarInt(ElementType::kS32, 0)));
       }
-      result = make.Add(Opcode::kDynamicSlice, Shape(shape.element_type(), sizes), operands, DynamicSliceAttributes{sizes});
+      result =
+          make.Add(Opcode::kDynamicSlice, Shape(shape.element_type(), sizes), operands, DynamicSliceAttributes{sizes});
     } else if (reduction.opcode() == Opcode::kCollectiveReduce) {
       Instruction* const first = make.Compare(ComparisonDirection::kEq, which, make.Zeros(which->shape()));
       result = make.Add(Opcode::kSelect, shape, {make.Spread(first, SizesOf(shape)), result, make.Zeros(shape)});
@@ -138,11 +139,12 @@ SeparateProgram SeparateDevices(const Module& module, const DeviceGrid& grid, bo
       VXLA_CHECK(at->name() == own->name(), "a clone has the order of its source");
       if (!meets.Of(*own)) continue;
       if (merging::KnowsItsDevice(*own)) {
-        const bool is_static = std::ranges::none_of(own->operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
+        const bool is_static =
+            std::ranges::none_of(own->operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
         const int64_t members = reduces && is_static && Reduces(*own) ? SizeOfGroups(*own, grid) : 0;
         CustomCallAttributes attributes;
-        attributes.custom_call_target =
-            fmt::format("{}{}", MovesAndComputesNothing(*own) || members > 0 ? kMovingPrefix : kPrefix, program.calls.size());
+        attributes.custom_call_target = fmt::format(
+            "{}{}", MovesAndComputesNothing(*own) || members > 0 ? kMovingPrefix : kPrefix, program.calls.size());
         attributes.custom_call_has_side_effect = true;
         program.calls.push_back({own.get(), members > 0});
         Expansion make(computation, at);

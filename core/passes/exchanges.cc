@@ -150,7 +150,8 @@ Instruction* Reduced(Expansion& make, Values values, ElementType type, const Cop
 
 bool GoesInBlocks(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kReduceScatter) return true;
-  return instruction.opcode() == Opcode::kAllToAll && !instruction.attributes<CollectiveAttributes>().dimensions.empty();
+  return instruction.opcode() == Opcode::kAllToAll &&
+         !instruction.attributes<CollectiveAttributes>().dimensions.empty();
 }
 
 std::vector<Values> InBlocks(Expansion& make, const std::vector<Values>& given) {
@@ -391,8 +392,8 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
   return tuple ? make.TupleOf(outputs) : outputs[0];
 }
 
-Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape,
-                 bool in_blocks, const CopyOfComputation& copy_of) {
+Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape, bool in_blocks,
+                 const CopyOfComputation& copy_of) {
   const Instruction& instruction = make.instruction();
   // Operands, and members: of a reduction those that give a part are fewer.
   const auto operands = static_cast<size_t>(instruction.operand_count());

@@ -21,7 +21,8 @@ Instruction* ReducedPart(Expansion& make, const std::vector<Instruction*>& value
                          const std::function<Computation*(Computation*)>& copy_of);
 Shape PartOfReduction(const Instruction& reduction, const Shape& operand);
 
-// All of them, or all such parts of them, in that order and of that type; `make` is at the reduction. copy_of: as below.
+// All of them, or all such parts of them, in that order and of that type; `make` is at the reduction. copy_of: as
+// below.
 Instruction* Reduced(Expansion& make, std::vector<Instruction*> values, ElementType type,
                      const std::function<Computation*(Computation*)>& copy_of);
 

@@ -16,7 +16,8 @@ enum class PlaceLink : uint8_t {
 
 enum class ReductionForm : uint8_t {
   kWhole,  // each place gets all arrays, and reduces them: one meeting, places - 1 arrays to each
-  kParts,  // each place reduces a part, and gives it to the others: two meetings, 2 (places - 1) / places arrays to each
+  kParts,  // each place reduces a part, and gives it to the others: two meetings, 2 (places - 1) / places arrays to
+           // each
 };
 
 struct ReductionFacts {
@@ -26,12 +27,13 @@ struct ReductionFacts {
 };
 
 // Both forms add up in the same order, so that bits do not depend on it. (A ring moves as few bytes as kParts in
-// 2 (places - 1) meetings, but adds each part in another order; a tree of halves moves log2 of the places arrays.) Pure.
+// 2 (places - 1) meetings, but adds each part in another order; a tree of halves moves log2 of the places arrays.)
+// Pure.
 ReductionForm ChooseReductionForm(const ReductionFacts& facts);
 std::string_view ReductionFormText(ReductionForm form);
 
-// Elements [begin, end) of so many are part `part` of `parts`. Those of large arrays are equally large, but for the last
-// ones; those of small ones may be empty. Pure.
+// Elements [begin, end) of so many are part `part` of `parts`. Those of large arrays are equally large, but for the
+// last ones; those of small ones may be empty. Pure.
 struct PartOfArray {
   int64_t begin = 0, end = 0;
 };

@@ -1,5 +1,7 @@
 #include "scheduler/replicas/rendezvous.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -167,7 +169,24 @@ void Rendezvous::Finish(int64_t device) {
 void Rendezvous::Fail(int64_t device, Status status) {
   std::lock_guard lock(mutex_);
   DeviceOf(device).state = State::kEnded;
-  SetFailure(std::move(status));
+  SetFailure(status.code() == StatusCode::kDeviceFailure ? WithSituation(device, status) : std::move(status));
+}
+
+// A device that is gone was somewhere, and others may wait for it.
+Status Rendezvous::WithSituation(int64_t device, const Status& status) const {
+  std::string text = fmt::format("{}; that was {}", status.message(), grid_.Name(device));
+  if (const Instruction* const at = SituationOf(device).at)
+    text += fmt::format(", whose last meeting was {}", TextWithChannel(*at));
+  for (const int64_t other : AllDevices()) {
+    const DeviceSituation situation = SituationOf(other);
+    if (situation.state != State::kWaiting ||
+        std::ranges::find(situation.waits_for, device) == situation.waits_for.end())
+      continue;
+    text += fmt::format("; {}: {} waits for {}", TextWithChannel(*situation.at), grid_.Name(other),
+                        grid_.Names(situation.waits_for));
+    break;
+  }
+  return Status(status.code(), std::move(text), status.location());
 }
 
 Status Rendezvous::Begin(const Instruction& at, int64_t device) {

@@ -78,6 +78,7 @@ class Rendezvous {
   void CheckDeadlock();
   IntList AllDevices() const;
   DeviceSituation SituationOf(int64_t device) const;
+  Status WithSituation(int64_t device, const Status& status) const;
   void SetFailure(Status status);
 
   const DeviceGrid grid_;

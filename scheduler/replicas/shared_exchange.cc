@@ -237,8 +237,7 @@ Status SharedExchange::Receive(const PlaceExchange& exchange, int64_t place, Dev
   return OkStatus();
 }
 
-Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step,
-                           LocalTransport& transport) {
+Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, LocalTransport& transport) {
   Side& side = SideOf(place);
   Device& device = *side.device;
   const auto own = static_cast<size_t>(place);

@@ -19,6 +19,7 @@
 namespace VXLA_NAMESPACE::testing {
 namespace job_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Pointers = std::vector<std::vector<const Literal*>>;
 
@@ -95,8 +96,8 @@ DeviceOptions DeviceNamed(const std::string& device) {
 
 // One rank: meets the others, compiles and runs its place on `device`.
 Result<std::optional<Literal>> RunRank(Post& post, int64_t rank, int64_t ranks, const std::string& device,
-                                       const Pointers& arguments, uint64_t program,
-                                       const std::string& text = kProgram, const PlaceChoices& choices = {}) {
+                                       const Pointers& arguments, uint64_t program, const std::string& text = kProgram,
+                                       const PlaceChoices& choices = {}) {
   ThreadGroup group(post, rank, ranks);
   const JobWaits waits{std::chrono::seconds(60), nullptr};
   const auto module = ParseModule(text);
@@ -174,6 +175,28 @@ ENTRY e { x = f32[4] parameter(0)  n = s32[] constant(3)  y = f32[<=4] set-dimen
         ExpectAgreement(*got[k], *want[k], {}, fmt::format("leaf {}", k));
       }
     }
+  }
+}
+
+// Loops that follow from the devices' numbers, and loops that data end: all ranks say where they part, and that one
+// process could do it.
+TEST_F(JobTest, DevicesThatRunApartAreForOneProcess) {
+  const std::string parts = R"(sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+body { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = f32[4] get-tuple-element(s), index=1
+  o = s32[] constant(1)  j = s32[] add(i, o)  r = f32[4] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum
+  ROOT t = (s32[], f32[4]) tuple(j, r) }
+cond { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
+  ROOT p = pred[] compare(i, n), direction=LT }
+)";
+  const std::string known = parts + R"(ENTRY e { x = f32[4] parameter(0)  d = u32[] replica-id()  z = s32[] convert(d)
+  s = (s32[], f32[4]) tuple(z, x)  w = (s32[], f32[4]) while(s), condition=cond, body=body
+  y = f32[4] get-tuple-element(w), index=1  m = s32[] negate(z)  u = (s32[], f32[4]) tuple(m, y)
+  v = (s32[], f32[4]) while(u), condition=cond, body=body  ROOT q = f32[4] get-tuple-element(v), index=1 })";
+  for (const auto& result : RunJob("cpu", {1, 1}, known)) {
+    EXPECT_EQ(result.status().code(), StatusCode::kUnsupported);
+    EXPECT_THAT(result.status().message(),
+                AllOf(HasSubstr("all-reduce r (channel_id 7) inside waits for all of them"),
+                      HasSubstr("those of a job do not run apart, those of one process do (without --distributed)")));
   }
 }
 

@@ -109,6 +109,46 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
   }
 }
 
+// The same while devices run apart, each in a loop of its own.
+TEST(ReplicaFaultsTest, ADeviceThatIsLostWhileDevicesRunApartIsNamed) {
+  if (std::getenv("VXLA_TEST_DEVICE") != nullptr) return;  // once is enough
+  const FaultyLoader loader;
+  ASSERT_TRUE(loader.open()) << FaultyLoader::Path();
+  const auto module = ParseModule(std::string(kSum) + R"(body { s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  x = f32[4] get-tuple-element(s), index=1  o = s32[] constant(1)
+  j = s32[] subtract(i, o)  r = f32[4] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum  h = f32[4] tanh(r)
+  ROOT t = (s32[], f32[4]) tuple(j, h) }
+cond { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(0)
+  ROOT p = pred[] compare(i, n), direction=GT }
+ENTRY e { n = s32[] parameter(0)  k = s32[] parameter(1)  x = f32[4] parameter(2)  s = (s32[], f32[4]) tuple(n, x)
+  w = (s32[], f32[4]) while(s), condition=cond, body=body  y = f32[4] get-tuple-element(w), index=1
+  u = (s32[], f32[4]) tuple(k, y)  v = (s32[], f32[4]) while(u), condition=cond, body=body
+  ROOT z = f32[4] get-tuple-element(v), index=1 })");
+  ASSERT_NE(module, nullptr);
+  const Literal ten = Literal::ScalarInt(ElementType::kS32, 10), forty = Literal::ScalarInt(ElementType::kS32, 40);
+  const Literal x = RandomLiteral(Shape(ElementType::kF32, {4}), 1);
+  const Pointers pointers{{&ten, &forty, &x}, {&forty, &ten, &x}};
+  DeviceOptions options;
+  options.loader_path = FaultyLoader::Path();
+  const std::vector<std::string> two = TwoPlaces();
+  ASSERT_EQ(two.size(), 2u);
+  for (const int64_t lost : {0, 1}) {
+    loader.FailAt(-1);
+    auto placed = PlacedExecutable::Compile(*module, {2, 1}, pointers, two, options, WithinAMinute());
+    ASSERT_TRUE(placed.ok()) << placed.status().message();
+    const auto before = placed->Run(pointers);
+    ASSERT_TRUE(before.ok()) << before.status().message();
+    ASSERT_TRUE(loader.LoseDevice(2 + lost, 20));  // opened after those of one program, which the first run gave up
+    const auto result = placed->Run(pointers);
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.status().code(), StatusCode::kDeviceFailure);
+    EXPECT_THAT(result.status().message(),
+                AllOf(HasSubstr("was lost"), HasSubstr(fmt::format("; that was replica {}", lost)),
+                      HasSubstr("all-reduce r (channel_id 7)")));
+    EXPECT_THAT(placed->Run(pointers).status().message(), HasSubstr("was lost; open it again"));
+  }
+}
+
 // ---- what the programs themselves do wrong, over places of the reference and of a device
 
 // What compiling or running it over places says.

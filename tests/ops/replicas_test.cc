@@ -431,7 +431,8 @@ ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,307] parameter(1)
     std::optional<Literal> expected;
     using enum ReductionForm;
     for (const int places : {1, 2, 3, 4, 8}) {
-      for (const ReductionForm form : places == 3 ? std::vector{kWhole, kParts} : std::vector{places == 1 ? kWhole : kParts}) {
+      for (const ReductionForm form :
+           places == 3 ? std::vector{kWhole, kParts} : std::vector{places == 1 ? kWhole : kParts}) {
         auto placed = PlacedExecutable::Compile(*module, {8, 1}, pointers,
                                                 std::vector<std::string>(static_cast<size_t>(places), "0"),
                                                 DefaultDevice(), {}, {}, {{}, form});

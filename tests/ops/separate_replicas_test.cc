@@ -240,7 +240,8 @@ ENTRY e { k = s32[] parameter(0)  y = f32[4] parameter(1)  n = s32[] constant(3)
   ROOT d = ARRAY conditional(q, c, c), true_computation=no, false_computation=one })";
   const std::string made = array == "f32[4]" ? "copy(y)" : "set-dimension-size(y, n), dimensions={0}";
   for (const auto& [word, value] : {std::pair<std::string, std::string>("ARRAY", array), {"MADE", made}}) {
-    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word)) text.replace(at, word.size(), value);
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word))
+      text.replace(at, word.size(), value);
   }
   return text;
 }

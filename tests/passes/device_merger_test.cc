@@ -168,7 +168,8 @@ TEST(DeviceMergerTest, NeighboursOfOnePlaceAreReducedThere) {
 // A place receives what its devices take, and nothing else.
 TEST(DeviceMergerTest, PlacesReceiveWhatTheyTake) {
   const auto received = [](const std::string& collective, std::optional<ReductionForm> form = {}) {
-    const auto module = ParseHlo(kSum + std::string("ENTRY e { x = f32[1024] parameter(0)  ROOT r = ") + collective + " }");
+    const auto module =
+        ParseHlo(kSum + std::string("ENTRY e { x = f32[1024] parameter(0)  ROOT r = ") + collective + " }");
     EXPECT_TRUE(module.ok()) << module.status().message();
     const auto program = MergeDevicesOfPlace(**module, {4, 1}, {false}, {{0, 1, 2, 3}, 1, PlaceLink::kStaging, form});
     EXPECT_TRUE(program.ok()) << program.status().message();
@@ -186,8 +187,7 @@ TEST(DeviceMergerTest, PlacesReceiveWhatTheyTake) {
   EXPECT_THAT(received("f32[256] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=sum"),
               ElementsAre(3072, 3072, 3072, 3072));
   EXPECT_THAT(received("f32[1024] collective-broadcast(x), replica_groups={{2,0,1}}"), ElementsAre(4096, 4096, 0, 0));
-  EXPECT_THAT(received("f32[1024] collective-reduce(x), replica_groups={}, to_apply=sum"),
-              ElementsAre(12288, 0, 0, 0));
+  EXPECT_THAT(received("f32[1024] collective-reduce(x), replica_groups={}, to_apply=sum"), ElementsAre(12288, 0, 0, 0));
   EXPECT_THAT(received("f32[1024] all-reduce(x), replica_groups={}, to_apply=sum"),
               ElementsAre(12288, 12288, 12288, 12288));
   EXPECT_THAT(received("f32[1024] all-reduce(x), replica_groups={}, to_apply=sum", ReductionForm::kParts),

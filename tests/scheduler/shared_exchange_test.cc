@@ -75,8 +75,7 @@ class SharedExchangeTest : public ::testing::TestWithParam<TellingWay> {
     for (int m = 0; m < meetings; ++m) {
       for (size_t k = 0; k < takes.size(); ++k) {
         const PlaceExchange::Piece& piece = takes[k];
-        const int32_t want =
-            piece.which == 0 ? Posted(piece.place, m, run) : static_cast<int32_t>(-piece.place);
+        const int32_t want = piece.which == 0 ? Posted(piece.place, m, run) : static_cast<int32_t>(-piece.place);
         if (words[m * 16 + 1 + static_cast<int>(k)] != want) return fmt::format("meeting {} of place {}", m, place);
       }
     }
