@@ -467,6 +467,29 @@ TEST(LoopKernelTest, LanesOfAGpuMeetByShuffles) {
   ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
 }
 
+// A software driver would compile it for minutes.
+TEST(LoopKernelTest, AVeryLongTextIsNoKernelOfASoftwareDriver) {
+  Loop loop = Recurrence(3, 40);
+  std::string y = "y";
+  std::string text;
+  for (int k = 0; k < 400; ++k) {
+    const std::string head = fmt::format("h{}", k), tail = fmt::format("t{}", k), turned = fmt::format("c{}", k);
+    text += fmt::format(
+        "  {0} = f32[1] slice({3}), slice={{[0:1]}}\n  {1} = f32[39] slice({3}), slice={{[1:40]}}\n"
+        "  {2} = f32[40] concatenate({1}, {0}), dimensions={{0}}\n  n{4} = f32[] reduce({2}, f), dimensions={{0}}, "
+        "to_apply=sum\n  b{4} = f32[40] broadcast(n{4}), dimensions={{}}\n  a{4} = f32[40] divide({2}, b{4})\n",
+        head, tail, turned, y, k);
+    y = fmt::format("a{}", k);
+  }
+  loop.functions = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  loop.body.insert(loop.body.find("  ROOT"), text);
+  loop.body.replace(loop.body.find("(next, y"), 8, "(next, " + y);
+  const auto executable = Compiled(loop);
+  const bool software = DeviceClient(BindingMode::kDescriptors)->device().facts().is_software();
+  const auto matcher = HasSubstr("more than the 1024 of a software driver's loop");
+  EXPECT_THAT(ToText(executable->plan()), software ? matcher : HasSubstr("while"));
+}
+
 TEST(LoopKernelTest, ABodyWithATransformKeepsItsKernelsApart) {
   Loop loop = Recurrence(3, 40);
   const size_t at = loop.body.find("  ROOT");

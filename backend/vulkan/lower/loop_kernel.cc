@@ -41,6 +41,10 @@ constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
 constexpr int64_t kMostPacked = int64_t{1} << 14;
 // Of a workgroup whose pipeline asks for full ones: Intel's devices stop there, others have fewer in 512 lanes.
 constexpr uint32_t kMostSubgroups = 64;
+// Places of the text that read or write memory. A software driver's compiler makes blocks of each, and takes time by
+// their square: lavapipe 1 second of 320 (20 steps of NUTS), 7 of 890 (a game of Othello), 53 of 2,320 (a rigid body's
+// step).
+constexpr int64_t kMostAccesses = 1024;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
 
@@ -134,12 +138,9 @@ class LoopKernelWriter {
   // At most: accumulators take up to 16 bytes a lane.
   int64_t shared_bytes() const { return static_cast<int64_t>(shared_.size()) * program_.lanes * 16; }
 
-  // That have been written.
-  int64_t barriers() const {
-    int64_t count = 0;
-    for (size_t at = text_.find(kPhase); at != std::string::npos; at = text_.find(kPhase, at + 1)) ++count;
-    return count;
-  }
+  // What has been written.
+  int64_t barriers() const { return CountOf(kPhase); }
+  int64_t accesses() const { return CountOf("LOAD(") + CountOf("STORE("); }
 
   // Trips of one dispatch, of the least that any loop that ends by its data may make.
   int64_t MostTrips() const {
@@ -163,6 +164,11 @@ class LoopKernelWriter {
         ForEachStop(inner, visit);
       }
     }
+  }
+  int64_t CountOf(std::string_view words) const {
+    int64_t count = 0;
+    for (size_t at = text_.find(words); at != std::string::npos; at = text_.find(words, at + 1)) ++count;
+    return count;
   }
   // Inner loops end by their data: trips of all loops take from the dispatch's share, each what it may cost.
   bool stops() const { return program_.stops > 0; }
@@ -484,9 +490,9 @@ class LoopKernelWriter {
   }
 
   // Writes what `write` makes of the elements first + 0, 1 ... width - 1 of `count`.
-  void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, bool moves,
-                   const std::function<void(const IndexExpression& first, int64_t width)>& write) {
-    const int64_t width = program_.WidthOf(count, moves), groups = count / width, lanes = program_.lanes;
+  void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, int64_t width,
+                   const std::function<void(const IndexExpression& first)>& write) {
+    const int64_t groups = count / width, lanes = program_.lanes;
     const int loop = space.AddVariable(groups);
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
@@ -496,7 +502,7 @@ class LoopKernelWriter {
     } else {
       OpenTurns(writer, "i", groups, lanes);
     }
-    write(space.Scale(space.Variable(loop), width), width);
+    write(space.Scale(space.Variable(loop), width));
     writer.CloseBlock();
   }
 
@@ -511,7 +517,8 @@ class LoopKernelWriter {
     FusionDescription nothing;
     IndexSpace space;
     ValueWriter writer(kernel_, nothing, buffers_, space);
-    EachElement(writer, space, node.count, true, [&](const IndexExpression& first, int64_t width) {
+    const int64_t width = program_.WidthOf(node.count, true);
+    EachElement(writer, space, node.count, width, [&](const IndexExpression& first) {
       std::vector<std::string> values;
       if (IsResident(node.from)) values = {Element(node.from)};
       const int from = values.empty() ? kernel_.AddBuffer(node.type, Access::kRead, SliceOf(node.from)) : -1;
@@ -567,7 +574,8 @@ class LoopKernelWriter {
       return;
     }
     // Every value is computed before any is stored: a result may lie where an operand lay.
-    EachElement(writer, space, count, false, [&](const IndexExpression& first, int64_t width) {
+    const int64_t width = program_.WidthOf(count);
+    EachElement(writer, space, count, width, [&](const IndexExpression& first) {
       std::vector<std::vector<std::string>> values(body.roots.size());
       OverrideResident(body, writer, space, first);
       for (int64_t j = 0; j < width; ++j) {
@@ -603,7 +611,8 @@ class LoopKernelWriter {
     if (part.ElementCount() == 0) return;
     const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, SliceOf(node.results[0].place));
     const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
-    EachElement(writer, space, part.ElementCount(), OnlyMoves(body), [&](const IndexExpression& first, int64_t width) {
+    const int64_t width = program_.WidthOf(part.ElementCount(), OnlyMoves(body));
+    EachElement(writer, space, part.ElementCount(), width, [&](const IndexExpression& first) {
       std::vector<IndexExpression> targets;
       std::vector<std::string> values;
       for (int64_t j = 0; j < width; ++j) {
@@ -621,7 +630,8 @@ class LoopKernelWriter {
   }
 
   void WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space) {
-    EachElement(writer, space, array.shape().ElementCount(), false, [&](const IndexExpression& first, int64_t width) {
+    const int64_t count = array.shape().ElementCount(), width = program_.WidthOf(count);
+    EachElement(writer, space, count, width, [&](const IndexExpression& first) {
       std::vector<std::string> values;
       for (int64_t j = 0; j < width; ++j) {
         const IndexExpression linear = space.Add(first, {{}, j});
@@ -650,19 +660,15 @@ class LoopKernelWriter {
       }
       writer.CloseBlock();
     };
-    EachElement(writer, space, one_by_one ? scatter.window_count() : updates, false,
-                [&](const IndexExpression& first, int64_t width) {
-                  if (!one_by_one) {
-                    for (int64_t j = 0; j < width; ++j) apply(scatter.PlaceOfUpdate(space.Add(first, {{}, j})));
-                    return;
-                  }
-                  const int window = space.AddVariable(scatter.form().count);
-                  writer.Bind(window, "m");
-                  writer.OpenBlock(fmt::format("for (uint m = 0u; m < {}u; ++m)", scatter.form().count));
-                  for (int64_t j = 0; j < width; ++j)
-                    apply(scatter.PlaceOf(space.Variable(window), space.Add(first, {{}, j})));
-                  writer.CloseBlock();
-                });
+    // One at a time: each has a condition of its own, so neighbours would share no load.
+    EachElement(writer, space, one_by_one ? scatter.window_count() : updates, 1, [&](const IndexExpression& at) {
+      if (!one_by_one) return apply(scatter.PlaceOfUpdate(at));
+      const int window = space.AddVariable(scatter.form().count);
+      writer.Bind(window, "m");
+      writer.OpenBlock(fmt::format("for (uint m = 0u; m < {}u; ++m)", scatter.form().count));
+      apply(scatter.PlaceOf(space.Variable(window), at));
+      writer.CloseBlock();
+    });
   }
 
   // Windows of one start are neighbours: the first of a run goes through it, or the last replaces what was there.
@@ -871,6 +877,11 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
   if (program.stops > 0 && writer.barriers() > kMostBarriersAroundStops) {
     return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", loop.name(),
                        writer.barriers(), kMostBarriersAroundStops);
+  }
+  if (const int64_t accesses = writer.accesses(); context.facts.is_software() && accesses > kMostAccesses) {
+    return Unsupported(
+        "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", loop.name(),
+        accesses, kMostAccesses);
   }
   if (writer.shared_bytes() > context.facts.max_shared_bytes) {
     return Unsupported("{}: {} bytes of shared memory, and the device has {}", loop.name(), writer.shared_bytes(),

@@ -47,10 +47,8 @@ class LoopMatrixWriter {
     Line("}");
   }
   void OpenTurns(int64_t count) {
-    Open(fmt::format("{}for (uint p = lane; p < {}u; p += {}u)", Keeps(), count, unit_.lanes));
+    Open(fmt::format("[[dont_unroll]] for (uint p = lane; p < {}u; p += {}u)", count, unit_.lanes));
   }
-  // Before loops of many turns.
-  std::string Keeps() const { return kernel_.keeps_loops() ? "[[dont_unroll]] " : ""; }
 
   std::string Operand(int k, const std::string& index) {
     const Instruction& operand = *body_.OperandOf(*body_.hero->operand(k));
@@ -99,7 +97,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     };
     const std::string value(CarrierType(type_)), own = place.Index("matrix", "row", "column");
     kernel_.Append(math_.SubtractProduct(subtract_, math_.Conjugated("b")));
-    Open(fmt::format("{}for (uint column = 0u; column < {}u; ++column)", Keeps(), n));
+    Open(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
     Line("PHASE");
     OpenTurns(batch * n);
     Line(fmt::format("uint matrix = p / {0}u, row = p % {0}u;", n));
@@ -109,7 +107,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     Open("else");
     Line(fmt::format("{} rest = {};", value, Operand(0, own)));
     Line(fmt::format("{} diagonal = {};", value, Operand(0, place.Index("matrix", "column", "column"))));
-    Open(Keeps() + "for (uint k = 0u; k < column; ++k)");
+    Open("[[dont_unroll]] for (uint k = 0u; k < column; ++k)");
     Line(fmt::format("{} above = {};", value, factor("column", "k")));
     Line(fmt::format("rest = {}(rest, {}, above);", subtract_, factor("row", "k")));
     Line(fmt::format("diagonal = {}(diagonal, above, above);", subtract_));
@@ -163,9 +161,9 @@ class LoopSolveWriter : public LoopMatrixWriter {
   void WriteSides(int work) {
     OpenTurns(form_.batch * form_.sides);
     Line(fmt::format("uint matrix = p / {0}u, side = p % {0}u;", form_.sides));
-    Open(fmt::format("{}for (uint row = 0u; row < {}u; ++row)", Keeps(), form_.unknowns));
+    Open(fmt::format("[[dont_unroll]] for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
     Line(fmt::format("{} rest = {};", CarrierType(type_), Operand(1, Side("row"))));
-    Open(Keeps() + "for (uint k = 0u; k < row; ++k)");
+    Open("[[dont_unroll]] for (uint k = 0u; k < row; ++k)");
     Line(fmt::format("rest = {}(rest, {}, {});", subtract_, Matrix("row", "k"), kernel_.Load(work, Side("k"))));
     Close();
     Divide("rest", "row");
@@ -191,7 +189,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     open_places();
     Line(kernel_.Store(rest, Side("row"), Operand(1, Side("row"))));
     Close();
-    Open(fmt::format("{}for (uint column = 0u; column < {}u; ++column)", Keeps(), n));
+    Open(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
     Line("PHASE");
     open_places();
     Open("if (row >= column)");

@@ -288,12 +288,12 @@ class LoopReader {
     copy.count = shape.ElementCount();
     copy.uses = {{from, false, true}, {to, true, true}};
     block.push_back(std::move(copy));
-    AddElements(shape.ElementCount(), 1, true, cost);
+    AddElements(shape.ElementCount(), 1, program_.WidthOf(shape.ElementCount(), true), cost);
   }
   // So many elements, each of so many operations, lane by lane.
-  void AddElements(int64_t count, int64_t each, bool moves, Cost* cost) const {
+  void AddElements(int64_t count, int64_t each, int64_t width, Cost* cost) const {
     cost->operations += count * each + kPhaseCost;
-    const int64_t turns = TurnsOf(count / program_.WidthOf(count, moves), program_.lanes);
+    const int64_t turns = TurnsOf(count / width, program_.lanes);
     if (turns > 1) cost->iterations += turns + 1;
   }
   static void AddAssignment(LoopBlock& block, std::vector<std::pair<int, LoopValue>> assigned) {
@@ -542,7 +542,7 @@ class LoopReader {
       program_.values[{&fusion, leaf}] = value;
       node.results.push_back(value);
     }
-    AddElements(count, OperationsOf(body), false, &cost);
+    AddElements(count, OperationsOf(body), program_.WidthOf(count), &cost);
     scope.block->push_back(std::move(node));
     return cost;
   }
@@ -632,7 +632,8 @@ class LoopReader {
     fill.uses.push_back({place, true, true});
     node.uses.push_back({place, true, false});
     Cost cost;
-    AddElements(fusion.shape().ElementCount(), OperationsOf(body), false, &cost);
+    const int64_t elements = fusion.shape().ElementCount();
+    AddElements(elements, OperationsOf(body), program_.WidthOf(elements), &cost);
     AddUpdates(body, count, turns, &cost);
     scope.block->push_back(std::move(fill));
     scope.block->push_back(std::move(node));
@@ -640,7 +641,8 @@ class LoopReader {
   }
 
   void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, Cost* cost) const {
-    AddElements(count, turns * OperationsOf(body), OnlyMoves(body), cost);
+    const bool scatters = body.hero->opcode() == Opcode::kScatter;
+    AddElements(count, turns * OperationsOf(body), scatters ? 1 : program_.WidthOf(count, OnlyMoves(body)), cost);
     if (turns > 1) cost->iterations += TurnsOf(count, program_.lanes) * (turns + 1);
   }
 

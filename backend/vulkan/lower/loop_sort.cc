@@ -53,8 +53,7 @@ class LoopSortWriter {
     return words == 0 ? Named("Key") : words == 1 ? "uint" : fmt::format("uvec{}", words);
   }
   std::string Turns(const std::string& name, int64_t count) const {
-    return fmt::format("{3}for (uint {0} = lane; {0} < {1}u; {0} += {2}u) {{", name, count, unit_.lanes,
-                       kernel_.keeps_loops() ? "[[dont_unroll]] " : "");
+    return fmt::format("[[dont_unroll]] for (uint {0} = lane; {0} < {1}u; {0} += {2}u) {{", name, count, unit_.lanes);
   }
   std::string RowOf(const std::string& place) const {
     return work_.rows == 1 ? "0u" : fmt::format("{} / {}u * {}u", place, work_.length, work_.length);
@@ -131,7 +130,7 @@ class LoopSortWriter {
     Line(one ? fmt::format("  uint end = {}u, rank = 0u;", work_.length)
              : fmt::format("  uint end = min(first + {}u, {}u), rank = first;", block_, work_.length));
     Line(fmt::format("  {} key = {}(p);", KeyType(), Named("key_at")));
-    Line(fmt::format("  {}for (uint j = first; j < end; ++j) {{", kernel_.keeps_loops() ? "[[dont_unroll]] " : ""));
+    Line("  [[dont_unroll]] for (uint j = first; j < end; ++j) {");
     Line(fmt::format("    {} other = {}(row + j);", KeyType(), Named("key_at")));
     Line(fmt::format("    bool goes = j < e ? !{0}(key, other) : j > e && {0}(other, key);", Named("before")));
     Line("    if (goes) ++rank;");
