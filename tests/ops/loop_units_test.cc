@@ -375,5 +375,21 @@ ENTRY main {
   Check(text, OneDispatch({.rtol = 1e-4, .atol = 1e-4}));
 }
 
+// A driver may stop after 65,535 iterations of an invocation, without a word.
+TEST(LoopSortTest, ManyTripsStayBelowADriversLimitOfIterations) {
+  for (const auto& [length, trips] : {std::pair(64, 2000), {64, 1360}, {200, 1000}, {333, 300}}) {
+    const std::string x = fmt::format("s32[{}]", length);
+    std::string text = Loop(x, "s32[]",
+                            fmt::format("  m = s32[] constant(1103515245)\n  ms = {0} broadcast(m), dimensions={{}}\n"
+                                        "  is = {0} broadcast(i), dimensions={{}}\n  p = {0} multiply(x, ms)\n"
+                                        "  a = {0} add(p, is)\n  y2 = s32[] copy(y)\n"
+                                        "  x2 = {0} sort(a), dimensions={{0}}, to_apply=less\n",
+                                        x),
+                            Less("s32"));
+    text.replace(text.find("constant(3)"), 11, fmt::format("constant({})", trips));
+    Check(text, {});
+  }
+}
+
 }  // namespace loop_units_test
 }  // namespace VXLA_NAMESPACE::testing

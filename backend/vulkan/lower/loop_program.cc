@@ -564,11 +564,14 @@ class LoopReader {
         return ReadUpdate(scope, body, updates, 1);
       case ScatterWay::kOneByOne:
         return ReadUpdate(scope, body, updates / std::max<int64_t>(form.count, 1), form.count);
-      case ScatterWay::kLast:
-        return ReadUpdate(scope, body, updates, 1);
+      case ScatterWay::kLast: {
+        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
+        cost.iterations += 2;
+        return cost;
+      }
       case ScatterWay::kRuns: {
         VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
-        cost.iterations += TurnsOf(updates, program_.lanes) * (form.count + 1);  // all may be one run
+        cost.iterations += 2 + TurnsOf(updates, program_.lanes) * (form.count + 1);  // all may be one run
         return cost;
       }
       default:

@@ -211,10 +211,15 @@ LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
   } else {
     for (const auto& instruction : body.hero->called(0)->instructions()) compare += 1 + ElementCost(*instruction);
   }
-  int64_t compares = block;
-  for (int64_t width = block; width < work.length; width *= 2) compares += std::bit_width(static_cast<uint64_t>(width));
+  // A loop of n turns is n + 1 iterations: the last finds that there are no more.
+  int64_t compares = block, iterations = turns + 1 + turns * (block + 2) + 1 + 1 + turns + 1;
+  for (int64_t width = block; width < work.length; width *= 2) {
+    const int64_t halvings = std::bit_width(static_cast<uint64_t>(width));
+    compares += halvings;
+    iterations += 1 + turns * (halvings + 2) + 1;
+  }
   needs.operations = count * (compares * compare + 4 * static_cast<int64_t>(work.types.size()));
-  needs.iterations = turns * (compares + 16);
+  needs.iterations = iterations;
   return needs;
 }
 
