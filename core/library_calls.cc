@@ -20,6 +20,7 @@ constexpr NamedRoutine kLapackRoutines[] = {
     {"potrf", LibraryRoutine::kCholesky},    {"trsm", LibraryRoutine::kTriangularSolve},
     {"getrf", LibraryRoutine::kLu},          {"geqrf", LibraryRoutine::kQr},
     {"geqp3", LibraryRoutine::kPivotedQr},   {"orgqr", LibraryRoutine::kHouseholderProduct},
+    {"ormqr", LibraryRoutine::kReflect},
     {"syevd", LibraryRoutine::kEigh},        {"gesdd", LibraryRoutine::kSvd},
     {"gesvd", LibraryRoutine::kSvd},         {"geev", LibraryRoutine::kEig},
     {"gees", LibraryRoutine::kSchur},        {"gehrd", LibraryRoutine::kHessenberg},
@@ -27,7 +28,7 @@ constexpr NamedRoutine kLapackRoutines[] = {
 };
 // Names that LAPACK gives to the routines of complex matrices.
 constexpr std::pair<std::string_view, std::string_view> kComplexNames[] = {
-    {"ungqr", "orgqr"}, {"heevd", "syevd"}, {"hetrd", "sytrd"}};
+    {"ungqr", "orgqr"}, {"unmqr", "ormqr"}, {"heevd", "syevd"}, {"hetrd", "sytrd"}};
 
 constexpr NamedRoutine kXlaCalls[] = {
     {"Qr", LibraryRoutine::kQr},
@@ -89,17 +90,33 @@ ElementType TypeOfLetter(char letter) {
   }
 }
 
-// The integer that a backend_config of the form {name = 76 : ui8, ...} or {"name": 76, ...} gives a name.
-std::optional<int64_t> ConfigInteger(std::string_view config, std::string_view name) {
+// Where the value of a name begins in a backend_config; npos: nowhere.
+size_t ConfigValueAt(std::string_view config, std::string_view name) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = config.find(name); at != std::string_view::npos; at = config.find(name, at + 1)) {
     size_t next = at + name.size();
     if ((at > 0 && is_word(config[at - 1])) || (next < config.size() && is_word(config[next]))) continue;
-    next = config.find_first_not_of("\\\"=: ", next);
-    if (next == std::string_view::npos) return std::nullopt;
-    int64_t value = 0;
-    if (std::from_chars(config.data() + next, config.data() + config.size(), value).ec == std::errc()) return value;
-    return std::nullopt;
+    return config.find_first_not_of("\\\"=: ", next);
+  }
+  return std::string_view::npos;
+}
+
+// The integer that a backend_config of the form {name = 76 : ui8, ...} or {"name": 76, ...} gives a name.
+std::optional<int64_t> ConfigInteger(std::string_view config, std::string_view name) {
+  const size_t next = ConfigValueAt(config, name);
+  int64_t value = 0;
+  if (next != std::string_view::npos &&
+      std::from_chars(config.data() + next, config.data() + config.size(), value).ec == std::errc())
+    return value;
+  return std::nullopt;
+}
+
+// Whether a backend_config of the form {name = true, ...} or {"name": true, ...} says so; absent: not stated.
+std::optional<bool> ConfigFlag(std::string_view config, std::string_view name) {
+  const size_t next = ConfigValueAt(config, name);
+  if (next == std::string_view::npos) return std::nullopt;
+  for (const auto& [text, value] : {std::pair<std::string_view, bool>("true", true), {"false", false}}) {
+    if (config.substr(next, text.size()) == text) return value;
   }
   return std::nullopt;
 }
@@ -219,6 +236,7 @@ class Reader {
   Status ReadSolve();
   Status ReadLu();
   Status ReadReflectors();
+  Status ReadReflect();
   Status ReadEigh();
   Status ReadSvd();
   Status ReadGeneral();
@@ -242,7 +260,8 @@ Status Reader::CheckLayouts() {
   // Vectors and their batches are row by row, matrices are not: only the latter can be seen transposed.
   const bool vectors_first = call_.routine == LibraryRoutine::kTridiagonalSolve;
   for (size_t k = 0; k < constraints->size(); ++k) {
-    const bool matrix = vectors_first ? k == 3 : k == 0 || call_.routine == LibraryRoutine::kTriangularSolve;
+    const bool all = call_.routine == LibraryRoutine::kTriangularSolve;
+    const bool matrix = vectors_first ? k == 3 : k == 0 || all || (k == 2 && call_.routine == LibraryRoutine::kReflect);
     if (matrix) VXLA_RETURN_IF_ERROR(CheckLayout((*constraints)[k], fmt::format("operand {}", k)));
   }
   return OkStatus();
@@ -276,6 +295,8 @@ Status Reader::CheckShapes() {
     case LibraryRoutine::kPivotedQr:
     case LibraryRoutine::kHouseholderProduct:
       return ReadReflectors();
+    case LibraryRoutine::kReflect:
+      return ReadReflect();
     case LibraryRoutine::kEigh:
       return ReadEigh();
     case LibraryRoutine::kSvd:
@@ -338,6 +359,25 @@ Status Reader::ReadReflectors() {
     return Wrong("{} taus of {}: no more than columns, and no more columns than rows expected", count,
                  Operand(0).ToString());
   return ExpectResults({{type_, {rows_, columns_}}});
+}
+
+Status Reader::ReadReflect() {
+  VXLA_RETURN_IF_ERROR(ExpectOperands(3));
+  for (const auto& [name, flag] : {std::pair("left", &call_.left_side), std::pair("transpose", &call_.adjoint)}) {
+    const std::optional<bool> stated = ConfigFlag(config_, name);
+    if (!stated) return Wrong("backend_config {} states no {} (true or false)", config_.empty() ? "(none)" : config_, name);
+    *flag = *stated;
+  }
+  const Shape& taus = Operand(1);
+  const int64_t count = taus.IsArray() && taus.rank() > 0 ? taus.dimension(taus.rank() - 1) : 0;
+  VXLA_RETURN_IF_ERROR(ExpectOperand(1, type_, {count}));
+  if (count > least_) return Wrong("{} taus of {}: no more than rows and columns expected", count, Operand(0).ToString());
+  VXLA_RETURN_IF_ERROR(ExpectMatrices(2, false));
+  const Shape& c = Operand(2);
+  const int64_t rows = c.dimension(c.rank() - 2), columns = c.dimension(c.rank() - 1);
+  VXLA_RETURN_IF_ERROR(call_.left_side ? ExpectOperand(2, type_, {rows_, columns})
+                                       : ExpectOperand(2, type_, {rows, rows_}));
+  return ExpectResults({{type_, {rows, columns}}});
 }
 
 Status Reader::ReadEigh() {

@@ -16,6 +16,7 @@ enum class LibraryRoutine : uint8_t {
   kQr,                  // a -> r and reflectors over a, taus
   kPivotedQr,           // a, columns -> r and reflectors over a, columns from 1, taus
   kHouseholderProduct,  // reflectors, taus -> q
+  kReflect,             // reflectors, taus, c -> q c, q^H c, c q or c q^H
   kEigh,                // a -> vectors, values ascending; LAPACK: info too
   kSvd,                 // a -> a, values descending, u, v^H, info
   kEig,                 // a -> values (real types: real parts, imaginary parts), left vectors, right vectors, info
@@ -33,6 +34,7 @@ struct LibraryCall {
   bool lapack = false;  // LAPACK's conventions; else XLA's own
   bool lower = true;
   bool left_side = true, unit_diagonal = false;
+  bool adjoint = false;  // of Q
   TransposeKind transpose = TransposeKind::kNoTranspose;
   bool sorted = true;                                              // eigenvalues ascending
   bool vectors = true, left_vectors = false, all_columns = false;  // what is computed besides values; U and V square

@@ -89,6 +89,16 @@ Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instr
   return program.Build({a, parts.values, unread(2), unread(3), parts.info});
 }
 
+// c Q is (Q^H c^H)^H.
+Result<std::shared_ptr<const Module>> ReflectOf(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program("library_call", instruction);
+  const XlaOp reflectors = program.Stacked(0, 2), taus = program.Stacked(1, 1), c = program.Stacked(2, 2);
+  const bool nothing = instruction.shape().ElementCount() == 0 || instruction.operand(0)->shape().ElementCount() == 0;
+  if (nothing) return program.Build({c});
+  if (call.left_side) return program.Build({ReflectProgram(reflectors, taus, c, call.adjoint)});
+  return program.Build({Adjoint(ReflectProgram(reflectors, taus, Adjoint(c), !call.adjoint))});
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, const Instruction& instruction) {
@@ -117,6 +127,7 @@ Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, cons
 }
 
 Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const Instruction& instruction) {
+  if (call.routine == LibraryRoutine::kReflect) return ReflectOf(call, instruction);
   // Nothing to compute: the host fills in what an empty matrix has.
   if (instruction.operand(0)->shape().ElementCount() == 0) return std::shared_ptr<const Module>();
   switch (call.routine) {

@@ -15,6 +15,8 @@ struct QrParts {
 };
 QrParts QrProgram(XlaOp a);
 XlaOp HouseholderProgram(XlaOp reflectors, XlaOp taus);
+// Q c of the reflectors' product Q, or Q^H c.
+XlaOp ReflectProgram(XlaOp reflectors, XlaOp taus, XlaOp c, bool adjoint);
 struct EighParts {
   XlaOp vectors, values, info;
 };

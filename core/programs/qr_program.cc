@@ -123,25 +123,32 @@ QrParts QrProgram(XlaOp a) {
   return {CutTo(done[0], rows, sizes[2]), VectorsCutTo(done[1], steps)};
 }
 
-// The last block first, so that its ones and zeros are still those of the identity.
-XlaOp HouseholderProgram(XlaOp reflectors, XlaOp taus) {
+// Q c takes the last block first, and Q^H c the first one.
+XlaOp ReflectProgram(XlaOp reflectors, XlaOp taus, XlaOp c, bool adjoint) {
   XlaBuilder* const builder = reflectors.builder();
   const IntList sizes = Sizes(reflectors);
   const int64_t batch = sizes[0], rows = sizes[1], count = Sizes(taus)[1];
-  const ElementType type = TypeOf(reflectors);
-  const XlaOp identity = Select(Eq(Indices(builder, sizes, 1), Indices(builder, sizes, 2)),
-                                Full(builder, type, sizes, 1), Full(builder, type, sizes, 0));
-  if (count == 0) return identity;
+  if (count == 0) return c;
   const int64_t width = BlockWidth(count), blocks = (count + width - 1) / width;
   const auto step = [=](XlaBuilder* b, XlaOp number, const std::vector<XlaOp>& v) -> std::vector<XlaOp> {
-    const XlaOp first = Mul(Sub(Int(b, blocks - 1), number), Int(b, width));
+    const XlaOp first = Mul(adjoint ? number : Sub(Int(b, blocks - 1), number), Int(b, width));
     const XlaOp vectors = ReflectorsOf(Columns(v[1], first, width), first);
-    const XlaOp block_taus = DynamicSlice(v[2], {Int(b, 0), first}, {batch, width});
-    const XlaOp products = Product(BlockFactor(vectors, block_taus), AdjointProduct(vectors, v[0]));
+    const XlaOp factor = BlockFactor(vectors, DynamicSlice(v[2], {Int(b, 0), first}, {batch, width}));
+    const XlaOp products = Product(adjoint ? Adjoint(factor) : factor, AdjointProduct(vectors, v[0]));
     return {Sub(v[0], Product(vectors, products)), v[1], v[2]};
   };
   const XlaOp padded = PaddedTo(CutTo(reflectors, rows, count), rows, blocks * width);
-  return CountedLoop(builder, blocks, {identity, padded, VectorsPaddedTo(taus, blocks * width)}, step)[0];
+  return CountedLoop(builder, blocks, {c, padded, VectorsPaddedTo(taus, blocks * width)}, step)[0];
+}
+
+// The ones and zeros that a block reaches are still those of the identity.
+XlaOp HouseholderProgram(XlaOp reflectors, XlaOp taus) {
+  XlaBuilder* const b = reflectors.builder();
+  const IntList sizes = Sizes(reflectors);
+  const ElementType type = TypeOf(reflectors);
+  const XlaOp identity =
+      Select(Eq(Indices(b, sizes, 1), Indices(b, sizes, 2)), Full(b, type, sizes, 1), Full(b, type, sizes, 0));
+  return ReflectProgram(reflectors, taus, identity, false);
 }
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

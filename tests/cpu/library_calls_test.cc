@@ -139,6 +139,36 @@ TEST(LibraryCallTest, QrAndItsProductOfEveryType) {
   }
 }
 
+// Against Q itself, which is made of the reflectors with further columns of zeros.
+TEST(LibraryCallTest, ReflectorsOnEitherSideOfEveryType) {
+  for (const ElementType type : kTypes) {
+    const Literal a = Random(type, {2, 5, 3}, 18);
+    const auto qr = Results(LapackProgram("geqrf", {{type, {2, 5, 3}}}, {{type, {2, 5, 3}}, {type, {2, 3}}}), {a});
+    Literal wide(Shape(type, {2, 5, 5}));
+    for (int64_t i = 0; i < 30; ++i) wide.SetComplex(i / 3 * 5 + i % 3, qr[0].GetComplex(i));
+    const std::string name = IsComplex(type) ? "unmqr" : "ormqr";
+    const Literal q = RunText(LapackProgram(IsComplex(type) ? "ungqr" : "orgqr", {{type, {2, 5, 5}}, {type, {2, 3}}},
+                                            {{type, {2, 5, 5}}}),
+                              {wide, qr[1]});
+    for (const bool left : {true, false}) {
+      const Sizes sizes = left ? Sizes{2, 5, 4} : Sizes{2, 4, 5};
+      const Literal c = Random(type, sizes, 19);
+      for (const bool adjoint : {true, false}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", ElementTypeName(type), left, adjoint));
+        const Literal product =
+            RunText(LapackProgram(name, {{type, {2, 5, 3}}, {type, {2, 3}}, {type, sizes}}, {{type, sizes}},
+                                  fmt::format("left = {}, transpose = {}", left, adjoint)),
+                    {qr[0], qr[1], c});
+        for (int64_t b = 0; b < 2; ++b) {
+          const WideMatrix factor = adjoint ? WideMatrix(At(q, b).adjoint()) : At(q, b);
+          ExpectNear(At(product, b), left ? WideMatrix(factor * At(c, b)) : WideMatrix(At(c, b) * factor),
+                     64 * UnitOf(type));
+        }
+      }
+    }
+  }
+}
+
 TEST(LibraryCallTest, EigenvaluesOfHermitianMatrices) {
   for (const ElementType type : kTypes) {
     for (const char* uplo : {"76", "85"}) {
@@ -345,6 +375,16 @@ TEST(LibraryCallTest, RejectsFormsThatDoNotFit) {
   ExpectRefused(LapackProgram("orgqr", {{kF32, {3, 4}}, {kF32, {3}}}, {{kF32, {3, 4}}}),
                 "custom-call r: lapack_sorgqr_ffi: 3 taus of f32[3,4]: no more than columns, and no more columns than "
                 "rows expected");
+  const auto reflected = [](const Sizes& c, const std::string& config) {
+    return LapackProgram("ormqr", {{kF32, {3, 4}}, {kF32, {2}}, {kF32, c}}, {{kF32, c}}, config);
+  };
+  ExpectRefused(reflected({3, 2}, "left = true"),
+                "custom-call r: lapack_sormqr_ffi: backend_config {left = true} states no transpose (true or false)");
+  ExpectRefused(reflected({3, 2}, "left = false, transpose = true"),
+                "custom-call r: lapack_sormqr_ffi: operand 2 is f32[3,2], f32[3,3] expected for f32[3,4]");
+  ExpectRefused(LapackProgram("ormqr", {{kF32, {3, 4}}, {kF32, {4}}, {kF32, {3, 2}}}, {{kF32, {3, 2}}},
+                              "left = true, transpose = true"),
+                "custom-call r: lapack_sormqr_ffi: 4 taus of f32[3,4]: no more than rows and columns expected");
   ExpectRefused(
       "ENTRY e { a = f64[3,3] parameter(0)\n ROOT r = (f64[3,3], s32[3], s32[]) custom-call(a), "
       "custom_call_target=\"lapack_sgetrf_ffi\" }",

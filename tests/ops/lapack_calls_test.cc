@@ -101,6 +101,27 @@ TEST(LapackCallTest, HouseholderProducts) {
   }
 }
 
+// In one block and in several, from both sides, of fewer reflectors than columns, of none.
+TEST(LapackCallTest, ReflectorsOnEitherSide) {
+  for (const auto& [type, rows, columns, count, other] :
+       {std::tuple(kC64, 5, 7, 3, 4), std::tuple(kF32, 70, 60, 55, 9), std::tuple(kF32, 4, 3, 0, 2)}) {
+    Literal taus(Shape(type, {2, count}));
+    const Literal some = RandomLiteral(taus.shape(), 7);
+    for (int64_t i = 0; i < 2 * count; ++i) taus.SetComplex(i, some.GetComplex(i) / static_cast<double>(rows));
+    for (const bool left : {true, false}) {
+      const Sizes sizes = left ? Sizes{2, rows, other} : Sizes{2, other, rows};
+      for (const bool adjoint : {true, false}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", ElementTypeName(type), left, adjoint));
+        RunInOneMode(LapackProgram(IsComplex(type) ? "unmqr" : "ormqr",
+                                   {{type, {2, rows, columns}}, {type, {2, count}}, {type, sizes}}, {{type, sizes}},
+                                   fmt::format("left = {}, transpose = {}", left, adjoint)),
+                     {RandomLiteral(Shape(type, {2, rows, columns}), 6), taus, RandomLiteral(Shape(type, sizes), 5)},
+                     Judged(type, rows, 2000));
+      }
+    }
+  }
+}
+
 std::string EighText(ElementType type, const Sizes& sizes, bool lower) {
   Sizes vector = sizes;
   vector.pop_back();

@@ -211,16 +211,36 @@ std::vector<T> FactorPivotedQr(Matrix<T>& a, std::vector<int64_t>& columns) {
   return taus;
 }
 
-// The first columns of H1 H2 ... of reflectors below the diagonal of `a`.
+// The vector below the 1 of reflector k, which stands below the diagonal of `a`.
+template <typename T>
+std::vector<T> ReflectorBelow(const Matrix<T>& a, int64_t k) {
+  std::vector<T> v;
+  for (int64_t i = k + 1; i < a.rows; ++i) v.push_back(a(i, k));
+  return v;
+}
+
+// The first columns of Q = H1 H2 ... of reflectors below the diagonal of `a`.
 template <typename T>
 Matrix<T> HouseholderProduct(const Matrix<T>& a, const std::vector<T>& taus) {
   Matrix<T> q = Matrix<T>::Identity(a.rows, a.columns);
-  for (auto k = static_cast<int64_t>(taus.size()) - 1; k >= 0; --k) {
-    std::vector<T> v;
-    for (int64_t i = k + 1; i < a.rows; ++i) v.push_back(a(i, k));
-    ApplyLeft(q, taus[static_cast<size_t>(k)], v, k, 0, q.columns);
-  }
+  for (auto k = static_cast<int64_t>(taus.size()) - 1; k >= 0; --k)
+    ApplyLeft(q, taus[static_cast<size_t>(k)], ReflectorBelow(a, k), k, 0, q.columns);
   return q;
+}
+
+// c = Q c, Q^H c, c Q or c Q^H, one reflector after the other.
+template <typename T>
+void Reflect(const Matrix<T>& a, const std::vector<T>& taus, Matrix<T>& c, bool left, bool adjoint) {
+  const auto count = static_cast<int64_t>(taus.size());
+  for (int64_t n = 0; n < count; ++n) {
+    const int64_t k = left == adjoint ? n : count - 1 - n;
+    const T tau = adjoint ? Conj(taus[static_cast<size_t>(k)]) : taus[static_cast<size_t>(k)];
+    if (left) {
+      ApplyLeft(c, tau, ReflectorBelow(a, k), k, 0, c.columns);
+    } else {
+      ApplyRight(c, tau, ReflectorBelow(a, k), k, 0, c.rows);
+    }
+  }
 }
 
 // A = Q H Q^H in place for rows low to high, from 0: H, and below its second diagonal the reflectors.

@@ -113,6 +113,11 @@ void ComputeReflectors(const LibraryCall& call, OneOfBatch<T>& one) {
   Matrix<T> a = one.MatrixIn(0);
   if (call.routine == LibraryRoutine::kHouseholderProduct)
     return one.Out(0, dense::HouseholderProduct(a, one.VectorIn(1)));
+  if (call.routine == LibraryRoutine::kReflect) {
+    Matrix<T> c = one.MatrixIn(2);
+    dense::Reflect(a, one.VectorIn(1), c, call.left_side, call.adjoint);
+    return one.Out(0, c);
+  }
   if (call.routine == LibraryRoutine::kQr) {
     one.Out(1, dense::FactorQr(a));
   } else if (call.routine == LibraryRoutine::kPivotedQr) {
