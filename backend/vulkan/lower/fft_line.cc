@@ -25,7 +25,7 @@ class FftLineWriter {
         columns_(job.points / kRows),
         at_once_(columns_ % kLanes == 0 ? kLanes : kLanes / 2),
         kernel_(context.facts),
-        text_(ElementType::kF32) {}
+        text_(ElementType::kF32, plan.fuses) {}
 
   Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
     kernel_.Param(static_cast<uint32_t>(job_.outer));  // P(0) of the algorithm
@@ -152,7 +152,7 @@ class FftLineWriter {
       Values y = text_.Transform(x[c]);
       for (size_t k = 1; k < y.size(); ++k) {
         const ComplexText& root = roots_[k - 1];  // of which the rest of the twiddle takes little: right to an ulp
-        y[k] = text_.Multiply(y[k], text_.Add(root, text_.Multiply(root, Of(static_cast<int64_t>(k), low[c]))));
+        y[k] = text_.Multiply(y[k], text_.MultiplyAdd(root, Of(static_cast<int64_t>(k), low[c]), root));
       }
       Turn(y);
       y = text_.Transform(y);
@@ -207,9 +207,10 @@ class FftLineWriter {
 
   ComplexText Finished(ComplexText value) {
     if (job_.out.swap_last) value = value.Swapped();
-    if (job_.out.scale == 1) return value;
-    const RealText scale = text_.Constant(job_.out.scale);
-    return {text_.Multiply(value.re, scale), text_.Multiply(value.im, scale)};
+    if (job_.out.divisor == 1) return value;
+    const Reciprocal scale(job_.out.divisor);
+    const RealText power = text_.Constant(scale.power), rest = scale.rest == 0 ? RealText() : text_.Constant(scale.rest);
+    return {text_.Scaled(value.re, power, rest), text_.Scaled(value.im, power, rest)};
   }
   // By fours of words, as in the passes' kernels.
   void StoreEight(const std::string& index, const Values& y) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -28,14 +29,25 @@ struct PassInput {
   bool chirp = false;  // times the chirp, and zeros beyond
 };
 
-// What it writes: swapped, times a table, swapped, scaled; the first `size` values of each line.
+// What it writes: swapped, times a table, swapped, divided; the first `size` values of each line.
 struct PassOutput {
   ElementType type = ElementType::kC64;
   int64_t size = 1;
   bool swap_first = false, swap_last = false;
   std::optional<FftTable> factors = {};
-  double scale = 1;
+  int64_t divisor = 1;
   bool real_at_zero = false;  // result 0 is a sum of real values, whatever roundings say
+};
+
+// 1 / n as a power of two, by which products are exact, and a rest: x / n is y + y * rest for y = x * power. A rounded 1 / n
+// would be wrong by the same in all results.
+struct Reciprocal {
+  explicit Reciprocal(int64_t n) {
+    const double power_of_n = std::exp2(std::round(std::log2(static_cast<double>(n))));
+    power = 1 / power_of_n;
+    rest = (power_of_n - static_cast<double>(n)) / static_cast<double>(n);
+  }
+  double power, rest;
 };
 
 struct FftJob {
@@ -48,6 +60,7 @@ struct FftJob {
   int64_t length = 1;  // of the transform, or of the chirp
   int64_t outer = 1, inner = 1;
   int64_t whole_table = int64_t{1} << 16;  // twiddles of more points come from two tables
+  bool turned = false;                     // tables of twiddles are
   int64_t width = 1;                       // neighbouring butterflies that an invocation makes
   PassInput in;
   PassOutput out;
@@ -74,6 +87,8 @@ struct FftPlan {
   ElementType complex = ElementType::kC64;
   std::vector<FftJob> jobs;
   FftTables tables{ElementType::kC64};
+  // Products are added without a rounding of their own (docs/numerics.md).
+  bool fuses = false;
   int64_t flop = 0;
 };
 

@@ -108,19 +108,14 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
          work.length * work.lines >= (int64_t{1} << 17);
 }
 
+// The largest radix of a butterfly, whose values stay in registers. In pairs a result of radix r is r products, so fours
+// cost as little as twos and more than that is waste.
+int64_t LargestRadix(const FftWork& work) { return work.in_pairs ? 5 : 16; }
+
 }  // namespace
 
-int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
-  // The values of a butterfly stay in registers: 16 of c64, 8 of c128. In pairs a result of radix r is r products, so
-  // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second,
-  // but where that is all one is quicker than two passes, and rounds less.
-  constexpr int64_t kMost = 16;
-  const bool small = facts.is_software() && work.length > kMost && work.length * work.lines < (int64_t{1} << 15);
-  return work.in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : kMost;
-}
-
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
-  const int64_t length = work.length, largest = LargestRadix(facts, work);
+  const int64_t length = work.length, largest = LargestRadix(work);
   const bool in_pairs = work.in_pairs;
   FftShape shape;
   shape.points = length;
