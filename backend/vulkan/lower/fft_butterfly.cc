@@ -81,6 +81,14 @@ RealText ButterflyWriter::Constant(double value) const {
   return {ConstantText(real_, bytes)};
 }
 
+// In pairs, which rounds less than one after the other.
+ComplexText ButterflyWriter::Sum(std::vector<ComplexText> terms) {
+  for (size_t apart = 1; apart < terms.size(); apart *= 2) {
+    for (size_t i = 0; i + apart < terms.size(); i += 2 * apart) terms[i] = Add(terms[i], terms[i + apart]);
+  }
+  return terms[0];
+}
+
 ComplexText ButterflyWriter::Multiply(const ComplexText& a, const ComplexText& b) {
   return {MultiplyAdd(a.re, b.re, Negated(Multiply(a.im, b.im))), MultiplyAdd(a.re, b.im, Multiply(a.im, b.re))};
 }
@@ -117,33 +125,38 @@ ComplexText ButterflyWriter::TimesRoot(const ComplexText& a, int64_t k, int64_t 
 std::vector<ComplexText> ButterflyWriter::TransformOdd(const std::vector<ComplexText>& x) {
   const auto n = static_cast<int64_t>(x.size());
   const int64_t half = (n - 1) / 2;
-  std::vector<ComplexText> sums, differences, results(x.size());
-  results[0] = x[0];
+  std::vector<ComplexText> sums, differences, terms{x[0]}, results(x.size());
   for (int64_t j = 1; j <= half; ++j) {
     const ComplexText &a = x[static_cast<size_t>(j)], &b = x[static_cast<size_t>(n - j)];
     sums.push_back(Add(a, b));
     differences.push_back(Subtract(a, b));
-    results[0] = Add(results[0], sums.back());
+    terms.push_back(sums.back());
   }
-  auto add = [this](ComplexText& sum, const ComplexText& a, double factor) {
+  results[0] = Sum(terms);
+  // One more product: fused, it joins the last term.
+  auto add = [this](std::vector<ComplexText>& to, const ComplexText& a, double factor) {
     const RealText constant = Constant(factor);
-    sum = {MultiplyAdd(a.re, constant, sum.re), MultiplyAdd(a.im, constant, sum.im)};
+    if (fuses_ && !to.empty()) {
+      to.back() = {MultiplyAdd(a.re, constant, to.back().re), MultiplyAdd(a.im, constant, to.back().im)};
+    } else {
+      to.push_back({Multiply(a.re, constant), Multiply(a.im, constant)});
+    }
   };
   for (int64_t k = 1; k <= half; ++k) {
-    ComplexText even = x[0], odd;
+    std::vector<ComplexText> even{x[0]}, odd;
     for (int64_t j = 1; j <= half; ++j) {
-      const ComplexText &sum = sums[static_cast<size_t>(j - 1)], &difference = differences[static_cast<size_t>(j - 1)];
+      const ComplexText& sum = sums[static_cast<size_t>(j - 1)];
       if (j * k % n == 0) {
-        even = Add(even, sum);
+        even.push_back(sum);
         continue;
       }
       const std::complex<double> root = UnitRoot(j * k % n, n);
       add(even, sum, root.real());
-      add(odd, difference, -root.imag());
+      add(odd, differences[static_cast<size_t>(j - 1)], -root.imag());
     }
-    const ComplexText turned = Turned(odd, 1);
-    results[static_cast<size_t>(k)] = Add(even, turned);
-    results[static_cast<size_t>(n - k)] = Subtract(even, turned);
+    const ComplexText from_sums = Sum(even), turned = Turned(Sum(odd), 1);
+    results[static_cast<size_t>(k)] = Add(from_sums, turned);
+    results[static_cast<size_t>(n - k)] = Subtract(from_sums, turned);
   }
   return results;
 }

@@ -48,6 +48,7 @@ class ButterflyWriter {
   ComplexText Subtract(const ComplexText& a, const ComplexText& b) {
     return {Subtract(a.re, b.re), Subtract(a.im, b.im)};
   }
+  ComplexText Sum(std::vector<ComplexText> terms);
   ComplexText Multiply(const ComplexText& a, const ComplexText& b);
   ComplexText MultiplyAdd(const ComplexText& a, const ComplexText& b, const ComplexText& c);
   // a (1 + rest).

@@ -43,7 +43,7 @@ class FftPassWriter {
     if (job_.untangles) {
       WriteUntangle();
     } else {
-      job_.pass.direct ? WriteDirect() : WriteButterfly();
+      job_.symmetric() ? WriteDirectPair() : job_.pass.direct ? WriteDirect() : WriteButterfly();
     }
     kernel_.Append("void element(uint u) {\n" + text_.Take() + "}\n");
     if (groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups)
@@ -373,38 +373,91 @@ class FftPassWriter {
     }
   }
 
+  static constexpr int64_t kBlock = 8;  // sums of more values are added up in blocks
+
+  void SetSum(const std::string& name, const ComplexText& value) {
+    text_.Line(fmt::format("{}_re = {};", name, text_.Text(value.re)));
+    text_.Line(fmt::format("{}_im = {};", name, text_.Text(value.im)));
+  }
+  static ComplexText SumNamed(const std::string& name) { return {{name + "_re"}, {name + "_im"}}; }
+  void DeclareSum(const std::string& name) {
+    text_.Line(fmt::format("{0} {2}_re = {1}, {2}_im = {1}, {2}_total_re = {1}, {2}_total_im = {1};",
+                           CarrierType(RealPart(plan_.complex)), ZeroText(RealPart(plan_.complex)), name));
+  }
+  // After term j of `count`, from 0.
+  void EndTerm(const std::vector<std::string>& sums, const std::string& j, int64_t count) {
+    if (count <= kBlock) return;
+    text_.Line(fmt::format("if ({} % {}u == {}u) {{", j, kBlock, kBlock - 1));
+    for (const std::string& sum : sums) {
+      SetSum(sum + "_total", text_.Add(SumNamed(sum + "_total"), SumNamed(sum)));
+      SetSum(sum, {});
+    }
+    text_.Line("}");
+  }
+  ComplexText WholeSum(const std::string& name, int64_t count) {
+    return count <= kBlock ? SumNamed(name) : text_.Add(SumNamed(name + "_total"), SumNamed(name));
+  }
+
   // Result s of the butterfly is the sum over j of x[j] w(L R)^(j (s L + k)).
   void WriteDirect() {
     const int64_t radix = job_.pass.radix, around = radix * job_.before;
-    constexpr int64_t kBlock = 8;  // sums of more values are added up in blocks
-    const std::string real(CarrierType(RealPart(plan_.complex))), zero = ZeroText(RealPart(plan_.complex));
     Split("rest", "place", "u", job_.inner);
     Split("line", "q", "rest", job_.points);
     Split("m", "turn", "q", around);
     Split("s", "k", "turn", job_.before);
     DeclareLines("line", "place");
-    text_.Line(fmt::format("{0} sum_re = {1}, sum_im = {1}, total_re = {1}, total_im = {1};", real, zero));
+    DeclareSum("sum");
     text_.Line("uint e = 0u;");
     text_.Line(fmt::format("for (uint j = 0u; j < {}; ++j) {{", Number(radix)));
     Declare("t", fmt::format("m * {} + k + j * {}", Number(job_.before), Number(job_.stride())));
-    const ComplexText x = job_.in.chirp ? LoadWithin("t", "v") : LoadInput("t", "v");
+    const ComplexText x = LoadTerm("t", "v");
     const std::vector<FftTable> twiddles = job_.Twiddles();
     const ComplexText root = twiddles.size() == 2 ? RootFromTwo(twiddles, "e", "w") : LoadTable(twiddles[0], "e", "w");
-    auto set = [&](const std::string& to, const ComplexText& sum) {
-      text_.Line(fmt::format("{}_re = {};", to, text_.Text(sum.re)));
-      text_.Line(fmt::format("{}_im = {};", to, text_.Text(sum.im)));
-    };
-    const ComplexText sum_so_far{{"sum_re"}, {"sum_im"}}, total{{"total_re"}, {"total_im"}};
-    set("sum", text_.MultiplyAdd(x, root, sum_so_far));
-    if (radix > kBlock) {
-      text_.Line(fmt::format("if (j % {0}u == {1}u) {{", kBlock, kBlock - 1));
-      set("total", text_.Add(total, sum_so_far));
-      text_.Line(fmt::format("sum_re = {0};\n  sum_im = {0};\n  }}", zero));
-    }
+    SetSum("sum", text_.MultiplyAdd(x, root, SumNamed("sum")));
+    EndTerm({"sum"}, "j", radix);
     text_.Line("e += turn;");
     text_.Line(fmt::format("if (e >= {0}) e -= {0};", Number(around)));
     text_.Line("}");
-    StoreOutput("q", radix > kBlock ? text_.Add(total, sum_so_far) : sum_so_far, "x");
+    StoreOutput("q", WholeSum("sum", radix), "x");
+  }
+
+  // As ButterflyWriter::TransformOdd, two results at a time.
+  void WriteDirectPair() {
+    const int64_t radix = job_.pass.radix, half = radix / 2;
+    Split("rest", "place", "u", job_.inner);
+    Split("line", "pair", "rest", job_.stride() * (half + 1));
+    Split("m", "s", "pair", half + 1);
+    DeclareLines("line", "place");
+    const ComplexText first = LoadTerm("m", "first");
+    DeclareSum("even");
+    DeclareSum("odd");
+    text_.Line("uint e = s;");
+    text_.Line(fmt::format("for (uint j = 0u; j < {}; ++j) {{", Number(half)));
+    Declare("t", fmt::format("m + (j + 1u) * {}", Number(job_.stride())));
+    Declare("mirror", fmt::format("m + m + {} - t", Number(job_.points)));
+    const ComplexText a = LoadTerm("t", "a"), b = LoadTerm("mirror", "b");
+    const ComplexText root = LoadTable(job_.Twiddles()[0], "e", "w");
+    auto add = [&](const std::string& to, const ComplexText& value, const RealText& factor) {
+      const ComplexText sum = SumNamed(to);
+      SetSum(to, {text_.MultiplyAdd(value.re, factor, sum.re), text_.MultiplyAdd(value.im, factor, sum.im)});
+    };
+    add("even", text_.Add(a, b), root.re);
+    add("odd", text_.Subtract(a, b), Negated(root.im));
+    EndTerm({"even", "odd"}, "j", half);
+    text_.Line("e += s;");
+    text_.Line(fmt::format("if (e >= {0}) e -= {0};", Number(radix)));
+    text_.Line("}");
+    const ComplexText even = text_.Add(first, WholeSum("even", half)), odd = WholeSum("odd", half);
+    const ComplexText turned{odd.im, Negated(odd.re)};  // -i times
+    Declare("q", fmt::format("m * {} + s", Number(radix)));
+    StoreOutput("q", text_.Add(even, turned), "x");
+    text_.Line("if (s > 0u) {");
+    Declare("q_mirror", fmt::format("q + {} - s - s", Number(radix)));
+    StoreOutput("q_mirror", text_.Subtract(even, turned), "y");
+    text_.Line("}");
+  }
+  ComplexText LoadTerm(const std::string& t, const std::string& name) {
+    return job_.in.chirp ? LoadWithin(t, name) : LoadInput(t, name);
   }
 
   // A butterfly of a stage: the locals that hold its number among those of its transform, its m and its k.

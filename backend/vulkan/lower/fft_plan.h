@@ -66,9 +66,12 @@ struct FftJob {
   PassOutput out;
 
   int64_t stride() const { return points / pass.radix; }
-  // Butterflies, or results of a direct pass.
+  // A direct pass that makes results s and radix - s together, of sums and differences of values.
+  bool symmetric() const { return pass.direct && before == 1 && pass.radix % 2 == 1; }
+  // Butterflies, or results of a direct pass or pairs of them.
   int64_t units() const {
     if (untangles) return outer * (length / 2 + 1);
+    if (symmetric()) return outer * inner * stride() * (pass.radix / 2 + 1);
     return outer * inner * (pass.direct ? points : stride() / width);
   }
   int64_t in_elements() const { return outer * inner * in.size; }

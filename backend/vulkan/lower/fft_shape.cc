@@ -8,8 +8,9 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // The largest prime radix of a butterfly, and of a pass that adds up each result: beyond it the chirp transform, four
-// times as much memory traffic and some 250 operations a point, is less work. (FFTW adds up primes to 173.)
-constexpr int64_t kLargestPrime = 13, kLargestDirect = 61;
+// times as much memory traffic and some 250 operations a point, is less work, and rounds as little as FFTW, which adds
+// up as many.
+constexpr int64_t kLargestPrime = 13, kLargestDirect = 173;
 
 using Radices = std::vector<int64_t>;
 

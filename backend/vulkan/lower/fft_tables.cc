@@ -9,24 +9,19 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using Complex = std::complex<double>;
-// Where the machine has one, so that the sums of a table of doubles lose nothing.
+// Of as many digits as the machine has, so that roundings to double are all but right, and sums of a table lose nothing.
 using Wide = std::complex<long double>;
 
-// What is left of pi / 4 beyond the double.
-constexpr double kQuarterPi = std::numbers::pi / 4, kQuarterPiRest = 3.061616997868383e-17;
-
-struct CosineAndSine {
-  double cosine, sine;
-};
-
-// Of pi / 4 * part / n, part <= n: the angle in two doubles, the second of which enters by a step of Taylor's series.
-CosineAndSine OfEighthTurn(int64_t part, int64_t n) {
-  const double a = static_cast<double>(part), b = static_cast<double>(n);
-  const double ratio = a / b, ratio_rest = std::fma(-ratio, b, a) / b;
-  const double angle = kQuarterPi * ratio;
-  const double rest = std::fma(kQuarterPi, ratio, -angle) + (kQuarterPi * ratio_rest + kQuarterPiRest * ratio);
-  const double cosine = std::cos(angle), sine = std::sin(angle);
-  return {cosine - rest * sine, sine + rest * cosine};
+// exp(-2 pi i k / n), 0 <= k < n: eighths of a turn and a rest, mirrored where their number is odd, so that no angle
+// exceeds pi / 4.
+Wide WideRoot(int64_t k, int64_t n) {
+  const int64_t eighths = 8 * k / n, rest = 8 * k % n, part = eighths % 2 == 0 ? rest : n - rest;
+  const long double angle =
+      std::numbers::pi_v<long double> / 4 * static_cast<long double>(part) / static_cast<long double>(n);
+  long double cosine = std::cos(angle), sine = std::sin(angle);
+  if (eighths % 2 != 0) std::swap(cosine, sine);
+  for (int64_t quarter = eighths / 2; quarter > 0; --quarter) sine = std::exchange(cosine, -sine);
+  return {cosine, -sine};
 }
 
 // The forward transform of a length with small factors; root k of its own length is roots[k * stride].
@@ -58,17 +53,6 @@ void TransformOnHost(std::vector<Wide>& x, const std::vector<Wide>& roots, int64
 // exp(-pi i k k / n): k^2 modulo 2 n, or large k would lose the angle. k < n < 2^31.
 Complex Chirp(int64_t k, int64_t n) { return UnitRoot(k * k % (2 * n), 2 * n); }
 
-// exp(-2 pi i k / n), 0 <= k < n.
-Wide WideRoot(int64_t k, int64_t n) {
-  const int64_t eighths = 8 * k / n, rest = 8 * k % n, part = eighths % 2 == 0 ? rest : n - rest;
-  const long double angle =
-      std::numbers::pi_v<long double> / 4 * static_cast<long double>(part) / static_cast<long double>(n);
-  long double cosine = std::cos(angle), sine = std::sin(angle);
-  if (eighths % 2 != 0) std::swap(cosine, sine);
-  for (int64_t quarter = eighths / 2; quarter > 0; --quarter) sine = std::exchange(cosine, -sine);
-  return {cosine, -sine};
-}
-
 std::vector<Complex> ChirpSpectrum(int64_t n, int64_t size) {
   std::vector<Wide> x(static_cast<size_t>(size)), roots;
   for (int64_t k = 0; k < n; ++k) {
@@ -83,18 +67,11 @@ std::vector<Complex> ChirpSpectrum(int64_t n, int64_t size) {
 
 }  // namespace
 
-Complex UnitRoot(int64_t k, int64_t n) {
-  // Eighths of a turn and a rest, mirrored where their number is odd, so that no angle exceeds pi / 4.
-  const int64_t eighths = 8 * k / n, rest = 8 * k % n;
-  CosineAndSine t = OfEighthTurn(eighths % 2 == 0 ? rest : n - rest, n);
-  if (eighths % 2 != 0) std::swap(t.cosine, t.sine);
-  for (int64_t quarter = eighths / 2; quarter > 0; --quarter) t = {-t.sine, t.cosine};
-  return {t.cosine, -t.sine};
-}
+Complex UnitRoot(int64_t k, int64_t n) { return Complex(WideRoot(k, n)); }
 
 Complex UnitRootLessOne(int64_t k, int64_t n) {
-  const Complex half = UnitRoot(k, 2 * n);  // cos - 1 = -2 sin^2 of half the angle
-  return {-2 * half.imag() * half.imag(), UnitRoot(k, n).imag()};
+  const Wide half = WideRoot(k, 2 * n);  // cos - 1 = -2 sin^2 of half the angle
+  return Complex(Wide(-2 * half.imag() * half.imag(), 2 * half.real() * half.imag()));
 }
 
 TurnedRoot NearestQuarter(int64_t k, int64_t n) {
@@ -102,10 +79,6 @@ TurnedRoot NearestQuarter(int64_t k, int64_t n) {
   Complex less = UnitRootLessOne(std::abs(rest), 4 * n);
   if (rest < 0) less = std::conj(less);
   return {quarters % 4, less};
-}
-
-TurnedRoot FftTable::Turned(int64_t e) const {
-  return kind == Kind::kButterfly ? NearestQuarter((e / b) * (e % b), a * b) : NearestQuarter(e, a);
 }
 
 int64_t FftTable::count() const {
@@ -126,15 +99,18 @@ int64_t FftTable::count() const {
   return 0;
 }
 
+std::vector<TurnedRoot> FftTable::MakeTurned() const {
+  std::vector<TurnedRoot> roots;
+  for (int64_t e = 0; e < count(); ++e)
+    roots.push_back(kind == Kind::kButterfly ? NearestQuarter((e / b) * (e % b), a * b) : NearestQuarter(e, a));
+  return roots;
+}
+
 std::vector<Complex> FftTable::Make() const {
   if (kind == Kind::kSpectrum) return ChirpSpectrum(a, b);
   std::vector<Complex> values;
   values.reserve(static_cast<size_t>(count()));
   for (int64_t e = 0; e < count(); ++e) {
-    if (turned) {
-      values.push_back(Turned(e).rest);
-      continue;
-    }
     switch (kind) {
       case Kind::kRoots:
       case Kind::kFirstRoots:
@@ -169,15 +145,24 @@ std::vector<uint32_t> FftTables::Words() const {
   std::vector<uint32_t> words(static_cast<size_t>(size_bytes() / 4));
   for (const auto& [table, offset] : offsets_) {
     auto at = words.begin() + offset * StorageBytes(type_) / 4;
-    int64_t e = 0;
-    for (const Complex value : table.Make()) {
-      for (const double part : {table.turned ? std::abs(value.real()) : value.real(), value.imag()}) {
-        const auto bits = std::bit_cast<uint64_t>(part);
-        if (!single) *at++ = static_cast<uint32_t>(bits);
-        *at++ = single ? std::bit_cast<uint32_t>(static_cast<float>(part)) : static_cast<uint32_t>(bits >> 32);
+    // The highest two bits are `high`.
+    auto put = [&](double value, int64_t high = 0) {
+      const auto bits = std::bit_cast<uint64_t>(value);
+      if (!single) *at++ = static_cast<uint32_t>(bits);
+      const uint32_t last =
+          single ? std::bit_cast<uint32_t>(static_cast<float>(value)) : static_cast<uint32_t>(bits >> 32);
+      *at++ = last | static_cast<uint32_t>(high) << 30;
+    };
+    if (table.turned) {
+      for (const TurnedRoot& root : table.MakeTurned()) {
+        put(std::abs(root.rest.real()), root.quarters);
+        put(root.rest.imag());
       }
-      if (table.turned) *(at - (single ? 2 : 3)) |= static_cast<uint32_t>(table.Turned(e).quarters) << 30;
-      ++e;
+    } else {
+      for (const Complex root : table.Make()) {
+        put(root.real());
+        put(root.imag());
+      }
     }
   }
   return words;
