@@ -102,7 +102,7 @@ ComplexText ButterflyWriter::MultiplyAdd(const ComplexText& a, const ComplexText
 ComplexText ButterflyWriter::TimesRoot(const ComplexText& a, int64_t k, int64_t n) {
   k %= n;
   if (8 * k % n != 0) {
-    if (fuses_) {
+    if (!turns_) {
       const std::complex<double> root = UnitRoot(k, n);
       return Multiply(a, {Constant(root.real()), Constant(root.imag())});
     }
@@ -185,7 +185,8 @@ std::vector<ComplexText> ButterflyWriter::Transform(const std::vector<ComplexTex
   if (n == 2) return {Add(x[0], x[1]), Subtract(x[0], x[1])};
   size_t rows = n % 4 == 0 && n > 4 ? 4 : 2;
   while (rows < n && n % rows != 0) ++rows;
-  if (rows == n || n == 9) return TransformOdd(x);  // nine: no more products than by threes, and fewer roundings
+  // Nine so take no more products than by threes, and round less; fifteen, which round less too, more.
+  if (rows == n || n == 9 || (n == 15 && turns_)) return TransformOdd(x);
   if (std::gcd(rows, n / rows) == 1) return TransformCoprime(x, rows, n / rows);
   // Rows of the points columns * j + c, twiddles, then across: result r + rows * s.
   const size_t columns = n / rows;

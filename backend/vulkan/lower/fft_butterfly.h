@@ -30,17 +30,18 @@ struct ComplexText {
 class ButterflyWriter {
  public:
   // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated, but for fused multiply-adds, which
-  // take a product without a rounding of its own if `fuses`.
-  ButterflyWriter(ElementType real, bool fuses) : real_(real), fuses_(fuses) {}
+  // take a product without a rounding of its own if `fuses`. `turns`: roots inside are taken as NearestQuarter has them,
+  // which costs two additions and rounds less.
+  ButterflyWriter(ElementType real, bool fuses, bool turns) : real_(real), fuses_(fuses), turns_(turns) {}
 
   RealText Add(const RealText& a, const RealText& b);
   RealText Subtract(const RealText& a, const RealText& b);
   RealText Multiply(const RealText& a, const RealText& b);
   // a b + c.
   RealText MultiplyAdd(const RealText& a, const RealText& b, const RealText& c);
-  // a power (1 + rest).
-  RealText Scaled(const RealText& a, const RealText& power, const RealText& rest) {
-    const RealText scaled = Multiply(a, power);
+  // a factor (1 + rest).
+  RealText Scaled(const RealText& a, const RealText& factor, const RealText& rest) {
+    const RealText scaled = Multiply(a, factor);
     return MultiplyAdd(scaled, rest, scaled);
   }
   RealText Constant(double value) const;
@@ -75,7 +76,7 @@ class ButterflyWriter {
   std::vector<ComplexText> TransformCoprime(const std::vector<ComplexText>& x, size_t rows, size_t columns);
 
   ElementType real_;
-  bool fuses_;
+  bool fuses_, turns_;
   std::string text_;
   int next_local_ = 0;
 };

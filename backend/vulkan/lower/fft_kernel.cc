@@ -20,7 +20,7 @@ using Spectrum = PassInput::Spectrum;
 class FftPassWriter {
  public:
   FftPassWriter(const LowerContext& context, const FftPlan& plan, const FftJob& job)
-      : context_(context), plan_(plan), job_(job), kernel_(context.facts), text_(RealPart(plan.complex), plan.fuses) {}
+      : context_(context), plan_(plan), job_(job), kernel_(context.facts), text_(RealPart(plan.complex), plan.fuses, job.turned) {}
 
   Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
     const bool staged = !job_.pass.stages.empty();
@@ -232,9 +232,9 @@ class FftPassWriter {
     if (out.swap_last) value = value.Swapped();
     if (out.divisor == 1) return value;
     // Arguments, so that lengths share kernels.
-    const Reciprocal scale(out.divisor);
-    const RealText power{ScaleText(scale.power)}, rest = scale.rest == 0 ? RealText() : RealText{ScaleText(scale.rest)};
-    return {text_.Scaled(value.re, power, rest), IsComplex(out.type) ? text_.Scaled(value.im, power, rest) : RealText()};
+    const Reciprocal scale(out.divisor, plan_.complex == ElementType::kC64);
+    const RealText factor{ScaleText(scale.factor)}, rest = scale.rest == 0 ? RealText() : RealText{ScaleText(scale.rest)};
+    return {text_.Scaled(value.re, factor, rest), IsComplex(out.type) ? text_.Scaled(value.im, factor, rest) : RealText()};
   }
   void StoreOutput(const std::string& t, ComplexText value, const std::string& name) {
     const bool some = job_.out.size < job_.points;

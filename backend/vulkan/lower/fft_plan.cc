@@ -73,8 +73,8 @@ class FftPlanner {
     sizes_[static_cast<size_t>(axis)] = job.out.size;
     // (In pairs the products of the loads would be most of a kernel.) Short lines need no pass around them, and round
     // less without.
-    constexpr int64_t kShort = 256;
-    const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > kShort;
+    const int64_t most = plan_.complex == ElementType::kC64 ? 640 : 1024;
+    const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > most;
     packs ? AddPacked(job, real_in) : AddLines(job);
   }
 
