@@ -9,10 +9,12 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// A real value: a local of the text or its negative; without a name it is zero.
+// A real value: a local of the text or its negative, times a constant that a fused addition is to take along if it is
+// named; without a name it is zero.
 struct RealText {
   std::string name;
   bool negative = false;
+  std::string factor = {};
   bool zero() const { return name.empty(); }
 };
 inline RealText Negated(RealText a) {
@@ -27,18 +29,31 @@ struct ComplexText {
 
 class ButterflyWriter {
  public:
-  // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated.
-  explicit ButterflyWriter(ElementType real) : real_(real) {}
+  // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated, but for fused multiply-adds, which
+  // take a product without a rounding of its own if `fuses`. `turns`: roots inside are taken as NearestQuarter has them,
+  // which costs two additions and rounds less.
+  ButterflyWriter(ElementType real, bool fuses, bool turns) : real_(real), fuses_(fuses), turns_(turns) {}
 
   RealText Add(const RealText& a, const RealText& b);
   RealText Subtract(const RealText& a, const RealText& b);
   RealText Multiply(const RealText& a, const RealText& b);
+  // a b + c.
+  RealText MultiplyAdd(const RealText& a, const RealText& b, const RealText& c);
+  // a factor (1 + rest).
+  RealText Scaled(const RealText& a, const RealText& factor, const RealText& rest) {
+    const RealText scaled = Multiply(a, factor);
+    return MultiplyAdd(scaled, rest, scaled);
+  }
   RealText Constant(double value) const;
   ComplexText Add(const ComplexText& a, const ComplexText& b) { return {Add(a.re, b.re), Add(a.im, b.im)}; }
   ComplexText Subtract(const ComplexText& a, const ComplexText& b) {
     return {Subtract(a.re, b.re), Subtract(a.im, b.im)};
   }
+  ComplexText Sum(std::vector<ComplexText> terms);
   ComplexText Multiply(const ComplexText& a, const ComplexText& b);
+  ComplexText MultiplyAdd(const ComplexText& a, const ComplexText& b, const ComplexText& c);
+  // a (1 + rest).
+  ComplexText MultiplyOnePlus(const ComplexText& a, const ComplexText& rest) { return Add(a, Multiply(a, rest)); }
   // Times exp(-2 pi i k / n).
   ComplexText TimesRoot(const ComplexText& a, int64_t k, int64_t n);
   // The forward transform, in natural order.
@@ -55,11 +70,13 @@ class ButterflyWriter {
 
  private:
   RealText Local(const std::string& value);
+  RealText WithoutFactor(const RealText& a);
   std::string DifferenceText(const std::string& a, const std::string& b) const;
-  std::vector<ComplexText> TransformPrime(const std::vector<ComplexText>& x);
+  std::vector<ComplexText> TransformOdd(const std::vector<ComplexText>& x);
   std::vector<ComplexText> TransformCoprime(const std::vector<ComplexText>& x, size_t rows, size_t columns);
 
   ElementType real_;
+  bool fuses_, turns_;
   std::string text_;
   int next_local_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <span>
 
 #include "backend/vulkan/lower/fft_butterfly.h"
@@ -19,7 +20,7 @@ using Spectrum = PassInput::Spectrum;
 class FftPassWriter {
  public:
   FftPassWriter(const LowerContext& context, const FftPlan& plan, const FftJob& job)
-      : context_(context), plan_(plan), job_(job), kernel_(context.facts), text_(RealPart(plan.complex)) {}
+      : context_(context), plan_(plan), job_(job), kernel_(context.facts), text_(RealPart(plan.complex), plan.fuses, job.turned) {}
 
   Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
     const bool staged = !job_.pass.stages.empty();
@@ -33,6 +34,7 @@ class FftPassWriter {
     const bool reads_tables =
         staged || !job_.Twiddles().empty() || job_.in.chirp || job_.out.factors || !job_.PackedRoots().empty();
     if (reads_tables) tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
+    if (reads_tables && job_.turned) DeclareTurns();
     if (staged) {
       WriteStages();
       kernel_.Append("void transforms(uint group, uint i) {\n" + text_.Take() + "}\n");
@@ -41,7 +43,7 @@ class FftPassWriter {
     if (job_.untangles) {
       WriteUntangle();
     } else {
-      job_.pass.direct ? WriteDirect() : WriteButterfly();
+      job_.symmetric() ? WriteDirectPair() : job_.pass.direct ? WriteDirect() : WriteButterfly();
     }
     kernel_.Append("void element(uint u) {\n" + text_.Take() + "}\n");
     if (groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups)
@@ -81,12 +83,44 @@ class FftPassWriter {
     text_.Line(fmt::format("{} {} = {};", CarrierType(plan_.complex), name, Table(table, index)));
     return ButterflyWriter::PartsOf(name);
   }
+  // Times an element of a table of roots.
+  ComplexText TimesTable(const ComplexText& value, const FftTable& table, const std::string& index,
+                         const std::string& name) {
+    const ComplexText root = LoadTable(table, index, name);
+    return table.turned ? TimesTurned(value, name) : text_.Multiply(value, root);
+  }
+  // Times a root as NearestQuarter has it, which the local `root` holds as turned tables do.
+  ComplexText TimesTurned(const ComplexText& value, const std::string& root) {
+    const std::string real(CarrierType(RealPart(plan_.complex))), complex(CarrierType(plan_.complex));
+    const bool single = RealPart(plan_.complex) == ElementType::kF32;
+    Declare(root + "_high", single ? fmt::format("floatBitsToUint({}.x)", root) : fmt::format("unpack_f64({}.x).y", root));
+    const std::string less = single ? fmt::format("uintBitsToFloat({}_high & 0x3fffffffu)", root)
+                                    : fmt::format("pack_f64(uvec2(unpack_f64({0}.x).x, {0}_high & 0x3fffffffu))", root);
+    text_.Line(fmt::format("{} {}_less = {};", real, root, less));
+    text_.Line(fmt::format("{0} {1}_t = turned({1}_high, {2});", complex, root, text_.Text(value)));
+    return text_.MultiplyOnePlus(ButterflyWriter::PartsOf(root + "_t"), {{root + "_less", true}, {root + ".y"}});
+  }
+  // (-i)^quarters times, the quarters being the two highest bits.
+  void DeclareTurns() {
+    kernel_.Append(RealPart(plan_.complex) == ElementType::kF32
+                       ? R"(vec2 turned(uint bits, vec2 value) {
+  uvec2 words = floatBitsToUint((bits & 0x40000000u) != 0u ? value.yx : value);
+  return uintBitsToFloat(words ^ (uvec2(bits, bits ^ (bits << 1)) & 0x80000000u));
+}
+)"
+                       : R"(dvec2 turned(uint bits, dvec2 value) {
+  dvec2 across = (bits & 0x40000000u) != 0u ? value.yx : value;
+  return dvec2((bits & 0x80000000u) != 0u ? -across.x : across.x,
+               ((bits ^ (bits << 1)) & 0x80000000u) != 0u ? -across.y : across.y);
+}
+)");
+  }
   // w(a)^e from two tables: coarse + coarse * fine.
   ComplexText RootFromTwo(const std::vector<FftTable>& two, const std::string& e, const std::string& name) {
     const int bits = std::bit_width(static_cast<uint64_t>(two[0].b)) - 1;
     const ComplexText coarse = LoadTable(two[0], fmt::format("({} >> {})", e, bits), name + "_coarse");
     const ComplexText fine = LoadTable(two[1], fmt::format("({} & {}u)", e, (1 << bits) - 1), name + "_fine");
-    return text_.Add(coarse, text_.Multiply(coarse, fine));
+    return text_.MultiplyAdd(coarse, fine, coarse);
   }
 
   // `width` neighbours from element `index` on, a multiple of it, by one load.
@@ -155,13 +189,14 @@ class FftPassWriter {
     const std::string zero = ZeroText(RealPart(plan_.complex));
     text_.Line(fmt::format("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero));
     const ComplexText a{{name + ".x"}, {name + ".y"}}, b{{other + ".x"}, {other + ".y", true}};
-    const ComplexText root = LoadPackedRoot(t, name + "_root");
-    const ComplexText turned = text_.Multiply(text_.Subtract(a, b), {root.re, Negated(root.im)});
-    return text_.Add(text_.Add(a, b), {Negated(turned.im), turned.re});
+    // The conjugate root comes as the conjugate of the product with the conjugate.
+    const ComplexText difference = text_.Subtract(a, b);
+    const ComplexText turned = TimesPackedRoot({difference.re, Negated(difference.im)}, t, name + "_root");
+    return text_.Add(text_.Add(a, b), {turned.im, turned.re});
   }
-  ComplexText LoadPackedRoot(const std::string& e, const std::string& name) {
+  ComplexText TimesPackedRoot(const ComplexText& value, const std::string& e, const std::string& name) {
     const std::vector<FftTable> roots = job_.PackedRoots();
-    return roots.size() == 2 ? RootFromTwo(roots, e, name) : LoadTable(roots[0], e, name);
+    return roots.size() == 2 ? text_.Multiply(value, RootFromTwo(roots, e, name)) : TimesTable(value, roots[0], e, name);
   }
   ComplexText FinishInput(ComplexText value, const std::string& t, const std::string& name) {
     if (job_.in.swap) value = value.Swapped();
@@ -183,10 +218,10 @@ class FftPassWriter {
     return {{name + "_re"}, {name + "_im"}};
   }
 
-  std::string ScaleText() {
+  std::string ScaleText(double scale) {
     if (RealPart(plan_.complex) == ElementType::kF32)
-      return fmt::format("uintBitsToFloat({})", Number(std::bit_cast<uint32_t>(static_cast<float>(job_.out.scale))));
-    const auto bits = std::bit_cast<uint64_t>(job_.out.scale);
+      return fmt::format("uintBitsToFloat({})", Number(std::bit_cast<uint32_t>(static_cast<float>(scale))));
+    const auto bits = std::bit_cast<uint64_t>(scale);
     const std::string high = Number(static_cast<int64_t>(bits >> 32));
     return fmt::format("from_words_f64({}, {})", high, Number(static_cast<int64_t>(bits & 0xffffffffu)));
   }
@@ -195,10 +230,11 @@ class FftPassWriter {
     if (out.swap_first) value = value.Swapped();
     if (out.factors) value = text_.Multiply(value, LoadTable(*out.factors, t, name + "_factor"));
     if (out.swap_last) value = value.Swapped();
-    if (out.scale == 1) return value;
-    // An argument, so that lengths share kernels.
-    const RealText scale{ScaleText()};
-    return {text_.Multiply(value.re, scale), IsComplex(out.type) ? text_.Multiply(value.im, scale) : RealText()};
+    if (out.divisor == 1) return value;
+    // Arguments, so that lengths share kernels.
+    const Reciprocal scale(out.divisor, plan_.complex == ElementType::kC64);
+    const RealText factor{ScaleText(scale.factor)}, rest = scale.rest == 0 ? RealText() : RealText{ScaleText(scale.rest)};
+    return {text_.Scaled(value.re, factor, rest), IsComplex(out.type) ? text_.Scaled(value.im, factor, rest) : RealText()};
   }
   void StoreOutput(const std::string& t, ComplexText value, const std::string& name) {
     const bool some = job_.out.size < job_.points;
@@ -233,7 +269,7 @@ class FftPassWriter {
       return ComplexText{text_.Multiply(value.re, half), text_.Multiply(value.im, half)};
     };
     const ComplexText even = halved(text_.Add(a, b));
-    const ComplexText odd = text_.Multiply(halved(text_.Subtract(a, b)), LoadPackedRoot("k", "root"));
+    const ComplexText odd = TimesPackedRoot(halved(text_.Subtract(a, b)), "k", "root");
     const ComplexText turned{odd.im, Negated(odd.re)};  // -i times
     ComplexText last = text_.Subtract(even, turned);
     last.im = Negated(last.im);
@@ -316,57 +352,112 @@ class FftPassWriter {
     if (twiddles.empty()) return;
     for (int64_t j = 1; j < job_.pass.radix; ++j) {
       const std::string name = fmt::format("w{}", j);
-      std::vector<ComplexText> roots;
       const std::string row = fmt::format("{}u * {} + k", j, Number(job_.before));
-      if (twiddles.size() == 1 && Groups(plan_.complex, job_.before)) {
-        roots = LoadGroup(tables_, fmt::format("{} + {}", Number(plan_.tables.OffsetOf(twiddles[0])), row), name);
-      }
-      for (size_t w = 0; roots.size() < x.size(); ++w) {
-        const std::string own = fmt::format("{}_{}", name, w);
-        roots.push_back(twiddles.size() == 2 ? RootFromTwo(twiddles, fmt::format("({}u * (k + {}u))", j, w), own)
-                                             : LoadTable(twiddles[0], fmt::format("{} + {}u", row, w), own));
-      }
+      const bool groups = twiddles.size() == 1 && Groups(plan_.complex, job_.before);
+      std::vector<ComplexText> roots;
+      if (groups) roots = LoadGroup(tables_, fmt::format("{} + {}", Number(plan_.tables.OffsetOf(twiddles[0])), row), name);
       for (size_t w = 0; w < x.size(); ++w) {
+        const std::string own = fmt::format("{}_{}", name, w);
         ComplexText& value = x[w][static_cast<size_t>(j)];
-        value = text_.Multiply(value, roots[w]);
+        if (twiddles.size() == 2) {
+          value = text_.Multiply(value, RootFromTwo(twiddles, fmt::format("({}u * (k + {}u))", j, w), own));
+        } else if (!groups) {
+          value = TimesTable(value, twiddles[0], fmt::format("{} + {}u", row, w), own);
+        } else if (job_.turned) {
+          text_.Line(fmt::format("vec2 {}_w = {};", own, text_.Text(roots[w])));
+          value = TimesTurned(value, own + "_w");
+        } else {
+          value = text_.Multiply(value, roots[w]);
+        }
       }
     }
+  }
+
+  static constexpr int64_t kBlock = 8;  // sums of more values are added up in blocks
+
+  void SetSum(const std::string& name, const ComplexText& value) {
+    text_.Line(fmt::format("{}_re = {};", name, text_.Text(value.re)));
+    text_.Line(fmt::format("{}_im = {};", name, text_.Text(value.im)));
+  }
+  static ComplexText SumNamed(const std::string& name) { return {{name + "_re"}, {name + "_im"}}; }
+  void DeclareSum(const std::string& name) {
+    text_.Line(fmt::format("{0} {2}_re = {1}, {2}_im = {1}, {2}_total_re = {1}, {2}_total_im = {1};",
+                           CarrierType(RealPart(plan_.complex)), ZeroText(RealPart(plan_.complex)), name));
+  }
+  // After term j of `count`, from 0.
+  void EndTerm(const std::vector<std::string>& sums, const std::string& j, int64_t count) {
+    if (count <= kBlock) return;
+    text_.Line(fmt::format("if ({} % {}u == {}u) {{", j, kBlock, kBlock - 1));
+    for (const std::string& sum : sums) {
+      SetSum(sum + "_total", text_.Add(SumNamed(sum + "_total"), SumNamed(sum)));
+      SetSum(sum, {});
+    }
+    text_.Line("}");
+  }
+  ComplexText WholeSum(const std::string& name, int64_t count) {
+    return count <= kBlock ? SumNamed(name) : text_.Add(SumNamed(name + "_total"), SumNamed(name));
   }
 
   // Result s of the butterfly is the sum over j of x[j] w(L R)^(j (s L + k)).
   void WriteDirect() {
     const int64_t radix = job_.pass.radix, around = radix * job_.before;
-    constexpr int64_t kBlock = 8;  // sums of more values are added up in blocks
-    const std::string real(CarrierType(RealPart(plan_.complex))), zero = ZeroText(RealPart(plan_.complex));
     Split("rest", "place", "u", job_.inner);
     Split("line", "q", "rest", job_.points);
     Split("m", "turn", "q", around);
     Split("s", "k", "turn", job_.before);
     DeclareLines("line", "place");
-    text_.Line(fmt::format("{0} sum_re = {1}, sum_im = {1}, total_re = {1}, total_im = {1};", real, zero));
+    DeclareSum("sum");
     text_.Line("uint e = 0u;");
     text_.Line(fmt::format("for (uint j = 0u; j < {}; ++j) {{", Number(radix)));
     Declare("t", fmt::format("m * {} + k + j * {}", Number(job_.before), Number(job_.stride())));
-    const ComplexText x = job_.in.chirp ? LoadWithin("t", "v") : LoadInput("t", "v");
+    const ComplexText x = LoadTerm("t", "v");
     const std::vector<FftTable> twiddles = job_.Twiddles();
     const ComplexText root = twiddles.size() == 2 ? RootFromTwo(twiddles, "e", "w") : LoadTable(twiddles[0], "e", "w");
-    auto add = [&](const std::string& to, const ComplexText& value) {
-      const ComplexText sum = text_.Add({{to + "_re"}, {to + "_im"}}, value);
-      text_.Line(fmt::format("{}_re = {};", to, text_.Text(sum.re)));
-      text_.Line(fmt::format("{}_im = {};", to, text_.Text(sum.im)));
-    };
-    add("sum", text_.Multiply(x, root));
-    if (radix > kBlock) {
-      text_.Line(fmt::format("if (j % {0}u == {1}u) {{", kBlock, kBlock - 1));
-      add("total", {{"sum_re"}, {"sum_im"}});
-      text_.Line(fmt::format("sum_re = {0};\n  sum_im = {0};\n  }}", zero));
-    }
+    SetSum("sum", text_.MultiplyAdd(x, root, SumNamed("sum")));
+    EndTerm({"sum"}, "j", radix);
     text_.Line("e += turn;");
     text_.Line(fmt::format("if (e >= {0}) e -= {0};", Number(around)));
     text_.Line("}");
-    ComplexText sum{{"sum_re"}, {"sum_im"}};
-    if (radix > kBlock) sum = text_.Add({{"total_re"}, {"total_im"}}, sum);
-    StoreOutput("q", sum, "x");
+    StoreOutput("q", WholeSum("sum", radix), "x");
+  }
+
+  // As ButterflyWriter::TransformOdd, two results at a time.
+  void WriteDirectPair() {
+    const int64_t radix = job_.pass.radix, half = radix / 2;
+    Split("rest", "place", "u", job_.inner);
+    Split("line", "pair", "rest", job_.stride() * (half + 1));
+    Split("m", "s", "pair", half + 1);
+    DeclareLines("line", "place");
+    const ComplexText first = LoadTerm("m", "first");
+    DeclareSum("even");
+    DeclareSum("odd");
+    text_.Line("uint e = s;");
+    text_.Line(fmt::format("for (uint j = 0u; j < {}; ++j) {{", Number(half)));
+    Declare("t", fmt::format("m + (j + 1u) * {}", Number(job_.stride())));
+    Declare("mirror", fmt::format("m + m + {} - t", Number(job_.points)));
+    const ComplexText a = LoadTerm("t", "a"), b = LoadTerm("mirror", "b");
+    const ComplexText root = LoadTable(job_.Twiddles()[0], "e", "w");
+    auto add = [&](const std::string& to, const ComplexText& value, const RealText& factor) {
+      const ComplexText sum = SumNamed(to);
+      SetSum(to, {text_.MultiplyAdd(value.re, factor, sum.re), text_.MultiplyAdd(value.im, factor, sum.im)});
+    };
+    add("even", text_.Add(a, b), root.re);
+    add("odd", text_.Subtract(a, b), Negated(root.im));
+    EndTerm({"even", "odd"}, "j", half);
+    text_.Line("e += s;");
+    text_.Line(fmt::format("if (e >= {0}) e -= {0};", Number(radix)));
+    text_.Line("}");
+    const ComplexText even = text_.Add(first, WholeSum("even", half)), odd = WholeSum("odd", half);
+    const ComplexText turned{odd.im, Negated(odd.re)};  // -i times
+    Declare("q", fmt::format("m * {} + s", Number(radix)));
+    StoreOutput("q", text_.Add(even, turned), "x");
+    text_.Line("if (s > 0u) {");
+    Declare("q_mirror", fmt::format("q + {} - s - s", Number(radix)));
+    StoreOutput("q_mirror", text_.Subtract(even, turned), "y");
+    text_.Line("}");
+  }
+  ComplexText LoadTerm(const std::string& t, const std::string& name) {
+    return job_.in.chirp ? LoadWithin(t, name) : LoadInput(t, name);
   }
 
   // A butterfly of a stage: the locals that hold its number among those of its transform, its m and its k.
@@ -445,7 +536,7 @@ class FftPassWriter {
       ComplexText value = job_.in.chirp ? LoadWithin(t, own) : LoadInput(t, own);
       if (twiddles.size() == 1) {
         const std::string index = fmt::format("{} * {} + k_in", point, Number(job_.before));
-        value = text_.Multiply(value, LoadTable(twiddles[0], index, own + "_w"));
+        value = TimesTable(value, twiddles[0], index, own + "_w");
       } else if (twiddles.size() == 2) {
         value = text_.Multiply(value, RootFromTwo(twiddles, fmt::format("({} * k_in)", point), own + "_w"));
       }
@@ -463,8 +554,8 @@ class FftPassWriter {
         text_.Line(fmt::format("{0} {1}_{2} = exchange_{2}[{1}_e];", real, own, part));
       ComplexText value{{own + "_re"}, {own + "_im"}};
       if (j > 0) {
-        const FftTable table{Kind::kButterfly, radix, done};
-        value = text_.Multiply(value, LoadTable(table, fmt::format("{}u + {}", j * done, b.k), own + "_w"));
+        const FftTable table{Kind::kButterfly, radix, done, job_.turned};
+        value = TimesTable(value, table, fmt::format("{}u + {}", j * done, b.k), own + "_w");
       }
       b.x.push_back(value);
     }

@@ -18,6 +18,7 @@ class FftPlanner {
         in_pairs_(ComputesInPairs(context, body)) {
     const bool wide = RealPart(from_.element_type()) == ElementType::kF64;
     plan_.complex = wide ? ElementType::kC128 : ElementType::kC64;
+    plan_.fuses = context.facts.fused_multiply_add && !context.facts.same_bits && !in_pairs_;
   }
 
   FftPlan Make() {
@@ -30,7 +31,7 @@ class FftPlanner {
       AddAxis(axis, attributes_.fft_length[axis - first], i + 1 == axes);
       total *= attributes_.fft_length[axis - first];
     }
-    if (inverse()) plan_.jobs.back().out.scale = 1 / static_cast<double>(total);
+    if (inverse()) plan_.jobs.back().out.divisor = total;
     plan_.tables = FftTables(plan_.complex);
     for (const FftJob& job : plan_.jobs) {
       for (const FftTable& table : job.Twiddles()) plan_.tables.Want(table);
@@ -61,6 +62,7 @@ class FftPlanner {
     if (length == 1 && !real_in && !real_out && !(last && plan_.jobs.empty())) return;
     job.length = length;
     if (context_.facts.is_software()) job.whole_table = int64_t{1} << 20;
+    job.turned = !plan_.fuses && !in_pairs_;
     job.in.type = real_in ? RealPart(plan_.complex) : plan_.complex;
     job.in.size = sizes_[static_cast<size_t>(axis)];
     if (real_out) job.in.spectrum = PassInput::Spectrum::kHermitian;
@@ -69,11 +71,10 @@ class FftPlanner {
     job.out.size = real_in ? length / 2 + 1 : length;
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
-    // (In pairs the products of the loads would be most of a kernel.) One butterfly needs no pass around it, and rounds
+    // (In pairs the products of the loads would be most of a kernel.) Short lines need no pass around them, and round
     // less without.
-    const FftWork work = {length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_};
-    const bool packs =
-        (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > LargestRadix(context_.facts, work);
+    const int64_t most = plan_.complex == ElementType::kC64 ? 640 : 1024;
+    const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > most;
     packs ? AddPacked(job, real_in) : AddLines(job);
   }
 
@@ -160,7 +161,7 @@ std::vector<FftTable> FftJob::Twiddles() const {
   if (!pass.direct && before == 1) return {};
   if (around > whole_table) return TwoTables(around);
   if (pass.direct) return {{Kind::kRoots, around, 1}};
-  return {{Kind::kButterfly, pass.radix, before}};
+  return {{Kind::kButterfly, pass.radix, before, turned}};
 }
 
 std::vector<FftTable> FftJob::TwoTables(int64_t around) {
@@ -171,7 +172,7 @@ std::vector<FftTable> FftJob::TwoTables(int64_t around) {
 std::vector<FftTable> FftJob::PackedRoots() const {
   if (!untangles && in.spectrum != PassInput::Spectrum::kPacked) return {};
   if (length > whole_table) return TwoTables(2 * length);
-  return {{Kind::kFirstRoots, 2 * length, untangles ? length / 2 + 1 : length}};
+  return {{Kind::kFirstRoots, 2 * length, untangles ? length / 2 + 1 : length, turned}};
 }
 
 std::vector<FftTable> FftJob::StageTwiddles() const {
@@ -179,7 +180,7 @@ std::vector<FftTable> FftJob::StageTwiddles() const {
   std::vector<FftTable> tables;
   int64_t done = 1;
   for (const int64_t radix : pass.stages) {
-    if (done > 1) tables.push_back({Kind::kButterfly, radix, done});
+    if (done > 1) tables.push_back({Kind::kButterfly, radix, done, turned});
     done *= radix;
   }
   return tables;

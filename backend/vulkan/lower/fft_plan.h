@@ -8,6 +8,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -28,14 +29,29 @@ struct PassInput {
   bool chirp = false;  // times the chirp, and zeros beyond
 };
 
-// What it writes: swapped, times a table, swapped, scaled; the first `size` values of each line.
+// What it writes: swapped, times a table, swapped, divided; the first `size` values of each line.
 struct PassOutput {
   ElementType type = ElementType::kC64;
   int64_t size = 1;
   bool swap_first = false, swap_last = false;
   std::optional<FftTable> factors = {};
-  double scale = 1;
+  int64_t divisor = 1;
   bool real_at_zero = false;  // result 0 is a sum of real values, whatever roundings say
+};
+
+// 1 / n as a factor and a rest: x / n is y + y * rest for y = x * factor. A rounded 1 / n alone would be wrong by the same
+// in all results; so the factor is a power of two, by which products are exact, unless the rounding is small beside what
+// a product with the rest rounds.
+struct Reciprocal {
+  Reciprocal(int64_t n, bool single) {
+    const double count = static_cast<double>(n), power = std::exp2(std::round(std::log2(count)));
+    const double rounded = single ? static_cast<double>(static_cast<float>(1 / count)) : 1 / count;
+    const double wrong = std::fma(rounded, count, -1.0) * (single ? 0x1p24 : 0x1p53), by_power = (power - count) / count;
+    const bool exact = std::abs(wrong) < 0.35 * std::abs(by_power);
+    factor = exact ? rounded : 1 / power;
+    rest = exact ? 0 : by_power;
+  }
+  double factor, rest;
 };
 
 struct FftJob {
@@ -48,14 +64,18 @@ struct FftJob {
   int64_t length = 1;  // of the transform, or of the chirp
   int64_t outer = 1, inner = 1;
   int64_t whole_table = int64_t{1} << 16;  // twiddles of more points come from two tables
+  bool turned = false;                     // tables of twiddles are
   int64_t width = 1;                       // neighbouring butterflies that an invocation makes
   PassInput in;
   PassOutput out;
 
   int64_t stride() const { return points / pass.radix; }
-  // Butterflies, or results of a direct pass.
+  // A direct pass that makes results s and radix - s together, of sums and differences of values.
+  bool symmetric() const { return pass.direct && before == 1 && pass.radix % 2 == 1; }
+  // Butterflies, or results of a direct pass or pairs of them.
   int64_t units() const {
     if (untangles) return outer * (length / 2 + 1);
+    if (symmetric()) return outer * inner * stride() * (pass.radix / 2 + 1);
     return outer * inner * (pass.direct ? points : stride() / width);
   }
   int64_t in_elements() const { return outer * inner * in.size; }
@@ -74,6 +94,8 @@ struct FftPlan {
   ElementType complex = ElementType::kC64;
   std::vector<FftJob> jobs;
   FftTables tables{ElementType::kC64};
+  // Products are added without a rounding of their own (docs/numerics.md).
+  bool fuses = false;
   int64_t flop = 0;
 };
 

@@ -8,31 +8,48 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // The largest prime radix of a butterfly, and of a pass that adds up each result: beyond it the chirp transform, four
-// times as much memory traffic and some 250 operations a point, is less work. (FFTW adds up primes to 173.)
-constexpr int64_t kLargestPrime = 13, kLargestDirect = 61;
+// times as much memory traffic and some 250 operations a point, is less work, and rounds as little as FFTW, which adds
+// up as many.
+constexpr int64_t kLargestPrime = 13, kLargestDirect = 173;
 
 using Radices = std::vector<int64_t>;
 
-// Fewest passes, then the smallest radices; empty for 1 and if a factor is larger than any radix.
-const Radices& SplitInto(int64_t n, int64_t largest, std::map<int64_t, Radices>& known) {
+// Which of as many radices are better: the smallest, or those that round least, by the share of values that are
+// multiplied by a twiddle between them or inside a butterfly (eight and sixteen points; others are of coprime factors or
+// small, and have none).
+enum class Better : uint8_t { kSmall, kExact };
+
+double CostOf(const Radices& radices, Better better) {
+  double cost = 0, before = 1;
+  for (const int64_t radix : radices) {
+    const auto r = static_cast<double>(radix);
+    cost += better == Better::kSmall ? r
+                                     : (1 - 1 / r) * (1 - 1 / before) + (radix == 16 ? 0.5 : radix == 8 ? 0.25 : 0);
+    before *= r;
+  }
+  return cost;
+}
+
+// Fewest passes, then the least cost; empty for 1 and if a factor is larger than any radix.
+const Radices& SplitInto(int64_t n, int64_t largest, Better better, std::map<int64_t, Radices>& known) {
   const auto [at, fresh] = known.try_emplace(n);
   Radices& best = at->second;
   if (!fresh || n == 1) return best;
   for (int64_t radix = std::min(largest, n); radix >= 2; --radix) {
     if (n % radix != 0) continue;
-    Radices rest = SplitInto(n / radix, largest, known);
+    Radices rest = SplitInto(n / radix, largest, better, known);
     if (rest.empty() && n != radix) continue;
     rest.insert(rest.begin(), radix);
-    const auto cost = [](const Radices& r) { return std::pair(r.size(), std::accumulate(r.begin(), r.end(), 0L)); };
+    const auto cost = [&](const Radices& r) { return std::pair(r.size(), CostOf(r, better)); };
     if (best.empty() || cost(rest) < cost(best)) best = std::move(rest);
   }
   std::ranges::sort(best, std::greater());
   return best;
 }
 
-Radices Split(int64_t n, int64_t largest) {
+Radices Split(int64_t n, int64_t largest, Better better = Better::kSmall) {
   std::map<int64_t, Radices> known;
-  return SplitInto(n, largest, known);
+  return SplitInto(n, largest, better, known);
 }
 
 bool IsPrime(int64_t n) {
@@ -108,19 +125,17 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
          work.length * work.lines >= (int64_t{1} << 17);
 }
 
-}  // namespace
-
-int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
-  // The values of a butterfly stay in registers: 16 of c64, 8 of c128. In pairs a result of radix r is r products, so
-  // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second,
-  // but where that is all one is quicker than two passes, and rounds less.
-  constexpr int64_t kMost = 16;
-  const bool small = facts.is_software() && work.length > kMost && work.length * work.lines < (int64_t{1} << 15);
-  return work.in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : kMost;
+// The largest radix of a butterfly, whose values stay in registers. In pairs a result of radix r is r products, so fours
+// cost as little as twos and more than that is waste.
+int64_t LargestRadix(const FftWork& work) {
+  constexpr int64_t kMost = 16, kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
+  return work.in_pairs ? 5 : work.length <= kMostAlone ? kMostAlone : kMost;
 }
 
+}  // namespace
+
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
-  const int64_t length = work.length, largest = LargestRadix(facts, work);
+  const int64_t length = work.length, largest = LargestRadix(work);
   const bool in_pairs = work.in_pairs;
   FftShape shape;
   shape.points = length;
@@ -133,12 +148,14 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
   // Primes that no butterfly takes.
   Radices direct = in_pairs ? TakePrimes(rest, 7, kLargestDirect) : TakePrimes(rest, kLargestPrime + 1, kLargestDirect);
   Radices primes = in_pairs ? Radices() : TakePrimes(rest, largest + 1, kLargestPrime);
-  Radices split = Split(rest, largest);
+  // (Software drivers round products before they add them.)
+  const Better better = facts.is_software() && !in_pairs ? Better::kExact : Better::kSmall;
+  Radices split = Split(rest, largest, better);
   if (rest > 1 && split.empty()) {
     shape.chirp = true;
     shape.points = ConvolutionSize(length, largest);
     direct = primes = {};
-    split = Split(shape.points, largest);
+    split = Split(shape.points, largest, better);
     if (in_pairs) std::swap(direct, split);
   }
   for (int64_t radix : direct) shape.passes.push_back({radix, true});

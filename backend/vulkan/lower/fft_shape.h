@@ -41,8 +41,6 @@ struct FftWork {
   bool in_pairs = false;  // the type is emulated, so arithmetic is hundreds of operations
   bool plain = false;     // as many complex values come in as go out, and nothing but swaps and a scale is done to them
 };
-// The largest radix of a butterfly in registers.
-int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work);
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work);
 
 }  // namespace VXLA_NAMESPACE::vulkan

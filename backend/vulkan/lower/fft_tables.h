@@ -11,10 +11,18 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// exp(-2 pi i k / n) for 0 <= k < n < 2^59, each part within 0.51 ulp of double, and the same less 1, of which small
-// parts keep their digits.
+// exp(-2 pi i k / n) for 0 <= k < n < 2^59, each part within 0.501 ulp of double where long double has 64 bits (within
+// 1.5 where it is double), and the same less 1, of which small parts keep their digits.
 std::complex<double> UnitRoot(int64_t k, int64_t n);
 std::complex<double> UnitRootLessOne(int64_t k, int64_t n);
+
+// The same root as (-i)^quarters (1 + rest), where rest is of an eighth of a turn at most: x + x * rest rounds less than
+// the product with the root, for the products that it adds are small.
+struct TurnedRoot {
+  int64_t quarters;
+  std::complex<double> rest;
+};
+TurnedRoot NearestQuarter(int64_t k, int64_t n);
 
 // What a table holds, w(n) being exp(-2 pi i / n).
 struct FftTable {
@@ -30,8 +38,12 @@ struct FftTable {
   };
   Kind kind = Kind::kRoots;
   int64_t a = 1, b = 1;
+  // Roots as NearestQuarter has them (kFirstRoots, kButterfly): minus the rest's real part, with the quarters in the two
+  // highest bits, which are free as it lies between 0 and 0.3; and its imaginary part.
+  bool turned = false;
   int64_t count() const;
   std::vector<std::complex<double>> Make() const;
+  std::vector<TurnedRoot> MakeTurned() const;
   friend auto operator<=>(const FftTable&, const FftTable&) = default;
 };
 
