@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/module.h"
+#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -11,6 +12,6 @@ namespace VXLA_NAMESPACE {
 // transpose, no identity reshape, transpose, broadcast, slice, pad, reverse or one-operand concatenate; no
 // get-tuple-element of a tuple; no reduce of a transpose that only reduces read; no reduce of one operand over
 // dimensions of size 1 only (it became a map of its computation, which InlineCalls turns into array operations).
-bool SimplifyAlgebra(Module& module);
+bool SimplifyAlgebra(Module& module, const TargetInfo& target);
 
 }  // namespace VXLA_NAMESPACE

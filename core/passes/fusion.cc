@@ -7,6 +7,7 @@
 #include "core/passes/column_split.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_groups.h"
+#include "core/passes/score_products.h"
 #include "core/passes/softmax_forms.h"
 
 namespace VXLA_NAMESPACE {
@@ -153,6 +154,7 @@ int FuseComputation(Module& module, Computation& entry, const TargetInfo& target
   TakeHeroTuplesApart(entry);
   WriteSoftmaxAsQuotient(entry, target);
   SplitColumns(entry, target);
+  JoinScoreProducts(entry, target);
   SeparateChains(entry, target);
   FusionGroups groups(entry, target);
   groups.Decide();

@@ -70,7 +70,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
-    changed = SimplifyAlgebra(*optimized);
+    changed = SimplifyAlgebra(*optimized, target);
     changed |= SinkLoopConstants(*optimized);
     changed |= FoldIntegers(*optimized);
     changed |= target.fusion && HoistFromLoops(*optimized);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "core/passes/fusion.h"
 #include "scheduler/plan_printer.h"
@@ -34,6 +35,35 @@ TEST(EpilogueTest, OfAProductBehindAReshape) {
                        "s = f32[{0}] reshape(d)  a = f32[{0}] add(s, b)  ROOT t = f32[{0}] tanh(a) }}",
                        after),
            1);
+  }
+}
+
+// On a GPU the transpose moves ahead to the product.
+TEST(EpilogueTest, OfAProductBehindATransposeOfWhatFollowsIt) {
+  for (const char* type : {"f32", "f16", "bf16", "f64"}) {
+    for (const char* sizes : {"5,7,3", "64,32,64", "130,17,67", "1,9,40"}) {
+      int m = 0, k = 0, n = 0;
+      ASSERT_EQ(std::sscanf(sizes, "%d,%d,%d", &m, &k, &n), 3);
+      const std::string text = fmt::format(
+          "ENTRY e {{ x = {0}[2,{1},{2}] parameter(0)  y = {0}[2,{2},{3}] parameter(1)  b = {0}[2,{3}] parameter(2)\n"
+          "c = {0}[2,{3},{1}] parameter(3)  p = pred[{1}] parameter(4)  h = {0}[] parameter(5)\n"
+          "d = {0}[2,{1},{3}] dot(x, y), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, "
+          "rhs_contracting_dims={{1}}  bb = {0}[2,{1},{3}] broadcast(b), dimensions={{0,2}}\n"
+          "a = {0}[2,{1},{3}] add(d, bb)  w = f32[2,{1},{3}] convert(a)  e = f32[2,{1},{3}] tanh(w)\n"
+          "u = {0}[2,{1},{3}] convert(e)  pb = pred[2,{1},{3}] broadcast(p), dimensions={{1}}\n"
+          "hb = {0}[2,{1},{3}] broadcast(h), dimensions={{}}  s = {0}[2,{1},{3}] select(pb, u, hb)\n"
+          "q = {0}[2,{1},{3}] multiply(s, s)  t = {0}[2,{3},{1}] transpose(q), dimensions={{0,2,1}}\n"
+          "ROOT r = {0}[2,{3},{1}] add(t, c) }}",
+          type, m, k, n);
+      SCOPED_TRACE(text);
+      const auto module = ParseModule(text);
+      ASSERT_NE(module, nullptr);
+      RunOptions options;
+      Tolerance tolerance;
+      tolerance.rtol = tolerance.atol = type[0] == 'b' ? 4e-2 : type[1] == '1' ? 4e-3 : 1e-4;
+      options.tolerance = tolerance;
+      RunBoth(text, RandomArguments(*module), options);
+    }
   }
 }
 

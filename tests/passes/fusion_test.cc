@@ -201,6 +201,23 @@ ENTRY e {
   EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kOutput, 1)));
 }
 
+TEST(FusionTest, WhatFollowsTheTransposeOfAnEpilogueIsOfTheProductsKernelOnGpus) {
+  const std::string text = R"(
+ENTRY e {
+  a = f32[3,31,64] parameter(0)  b = f32[3,48,64] parameter(1)  c = f32[3,48,31] parameter(2)  bias = f32[3,48] parameter(3)
+  d = f32[3,31,48] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  bb = f32[3,31,48] broadcast(bias), dimensions={0,2}  s = f32[3,31,48] add(d, bb)
+  x = f32[3,31,48] tanh(s)  lo = f32[] constant(-0.5)  hi = f32[] constant(0.5)  y = f32[3,31,48] clamp(lo, x, hi)
+  q = f32[3,31,48] multiply(y, y)
+  t = f32[3,48,31] transpose(q), dimensions={0,2,1}
+  ROOT r = f32[3,48,31] add(t, c)
+})";
+  TargetInfo gpu;
+  gpu.is_software = false;
+  EXPECT_THAT(Kinds(*Optimized(text, gpu)), testing::ElementsAre(testing::Pair(FusionKind::kOutput, 1)));
+  EXPECT_EQ(Kinds(*Optimized(text)).size(), 2u);
+}
+
 TEST(FusionTest, AnExpensiveProducerIsNotRepeatedForEveryRow) {
   EXPECT_EQ(FusionCount(R"(
 ENTRY e {
