@@ -7,7 +7,10 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/dynamic_program.h"
+#include "core/mlir/scalar_regions.h"
 #include "core/module.h"
+#include "core/passes/carried_transfers.h"
+#include "core/passes/mixed_precision.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle.h"
@@ -89,7 +92,10 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
     if (*known == nullptr) return module;
     module = std::move(known);
   }
+  FinishCarriedTransfers(**module);
+  UnmixPrecision(**module);
   if (const Status status = Verify(**module); !status.ok()) return placed(status);
+  mlir::ScalarizeRegions(**module);
   return module;
 }
 

@@ -44,6 +44,9 @@ constexpr NamedRoutine kXlaCalls[] = {
     {"annotate_device_placement", LibraryRoutine::kIdentity},
     {"MoveToHost", LibraryRoutine::kIdentity},
     {"MoveToDevice", LibraryRoutine::kIdentity},
+    {"__op$quantize", LibraryRoutine::kBlockQuantize},
+    {"__op$dequantize", LibraryRoutine::kBlockDequantize},
+    {"__op$block_scaled_dot", LibraryRoutine::kBlockScaledDot},
 };
 
 constexpr std::string_view kBeforeLetter = "lapack_";
@@ -243,6 +246,8 @@ class Reader {
   Status ReadTridiagonal();
   Status ReadTopK();
   Status ReadApproxTopK();
+  Status ReadBlocks();
+  Status ReadScales(const Shape& values, const Shape& scales);
 
   const Instruction& instruction_;
   const std::string& name_;
@@ -275,6 +280,10 @@ Status Reader::CheckShapes() {
   }
   if (call_.routine == LibraryRoutine::kTopK) return ReadTopK();
   if (call_.routine == LibraryRoutine::kApproxTopK) return ReadApproxTopK();
+  if (call_.routine == LibraryRoutine::kBlockQuantize || call_.routine == LibraryRoutine::kBlockDequantize ||
+      call_.routine == LibraryRoutine::kBlockScaledDot) {
+    return ReadBlocks();
+  }
   if (instruction_.operand_count() < 1) return Wrong("no operands");
   const bool vectors_first = call_.routine == LibraryRoutine::kTridiagonalSolve;
   if (vectors_first) VXLA_RETURN_IF_ERROR(ExpectOperands(4));
@@ -509,6 +518,58 @@ Status Reader::ReadApproxTopK() {
     VXLA_RETURN_IF_ERROR(Expect(result, fmt::format("result {}", k), Operand(k).element_type(), sizes));
   }
   return OkStatus();
+}
+
+IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
+
+// Scales of blocks along the values' last dimension. A stated block size may leave scales over.
+Status Reader::ReadScales(const Shape& values, const Shape& scales) {
+  const auto is_floating = [](const Shape& s) {
+    return s.IsArray() && !s.IsDynamic() && s.rank() > 0 && IsFloating(s.element_type());
+  };
+  const auto lead = [](const Shape& s) { return std::span(s.dimensions()).first(static_cast<size_t>(s.rank() - 1)); };
+  if (is_floating(values) && is_floating(scales) && std::ranges::equal(lead(values), lead(scales))) {
+    const int64_t length = values.dimension(values.rank() - 1), count = scales.dimension(scales.rank() - 1);
+    int64_t block = ConfigInteger(config_, "block_size").value_or(0);
+    if (block <= 0 && count > 0) block = length / count;
+    if (block > 0 && length % block == 0 && length / block <= count && (call_.block == 0 || call_.block == block)) {
+      call_.block = block;
+      return OkStatus();
+    }
+  }
+  return Wrong("{} are no scales of equal blocks of {}", scales.ToString(), values.ToString());
+}
+
+Status Reader::ReadBlocks() {
+  const Shape& result = instruction_.shape();
+  if (call_.routine == LibraryRoutine::kBlockQuantize) {
+    VXLA_RETURN_IF_ERROR(ExpectOperands(1));
+    if (!result.IsTuple() || result.tuple_elements().size() != 2)
+      return Wrong("the result is {}, values and scales expected", result.ToString());
+    const Shape& values = result.tuple_elements()[0];
+    VXLA_RETURN_IF_ERROR(ReadScales(Operand(0), result.tuple_elements()[1]));
+    return Expect(values, "result 0", values.element_type(), SizesOf(Operand(0)));
+  }
+  if (call_.routine == LibraryRoutine::kBlockDequantize) {
+    VXLA_RETURN_IF_ERROR(ExpectOperands(2));
+    VXLA_RETURN_IF_ERROR(ReadScales(Operand(0), Operand(1)));
+    return Expect(result, "the result", result.element_type(), SizesOf(Operand(0)));
+  }
+  const int count = instruction_.operand_count();
+  if (count < 3 || count > 5) return Wrong("{} operands, 3 to 5 expected", count);
+  const Shape &a = Operand(0), &b = Operand(1);
+  VXLA_RETURN_IF_ERROR(ReadScales(a, Operand(2)));
+  if (count > 3) VXLA_RETURN_IF_ERROR(ReadScales(b, Operand(3)));
+  if (count > 4 && !Operand(4).IsScalar()) return Wrong("operand 4 is {}, a scalar expected", Operand(4).ToString());
+  const int rank = a.rank();
+  if ((rank != 2 && rank != 3) || !b.IsArray() || b.rank() != rank || b.dimension(rank - 1) != a.dimension(rank - 1) ||
+      (rank == 3 && b.dimension(0) != a.dimension(0))) {
+    return Wrong("operands 0 and 1 are {} and {}, [batch,] rows and equal columns expected", a.ToString(),
+                 b.ToString());
+  }
+  IntList sizes = SizesOf(a);
+  sizes.back() = b.dimension(rank - 2);
+  return Expect(result, "the result", result.element_type(), sizes);
 }
 
 }  // namespace

@@ -27,6 +27,9 @@ enum class LibraryRoutine : uint8_t {
   kTopK,                // a -> values, positions
   kApproxTopK,          // operands, initial values -> the first of each in the comparator's order: exact here
   kIdentity,            // what tells XLA where a value is to lie
+  kBlockQuantize,       // a -> narrow values, a scale for each block of the last dimension
+  kBlockDequantize,     // values, scales -> a
+  kBlockScaledDot,      // a, b (the last dimensions are summed), scales of a, of b if any, of all if any -> a b^T
 };
 
 struct LibraryCall {
@@ -40,6 +43,7 @@ struct LibraryCall {
   bool vectors = true, left_vectors = false, all_columns = false;  // what is computed besides values; U and V square
   int64_t low = 1, high = 0;                                       // rows that gehrd reduces, from 1
   int64_t dimension = 0;                                           // along which ApproxTopK selects
+  int64_t block = 0;                                               // elements that one scale is for
 };
 
 // Whether a target has a meaning here.

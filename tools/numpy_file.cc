@@ -149,6 +149,8 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 // The archive is made in memory: libzip writes files through temporaries of its own, and a file has to be whole or
 // absent.
 Result<std::string> ZipOf(const std::string& path, const Entries& entries) {
+  // An archive without entries is its end record alone; libzip makes no file of it.
+  if (entries.empty()) return "PK\5\6" + std::string(18, '\0');
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* target = zip_source_buffer_create(nullptr, 0, 0, &error);

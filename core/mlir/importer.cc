@@ -456,6 +456,10 @@ Status Importer::ImportPlain(Frame& frame, const Operation& operation, Opcode op
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  for (size_t i = 0; opcode == Opcode::kAfterAll && i < operands.size(); ++i) {  // HLO's takes any values
+    const Shape& shape = operands[i]->shape();
+    if (!shape.IsToken()) return reader.Error("operand {} is {}, not a token", i, shape.ToString());
+  }
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
   VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, AddInferred(frame, operation, opcode, std::move(operands),
                                                                     std::move(attributes), {}, ResultShape(operation)));

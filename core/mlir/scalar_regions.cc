@@ -5,12 +5,14 @@
 #include <unordered_map>
 
 #include "core/limits.h"
+#include "core/passes/integer_folding.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
 // So many instructions at most.
 constexpr int64_t kMaxScalars = int64_t{1} << 14;
+constexpr int kMaxTrips = 1 << 10;
 
 using Elements = std::vector<Instruction*>;  // row-major
 using Leaves = std::vector<Elements>;        // of a tuple; one of an array
@@ -115,7 +117,12 @@ class Scalars {
         if (operands[0].size() != instruction.operand(0)->shape().tuple_elements().size()) return Fail();
         return {operands[0][static_cast<size_t>(instruction.attributes<GetTupleElementAttributes>().index)]};
       case Opcode::kCall:
+      case Opcode::kFusion:
         return Inline(*instruction.called(0), operands);
+      case Opcode::kWhile:
+        return Repeated(instruction, operands[0]);
+      case Opcode::kScatter:
+        return Scattered(instruction, operands);
       case Opcode::kReduce:
         return Reduced(instruction, operands);
       case Opcode::kConditional:
@@ -133,6 +140,18 @@ class Scalars {
     Elements elements = Array(instruction, arrays);
     if (failed_ || static_cast<int64_t>(elements.size()) != instruction.shape().ElementCount()) return Fail();
     return {std::move(elements)};
+  }
+
+  // One trip after another, where constants decide how many there are.
+  Leaves Repeated(const Instruction& instruction, Leaves state) {
+    for (int trip = 0; trip < kMaxTrips; ++trip) {
+      const Leaves goes_on = Inline(*instruction.called(0), {state});
+      const auto known = failed_ ? std::nullopt : KnownOf(goes_on[0][0]);
+      if (!known) break;
+      if (*known == 0) return state;
+      state = Inline(*instruction.called(1), {state});
+    }
+    return Fail();
   }
 
   // All branches, and the results of the one that the first operand says.
@@ -197,9 +216,31 @@ class Scalars {
       std::vector<Instruction*> values;
       for (const Elements* operand : operands)  // a clamp's bounds may be scalars
         values.push_back((*operand)[operand->size() == 1 ? 0 : static_cast<size_t>(i)]);
-      made.push_back(Add(instruction, instruction.opcode(), element, std::move(values), instruction.attributes()));
+      made.push_back(instruction.opcode() == Opcode::kSelect
+                         ? Select(instruction, values[0], values[1], values[2])
+                         : Folded(Add(instruction, instruction.opcode(), element, std::move(values),
+                                      instruction.attributes())));
     }
     return made;
+  }
+
+  // The integer or truth value of a constant.
+  static std::optional<int64_t> KnownOf(const Instruction* value) {
+    const ElementType type = value->shape().element_type();
+    if (value->opcode() != Opcode::kConstant || (type != ElementType::kPred && !IsInteger(type))) return std::nullopt;
+    return value->literal().GetInt(0);
+  }
+  Instruction* Folded(Instruction* added) {
+    const auto known = KnownInteger(*added);
+    if (!known) return added;
+    Instruction* const number = Number(*added, added->shape().element_type(), *known);
+    out_.Remove(added);
+    return number;
+  }
+  Instruction* And(const Instruction& from, Instruction* a, Instruction* b) {
+    if (const auto known = KnownOf(a)) return *known != 0 ? b : a;
+    if (const auto known = KnownOf(b)) return *known != 0 ? a : b;
+    return Add(from, Opcode::kAnd, Shape(ElementType::kPred), {a, b});
   }
 
   Elements Constant(const Instruction& instruction) {
@@ -295,16 +336,19 @@ class Scalars {
     CompareAttributes equal;
     equal.direction = ComparisonDirection::kEq;
     const ElementType type = start->shape().element_type();
-    return Add(from, Opcode::kCompare, Shape(ElementType::kPred), {start, Number(from, type, place)}, equal);
+    return Folded(Add(from, Opcode::kCompare, Shape(ElementType::kPred), {start, Number(from, type, place)}, equal));
   }
 
   // A start between 0 and `last`, as HLO has them.
   Instruction* Clamped(const Instruction& from, Instruction* start, int64_t last) {
     const ElementType type = start->shape().element_type();
+    if (const auto known = IsSigned(type) ? KnownOf(start) : std::nullopt)
+      return Number(from, type, std::clamp(*known, int64_t{0}, last));
     return Add(from, Opcode::kClamp, start->shape(), {Number(from, type, 0), start, Number(from, type, last)});
   }
 
   Instruction* Select(const Instruction& from, Instruction* condition, Instruction* a, Instruction* b) {
+    if (const auto known = KnownOf(condition)) return *known != 0 ? a : b;
     return Add(from, Opcode::kSelect, a->shape(), {condition, a, b});
   }
 
@@ -364,7 +408,7 @@ class Scalars {
       Instruction* here = nullptr;
       for (size_t d = 0; d < start.size() && !failed_; ++d) {
         Instruction* const one = is[d][static_cast<size_t>(start[d])];
-        here = here == nullptr ? one : Add(instruction, Opcode::kAnd, Shape(ElementType::kPred), {here, one});
+        here = here == nullptr ? one : And(instruction, here, one);
       }
       ForEachIndex(sizes, [&](IntList index) {
         if (failed_) return;
@@ -421,6 +465,65 @@ class Scalars {
     return made;
   }
 
+  // scatter of the StableHLO specification: each update, in their order, joins the element where it may lie.
+  Leaves Scattered(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    const auto& n = instruction.attributes<ScatterAttributes>();
+    const size_t count = (operands.size() - 1) / 2;
+    const auto shape_of = [&](size_t k) { return DimensionsOf(instruction.operand(static_cast<int>(k))->shape()); };
+    const IntList shape = shape_of(0), from = shape_of(count), updates = shape_of(count + 1);
+    const auto vector = static_cast<size_t>(n.index_vector_dim);
+    const auto has = [](const IntList& list, size_t d) {
+      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
+    };
+    Leaves results;
+    for (size_t k = 0; k < count; ++k) results.push_back(operands[k][0]);
+    ForEachIndex(updates, [&](const IntList& index) {
+      if (failed_) return;
+      IntList batch, offsets(shape.size(), 0);
+      for (size_t d = 0; d < index.size(); ++d) {
+        if (!has(n.update_window_dims, d)) batch.push_back(index[d]);
+      }
+      for (size_t d = 0, k = 0; d < shape.size(); ++d) {
+        if (!has(n.inserted_window_dims, d) && !has(n.input_batching_dims, d))
+          offsets[d] = index[static_cast<size_t>(n.update_window_dims[k++])];
+      }
+      for (size_t k = 0; k < n.input_batching_dims.size(); ++k) {
+        const auto d = static_cast<size_t>(n.scatter_indices_batching_dims[k]);
+        offsets[static_cast<size_t>(n.input_batching_dims[k])] = batch[d < vector ? d : d - 1];
+      }
+      Elements starts(shape.size(), nullptr);
+      for (size_t k = 0; k < n.scatter_dims_to_operand_dims.size(); ++k) {
+        IntList at = batch;
+        if (vector < from.size()) at.insert(at.begin() + n.index_vector_dim, static_cast<int64_t>(k));
+        starts[static_cast<size_t>(n.scatter_dims_to_operand_dims[k])] =
+            operands[count][0][static_cast<size_t>(Linear(at, from))];
+      }
+      ForEachIndex(shape, [&](const IntList& place) {
+        if (failed_) return;
+        Instruction* here = Number(instruction, ElementType::kPred, 1);
+        for (size_t d = 0; d < shape.size(); ++d) {
+          const int64_t start = place[d] - offsets[d];
+          if (starts[d] == nullptr ? start != 0 : !Holds(starts[d]->shape().element_type(), start)) return;
+          if (starts[d] != nullptr) here = And(instruction, here, IsAt(instruction, starts[d], start));
+        }
+        if (KnownOf(here) == 0) return;
+        const auto target = static_cast<size_t>(Linear(place, shape));
+        std::vector<Leaves> arguments;
+        for (size_t k = 0; k < count; ++k) arguments.push_back({{results[k][target]}});
+        for (size_t k = 0; k < count; ++k)
+          arguments.push_back({{operands[count + 1 + k][0][static_cast<size_t>(Linear(index, updates))]}});
+        const Leaves joined = Inline(*instruction.called(0), arguments);
+        for (size_t k = 0; k < count && !failed_; ++k)
+          results[k][target] = Select(instruction, here, joined[k][0], results[k][target]);
+      });
+    });
+    return results;
+  }
+  static bool Holds(ElementType type, int64_t value) {
+    if (IsSigned(type)) return value >= MinSigned(type) && value <= MaxSigned(type);
+    return value >= 0 && static_cast<uint64_t>(value) <= MaxUnsigned(type);
+  }
+
   // The initial values, and then each element in its order.
   Leaves Reduced(const Instruction& instruction, const std::vector<Leaves>& operands) {
     const size_t arrays = operands.size() / 2;
@@ -455,18 +558,65 @@ class Scalars {
   bool failed_ = false;
 };
 
+// Whether the operation says of scalars what its computations do.
+bool AppliesToScalars(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kMap:
+    case Opcode::kReduce:
+    case Opcode::kReduceScatter:
+    case Opcode::kReduceWindow:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kSort:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HoldsArrays(const Computation& computation) {
+  return std::ranges::any_of(computation.instructions(), [](const auto& i) {
+    return (i->shape().IsArray() && i->shape().rank() > 0) || i->opcode() == Opcode::kWhile ||
+           std::ranges::any_of(i->called(), [](const Computation* called) { return HoldsArrays(*called); });
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Computation> WithScalars(const Computation& region) {
-  const bool has_any = std::ranges::any_of(region.instructions(), [](const auto& instruction) {
-    return instruction->opcode() == Opcode::kConditional ||
-           (instruction->shape().IsArray() && instruction->shape().rank() > 0);
-  });
-  if (!has_any) return nullptr;
+  const bool branches = std::ranges::any_of(
+      region.instructions(), [](const auto& instruction) { return instruction->opcode() == Opcode::kConditional; });
+  if (!branches && !HoldsArrays(region)) return nullptr;
   auto made = std::make_unique<Computation>(region.name());
   if (!Scalars(*made).Run(region)) return nullptr;
   made->RemoveDead();
   return made;
+}
+
+bool ScalarizeRegions(Module& module) {
+  std::unordered_map<Computation*, Computation*> made;
+  std::vector<Computation*> all;
+  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  bool changed = false;
+  for (Computation* computation : all) {
+    for (const auto& i : computation->instructions()) {
+      for (int k = 0; AppliesToScalars(i->opcode()) && k < static_cast<int>(i->called().size()); ++k) {
+        const auto [known, fresh] = made.try_emplace(i->called(k), i->called(k));
+        if (fresh && HoldsArrays(*i->called(k))) {
+          if (auto scalars = WithScalars(*i->called(k))) known->second = module.AddComputation(std::move(scalars));
+        }
+        changed |= known->second != i->called(k);
+        i->set_called(k, known->second);
+      }
+    }
+  }
+  if (!changed) return false;
+  module.SortComputations();
+  module.RemoveUnusedComputations();
+  return true;
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

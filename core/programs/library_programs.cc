@@ -1,9 +1,11 @@
 #include "core/programs/library_programs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <unordered_map>
 
+#include "core/float_formats.h"
 #include "core/module.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/matrix_programs.h"
@@ -68,6 +70,54 @@ Result<std::shared_ptr<const Module>> ApproxTopKDefinition(const LibraryCall& ca
   return program.Build(values);
 }
 
+// Values times the scales of their blocks, in that type.
+XlaOp Scaled(const LibraryCall& call, XlaOp values, XlaOp scales, ElementType type) {
+  const IntList sizes = Sizes(values);
+  const auto last = static_cast<int64_t>(sizes.size()) - 1;
+  IntList blocks = sizes, lead;
+  blocks.back() /= call.block;
+  XlaOp scale = ConvertElementType(SliceInDim(scales, 0, blocks.back(), 1, last), type);
+  blocks.push_back(call.block);
+  for (int64_t d = 0; d <= last; ++d) lead.push_back(d);
+  scale = Reshape(BroadcastInDim(scale, blocks, lead), sizes);
+  return Mul(ConvertElementType(values, type), scale);
+}
+
+// XLA's own expansions: a block's scale takes its largest magnitude to the type's largest power of two.
+Result<std::shared_ptr<const Module>> BlockScalesDefinition(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program("library_call", instruction);
+  const XlaOp a = program.operand(0);
+  const Shape& stated = instruction.shape();
+  if (call.routine == LibraryRoutine::kBlockDequantize)
+    return program.Build({Scaled(call, a, program.operand(1), stated.element_type())});
+  if (call.routine == LibraryRoutine::kBlockQuantize) {
+    const ElementType type = TypeOf(a);
+    const Shape &values = stated.tuple_elements()[0], &scales = stated.tuple_elements()[1];
+    IntList blocks = Sizes(a);
+    blocks.back() /= call.block;
+    blocks.push_back(call.block);
+    const auto last = static_cast<int64_t>(blocks.size()) - 1;
+    const XlaOp largest = MaxOver(Abs(Reshape(a, blocks)), {last});
+    const double power = std::exp2(std::floor(std::log2(MaxFinite(values.element_type()))));
+    const XlaOp scale =
+        ConvertElementType(Div(largest, Full(program.get(), type, Sizes(largest), power)), scales.element_type());
+    const XlaOp one = Full(program.get(), type, Sizes(a), 1);
+    return program.Build({ConvertElementType(Div(a, Scaled(call, one, scale, type)), values.element_type()), scale});
+  }
+  const ElementType type = stated.element_type();
+  const int count = instruction.operand_count();
+  const XlaOp left = Scaled(call, a, program.operand(2), type);
+  const XlaOp right = count > 3 ? Scaled(call, program.operand(1), program.operand(3), type)
+                                : ConvertElementType(program.operand(1), type);
+  const auto rank = static_cast<int64_t>(Sizes(a).size());
+  DotDimensionNumbers dimensions;
+  dimensions.lhs_contracting_dimensions = dimensions.rhs_contracting_dimensions = {rank - 1};
+  if (rank == 3) dimensions.lhs_batch_dimensions = dimensions.rhs_batch_dimensions = {0};
+  XlaOp result = DotGeneral(left, right, dimensions, nullptr, type);
+  if (count > 4) result = Mul(result, BroadcastInDim(ConvertElementType(program.operand(4), type), Sizes(result), {}));
+  return program.Build({result});
+}
+
 Result<std::shared_ptr<const Module>> LuOf(const LibraryCall& call, ProgramBuilder& program) {
   const LuParts parts = LuProgram(program.Stacked(0, 2));
   if (call.lapack) return program.Build({parts.lu, Add(parts.pivots, Int(program.get(), 1)), parts.info});
@@ -117,6 +167,10 @@ Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, cons
     }
     case LibraryRoutine::kApproxTopK:
       return ApproxTopKDefinition(call, instruction);
+    case LibraryRoutine::kBlockQuantize:
+    case LibraryRoutine::kBlockDequantize:
+    case LibraryRoutine::kBlockScaledDot:
+      return BlockScalesDefinition(call, instruction);
     case LibraryRoutine::kIdentity: {
       ProgramBuilder program("library_call", instruction);
       return program.Finish(Copy(program.operand(0)));

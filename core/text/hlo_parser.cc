@@ -448,6 +448,10 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
       VXLA_RETURN_IF_ERROR(lexer_.TakeInt("a dimension").status());
       continue;
     }
+    if (name == "output_to_operand_aliasing" && draft.opcode == Opcode::kAsyncStart) {  // of no use here
+      VXLA_RETURN_IF_ERROR(lexer_.TakeRawAfter().status());
+      continue;
+    }
     bool found = false;
     VXLA_RETURN_IF_ERROR(ParseCalled(draft, name, found));
     if (found) continue;

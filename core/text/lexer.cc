@@ -42,7 +42,7 @@ void Lexer::SkipBlanks() {
       if (c == '\n') NewLine(at_);
       ++at_;
     } else if (c == '/' && text_.substr(at_, 2) == "//") {
-      const size_t end = text_.find('\n', at_);
+      const size_t end = text_.find_first_of("\n\r", at_);
       at_ = end == std::string_view::npos ? text_.size() : end;
     } else if (c == '/' && text_.substr(at_, 2) == "/*") {
       const size_t end = text_.find("*/", at_ + 2);

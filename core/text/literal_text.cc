@@ -290,7 +290,10 @@ Status LiteralReader::ReadInteger(ElementType type, int64_t i) {
   } else {
     uint64_t value = 0;
     const bool negative_zero = text == "-0";
-    if (!negative_zero && (std::from_chars(text.data(), end, value).ec != std::errc() || value > MaxUnsigned(type))) {
+    int64_t negative = 0;  // XLA wraps those of 64 bits and no others
+    if (type == ElementType::kU64 && std::from_chars(text.data(), end, negative).ec == std::errc() && negative < 0) {
+      value = static_cast<uint64_t>(negative);
+    } else if (!negative_zero && (std::from_chars(text.data(), end, value).ec != std::errc() || value > MaxUnsigned(type))) {
       return OutOfRange(text, type);
     }
     literal_->SetInt(i, static_cast<int64_t>(value));

@@ -117,7 +117,8 @@ Status ParseTable(Lexer& lexer, std::string_view table, std::string& out) {
 
 Status ParseModuleHeader(Lexer& lexer, Module& module) {
   lexer.Next();
-  if (lexer.token().kind != TokenKind::kIdentifier && lexer.token().kind != TokenKind::kName) {
+  const TokenKind kind = lexer.token().kind;  // XLA's own texts write `HloModule name:` too
+  if (kind != TokenKind::kIdentifier && kind != TokenKind::kName && kind != TokenKind::kLabel) {
     return lexer.Expected("the module's name");
   }
   module.set_name(std::string(lexer.token().text));

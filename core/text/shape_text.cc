@@ -22,7 +22,7 @@ Status CheckAnnotations(const Lexer& lexer, const std::string& text) {
       return lexer.Error("unknown layout annotation '{}'", name);
     }
     i = open;
-    do {  // T(8,128)(2,1): tiles of tiles
+    do {  // T(8,128)(2,1): tiles of tiles; SC(0:10)(1:4,5): splits of several dimensions
       int depth = 0;
       do {
         const char c = text[i++];
@@ -33,7 +33,7 @@ Status CheckAnnotations(const Lexer& lexer, const std::string& text) {
           return lexer.Error("unexpected character '{}' in a layout annotation", c);
         }
       } while (depth > 0 && i < text.size());
-    } while (name == "T" && i < text.size() && text[i] == '(');
+    } while ((name == "T" || name == "SC") && i < text.size() && text[i] == '(');
   }
   return OkStatus();
 }

@@ -340,6 +340,38 @@ TEST(LibraryCallTest, XlasOwnNames) {
             a);
 }
 
+// A scale for each block of the last dimension (XLA's block_scaling_rewriter.h).
+TEST(LibraryCallTest, BlocksWithScales) {
+  const ElementType kNarrow = ElementType::kF8E4M3FN;
+  const Literal a = Array(kNarrow, {2, 4}, {1, 2, 3, 4, -1, 0.5, 2, 8}), b = Array(kNarrow, {1, 4}, {1, 1, 2, 2});
+  const Literal of_a = Array(kF32, {2, 2}, {1, 10, 2, 0.5}), of_b = Array(kF32, {1, 2}, {1, 4});
+  const auto wide = RunText(
+      "ENTRY e { a = f8e4m3fn[2,4] parameter(0)\n s = f32[2,2] parameter(1)\n ROOT r = f32[2,4] custom-call(a, s), "
+      "custom_call_target=\"__op$dequantize\" }",
+      {a, of_a});
+  EXPECT_EQ(Doubles(wide), (std::vector<double>{1, 2, 30, 40, -2, 1, 1, 4}));
+  const std::string dot =
+      "ENTRY e { a = f8e4m3fn[2,4] parameter(0)\n b = f8e4m3fn[1,4] parameter(1)\n s = f32[2,2] parameter(2)\n"
+      " t = f32[1,2] parameter(3)\n g = f32[] constant(0.5)\n ROOT r = f32[2,1] custom-call(a, b, s";
+  EXPECT_EQ(Doubles(RunText(dot + "), custom_call_target=\"__op$block_scaled_dot\" }", {a, b, of_a, of_b})),
+            (std::vector<double>{143, 9}));
+  EXPECT_EQ(Doubles(RunText(dot + ", t, g), custom_call_target=\"__op$block_scaled_dot\" }", {a, b, of_a, of_b})),
+            (std::vector<double>{281.5, 19.5}));
+  // A stated block size leaves scales over; batches stand before.
+  EXPECT_EQ(Doubles(RunText("ENTRY e { a = bf16[2,1,2] parameter(0)\n s = bf16[2,1,3] parameter(1)\n"
+                            " ROOT r = f32[2,1,1] custom-call(a, a, s), custom_call_target=\"__op$block_scaled_dot\", "
+                            "backend_config={\"block_scaled_dot_backend_config\":{block_size:2}} }",
+                            {Array(ElementType::kBF16, {2, 1, 2}, {1, 2, 3, 4}),
+                             Array(ElementType::kBF16, {2, 1, 3}, {2, 7, 7, 3, 7, 7})})),
+            (std::vector<double>{10, 75}));
+  const auto narrow = Results(
+      "ENTRY e { x = f32[1,4] parameter(0)\n ROOT r = (f8e4m3fn[1,4], f32[1,2]) custom-call(x), "
+      "custom_call_target=\"__op$quantize\" }",
+      {Array(kF32, {1, 4}, {-512, 256, 1, 0.5})});
+  EXPECT_EQ(Doubles(narrow[1]), (std::vector<double>{2, 1.0 / 256}));
+  EXPECT_EQ(Doubles(narrow[0]), (std::vector<double>{-256, 128, 256, 128}));
+}
+
 // A caller's function of the same name is called instead.
 TEST(LibraryCallTest, RegisteredFunctionsComeFirst) {
   CustomCallRegistry registry;
@@ -359,6 +391,26 @@ void ExpectRefused(const std::string& text, const std::string& message,
   const Status status = CheckCustomCalls(**parsed, nullptr);
   EXPECT_EQ(status.code(), code);
   EXPECT_EQ(status.message(), message);
+}
+
+TEST(LibraryCallTest, RejectsScalesThatDoNotFit) {
+  const auto call = [](std::string_view target, std::string_view result, std::string_view b, std::string_view scales) {
+    return fmt::format(
+        "ENTRY e {{ a = bf16[4,6] parameter(0)\n b = {} parameter(1)\n s = {} parameter(2)\n ROOT r = {} "
+        "custom-call({}), custom_call_target=\"{}\" }}",
+        b, scales, result, target == "__op$quantize" ? "a" : "a, b, s", target);
+  };
+  ExpectRefused(call("__op$block_scaled_dot", "f32[4,5]", "bf16[5,6]", "bf16[4,4]"),
+                "custom-call r: __op$block_scaled_dot: bf16[4,4] are no scales of equal blocks of bf16[4,6]");
+  ExpectRefused(call("__op$block_scaled_dot", "f32[4,5]", "bf16[5,7]", "bf16[4,2]"),
+                "custom-call r: __op$block_scaled_dot: operands 0 and 1 are bf16[4,6] and bf16[5,7], [batch,] rows and "
+                "equal columns expected");
+  ExpectRefused(call("__op$block_scaled_dot", "f32[5,4]", "bf16[5,6]", "bf16[4,2]"),
+                "custom-call r: __op$block_scaled_dot: the result is f32[5,4], f32[4,5] expected for bf16[4,6]");
+  ExpectRefused(call("__op$dequantize", "f32[4,6]", "bf16[5,6]", "bf16[4,2]"),
+                "custom-call r: __op$dequantize: 3 operands, 2 expected");
+  ExpectRefused(call("__op$quantize", "f8e5m2[4,6]", "bf16[5,6]", "bf16[4,2]"),
+                "custom-call r: __op$quantize: the result is f8e5m2[4,6], values and scales expected");
 }
 
 TEST(LibraryCallTest, RejectsFormsThatDoNotFit) {

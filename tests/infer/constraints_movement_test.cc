@@ -10,12 +10,8 @@ array_c1: t=(f32[2], f32[2]) => negate(t)
 ! negate: operand 0 is (f32[2], f32[2]), not an array
 array_c1: t=token[] => f32[2] reshape(t)
 ! reshape: operand 0 is token[], not an array
-token_c1: x=f32[] => after-all(x)
-! after-all: operand 0 is f32[], not a token
 token_c1 add_dependency_c1: x=f32[2]; y=f32[2] => add-dependency(x, y)
 ! add-dependency: operand 1 is f32[2], not a token
-after_all_c1: x=f32[2] => token[] after-all(x)
-! after-all: operand 0 is f32[2], not a token
 scalar_c1: x=f32[2]; v=f32[1] => f32[4] pad(x, v), padding=1_1
 ! pad: operand 1 is f32[1], not a scalar
 text: x=f32[2] => add(x)

@@ -125,6 +125,13 @@ TEST(StablehloRejectionTest, BlocksThatMakeNoBranchesAndLoopsAreNamed) {
             "sizes only");
 }
 
+TEST(StablehloRejectionTest, AfterAllTakesTokensOnly) {
+  EXPECT_EQ(StablehloError("func.func @main(%x: tensor<2xf32>) -> !stablehlo.token {\n"
+                           "%t = \"stablehlo.after_all\"(%x) : (tensor<2xf32>) -> !stablehlo.token\n"
+                           "return %t : !stablehlo.token\n}"),
+            "2:6: stablehlo.after_all: operand 0 is f32[2], not a token");
+}
+
 TEST(StablehloRejectionTest, SeveralProgramsInAFileAreCounted) {
   EXPECT_EQ(StablehloError("func.func @main() {\n return\n}\n// -----\nfunc.func @main() {\n return\n}"),
             "4:1: the file holds 2 programs between '// -----' lines, one is needed");

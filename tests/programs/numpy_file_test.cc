@@ -187,6 +187,16 @@ TEST(NpzTest, EntriesThatLieAreRefused) {
   EXPECT_THAT(NpzFile::Open(path).status().message(), HasSubstr(path + ": not a readable .npz"));
 }
 
+TEST(NpzTest, AProgramWithoutResultsWritesAnArchiveWithoutArrays) {
+  const std::string program = WriteScratch("nothing.hlo", "ENTRY e {\n  ROOT r = () tuple()\n}\n");
+  const std::string results = WriteScratch("nothing.npz", "");
+  const CommandResult r = RunVxla("run " + program + " --device cpu -o " + results);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  const auto file = NpzFile::Open(results);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE((*file)->names().empty());
+}
+
 TEST(NpzTest, NamesAreUnique) {
   const std::string path = WriteZip("twice.npz", {{"x.npy", kTwo}, {"x", kTwo}});
   EXPECT_EQ(NpzFile::Open(path).status().message(), path + ": two entries are named x");

@@ -78,7 +78,10 @@ TEST(DumpFormsTest, OpcodesWithStartsOfTheirOwn) {
         "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,0}}}\n"
         "  ROOT d = (f32[8]{0}, token[]) recv-done(s), channel_id=3, control-predecessors={t}",
         "s = ((f32[8]{0}), f32[8]{0}, u32[]) async-start(x), async_execution_thread=\"main\", calls=neg\n"
-        "  ROOT d = f32[8]{0} async-done(s), async_execution_thread=\"main\", calls=neg"}) {
+        "  ROOT d = f32[8]{0} async-done(s), async_execution_thread=\"main\", calls=neg",
+        "s = ((f32[8]{0}), f32[8]{0}, u32[]) async-start(x), output_to_operand_aliasing={{1}: (0, {})}, calls=neg\n"
+        "  ROOT d = f32[8]{0} async-done(s), calls=neg",
+        "t = token[] after-all()\n  w = token[] after-all(x, t, u)\n  ROOT d = f32[2]{0} add-dependency(u, w)"}) {
     ExpectReadsAndVerifies(InEntry(body));
   }
 }

@@ -41,6 +41,15 @@ TEST(LexerTest, CommentsAndLinesCount) {
   EXPECT_EQ(lexer.token().location, (SourceLocation{4, 3}));
 }
 
+TEST(LexerTest, CommentsEndWithTheLinesOfAnySystem) {
+  for (const std::string_view end : {"\n", "\r\n", "\r"}) {
+    const std::string text = fmt::format("a // b{0}c", end);
+    Lexer lexer(text);
+    lexer.Next();
+    EXPECT_EQ(lexer.token().text, "c") << text;
+  }
+}
+
 TEST(LexerTest, QuotingRoundTrips) {
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
@@ -55,6 +64,12 @@ TEST(ModuleTextTest, HeaderIsOptional) {
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(module->name(), "main");
   ASSERT_NE(RoundTrip("f { a = f32[] parameter(0) }\n%g { b = s32[] parameter(0) }"), nullptr);
+}
+
+TEST(ModuleTextTest, AColonMayFollowTheName) {
+  const auto module = RoundTrip("HloModule some.name:\nENTRY main { ROOT a = f32[] parameter(0) }");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->name(), "some.name");
 }
 
 TEST(ModuleTextTest, LastComputationIsTheEntryAndLastInstructionTheRoot) {
@@ -210,8 +225,8 @@ TEST(ShapeTextTest, TiledLayouts) {
   EXPECT_EQ(StatedShape("bf16[7,16]{0, 1:T(8,128)(2,1)S(1)}"), "bf16[7,16]{0,1:T(8,128)(2,1)S(1)}");
   EXPECT_EQ(StatedShape("s4[8]{0:E(4)}"), "s4[8]{0:E(4)}");
   EXPECT_EQ(StatedShape("f32[]{:T(128)}"), "f32[]{:T(128)}");
-  EXPECT_EQ(StatedShape("f32[4]{0:D(C)T(128)L(2)#(u8)*(u32)E(32)S(5)SC(0:64)P((u32[1], f32[2]{0}))M(16)}"),
-            "f32[4]{0:D(C)T(128)L(2)#(u8)*(u32)E(32)S(5)SC(0:64)P((u32[1],f32[2]{0}))M(16)}");
+  EXPECT_EQ(StatedShape("f32[4]{0:D(C)T(128)L(2)#(u8)*(u32)E(32)S(5)SC(0:64)(1:4,5)P((u32[1], f32[2]{0}))M(16)}"),
+            "f32[4]{0:D(C)T(128)L(2)#(u8)*(u32)E(32)S(5)SC(0:64)(1:4,5)P((u32[1],f32[2]{0}))M(16)}");
 }
 
 TEST(ShapeTextTest, LongTuplesCountTheirElements) {

@@ -163,6 +163,14 @@ TEST(LiteralTextTest, DynamicDimensionsHoldTheirLiveSize) {
   ExpectRoundTrip(**literal);
 }
 
+// XLA's parser does so for this type alone.
+TEST(LiteralTextTest, NegativeNumbersOfU64Wrap) {
+  EXPECT_EQ(Reprint(Shape(ElementType::kU64, {2}), "{-1, -9223372036854775808}"),
+            "{18446744073709551615, 9223372036854775808}");
+  EXPECT_EQ(Reprint(Shape(ElementType::kU64), "-9223372036854775809"),
+            "literal: -9223372036854775809 is out of range for u64");
+}
+
 TEST(LiteralTextTest, Rejections) {
   const Shape matrix(ElementType::kS32, {2, 3});
   EXPECT_EQ(Reprint(matrix, "{{1,2,3},{4,5}}"), "literal: 2 elements in dimension 1 of s32[2,3], expected 3");
