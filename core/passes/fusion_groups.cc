@@ -533,9 +533,11 @@ bool FusionGroups::IsStart(const Instruction& i, const Consumer& consumer) const
 }
 
 // Cheap enough that every reader computes it for itself rather than reading a buffer: index maps, and simple operations
-// that read at most one array of their own size.
+// that read at most one array of their own size, or make one integer of others: a place that is wrapped.
 bool FusionGroups::MayRepeat(const Instruction& i) const {
   if (i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate || ElementCost(i) > 1) return false;
+  const ElementType type = i.shape().element_type();
+  if (i.shape().ElementCount() == 1 && (IsInteger(type) || type == ElementType::kPred)) return true;
   int full_size = 0;
   for (const Instruction* operand : i.operands()) {
     const bool expanded = operand->opcode() == Opcode::kBroadcast &&

@@ -429,6 +429,17 @@ TEST(FusionTest, APlaceIsComputedWhereAWindowLooksItUp) {
             1);
 }
 
+// A step of attention with a cache: both updates lie at one wrapped place.
+TEST(FusionTest, AWrappedPlaceIsComputedByEachUpdateThere) {
+  EXPECT_EQ(FusionCount(R"(HloModule m
+ENTRY e { k = f32[2048,64] parameter(0)  v = f32[2048,64] parameter(1)  a = f32[1,64] parameter(2)
+  b = f32[1,64] parameter(3)  i = s32[] parameter(4)  z = s32[] constant(0)  n = s32[] constant(2048)
+  negative = pred[] compare(i, z), direction=LT  up = s32[] add(i, n)  at = s32[] select(negative, up, i)
+  ks = f32[2048,64] dynamic-update-slice(k, a, at, z)  vs = f32[2048,64] dynamic-update-slice(v, b, at, z)
+  ROOT t = (f32[2048,64], f32[2048,64]) tuple(ks, vs) })"),
+            2);
+}
+
 // A slice that every kernel takes for itself is nobody's result, so thirty of them leave room for others.
 TEST(FusionTest, CopiesOfSlicesTakeNoRoomForResults) {
   std::string text = "ENTRY e { x = f32[5100] parameter(0)  z = f32[] constant(0)\n";
