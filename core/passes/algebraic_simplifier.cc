@@ -80,6 +80,10 @@ class Rewriter {
         return MergeTransposes(i) || TransposeOfBroadcast(i) || TransposeToReshape(i) || TransposeOfDot(i) || TransposeOfEpilogue(i);
       case Opcode::kBroadcast:
         return MergeBroadcasts(i);
+      case Opcode::kSlice:
+        return MergeSlices(i);
+      case Opcode::kPad:
+        return PadToSlice(i);
       case Opcode::kReduce:
         return ReduceOfOneElement(i) || ReduceOfTranspose(i);
       default:
@@ -225,6 +229,38 @@ class Rewriter {
     IntList merged;
     for (int64_t d : inner->dimensions()) merged.push_back(i->dimensions()[d]);
     Replace(i, Opcode::kBroadcast, inner->operand(0), DimensionsAttributes{merged});
+    return true;
+  }
+
+  static SliceDimension SliceOf(int64_t start, int64_t count, int64_t stride) {
+    if (count == 0) return {0, 0, 1};
+    if (count == 1) return {start, start + 1, 1};
+    return {start, start + (count - 1) * stride + 1, stride};
+  }
+
+  bool MergeSlices(Instruction* i) {
+    const Instruction* inner = i->operand(0);
+    if (inner->opcode() != Opcode::kSlice) return false;
+    const auto &of = inner->attributes<SliceAttributes>().slice, &part = i->attributes<SliceAttributes>().slice;
+    SliceAttributes merged;
+    for (size_t d = 0; d < part.size(); ++d) {
+      const int64_t count = i->shape().dimension(static_cast<int>(d));
+      const int64_t start = count > 0 ? of[d].start + of[d].stride * part[d].start : 0;
+      merged.slice.push_back(SliceOf(start, count, count > 1 ? of[d].stride * part[d].stride : 1));
+    }
+    Replace(i, Opcode::kSlice, inner->operand(0), std::move(merged));
+    return true;
+  }
+
+  // What only takes elements away needs no value to put in their place.
+  bool PadToSlice(Instruction* i) {
+    SliceAttributes slice;
+    for (const PaddingDimension& p : i->attributes<PadAttributes>().padding) {
+      if (p.low > 0 || p.high > 0 || p.interior != 0) return false;
+      const int64_t count = i->shape().dimension(static_cast<int>(slice.slice.size()));
+      slice.slice.push_back(SliceOf(-p.low, count, 1));
+    }
+    Replace(i, Opcode::kSlice, i->operand(0), std::move(slice));
     return true;
   }
 

@@ -37,7 +37,7 @@ std::vector<const Instruction*> DistinctOperands(const Instruction& i) {
 
 }  // namespace
 
-void GroupBuffers::Join(const Instruction& i) {
+void GroupBuffers::Join(const Instruction& i, bool copied) {
   int inside = 0;
   if (const auto at = readers_.find(&i); at != readers_.end()) {
     inside = at->second;
@@ -45,8 +45,8 @@ void GroupBuffers::Join(const Instruction& i) {
     readers_.erase(at);
   }
   const int outside = static_cast<int>(i.users().size()) - inside;
-  outside_[&i] = outside;
-  outputs_ += outside > 0;
+  outside_[&i] = copied ? kCopied : outside;
+  outputs_ += !copied && outside > 0;
   for (const Instruction* operand : DistinctOperands(i)) {
     if (const auto member = outside_.find(operand); member != outside_.end()) {
       outputs_ -= --member->second == 0;
@@ -65,21 +65,22 @@ void GroupBuffers::Leave(const Instruction& i) {
       readers_.erase(at);
     }
   }
-  const int outside = outside_.at(&i), inside = static_cast<int>(i.users().size()) - outside;
-  outputs_ -= outside > 0;
+  const auto inside =
+      static_cast<int>(std::ranges::count_if(i.users(), [&](const Instruction* user) { return IsMember(user); }));
+  outputs_ -= outside_.at(&i) > 0;
   outside_.erase(&i);
   if (inside == 0) return;
   readers_[&i] = inside;
   inputs_ += !IsFree(i);
 }
 
-int GroupBuffers::CountWith(const Instruction& i) const {
+int GroupBuffers::CountWith(const Instruction& i, bool copied) const {
   int count = inputs_ + outputs_, inside = 0;
   if (const auto at = readers_.find(&i); at != readers_.end()) {
     inside = at->second;
     count -= !IsFree(i);
   }
-  count += static_cast<int>(i.users().size()) > inside;
+  count += !copied && static_cast<int>(i.users().size()) > inside;
   for (const Instruction* operand : DistinctOperands(i)) {
     if (const auto member = outside_.find(operand); member != outside_.end()) {
       count -= member->second == 1;  // this was its only reader outside
@@ -146,14 +147,14 @@ bool FusionGroups::IsFull(const FusionGroup& group) const {
   return static_cast<int>(group.members.size()) >= target_.max_fusion_instructions;
 }
 
-bool FusionGroups::HasRoomFor(const Instruction& i, int group) const {
+bool FusionGroups::HasRoomFor(const Instruction& i, int group, bool copied) const {
   const Instruction* hero = groups_[group].hero;
   if (hero != nullptr && !ReachesGiants(hero->opcode()) && TouchesGiant(i, target_.max_elements)) return false;
   // A loop of one element holds a value or two at a time, however many it reads.
   const bool scalar =
       target_.merges_loops && groups_[group].kind == FusionKind::kLoop && groups_[group].iterations == 1;
   const int most = scalar ? target_.max_joined_buffers : target_.max_fusion_buffers;
-  return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= most &&
+  return !IsFull(groups_[group]) && buffers_[group].CountWith(i, copied) <= most &&
          operations_[group] + ExpandedOperations(i, target_) <= target_.max_kernel_operations;
 }
 
@@ -163,9 +164,9 @@ bool FusionGroups::Join(const Instruction* instruction, int group) {
   return true;
 }
 
-void FusionGroups::AddMember(const Instruction* instruction, int group) {
+void FusionGroups::AddMember(const Instruction* instruction, int group, bool copied) {
   groups_[group].members.insert(instruction);
-  buffers_[group].Join(*instruction);
+  buffers_[group].Join(*instruction, copied);
   operations_[group] += ExpandedOperations(*instruction, target_);
 }
 
@@ -477,7 +478,7 @@ int64_t FusionGroups::Evaluations(const Instruction& i, const Consumer& consumer
 
 bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   const FusionGroup& group = groups_[consumer.group];
-  if (!HasRoomFor(i, consumer.group)) return false;
+  if (!HasRoomFor(i, consumer.group, true)) return false;  // every kernel that reads it takes a copy, or none does
   const int64_t evaluations = Evaluations(i, consumer);
   if (evaluations > kMostEvaluations) return false;
   // It is written out once for each index.
@@ -517,14 +518,26 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   if (feeds_epilogue || i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate) return false;
   if (cost == 0 || i.opcode() == Opcode::kConvert) return true;
   if (cost >= kTranscendentalCost) return false;
+  if (cost < 4 && IsStart(i, consumer)) return true;
   if (group.kind == FusionKind::kOutput) return ProductReuse(*group.hero, i) <= kDotReuseLimit;
   return i.shape().ElementCount() >= group.iterations;  // windows that overlap little
 }
 
+// Whether the group's members want it for the place of a gather or dynamic-slice alone: an index that is wrapped or
+// clamped costs a load less than the load itself, where a kernel of its own costs a dispatch.
+bool FusionGroups::IsStart(const Instruction& i, const Consumer& consumer) const {
+  return std::ranges::all_of(consumer.users, [&](const Instruction* user) {
+    const bool places = user->opcode() == Opcode::kGather || user->opcode() == Opcode::kDynamicSlice;
+    return places ? user->operand(0) != &i : groups_[consumer.group].starts.contains(user);
+  });
+}
+
 // Cheap enough that every reader computes it for itself rather than reading a buffer: index maps, and simple operations
-// that read at most one array of their own size.
+// that read at most one array of their own size, or make one integer of others: a place that is wrapped.
 bool FusionGroups::MayRepeat(const Instruction& i) const {
   if (i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate || ElementCost(i) > 1) return false;
+  const ElementType type = i.shape().element_type();
+  if (i.shape().ElementCount() == 1 && (IsInteger(type) || type == ElementType::kPred)) return true;
   int full_size = 0;
   for (const Instruction* operand : i.operands()) {
     const bool expanded = operand->opcode() == Opcode::kBroadcast &&
@@ -552,6 +565,7 @@ void FusionGroups::AssignLoop(Instruction* i) {
     FusionGroup& group = groups_[consumer.group];
     bool feeds_epilogue = false;
     if (group.kind != FusionKind::kLoop && FeedsPrologue(consumer, &feeds_epilogue)) group.prologue.insert(i);
+    if (IsStart(*i, consumer)) group.starts.insert(i);
     if (CanBeExtraOutput(*i, consumer)) group.at_own_index.insert(i);
   };
   const std::vector<Consumer> consumers = ConsumersOf(i);
@@ -563,7 +577,7 @@ void FusionGroups::AssignLoop(Instruction* i) {
     for (const Consumer& consumer : consumers) {
       add(consumer);
       kernels_.Absorb(i, consumer.group);
-      AddMember(i, consumer.group);
+      AddMember(i, consumer.group, consumers.size() > 1);
     }
     return;
   }

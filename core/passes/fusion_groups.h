@@ -2,6 +2,7 @@
 // is rewritten.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,7 @@ struct FusionGroup {
   std::unordered_set<const Instruction*> at_own_index;  // members evaluated at the root's linear index only
   std::vector<const Instruction*> joined;               // of dots: the epilogue in the order of joining
   std::unordered_set<const Instruction*> prologue;      // members that feed the hero of kOutput and kCustom
+  std::unordered_set<const Instruction*> starts;        // members that only say where elements are read
   const Instruction* hero = nullptr;                    // the dot or reduce-window; the first reduce of a row program
   std::optional<RowSpace> rows;                         // of row programs
   bool attention = false;                               // or a product chain: what it is made of stays in the kernel
@@ -33,18 +35,20 @@ struct FusionGroup {
 // What a group reads and writes, kept up to date as instructions join and leave it.
 class GroupBuffers {
  public:
-  void Join(const Instruction& i);
+  // Copied: all its readers are in kernels that have it as a member, so that it is nobody's result.
+  void Join(const Instruction& i, bool copied = false);
   void Leave(const Instruction& i);
   // How many tensors the kernel would bind with this instruction in it.
-  int CountWith(const Instruction& i) const;
+  int CountWith(const Instruction& i, bool copied = false) const;
   int outputs() const { return outputs_; }
   // What it reads, without what costs nothing.
   std::vector<const Instruction*> Inputs() const;
 
  private:
+  static constexpr int kCopied = std::numeric_limits<int>::min() / 2;
   bool IsMember(const Instruction* i) const { return outside_.contains(i); }
   std::unordered_map<const Instruction*, int> readers_;  // of what is no member: the members that read it
-  std::unordered_map<const Instruction*, int> outside_;  // of each member: its users outside
+  std::unordered_map<const Instruction*, int> outside_;  // of each member: its users outside, or kCopied
   int inputs_ = 0, outputs_ = 0;                         // without what costs nothing
 };
 
@@ -101,15 +105,16 @@ class FusionGroups {
   int OnlyGroupOf(const Instruction* i) const;  // -1 if none or several
   bool InGroup(const Instruction* i, int group) const;
   bool IsFull(const FusionGroup& group) const;
-  bool HasRoomFor(const Instruction& i, int group) const;
+  bool HasRoomFor(const Instruction& i, int group, bool copied = false) const;
   // False if kernels would then wait for one another.
   bool Join(const Instruction* instruction, int group);
   void Leave(const Instruction* instruction, int group);
-  void AddMember(const Instruction* instruction, int group);
+  void AddMember(const Instruction* instruction, int group, bool copied = false);
   int NewGroup(FusionKind kind, Instruction* hero, int64_t iterations);
   bool HasOutsideUse(const Instruction* i) const;
   std::vector<Consumer> ConsumersOf(const Instruction* i) const;
   bool CanAbsorb(const Instruction& i, const Consumer& consumer);
+  bool IsStart(const Instruction& i, const Consumer& consumer) const;
   bool CanBeExtraOutput(const Instruction& i, const Consumer& consumer) const;
   bool FeedsPrologue(const Consumer& consumer, bool* feeds_epilogue) const;
   // At which indices, and in which branches, the group needs `i` for one of its elements: a number for each, the same

@@ -159,6 +159,22 @@ ENTRY e { x = s32[6,10] parameter(0)  zero = s32[] constant(-1)
   ROOT t = (s32[80], s32[11,7]) tuple(c, q) })");
 }
 
+TEST(OptimizeTest, KeepsCropsAndSlicesOfSlices) {
+  ExpectKept(R"(HloModule m
+ENTRY e { x = f32[20,7] parameter(0)  z = f32[] constant(9)
+  crop = f32[17,6] pad(x, z), padding=-1_-2x0_-1
+  half = f32[8,6] slice(crop), slice={[1:16:2],[0:6]}
+  some = f32[3,2] slice(half), slice={[2:8:2],[3:6:2]}
+  one = f32[1,2] slice(some), slice={[2:3:9223372036854775807],[0:2]}
+  same = f32[1,1] slice(one), slice={[0:1],[1:2:1]}
+  none = f32[0,2] slice(some), slice={[3:3:9223372036854775807],[0:2]}
+  less = f32[0,1] slice(none), slice={[0:0],[1:2]}
+  gone = f32[0,7] pad(x, z), padding=-11_-9x0_0
+  wide = f32[2,2] pad(some, z), padding=-2_1x0_0
+  apart = f32[3,2] pad(some, z), padding=-1_-1_1x0_0
+  ROOT t = (f32[3,2], f32[1,1], f32[0,1], f32[0,7], f32[2,2], f32[3,2]) tuple(some, same, less, gone, wide, apart) })");
+}
+
 TEST(OptimizeTest, KeepsEmptyArraysAndScalars) {
   ExpectKept(std::string(kReducers) + R"(
 ENTRY e { x = f32[0,5] parameter(0)  s = f32[] parameter(1)  zero = f32[] constant(2)

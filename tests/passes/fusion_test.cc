@@ -425,5 +425,65 @@ TEST(FusionTest, BranchesOfPadsDoNotShareWhatTheyCompute) {
   EXPECT_LE(fusions, 5);
 }
 
+// JAX wraps negative indices before it looks them up.
+constexpr char kLookup[] = R"(
+ENTRY e { t = f32[1000,64] parameter(0)  i = s32[37] parameter(1)  w = f32[64,48] parameter(2)
+  z = s32[] constant(0)  zs = s32[37] broadcast(z), dimensions={}  n = s32[] constant(1000)
+  ns = s32[37] broadcast(n), dimensions={}  negative = pred[37] compare(i, zs), direction=LT
+  up = s32[37] add(i, ns)  at = s32[37] select(negative, up, i)  start = s32[37,1] reshape(at)
+  rows = f32[37,64] gather(t, start), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}
+)";
+
+TEST(FusionTest, APlaceIsComputedWhereAProductLooksItUp) {
+  EXPECT_EQ(FusionCount(std::string("HloModule m\n") + kLookup + R"(
+  ROOT d = f32[37,48] dot(rows, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} })"),
+            1);
+}
+
+TEST(FusionTest, APlaceIsComputedWhereAWindowLooksItUp) {
+  EXPECT_EQ(FusionCount(std::string(kReducers) + kLookup + R"(  lowest = f32[] constant(-inf)
+  ROOT m = f32[19,32] reduce-window(rows, lowest), window={size=3x3 stride=2x2 pad=1_1x1_0}, to_apply=max })"),
+            1);
+}
+
+// A step of attention with a cache: both updates lie at one wrapped place.
+TEST(FusionTest, AWrappedPlaceIsComputedByEachUpdateThere) {
+  EXPECT_EQ(FusionCount(R"(HloModule m
+ENTRY e { k = f32[2048,64] parameter(0)  v = f32[2048,64] parameter(1)  a = f32[1,64] parameter(2)
+  b = f32[1,64] parameter(3)  i = s32[] parameter(4)  z = s32[] constant(0)  n = s32[] constant(2048)
+  negative = pred[] compare(i, z), direction=LT  up = s32[] add(i, n)  at = s32[] select(negative, up, i)
+  ks = f32[2048,64] dynamic-update-slice(k, a, at, z)  vs = f32[2048,64] dynamic-update-slice(v, b, at, z)
+  ROOT t = (f32[2048,64], f32[2048,64]) tuple(ks, vs) })"),
+            2);
+}
+
+// A slice that every kernel takes for itself is nobody's result, so thirty of them leave room for others.
+TEST(FusionTest, CopiesOfSlicesTakeNoRoomForResults) {
+  std::string text = "ENTRY e { x = f32[5100] parameter(0)  z = f32[] constant(0)\n";
+  for (int k = 0; k < 30; ++k) {
+    const std::string n = std::to_string(k), last = std::to_string(k - 1);
+    text += "s" + n + " = f32[5000] slice(x), slice={[" + n + ":" + std::to_string(5000 + k) + "]}\n";
+    text += "r" + n + " = f32[5000] reverse(s" + n + "), dimensions={0}\n";
+    if (k == 0) continue;
+    text += "a" + n + " = f32[5000] add(" + (k == 1 ? "s" : "a") + last + ", s" + n + ")\n";
+    text += "b" + n + " = f32[5000] multiply(" + (k == 1 ? "r" : "b") + last + ", r" + n + ")\n";
+  }
+  text += "c = f32[] reduce(b29, z), dimensions={0}, to_apply=add\nROOT t = (f32[5000], f32[]) tuple(a29, c) }";
+  EXPECT_EQ(FusionCount(kReducers + text), 2);
+}
+
+TEST(FusionTest, CropsAndSlicesOfSlicesAreOneSlice) {
+  const auto module = Optimized(R"(HloModule m
+ENTRY e { x = f32[20,7] parameter(0)  z = f32[] constant(0)
+  crop = f32[17,7] pad(x, z), padding=-1_-2x0_0
+  half = f32[8,7] slice(crop), slice={[1:16:2],[0:7]}
+  some = f32[3,2] slice(half), slice={[2:8:2],[5:7]}
+  ROOT n = f32[3,2] negate(some) })");
+  ASSERT_NE(module, nullptr);
+  const std::string text = PrintHlo(*module);
+  EXPECT_THAT(text, testing::HasSubstr("slice={[6:15:4], [5:7:1]}")) << text;
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr(" pad("))) << text;
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE
