@@ -12,6 +12,7 @@
 #include "backend/vulkan/device/open.h"
 #include "core/attributes.h"
 #include "scheduler/replicas/placement.h"
+#include "scheduler/replicas/remote_devices.h"
 #include "scheduler/replicas/shared_exchange.h"
 #include "scheduler/replicas/transport.h"
 
@@ -64,33 +65,8 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
 
 namespace {
 
-// A result on its way to the first process: its bytes up to its bounds, then what lives of each dynamic dimension.
-void AppendLeaf(const Literal& leaf, const Shape& shape, std::vector<std::byte>& bytes) {
-  bytes.insert(bytes.end(), leaf.bytes().begin(), leaf.bytes().end());
-  for (int d = 0; shape.IsArray() && d < shape.rank(); ++d) {
-    if (!shape.is_dynamic_dimension(d)) continue;
-    const int64_t size = leaf.dynamic_size(d);
-    const auto* const words = reinterpret_cast<const std::byte*>(&size);
-    bytes.insert(bytes.end(), words, words + sizeof(size));
-  }
-}
-
-Literal TakeLeaf(const Shape& shape, std::span<const std::byte>& left) {
-  Literal leaf(shape);
-  const auto take = [&](std::span<std::byte> target) {
-    VXLA_CHECK(target.size() <= left.size(), "results of another program");
-    std::ranges::copy_n(left.begin(), static_cast<ptrdiff_t>(target.size()), target.begin());
-    left = left.subspan(target.size());
-  };
-  take(leaf.mutable_bytes());
-  for (int d = 0; shape.IsArray() && d < shape.rank(); ++d) {
-    if (!shape.is_dynamic_dimension(d)) continue;
-    int64_t size = 0;
-    take(std::as_writable_bytes(std::span(&size, 1)));
-    leaf.set_dynamic_size(d, size);
-  }
-  return leaf;
-}
+// What processes of a job have to know of each other; flags.
+enum : uint8_t { kMayPart = 1, kRunsApart = 2, kIsReference = 4 };
 
 }  // namespace
 
@@ -123,6 +99,8 @@ struct PlacedExecutable::State {
   std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
   std::function<Result<SeparateExecutable>()> separately;     // empty: not to be
   std::optional<SeparateExecutable> separate;                 // once the devices run apart
+  uint8_t here = 0, anywhere = 0;                             // of a job: flags of this process, and of all together
+  bool has_met = false;                                       // `anywhere` is known
 
   Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
                   const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
@@ -177,6 +155,26 @@ struct PlacedExecutable::State {
       }
     }
     return OkStatus();
+  }
+
+  // The flags of all processes of the job together.
+  Result<uint8_t> Together(const std::string& what, uint8_t own) const {
+    VXLA_ASSIGN_OR_RETURN(const auto all, Gather(*group, what, {std::byte{own}}, GatherAt::kAll, waits));
+    uint8_t flags = 0;
+    for (const std::vector<std::byte>& of_rank : all) flags |= std::to_integer<uint8_t>(of_rank.at(0));
+    return flags;
+  }
+
+  // Those of a job, from here on; all processes call it.
+  Status RunJobApart(const Status& why) {
+    if ((anywhere & kIsReference) != 0) {
+      return Unsupported("{}; the devices of a job run apart on Vulkan devices alone, and a rank has the reference",
+                         why.ok() ? "devices meet by ways that only a run shows" : why.message())
+          .At(why.location());
+    }
+    anywhere |= kRunsApart;
+    if (group->rank() > place_of.back()) return OkStatus();
+    return RunSeparately();
   }
 
   // From here on.
@@ -290,18 +288,6 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   return PlacedExecutable(std::move(state));
 }
 
-namespace {
-
-// A job has one program of all devices, and says so where a program wants them apart.
-Status InOneProcess(Status status) {
-  if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
-  return Unsupported("{}; those of a job do not run apart, those of one process do (without --distributed)",
-                     status.message())
-      .At(status.location());
-}
-
-}  // namespace
-
 Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, const DeviceGrid& grid,
                                                         std::span<const std::vector<const Literal*>> arguments,
                                                         ProcessGroup& group, const JobWaits& waits,
@@ -310,11 +296,29 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
   auto state = std::make_unique<State>(module, grid, PlaceDevices(grid.count(), group.size()), evaluate);
   state->group = &group;
   state->waits = waits;
-  if (group.rank() <= state->place_of.back()) {
-    VXLA_RETURN_IF_ERROR(
-        InOneProcess(state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
-                                     SharedParameters(arguments), options, evaluate, compile)));
+  if (group.rank() > state->place_of.back()) return PlacedExecutable(std::move(state));
+  if (IsCpu(options.device)) {
+    state->here |= kIsReference;
+  } else {
+    state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of,
+                         &group, waits, options, evaluate, compile]() -> Result<SeparateExecutable> {
+      VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(options));
+      return SeparateExecutable::CompileInJob(*source, grid, device, place_of, group, waits, evaluate, compile);
+    };
   }
+  const Status added = state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
+                                       SharedParameters(arguments), options, evaluate, compile);
+  if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+    state->anywhere = state->here;
+    VXLA_RETURN_IF_ERROR(state->RunJobApart(added));
+    state->here |= kRunsApart;
+    return PlacedExecutable(std::move(state));
+  }
+  VXLA_RETURN_IF_ERROR(added);
+  const bool may_part = std::ranges::any_of(state->places[0]->program.partings, [](const Status& parting) {
+    return parting.code() == StatusCode::kUnsupported;
+  });
+  if (may_part) state->here |= kMayPart;
   return PlacedExecutable(std::move(state));
 }
 
@@ -364,24 +368,52 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   for (int64_t place = 0; place <= state.place_of.back(); ++place) ranks.push_back(fmt::format("rank {}", place));
   state.transport =
       std::make_unique<GroupTransport>(*state.group, PlaceTitles(state.grid, state.place_of, ranks), state.waits);
+  const auto run_apart = [&](const Status& why) {
+    Status status = state.RunJobApart(why);
+    if (!status.ok()) state.transport->Leave(state.group->rank());
+    return status;
+  };
+  if (!state.has_met) {
+    VXLA_ASSIGN_OR_RETURN(state.anywhere, state.Together("the start of the run", state.here));
+    state.has_met = true;
+    if ((state.anywhere & kRunsApart) != 0 && !state.separate) VXLA_RETURN_IF_ERROR(run_apart(OkStatus()));
+  }
   const auto devices = static_cast<size_t>(state.grid.count());
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::optional<Literal> own;
-  std::vector<std::byte> bytes;
+  Status parted;
   for (const auto& place : state.places) {
-    const Status status = [&]() -> Status {
+    if ((state.anywhere & kRunsApart) != 0) break;
+    Status status = [&]() -> Status {
       VXLA_ASSIGN_OR_RETURN(own, state.RunPlace(*place, arguments));
       VXLA_ASSIGN_OR_RETURN(leaves, LeavesByDevice(place->program, *own));
       return OkStatus();
     }();
-    if (!status.ok()) {
+    if (status.ok()) continue;
+    if (status.code() == StatusCode::kUnsupported && own && (state.anywhere & kMayPart) != 0) {
+      parted = std::move(status);
+    } else {
       state.transport->Leave(place->number);
-      return InOneProcess(status);
+      return status;
     }
   }
+  if ((state.anywhere & (kMayPart | kRunsApart)) == kMayPart) {
+    // Who parts may be known at one place alone; the run is made again by all.
+    VXLA_ASSIGN_OR_RETURN(const uint8_t apart, state.Together("the end of the run", parted.ok() ? 0 : kRunsApart));
+    if (apart != 0) VXLA_RETURN_IF_ERROR(run_apart(parted));
+  }
+  std::vector<Literal> apart;
+  if (state.separate) {
+    VXLA_ASSIGN_OR_RETURN(apart, state.separate->RunInJob(arguments));
+    for (size_t d = 0; d < devices; ++d) {
+      leaves[d].clear();
+      if (state.place_of[d] == state.group->rank()) leaves[d] = FlattenLiteral(apart[d]);
+    }
+  }
+  std::vector<std::byte> bytes;
   const std::vector<const Shape*> shapes = FlattenTuple(state.result);
   for (const auto& of_device : leaves) {
-    for (size_t k = 0; k < of_device.size(); ++k) AppendLeaf(*of_device[k], *shapes[k], bytes);
+    for (const Literal* leaf : of_device) PackLiteral(*leaf, bytes);
   }
   if (state.group->rank() == 0) bytes.clear();  // they are here
   VXLA_ASSIGN_OR_RETURN(const auto all,
@@ -395,7 +427,8 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
     if (place == 0) continue;
     leaves[d].clear();
     for (const Shape* shape : shapes) {
-      leaves[d].push_back(&received.emplace_back(TakeLeaf(*shape, left[place])));
+      VXLA_ASSIGN_OR_RETURN(Literal leaf, UnpackLiteral(*shape, left[place]));
+      leaves[d].push_back(&received.emplace_back(std::move(leaf)));
     }
   }
   VXLA_ASSIGN_OR_RETURN(Literal stacked, StackResults(leaves, state.result.IsTuple()));

@@ -1,12 +1,16 @@
 #include "api/separate_replicas.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 #include "api/devices.h"
 #include "api/replicas.h"
 #include "backend/replica_link.h"
 #include "core/passes/call_inliner.h"
+#include "scheduler/replicas/remote_devices.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -15,6 +19,7 @@ namespace {
 struct RunningDevice {
   ReplicaLink* link = nullptr;
   int64_t device = 0;
+  RemoteDevice* remote = nullptr;  // of another process than the first one of a job
 };
 thread_local RunningDevice running;
 
@@ -44,6 +49,17 @@ void AddStatistics(const std::string& device, const RunStatistics& own, double b
   }
 }
 
+// Whether the instruction needs nobody but its own device.
+bool IsOwnBusiness(Opcode opcode) {
+  return opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kRng ||
+         opcode == Opcode::kRngGetAndUpdateState;
+}
+
+Result<Literal> RunCall(const SeparateProgram::Call& call, std::span<const Literal* const> operands,
+                        InstructionEvaluator& run) {
+  return call.gathers ? run.Gather(*call.source, operands) : run.Evaluate(*call.source, operands);
+}
+
 }  // namespace
 
 bool RunsSeparately(const Module& module, const Result<MergedProgram>& merged) {
@@ -58,9 +74,11 @@ bool RunsSeparately(const Module& module, const MergedProgram& merged) {
 
 struct SeparateExecutable::State {
   struct Place {
-    std::unique_ptr<Client> client;  // null: the reference
+    std::unique_ptr<Client> client;  // null: the reference, in a job another process
     std::shared_ptr<Executable> executable;
   };
+  ProcessGroup* group = nullptr;  // of a job
+  JobWaits waits;
   DeviceGrid grid;
   IntList place_of;
   EvaluateOptions evaluate;
@@ -73,7 +91,66 @@ struct SeparateExecutable::State {
     const Place& place = places[static_cast<size_t>(place_of[static_cast<size_t>(device)])];
     if (place.client == nullptr) return EvaluateDevice(*program->source, arguments, evaluate, link, device);
     running = {&link, device};
-    return place.executable->Run(arguments, &statistics);
+    if (group == nullptr || group->rank() == 0) return place.executable->Run(arguments, &statistics);
+    RemoteDevice remote(*group, device, waits);
+    running.remote = &remote;
+    Result<Literal> result = place.executable->Run(arguments, &statistics);
+    VXLA_RETURN_IF_ERROR(remote.End(result.status()));
+    return result;
+  }
+
+  bool IsHere(int64_t device) const {
+    return group == nullptr || place_of[static_cast<size_t>(device)] == group->rank();
+  }
+
+  // At the first process of a job.
+  Status ServeElsewhere(ReplicaLink& link, const std::atomic<int64_t>& running_here, int64_t device) {
+    if (group->rank() != 0) return OkStatus();
+    InstructionEvaluator evaluator(evaluate, link, device);
+    JobRun run;
+    run.failure = [&] { return link.failure(); };
+    run.is_finished = [&] { return running_here == 0; };
+    run.call = [&](int64_t number, std::span<const std::byte> bytes) -> Result<Literal> {
+      if (number < 0 || number >= std::ssize(program->calls)) return Internal("call {} of a job", number);
+      const SeparateProgram::Call& call = program->calls[static_cast<size_t>(number)];
+      std::vector<Literal> operands;
+      for (const Instruction* operand : call.source->operands()) {
+        VXLA_ASSIGN_OR_RETURN(operands.emplace_back(), UnpackLiteral(operand->shape(), bytes));
+      }
+      std::vector<const Literal*> pointers;
+      for (const Literal& operand : operands) pointers.push_back(&operand);
+      return RunCall(call, pointers, evaluator);
+    };
+    return ServeDevice(*group, place_of[static_cast<size_t>(device)], device, waits, run);
+  }
+
+  // What the devices that are here give.
+  Status RunDevices(std::span<const std::vector<const Literal*>> arguments, std::vector<Literal>& results,
+                    RunStatistics* statistics) {
+    const std::unique_ptr<ReplicaLink> link = MakeReplicaLink(grid, evaluate.collective_timeout, evaluate.host);
+    const auto devices = static_cast<size_t>(grid.count());
+    results.resize(devices);
+    std::vector<RunStatistics> of_devices(devices);
+    std::vector<double> began(devices);
+    const auto start = Clock::now();
+    std::atomic<int64_t> running_here = 0;
+    for (int64_t device = 0; device < grid.count(); ++device) running_here += IsHere(device) ? 1 : 0;
+    VXLA_RETURN_IF_ERROR(link->Run([&](int64_t device) -> Status {
+      if (!IsHere(device)) return ServeElsewhere(*link, running_here, device);
+      const auto d = static_cast<size_t>(device);
+      began[d] = MsSince(start);
+      Result<Literal> result = RunDevice(*link, device, arguments[d], of_devices[d]);
+      --running_here;
+      VXLA_ASSIGN_OR_RETURN(results[d], std::move(result));
+      return OkStatus();
+    }));
+    if (statistics == nullptr) return OkStatus();
+    *statistics = {};
+    for (size_t d = 0; d < devices; ++d)
+      AddStatistics(grid.Name(static_cast<int64_t>(d)), of_devices[d], began[d], *statistics);
+    std::ranges::stable_sort(statistics->spans, {}, &RunSpan::begin_ms);
+    statistics->ms = MsSince(start);
+    return OkStatus();
   }
 };
 
@@ -86,16 +163,40 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
                                                        const std::vector<std::shared_ptr<Device>>& places,
                                                        const IntList& place_of, const EvaluateOptions& evaluate,
                                                        const CompileOptions& options) {
-  VXLA_RETURN_IF_ERROR(CheckCollectives(module, grid));
-  VXLA_RETURN_IF_ERROR(CheckCustomCalls(module, evaluate.custom_calls, /*kernels_will_do=*/true));
-  const std::unique_ptr<Module> inlined = module.Clone();
-  VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
   auto state = std::make_unique<State>();
   state->grid = grid;
   state->place_of = place_of;
   state->evaluate = evaluate;
-  const bool all_devices = std::ranges::find(places, nullptr) == places.end();
-  state->program = std::make_shared<const SeparateProgram>(SeparateDevices(*inlined, grid, all_devices));
+  return Build(std::move(state), module, places, options);
+}
+
+Result<SeparateExecutable> SeparateExecutable::CompileInJob(const Module& module, const DeviceGrid& grid,
+                                                            const std::shared_ptr<Device>& device,
+                                                            const IntList& place_of, ProcessGroup& group,
+                                                            const JobWaits& waits, const EvaluateOptions& evaluate,
+                                                            const CompileOptions& options) {
+  auto state = std::make_unique<State>();
+  state->group = &group;
+  state->waits = waits;
+  state->grid = grid;
+  state->place_of = place_of;
+  state->evaluate = evaluate;
+  state->evaluate.collective_timeout = waits.timeout;
+  std::vector<std::shared_ptr<Device>> places(static_cast<size_t>(place_of.back() + 1));
+  places.at(static_cast<size_t>(group.rank())) = device;
+  return Build(std::move(state), module, places, options);
+}
+
+Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> state, const Module& module,
+                                                     const std::vector<std::shared_ptr<Device>>& places,
+                                                     const CompileOptions& options) {
+  const EvaluateOptions& evaluate = state->evaluate;
+  VXLA_RETURN_IF_ERROR(CheckCollectives(module, state->grid));
+  VXLA_RETURN_IF_ERROR(CheckCustomCalls(module, evaluate.custom_calls, /*kernels_will_do=*/true));
+  const std::unique_ptr<Module> inlined = module.Clone();
+  VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
+  const bool all_devices = state->group != nullptr || std::ranges::find(places, nullptr) == places.end();
+  state->program = std::make_shared<const SeparateProgram>(SeparateDevices(*inlined, state->grid, all_devices));
   state->gives_tuple = module.entry()->root()->shape().IsTuple();
   for (size_t p = 0; p < places.size(); ++p) {
     State::Place& place = state->places.emplace_back();
@@ -103,14 +204,17 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
     ClientOptions client = ClientOptionsFor(evaluate);
     client.check_program = nullptr;  // the calls of SeparateDevices are nobody's; the others have been looked at
     // All devices of a place meet in the middle of their runs.
-    client.max_runs_in_flight = std::max(1, static_cast<int>(std::ranges::count(place_of, static_cast<int64_t>(p))));
+    client.max_runs_in_flight = std::max(1, static_cast<int>(std::ranges::count(state->place_of, static_cast<int64_t>(p))));
     client.evaluator_of_run = [program = state->program, evaluate]() -> HostEvaluator {
       auto run = std::make_shared<InstructionEvaluator>(evaluate, *running.link, running.device);
-      return [program, run](const Instruction& instruction, std::span<const Literal* const> operands) {
+      return [program, run, at = running](const Instruction& instruction, std::span<const Literal* const> operands) {
         const std::optional<size_t> number = program->NumberOf(instruction);
         if (!number) return run->Evaluate(instruction, operands);
         const SeparateProgram::Call& call = program->calls[*number];
-        return call.gathers ? run->Gather(*call.source, operands) : run->Evaluate(*call.source, operands);
+        if (at.remote == nullptr || IsOwnBusiness(call.source->opcode())) return RunCall(call, operands, *run);
+        return at.remote->Call(
+            static_cast<int64_t>(*number), operands, instruction.shape(),
+            fmt::format("{}: {}", TextWithChannel(*call.source), at.link->grid().Name(at.device)));
       };
     };
     const auto folds = [evaluate](const Instruction& instruction, std::span<const Literal* const> operands) {
@@ -124,35 +228,27 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
 
 Result<Literal> SeparateExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
                                         RunStatistics* statistics) {
-  State& state = *state_;
-  const std::unique_ptr<ReplicaLink> link =
-      MakeReplicaLink(state.grid, state.evaluate.collective_timeout, state.evaluate.host);
-  const auto devices = static_cast<size_t>(state.grid.count());
-  std::vector<Literal> results(devices);
-  std::vector<RunStatistics> of_devices(devices);
-  std::vector<double> began(devices);
-  const auto start = Clock::now();
-  VXLA_RETURN_IF_ERROR(link->Run([&](int64_t device) -> Status {
-    const auto d = static_cast<size_t>(device);
-    began[d] = MsSince(start);
-    VXLA_ASSIGN_OR_RETURN(results[d], state.RunDevice(*link, device, arguments[d], of_devices[d]));
-    return OkStatus();
-  }));
-  if (statistics != nullptr) {
-    *statistics = {};
-    for (size_t d = 0; d < devices; ++d)
-      AddStatistics(state.grid.Name(static_cast<int64_t>(d)), of_devices[d], began[d], *statistics);
-    std::ranges::stable_sort(statistics->spans, {}, &RunSpan::begin_ms);
-    statistics->ms = MsSince(start);
-  }
+  std::vector<Literal> results;
+  VXLA_RETURN_IF_ERROR(state_->RunDevices(arguments, results, statistics));
   std::vector<std::vector<const Literal*>> leaves;
   for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
-  return StackResults(leaves, state.gives_tuple);
+  return StackResults(leaves, state_->gives_tuple);
+}
+
+Result<std::vector<Literal>> SeparateExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
+  State& state = *state_;
+  std::vector<Literal> results;
+  Status status = state.RunDevices(arguments, results, nullptr);
+  status = state.group->rank() == 0 ? TellOutcome(*state.group, state.place_of.back() + 1, status, state.waits)
+                                    : HearOutcome(*state.group, status, state.waits);
+  VXLA_RETURN_IF_ERROR(status);
+  return results;
 }
 
 std::vector<std::string> SeparateExecutable::names() const {
   std::vector<std::string> names;
   for (const State::Place& place : state_->places) {
+    if (state_->group != nullptr && place.client == nullptr) continue;
     names.push_back(place.client == nullptr ? "the CPU reference" : place.client->device().facts().name);
   }
   return names;

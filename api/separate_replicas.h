@@ -12,6 +12,7 @@
 #include "core/passes/device_separation.h"
 #include "core/replica_groups.h"
 #include "scheduler/client.h"
+#include "scheduler/replicas/group_transport.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -30,12 +31,21 @@ class SeparateExecutable {
   static Result<SeparateExecutable> Compile(const Module& module, const DeviceGrid& grid,
                                             const std::vector<std::shared_ptr<Device>>& places, const IntList& place_of,
                                             const EvaluateOptions& evaluate, const CompileOptions& options);
+  // Place N is process N of a job, whose devices meet at the first process (scheduler/replicas/remote_devices.h): this
+  // one compiles and runs its own place, on `device`. The group outlives the executable.
+  static Result<SeparateExecutable> CompileInJob(const Module& module, const DeviceGrid& grid,
+                                                 const std::shared_ptr<Device>& device, const IntList& place_of,
+                                                 ProcessGroup& group, const JobWaits& waits,
+                                                 const EvaluateOptions& evaluate, const CompileOptions& options);
   SeparateExecutable(SeparateExecutable&&) noexcept;
   SeparateExecutable& operator=(SeparateExecutable&&) noexcept;
   ~SeparateExecutable();
 
   // As RunReplicated. One run at a time. statistics: of all devices together.
   Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments, RunStatistics* statistics = nullptr);
+  // Of CompileInJob; the processes that have devices call it. By device, the results of this process's; an error of one
+  // process is an error of all.
+  Result<std::vector<Literal>> RunInJob(std::span<const std::vector<const Literal*>> arguments);
   // The first place's; CHECKs that this is not the reference.
   const Executable& executable() const;
   // Of the places.
@@ -43,6 +53,9 @@ class SeparateExecutable {
 
  private:
   struct State;
+  static Result<SeparateExecutable> Build(std::unique_ptr<State> state, const Module& module,
+                                          const std::vector<std::shared_ptr<Device>>& places,
+                                          const CompileOptions& options);
   explicit SeparateExecutable(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -19,7 +20,7 @@ std::string ErrorText(int code) {
   return std::string(text, static_cast<size_t>(length));
 }
 
-// One thread at a time calls it.
+// MPI is called by one thread at a time; while one waits, others may.
 class MpiGroup final : public ProcessGroup {
  public:
   MpiGroup() {
@@ -35,6 +36,7 @@ class MpiGroup final : public ProcessGroup {
     // A count is an int: large messages go in pieces.
     constexpr size_t kMost = size_t{1} << 30;
     std::vector<std::vector<MPI_Request>> pieces(messages.size());
+    std::unique_lock lock(mutex_);
     for (size_t i = 0; i < messages.size(); ++i) {
       const Message& m = messages[i];
       size_t begin = 0;
@@ -61,14 +63,17 @@ class MpiGroup final : public ProcessGroup {
         messages[i].done = done != 0;
         all &= messages[i].done;
       }
+      lock.unlock();
       if (all || !goes_on()) return {};
       // Short exchanges are answered at once, long waits leave the processor to the others.
       pause = std::min(pause + std::chrono::microseconds(5), std::chrono::microseconds(1000));
       std::this_thread::sleep_for(pause);
+      lock.lock();
     }
   }
 
   bool HasArrived(int64_t peer, int tag) override {
+    const std::lock_guard lock(mutex_);
     int arrived = 0;
     return MPI_Iprobe(static_cast<int>(peer), tag, comm_, &arrived, MPI_STATUS_IGNORE) == MPI_SUCCESS && arrived != 0;
   }
@@ -79,6 +84,7 @@ class MpiGroup final : public ProcessGroup {
   }
 
  private:
+  std::mutex mutex_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::byte nothing_{};

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <list>
 #include <memory>
-#include <optional>
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -14,18 +13,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Message = ProcessGroup::Message;
 
-constexpr int kLeaveTag = 1, kGatherTag = 2, kFirstExchangeTag = 16, kExchangeTags = 30000;
-// What a process sent before it left takes so long to arrive.
-constexpr std::chrono::milliseconds kGrace{1000};
+constexpr int kLeaveTag = 1, kGatherTag = 2;
 
-// Why messages have not come.
-struct Waited {
-  const Message* missing = nullptr;
-  std::string why;
-};
+}  // namespace
 
-// Moves messages as long as it makes sense to wait.
-Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> messages, const JobWaits& waits) {
+Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> messages, const JobWaits& waits,
+                                    const std::function<std::string()>& stops) {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> left_at;
   std::string why;
@@ -40,23 +33,21 @@ Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> mess
       if (!left_at) left_at = now;
       if (now - *left_at > kGrace) why = "has ended";
     }
+    if (why.empty() && stops) why = stops();
     return why.empty();
   });
   if (!error.empty()) return DeviceFailure("MPI: {}", error);
   const auto m = missing();
   if (m == messages.end()) return std::optional<Waited>();
-  return std::optional<Waited>(Waited{&*m, why});
+  return std::optional<Waited>(Waited{m->peer, why});
 }
 
-// What MPI may still read or write after a wait that was given up: the process ends soon.
 void Abandon(std::vector<std::vector<std::byte>> buffers) {
   static std::mutex mutex;
   static auto* const kept = new std::list<std::vector<std::byte>>;
   const std::lock_guard lock(mutex);
   for (auto& buffer : buffers) kept->push_back(std::move(buffer));
 }
-
-}  // namespace
 
 Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const std::string& what,
                                                    std::vector<std::byte> own, GatherAt at, const JobWaits& waits) {
@@ -77,7 +68,7 @@ Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const st
     }
     VXLA_ASSIGN_OR_RETURN(const auto waited, Await(group, messages, waits));
     if (!waited) return OkStatus();
-    return DeviceFailure("{}: rank {} waits for rank {}, which {}", what, here, waited->missing->peer, waited->why);
+    return DeviceFailure("{}: rank {} waits for rank {}, which {}", what, here, waited->peer, waited->why);
   };
   // First how much comes, then that.
   Status status = move(sizes);
@@ -162,7 +153,7 @@ Status GroupTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t pla
   }
   const auto waited = Await(group_, messages, waits_);
   if (!waited.ok() || *waited) {
-    const auto missing = waited.ok() ? static_cast<size_t>((*waited)->missing->peer) : 0;
+    const auto missing = waited.ok() ? static_cast<size_t>((*waited)->peer) : 0;
     const std::string why = waited.ok() ? (*waited)->why : "";
     Abandon(std::move(sent));
     Abandon(std::move(theirs));

@@ -4,7 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +23,22 @@ struct JobWaits {
   std::chrono::milliseconds timeout{};          // zero: forever
   const std::atomic<bool>* is_ended = nullptr;  // the launcher has asked this process to end
 };
+
+// Messages of a job under a device's number (remote_devices.h) are above those of exchanges.
+inline constexpr int kFirstExchangeTag = 16, kExchangeTags = 28000, kFirstDeviceTag = kFirstExchangeTag + kExchangeTags;
+// What a process sent before it left takes so long to arrive.
+inline constexpr std::chrono::milliseconds kGrace{1000};
+
+// Why messages have not come: from whom, and "has ended".
+struct Waited {
+  int64_t peer = 0;
+  std::string why;
+};
+// Moves messages as long as it makes sense to wait. stops: another reason not to, as text.
+Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<ProcessGroup::Message> messages,
+                                    const JobWaits& waits, const std::function<std::string()>& stops = {});
+// What MPI may still read or write after a wait that was given up: the process ends soon.
+void Abandon(std::vector<std::vector<std::byte>> buffers);
 
 // What every process gives, by rank: to all of them, or to the first one alone (the others get nothing). All processes
 // call it. kDeviceFailure: who waits in vain for whom; `what` says at what.

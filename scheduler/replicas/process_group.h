@@ -10,6 +10,7 @@
 
 namespace VXLA_NAMESPACE {
 
+// Any thread may call it.
 class ProcessGroup {
  public:
   // What goes to another process or comes from it. Those between two processes under one tag arrive in the order in

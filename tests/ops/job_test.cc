@@ -14,6 +14,7 @@
 #include "api/placed_replicas.h"
 #include "api/replicas.h"
 #include "backend/cpu/reference/evaluator.h"
+#include "scheduler/replicas/remote_devices.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -178,25 +179,83 @@ ENTRY e { x = f32[4] parameter(0)  n = s32[] constant(3)  y = f32[<=4] set-dimen
   }
 }
 
-// Loops that follow from the devices' numbers, and loops that data end: all ranks say where they part, and that one
-// process could do it.
-TEST_F(JobTest, DevicesThatRunApartAreForOneProcess) {
-  const std::string parts = R"(sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+// Loops in which all meet, by counters that `start` sets.
+std::string TwoLoops(const std::string& starts) {
+  return R"(sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
 body { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = f32[4] get-tuple-element(s), index=1
   o = s32[] constant(1)  j = s32[] add(i, o)  r = f32[4] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum
-  ROOT t = (s32[], f32[4]) tuple(j, r) }
+  h = f32[4] tanh(r)  ROOT t = (s32[], f32[4]) tuple(j, h) }
 cond { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
   ROOT p = pred[] compare(i, n), direction=LT }
-)";
-  const std::string known = parts + R"(ENTRY e { x = f32[4] parameter(0)  d = u32[] replica-id()  z = s32[] convert(d)
+ENTRY e { x = f32[4] parameter(0)  d = u32[] replica-id()
+)" + starts +
+         R"(
   s = (s32[], f32[4]) tuple(z, x)  w = (s32[], f32[4]) while(s), condition=cond, body=body
-  y = f32[4] get-tuple-element(w), index=1  m = s32[] negate(z)  u = (s32[], f32[4]) tuple(m, y)
-  v = (s32[], f32[4]) while(u), condition=cond, body=body  ROOT q = f32[4] get-tuple-element(v), index=1 })";
-  for (const auto& result : RunJob("cpu", {1, 1}, known)) {
+  y = f32[4] get-tuple-element(w), index=1  m = s32[] negate(z)  c = f32[4] cosine(y)  u = (s32[], f32[4]) tuple(m, c)
+  v = (s32[], f32[4]) while(u), condition=cond, body=body  q = f32[4] get-tuple-element(v), index=1
+  f = f32[] convert(d)  b = f32[4] broadcast(f), dimensions={}  ROOT r = f32[4] add(q, b) })";
+}
+
+// Counters that follow from the devices' numbers, and such that data decide, which only a run shows.
+const std::string kFromNumbers = "  z = s32[] convert(d)";
+const std::string kFromData = R"(  e = f32[1] slice(x), slice={[0:1]}  g = f32[] reshape(e)  k = f32[] constant(0.25)
+  a = f32[] multiply(g, k)  z = s32[] convert(a))";
+
+TEST_F(JobTest, DevicesRunApartAndMeetAtTheFirstRank) {
+  for (size_t d = 0; d < values_.size(); ++d) values_[d].mutable_data<float>()[0] = static_cast<float>(d) * 4 - 6;
+  // A send that some make, by their data; groups of halves; a state of each device.
+  const std::string sends = R"(yes { x = f32[4] parameter(0)  t = token[] after-all()
+  c = (f32[4], u32[], token[]) send(x, t), channel_id=3, frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{3,2}}"}
+  sd = token[] send-done(c), channel_id=3  ROOT n = f32[4] negate(x) }
+no { x = f32[4] parameter(0)  t = token[] after-all()
+  c = (f32[4], u32[], token[]) recv(t), channel_id=3, frontend_attributes={_xla_send_recv_source_target_pairs="{{0,1},{3,2}}"}
+  rd = (f32[4], token[]) recv-done(c), channel_id=3  ROOT n = f32[4] get-tuple-element(rd), index=0 }
+most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
+ENTRY e { x = f32[4] parameter(0)  e = f32[1] slice(x), slice={[0:1]}  g = f32[] reshape(e)  a = f32[] abs(g)
+  l = f32[] constant(4)  p = pred[] compare(a, l), direction=GT
+  y = f32[4] conditional(p, x, x), true_computation=yes, false_computation=no
+  h = f32[8] all-gather(y), dimensions={0}, replica_groups={{0,3},{1,2}}
+  m = f32[4] all-reduce(y), replica_groups=[2,2]<=[4], to_apply=most
+  n = f32[1] reduce-scatter(y), dimensions={0}, replica_groups={}, to_apply=most
+  ROOT r = (f32[8], f32[4], f32[1]) tuple(h, m, n) })";
+  for (const std::string& text : {TwoLoops(kFromNumbers), TwoLoops(kFromData), sends}) {
+    const auto expected = RunReplicated(*ParseModule(text), {4, 1}, arguments_, {});
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    for (const size_t ranks : {2, 3, 5}) {
+      SCOPED_TRACE(fmt::format("{} ranks: {}", ranks, text));
+      const auto results = RunJob("vulkan", std::vector<uint64_t>(ranks, 1), text);
+      for (size_t rank = 0; rank < ranks; ++rank) {
+        ASSERT_TRUE(results[rank].ok()) << results[rank].status().message();
+        EXPECT_EQ(results[rank]->has_value(), rank == 0);
+      }
+      const auto got = FlattenLiteral(**results[0]), want = FlattenLiteral(*expected);
+      for (size_t k = 0; k < want.size(); ++k) ExpectAgreement(*got[k], *want[k], {}, fmt::format("leaf {}", k));
+    }
+  }
+}
+
+TEST_F(JobTest, ADeviceThatNeverComesIsReportedByAllRanks) {
+  for (size_t d = 0; d < values_.size(); ++d) values_[d].mutable_data<float>()[0] = static_cast<float>(d) * 4 - 6;
+  for (const std::string& starts : {kFromNumbers, kFromData}) {
+    std::string text = TwoLoops(starts);
+    text.replace(text.find("negate(z)"), 9, "copy(z)");
+    const auto expected = RunReplicated(*ParseModule(text), {4, 1}, arguments_, {});
+    ASSERT_FALSE(expected.ok());
+    for (const auto& result : RunJob("vulkan", {1, 1}, text)) {
+      EXPECT_EQ(result.status().code(), StatusCode::kDeviceFailure) << result.status().message();
+      EXPECT_THAT(result.status().message(), AllOf(HasSubstr("deadlock: all-reduce r (channel_id 7): replica 0 waits for"),
+                                                   HasSubstr("has ended")));
+    }
+  }
+}
+
+// The reference does not meet others in this way, and every rank says so.
+TEST_F(JobTest, DevicesRunApartOnVulkanDevicesAlone) {
+  for (const auto& result : RunJob("cpu", {1, 1}, TwoLoops(kFromNumbers))) {
     EXPECT_EQ(result.status().code(), StatusCode::kUnsupported);
     EXPECT_THAT(result.status().message(),
                 AllOf(HasSubstr("all-reduce r (channel_id 7) inside waits for all of them"),
-                      HasSubstr("those of a job do not run apart, those of one process do (without --distributed)")));
+                      HasSubstr("the devices of a job run apart on Vulkan devices alone, and a rank has the reference")));
   }
 }
 
@@ -227,6 +286,53 @@ TEST_F(JobTest, ARankThatEndsIsReportedByThoseWhoWait) {
             "deadlock: all-reduce r (channel_id 7): place 0 (rank 0: replica 0) waits for place 1 (rank 1: replica 1), "
             "which has ended");
   other.join();
+}
+
+// A rank that is gone without a word, and one that says that it leaves, while the first one serves its device: `run` says
+// what the first one knows.
+TEST_F(JobTest, ADeviceWhoseRankIsGoneEndsTheRunOfTheFirst) {
+  const JobWaits waits{std::chrono::milliseconds(50), nullptr};
+  JobRun run;
+  Status failure;
+  run.failure = [&] { return failure; };
+  run.is_finished = [] { return true; };
+  run.call = [](int64_t, std::span<const std::byte>) -> Result<Literal> { return Internal("nobody asks"); };
+  Post post;
+  ThreadGroup first(post, 0, 2), second(post, 1, 2);
+  EXPECT_EQ(ServeDevice(first, 1, 3, waits, run).message(), "rank 1 has not come in 50 ms");
+  GroupTransport(second, {"rank 0", "rank 1"}, {}).Leave(1);
+  run.is_finished = [] { return false; };  // one that computes has its time
+  EXPECT_EQ(ServeDevice(first, 1, 3, waits, run).message(), "rank 1 has ended");
+  // What has failed meanwhile is said to whom asks next.
+  failure = DeviceFailure("replica 0 has failed");
+  EXPECT_EQ(ServeDevice(first, 1, 3, waits, run).message(), "replica 0 has failed");
+  const Literal x = Literal::ScalarInt(ElementType::kS32, 1);
+  const Literal* const operands[] = {&x};
+  EXPECT_EQ(RemoteDevice(second, 3, waits).Call(0, operands, x.shape(), "all-reduce a: replica 3").status().message(),
+            "replica 0 has failed");
+}
+
+TEST_F(JobTest, LiteralsGoBetweenRanksWithWhatLives) {
+  Literal live(Shape(ElementType::kBF16, {3, 5}));
+  Shape shape = live.shape();
+  shape.set_dynamic_dimension(1, true);
+  live = Literal(shape);
+  live.set_dynamic_size(1, 2);
+  std::vector<Literal> leaves{live, Literal(Shape::Token()), RandomLiteral(Shape(ElementType::kC64, {}), 1)};
+  const Shape tuple = Shape::Tuple({shape, Shape::Token(), leaves[2].shape()});
+  const Literal sent = UnflattenLiteral(tuple, leaves);
+  std::vector<std::byte> bytes;
+  PackLiteral(sent, bytes);
+  std::span<const std::byte> left(bytes);
+  const auto received = UnpackLiteral(tuple, left);
+  ASSERT_TRUE(received.ok()) << received.status().message();
+  EXPECT_TRUE(*received == sent);
+  EXPECT_TRUE(left.empty());
+  // Less than a literal, and one of larger sizes.
+  left = std::span(bytes).first(bytes.size() - 1);
+  EXPECT_EQ(UnpackLiteral(tuple, left).status().code(), StatusCode::kInternal);
+  left = bytes;
+  EXPECT_EQ(UnpackLiteral(Shape(ElementType::kBF16, {2, 5}), left).status().code(), StatusCode::kInternal);
 }
 
 }  // namespace job_test
