@@ -30,6 +30,10 @@ constexpr NamedProgram kPrograms[] = {
      "ENTRY e { x = f32[37,41] parameter(0)  w = f32[41,43] parameter(1)  zero = f32[] constant(0)\n"
      "d = f32[37,43] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
      "t = f32[37,43] tanh(d)  ROOT s = f32[37] reduce(t, zero), dimensions={1}, to_apply=sum }"},
+    {"LongEpilogue",
+     "ENTRY e { x = f32[37,41] parameter(0)  w = f32[41,43] parameter(1)  b = f32[37,43] parameter(2)\n"
+     "d = f32[37,43] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+     "s = f32[37,43] add(d, b)  ROOT t = f32[37,43] tanh(s) }"},
     {"Constants",
      "ENTRY e { x = f32[5] parameter(0)  c = f32[5] constant({1, -2, 3.5, nan, 0.25})\n"
      "k = f32[5] multiply(x, c)  z = f32[] constant(7)\n"

@@ -340,15 +340,7 @@ class ProductWriter {
       kernel.InlineParams();
     WriteLhs(kernel, share);
     WriteRhs(kernel, rhs_block);
-    Function f;
-    Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-    if (WholeColumns()) Vectorize(f, f.column, shape_.tile_columns);
-    const std::vector<IndexExpression> columns = Columns(f);
-    std::vector<std::string> sums;
-    for (uint32_t j = 0; j < shape_.tile_columns; ++j) sums.push_back(fmt::format("sums[{}]", j));
-    StoreSums(f, columns, sums);
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n",
-                              shape_.tile_columns, f.writer->Take()));
+    WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
     StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step);
     return step;
@@ -378,14 +370,7 @@ class ProductWriter {
            [&](Function& f) { return reader_.LhsValue(*f.writer, PlaceOf(f)); });
     scalar("Sum load_rhs(uint batch, uint k, uint column)",
            [&](Function& f) { return reader_.RhsValue(*f.writer, PlaceOf(f)); });
-    DotShape one = shape_;
-    one.tile_columns = 1;
-    const ProductWriter single(context_, reader_, buffers_, one, shares_);
-    Function f;
-    Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
-    single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
-    kernel.Append(
-        fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", f.writer->Take()));
+    WriteColumnStore(kernel, "store");
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
@@ -455,12 +440,27 @@ class ProductWriter {
   // function counts as 64 operations, and is up to 2 KB.
   bool RollsStores() const {
     constexpr int64_t kMostOperations = 1024;
+    return shape_.splits == 1 && EpilogueOperations() * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
+  int64_t EpilogueOperations() const {
     int64_t operations = 0;
     TargetInfo target;
     target.emulates_i64 = !context_.facts.int64;
     target.emulates_f64 = !context_.facts.float64;
     for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, target);
-    return shape_.splits == 1 && operations * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+    return operations;
+  }
+
+  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded, four
+  // tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
+  bool RollsColumns() const {
+    constexpr int64_t kMostOperations = 12;
+    const bool any_device = context_.facts.compile_only && context_.facts.kind == DeviceFacts::Kind::kOther;
+    const bool whole_words = std::ranges::all_of(reader_.body().roots, [](const Instruction* root) {
+      return StorageBytes(root->shape().element_type()) >= 4;
+    });
+    return any_device && whole_words && shape_.splits == 1 && EpilogueOperations() > kMostOperations;
   }
 
   // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
@@ -499,7 +499,7 @@ class ProductWriter {
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
     kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n", RollsStores() ? 1 : 0, block));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
-    units.WriteQuadStore(kernel);
+    units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
@@ -585,7 +585,7 @@ class ProductWriter {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
         AlongK(false) ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, kernel.Data(static_cast<uint32_t>(work.columns))));
     for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
-    units.WriteQuadStore(kernel);
+    units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
                               {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1},
                               GroupGrid(context_.facts, groups));
@@ -594,14 +594,41 @@ class ProductWriter {
     return step;
   }
 
-  // store() of four neighbouring columns, the shape's tile.
-  void WriteQuadStore(KernelBuilder& kernel) const {
+  // store() of the neighbouring columns of a unit.
+  void WriteUnitStore(KernelBuilder& kernel) const {
+    const uint32_t width = shape_.tile_columns;
+    std::string body;
+    if (RollsColumns()) {
+      WriteColumnStore(kernel, "store_column");
+      const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
+      body = fmt::format("  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
+                         "batch, row, column * {0}u + j, share, sums[0]);\n",
+                         width, columns);
+      for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
+      body += "  }\n";
+    } else {
+      Function f;
+      Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+      if (WholeColumns()) Vectorize(f, f.column, width);
+      std::vector<std::string> sums;
+      for (uint32_t j = 0; j < width; ++j) sums.push_back(fmt::format("sums[{}]", j));
+      StoreSums(f, Columns(f), sums);
+      body = f.writer->Take();
+    }
+    kernel.Append(
+        fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n", width, body));
+  }
+
+  // store() of one column, under that name.
+  void WriteColumnStore(KernelBuilder& kernel, std::string_view name) const {
+    DotShape one = shape_;
+    one.tile_columns = 1;
+    const ProductWriter single(context_, reader_, buffers_, one, shares_);
     Function f;
-    Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-    if (WholeColumns()) Vectorize(f, f.column, 4);
-    StoreSums(f, Columns(f), {"sums[0]", "sums[1]", "sums[2]", "sums[3]"});
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[4]) {{\n{}}}\n",
-                              f.writer->Take()));
+    Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
+    single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
+    kernel.Append(
+        fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", name, f.writer->Take()));
   }
 
   static int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
