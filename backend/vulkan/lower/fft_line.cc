@@ -209,7 +209,8 @@ class FftLineWriter {
     if (job_.out.swap_last) value = value.Swapped();
     if (job_.out.divisor == 1) return value;
     const Reciprocal scale(job_.out.divisor, true);
-    const RealText factor = text_.Constant(scale.factor), rest = scale.rest == 0 ? RealText() : text_.Constant(scale.rest);
+    const RealText factor = text_.Constant(scale.factor),
+                   rest = scale.rest == 0 ? RealText() : text_.Constant(scale.rest);
     return {text_.Scaled(value.re, factor, rest), text_.Scaled(value.im, factor, rest)};
   }
   // By fours of words, as in the passes' kernels.
