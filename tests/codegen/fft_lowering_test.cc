@@ -1,9 +1,11 @@
 // What a Fourier transform becomes on made-up devices, and the tables that it reads.
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <cmath>
 #include <numbers>
 
+#include "backend/vulkan/lower/fft_plan.h"
 #include "backend/vulkan/lower/fft_shape.h"
 #include "backend/vulkan/lower/fft_tables.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -68,10 +70,26 @@ TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
 }
 
 TEST(FftShapeTest, PrimesBeyondSumsAreConvolved) {
-  EXPECT_FALSE(ShapeOf(61).chirp);
-  const FftShape shape = ShapeOf(67);
+  EXPECT_FALSE(ShapeOf(173).chirp);
+  const FftShape shape = ShapeOf(179);
   EXPECT_TRUE(shape.chirp);
-  EXPECT_GE(shape.points, 2 * 67 - 1);
+  EXPECT_GE(shape.points, 2 * 179 - 1);
+}
+
+// Where products round on their own: radices without twiddles inside, and few twiddles between.
+TEST(FftShapeTest, SoftwareDriversTakeTheRadicesThatRoundLeast) {
+  DeviceFacts facts = Gpu();
+  facts.kind = DeviceFacts::Kind::kSoftware;
+  const auto radices = [&](int64_t length) {
+    std::vector<int64_t> result;
+    for (const FftPass& pass : TuneFft(facts, {.length = length, .lines = 3}).passes) result.push_back(pass.radix);
+    return result;
+  };
+  EXPECT_THAT(radices(20), ElementsAre(20));
+  EXPECT_THAT(radices(48), ElementsAre(12, 4));
+  EXPECT_THAT(radices(56), ElementsAre(14, 4));
+  EXPECT_THAT(radices(64), ElementsAre(16, 4));
+  EXPECT_THAT(radices(4096), ElementsAre(16, 16, 16));
 }
 
 // Every factor of every length finds its pass.
@@ -105,6 +123,54 @@ TEST(FftTablesTest, RootsAreRightToAnUlp) {
     }
   }
   EXPECT_LE(worst, 0.52 * 0x1p-52);
+}
+
+// Of each root: an eighth of a turn at most, and the product of turns and 1 + rest.
+TEST(FftTablesTest, RootsAreQuarterTurnsAndRests) {
+  for (const int64_t n : {1, 2, 3, 8, 16, 1009, 4096}) {
+    for (int64_t k = 0; k < n; ++k) {
+      const TurnedRoot root = NearestQuarter(k, n);
+      ASSERT_TRUE(root.quarters >= 0 && root.quarters < 4) << k << " of " << n;
+      EXPECT_LE(std::abs(root.rest), 0.7654);
+      std::complex<double> value = 1.0 + root.rest;
+      for (int64_t quarter = 0; quarter < root.quarters; ++quarter) value *= std::complex<double>(0, -1);
+      EXPECT_LE(std::abs(value - UnitRoot(k, n)), 0x1p-52) << k << " of " << n;
+    }
+  }
+}
+
+// The quarters take the two highest bits of the real part's magnitude.
+TEST(FftTablesTest, TurnedTablesKeepQuartersInFreeBits) {
+  const FftTable table{Kind::kButterfly, 4, 4, true};
+  for (const ElementType type : {ElementType::kC64, ElementType::kC128}) {
+    FftTables tables(type);
+    tables.Want(table);
+    const std::vector<uint32_t> words = tables.Words();
+    const size_t each = type == ElementType::kC64 ? 2 : 4;
+    ASSERT_EQ(words.size(), 16 * each);
+    for (size_t e = 0; e < 16; ++e) {
+      const TurnedRoot root = NearestQuarter(static_cast<int64_t>(e / 4 * (e % 4)), 16);
+      const uint32_t high = words[each * e + each / 2 - 1];
+      EXPECT_EQ(high >> 30, root.quarters) << e;
+      const double real = type == ElementType::kC64
+                              ? std::bit_cast<float>(high & 0x3fffffff)
+                              : std::bit_cast<double>(uint64_t{high & 0x3fffffff} << 32 | words[each * e]);
+      EXPECT_NEAR(-real, root.rest.real(), type == ElementType::kC64 ? 0x1p-25 : 0) << e;
+    }
+  }
+}
+
+// 1 / n to two bits more than the type has, by two products at most.
+TEST(FftTablesTest, ReciprocalsAreNotRounded) {
+  for (const bool single : {true, false}) {
+    for (int64_t n = 1; n < 3000; ++n) {
+      const Reciprocal scale(n, single);
+      const long double rest = single ? static_cast<float>(scale.rest) : scale.rest;
+      const long double wrong = static_cast<long double>(scale.factor) * (1 + rest) * n - 1;
+      EXPECT_LE(std::fabs(wrong), (single ? 0x1p-24 : 0x1p-53) * 0.36) << n;
+      EXPECT_LT(std::fabs(scale.rest), 0.42) << n;
+    }
+  }
 }
 
 // The chirp's convolution kernel gives the transform of an impulse, which is constant.

@@ -39,15 +39,15 @@ struct Work {
 // FFTW's names in one precision.
 template <typename Real>
 struct Fftw;
-#define VXLA_FFTW(real, prefix)                            \
-  template <>                                              \
-  struct Fftw<real> {                                      \
-    using Complex = prefix##_complex;                      \
-    static constexpr auto kDft = prefix##_plan_many_dft;   \
+#define VXLA_FFTW(real, prefix)                              \
+  template <>                                                \
+  struct Fftw<real> {                                        \
+    using Complex = prefix##_complex;                        \
+    static constexpr auto kDft = prefix##_plan_many_dft;     \
     static constexpr auto kR2c = prefix##_plan_many_dft_r2c; \
     static constexpr auto kC2r = prefix##_plan_many_dft_c2r; \
-    static constexpr auto kExecute = prefix##_execute;     \
-    static constexpr auto kDestroy = prefix##_destroy_plan; \
+    static constexpr auto kExecute = prefix##_execute;       \
+    static constexpr auto kDestroy = prefix##_destroy_plan;  \
   };
 VXLA_FFTW(float, fftwf)
 VXLA_FFTW(double, fftw)
@@ -63,8 +63,8 @@ std::vector<long double> ByFftw(const Work& work, const std::vector<double>& x) 
   auto* complex_out = reinterpret_cast<typename F::Complex*>(out.data());
   const int n = work.n, half = static_cast<int>(work.half());
   const auto plan =
-      work.kind == Kind::kRfft ? F::kR2c(1, &n, work.lines, in.data(), nullptr, 1, n, complex_out, nullptr, 1, half,
-                                         FFTW_ESTIMATE)
+      work.kind == Kind::kRfft
+          ? F::kR2c(1, &n, work.lines, in.data(), nullptr, 1, n, complex_out, nullptr, 1, half, FFTW_ESTIMATE)
       : work.kind == Kind::kIrfft
           ? F::kC2r(1, &n, work.lines, complex_in, nullptr, 1, half, out.data(), nullptr, 1, n, FFTW_ESTIMATE)
           : F::kDft(1, &n, work.lines, complex_in, nullptr, 1, n, complex_out, nullptr, 1, n,
@@ -98,10 +98,11 @@ std::vector<double> Inputs(const Work& work, uint64_t seed) {
 
 std::string ProgramOf(const Work& work) {
   const char *real = work.wide ? "f64" : "f32", *complex = work.wide ? "c128" : "c64";
-  return fmt::format("ENTRY e {{ x = {}[{},{}] parameter(0)  ROOT y = {}[{},{}] fft(x), fft_type={}, fft_length={{{}}} }}",
-                     work.kind == Kind::kRfft ? real : complex, work.lines,
-                     work.kind == Kind::kIrfft ? work.half() : work.n, work.kind == Kind::kIrfft ? real : complex,
-                     work.lines, work.kind == Kind::kRfft ? work.half() : work.n, NameOf(work.kind), work.n);
+  return fmt::format(
+      "ENTRY e {{ x = {}[{},{}] parameter(0)  ROOT y = {}[{},{}] fft(x), fft_type={}, fft_length={{{}}} }}",
+      work.kind == Kind::kRfft ? real : complex, work.lines, work.kind == Kind::kIrfft ? work.half() : work.n,
+      work.kind == Kind::kIrfft ? real : complex, work.lines, work.kind == Kind::kRfft ? work.half() : work.n,
+      NameOf(work.kind), work.n);
 }
 
 // Sums over lines and seeds.
@@ -153,6 +154,32 @@ Comparison Compare(const Work& work, int seeds) {
     result.fftws.Add(work.wide ? ByFftw<double>(work, x) : ByFftw<float>(work, x), exact);
   }
   return result;
+}
+
+// Normal and uniform values in turns; `most` leaves room for what so few values tell, 1 % to 2 %.
+void ExpectNoLargerThanFftws(const Work& work, double most = 1.03) {
+  const Comparison c = Compare(work, std::max(2, (1 << 15) / (work.lines * work.n)));
+  const double unit = work.wide ? 0x1p-53 : 0x1p-24;
+  EXPECT_LE(c.rms_ratio(), most) << ProgramOf(work) << ": " << c.own.relative() / unit << " units, FFTW "
+                                 << c.fftws.relative() / unit;
+}
+
+// Of each way to make a transform: one butterfly, sums, two passes and more, the chirp, packed real values.
+TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
+  Client* client = DeviceClient(ModesToRun().front());
+  ASSERT_NE(client, nullptr);
+  for (const bool wide : {false, true}) {
+    // Emulated, no butterfly has more than five points: up to 1.11 times FFTW's error (docs/benchmarks.md).
+    if (wide && !client->device().facts().float64) continue;
+    for (const Kind kind : kKinds) {
+      for (const int n : {20, 48, 67, 400, 1009, 2048}) ExpectNoLargerThanFftws({kind, std::max(1, 4096 / n), n, wide});
+    }
+  }
+}
+
+// Enough lines for subgroups of lavapipe to hold them.
+TEST(FftAccuracyTest, ErrorsOfManyLinesAreNoLargerThanFftws) {
+  for (const int n : {256, 768, 1024, 4096}) ExpectNoLargerThanFftws({Kind::kFft, (1 << 17) / n + 1, n});
 }
 
 // VXLA_FFT_LENGTHS="1-600,1000" VXLA_FFT_TYPES=c64 VXLA_FFT_VALUES=65536 VXLA_FFT_LINES=1: prints a line for each

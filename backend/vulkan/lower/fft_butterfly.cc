@@ -114,7 +114,8 @@ ComplexText ButterflyWriter::TimesRoot(const ComplexText& a, int64_t k, int64_t 
   if (eighths % 2 == 0) return result;
   const RealText half = Constant(std::numbers::sqrt2 / 2);
   RealText sum = Add(result.re, result.im), difference = Subtract(result.im, result.re);
-  if (!fuses_ || !sum.factor.empty() || !difference.factor.empty()) return {Multiply(sum, half), Multiply(difference, half)};
+  if (!fuses_ || !sum.factor.empty() || !difference.factor.empty())
+    return {Multiply(sum, half), Multiply(difference, half)};
   if (!sum.zero()) sum.factor = half.name;
   if (!difference.zero()) difference.factor = half.name;
   return {sum, difference};

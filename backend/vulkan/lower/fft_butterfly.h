@@ -30,8 +30,8 @@ struct ComplexText {
 class ButterflyWriter {
  public:
   // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated, but for fused multiply-adds, which
-  // take a product without a rounding of its own if `fuses`. `turns`: roots inside are taken as NearestQuarter has them,
-  // which costs two additions and rounds less.
+  // take a product without a rounding of its own if `fuses`. `turns`: roots inside are taken as NearestQuarter has
+  // them, which costs two additions and rounds less.
   ButterflyWriter(ElementType real, bool fuses, bool turns) : real_(real), fuses_(fuses), turns_(turns) {}
 
   RealText Add(const RealText& a, const RealText& b);

@@ -20,7 +20,11 @@ using Spectrum = PassInput::Spectrum;
 class FftPassWriter {
  public:
   FftPassWriter(const LowerContext& context, const FftPlan& plan, const FftJob& job)
-      : context_(context), plan_(plan), job_(job), kernel_(context.facts), text_(RealPart(plan.complex), plan.fuses, job.turned) {}
+      : context_(context),
+        plan_(plan),
+        job_(job),
+        kernel_(context.facts),
+        text_(RealPart(plan.complex), plan.fuses, job.turned) {}
 
   Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
     const bool staged = !job_.pass.stages.empty();
@@ -93,7 +97,8 @@ class FftPassWriter {
   ComplexText TimesTurned(const ComplexText& value, const std::string& root) {
     const std::string real(CarrierType(RealPart(plan_.complex))), complex(CarrierType(plan_.complex));
     const bool single = RealPart(plan_.complex) == ElementType::kF32;
-    Declare(root + "_high", single ? fmt::format("floatBitsToUint({}.x)", root) : fmt::format("unpack_f64({}.x).y", root));
+    Declare(root + "_high",
+            single ? fmt::format("floatBitsToUint({}.x)", root) : fmt::format("unpack_f64({}.x).y", root));
     const std::string less = single ? fmt::format("uintBitsToFloat({}_high & 0x3fffffffu)", root)
                                     : fmt::format("pack_f64(uvec2(unpack_f64({0}.x).x, {0}_high & 0x3fffffffu))", root);
     text_.Line(fmt::format("{} {}_less = {};", real, root, less));
@@ -102,13 +107,12 @@ class FftPassWriter {
   }
   // (-i)^quarters times, the quarters being the two highest bits.
   void DeclareTurns() {
-    kernel_.Append(RealPart(plan_.complex) == ElementType::kF32
-                       ? R"(vec2 turned(uint bits, vec2 value) {
+    kernel_.Append(RealPart(plan_.complex) == ElementType::kF32 ? R"(vec2 turned(uint bits, vec2 value) {
   uvec2 words = floatBitsToUint((bits & 0x40000000u) != 0u ? value.yx : value);
   return uintBitsToFloat(words ^ (uvec2(bits, bits ^ (bits << 1)) & 0x80000000u));
 }
 )"
-                       : R"(dvec2 turned(uint bits, dvec2 value) {
+                                                                : R"(dvec2 turned(uint bits, dvec2 value) {
   dvec2 across = (bits & 0x40000000u) != 0u ? value.yx : value;
   return dvec2((bits & 0x80000000u) != 0u ? -across.x : across.x,
                ((bits ^ (bits << 1)) & 0x80000000u) != 0u ? -across.y : across.y);
@@ -196,7 +200,8 @@ class FftPassWriter {
   }
   ComplexText TimesPackedRoot(const ComplexText& value, const std::string& e, const std::string& name) {
     const std::vector<FftTable> roots = job_.PackedRoots();
-    return roots.size() == 2 ? text_.Multiply(value, RootFromTwo(roots, e, name)) : TimesTable(value, roots[0], e, name);
+    return roots.size() == 2 ? text_.Multiply(value, RootFromTwo(roots, e, name))
+                             : TimesTable(value, roots[0], e, name);
   }
   ComplexText FinishInput(ComplexText value, const std::string& t, const std::string& name) {
     if (job_.in.swap) value = value.Swapped();
@@ -233,8 +238,10 @@ class FftPassWriter {
     if (out.divisor == 1) return value;
     // Arguments, so that lengths share kernels.
     const Reciprocal scale(out.divisor, plan_.complex == ElementType::kC64);
-    const RealText factor{ScaleText(scale.factor)}, rest = scale.rest == 0 ? RealText() : RealText{ScaleText(scale.rest)};
-    return {text_.Scaled(value.re, factor, rest), IsComplex(out.type) ? text_.Scaled(value.im, factor, rest) : RealText()};
+    const RealText factor{ScaleText(scale.factor)},
+        rest = scale.rest == 0 ? RealText() : RealText{ScaleText(scale.rest)};
+    return {text_.Scaled(value.re, factor, rest),
+            IsComplex(out.type) ? text_.Scaled(value.im, factor, rest) : RealText()};
   }
   void StoreOutput(const std::string& t, ComplexText value, const std::string& name) {
     const bool some = job_.out.size < job_.points;
@@ -355,7 +362,8 @@ class FftPassWriter {
       const std::string row = fmt::format("{}u * {} + k", j, Number(job_.before));
       const bool groups = twiddles.size() == 1 && Groups(plan_.complex, job_.before);
       std::vector<ComplexText> roots;
-      if (groups) roots = LoadGroup(tables_, fmt::format("{} + {}", Number(plan_.tables.OffsetOf(twiddles[0])), row), name);
+      if (groups)
+        roots = LoadGroup(tables_, fmt::format("{} + {}", Number(plan_.tables.OffsetOf(twiddles[0])), row), name);
       for (size_t w = 0; w < x.size(); ++w) {
         const std::string own = fmt::format("{}_{}", name, w);
         ComplexText& value = x[w][static_cast<size_t>(j)];

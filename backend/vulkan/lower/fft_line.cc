@@ -40,11 +40,18 @@ class FftLineWriter {
     DeclareRoots();
     // (Loops are worth a third of the time, for the driver writes what they hand on under a mask; but LLVM takes four
     // seconds for 16 columns without them and 20 for 32.)
-    text_.Line("uint column = 0u;");
-    RepeatColumns(columns_ / at_once_);
+    if (columns_ > at_once_) {
+      text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += {}u) {{", columns_, at_once_));
+      WriteColumns();
+      text_.Line("}");
+    } else {
+      text_.Line("const uint column = 0u;");
+      WriteColumns();
+    }
     if (columns_ > kLanes && columns_ % kLanes == 0) {
-      text_.Line("uint row = 0u;");
-      RepeatRow(kLanes);
+      text_.Line("for (uint row = 0u; row < 8u; ++row) {");
+      WriteRow();
+      text_.Line("}");
     } else {
       WriteRows();
     }
@@ -129,26 +136,10 @@ class FftLineWriter {
     }
   }
 
-  // The columns by parts as often as `count` says, the last of which end at the last column: loops of two turns, or of
-  // an odd number, inside each other. A turn makes room by moving what the one before has made, so that a value moves
-  // once for each loop, not once for each turn.
-  void RepeatColumns(int64_t count) {
-    if (count == 1) return WriteColumns();
-    const int64_t turns = count % 2 == 0 ? 2 : count, width = columns_of(count / turns);
-    OpenLoop(turns);
-    for (int64_t row = 0; row < kLanes; ++row) {
-      for (int64_t c = columns_ - turns * width; c + width < columns_; ++c) Move(row, c, row, c + width);
-    }
-    RepeatColumns(count / turns);
-    text_.Line("}");
-  }
-  int64_t columns_of(int64_t parts) const { return parts * at_once_; }
-  void OpenLoop(int64_t turns) {
-    const std::string turn = fmt::format("turn{}", next_local_++);
-    text_.Line(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0}) {{", turn, turns));
-  }
-
   void WriteColumns() {
+    for (int64_t row = 0; row < kLanes; ++row) {
+      for (int64_t c = 0; c + at_once_ < columns_; ++c) Move(row, c, row, c + at_once_);
+    }
     const std::vector<FftTable> tables = job_.StageTwiddles();
     const Values low = LoadTwiddles(tables[0]), high = LoadTwiddles(tables[1]);
     std::vector<Values> x(static_cast<size_t>(at_once_));
@@ -171,21 +162,9 @@ class FftLineWriter {
         text_.Line(fmt::format("{} = {};", Kept(static_cast<int64_t>(k), place), text_.Text(y[k])));
       }
     }
-    text_.Line(fmt::format("column += {}u;", at_once_));
   }
 
-  // The first `count` rows, each as row 0, in such loops.
-  void RepeatRow(int64_t count) {
-    if (count == 1) return WriteRow();
-    OpenLoop(2);
-    RepeatRow(count / 2);
-    for (int64_t row = 0; row < count / 2; ++row) {
-      for (int64_t c = 0; c < columns_; ++c) Move(row, c, row + count / 2, c);
-    }
-    text_.Line("}");
-  }
-
-  // The columns' transform of row 0, in eights.
+  // The columns' transform of row 0, in eights; the other rows move up.
   void WriteRow() {
     const int64_t radix = columns_ / kLanes;
     std::vector<Values> across(static_cast<size_t>(radix));
@@ -205,7 +184,9 @@ class FftLineWriter {
       Turn(y);
       StoreEight(fmt::format("begin + ({}u + lane * {}u) * {}u + row * 8u", r, radix, kRows), y);
     }
-    text_.Line("++row;");
+    for (int64_t row = 0; row + 1 < kLanes; ++row) {
+      for (int64_t c = 0; c < columns_; ++c) Move(row, c, row + 1, c);
+    }
   }
 
   // Few columns: the transforms of all rows, after which the rows are turned.
@@ -228,7 +209,8 @@ class FftLineWriter {
     if (job_.out.swap_last) value = value.Swapped();
     if (job_.out.divisor == 1) return value;
     const Reciprocal scale(job_.out.divisor, true);
-    const RealText factor = text_.Constant(scale.factor), rest = scale.rest == 0 ? RealText() : text_.Constant(scale.rest);
+    const RealText factor = text_.Constant(scale.factor),
+                   rest = scale.rest == 0 ? RealText() : text_.Constant(scale.rest);
     return {text_.Scaled(value.re, factor, rest), text_.Scaled(value.im, factor, rest)};
   }
   // By fours of words, as in the passes' kernels.

@@ -39,14 +39,15 @@ struct PassOutput {
   bool real_at_zero = false;  // result 0 is a sum of real values, whatever roundings say
 };
 
-// 1 / n as a factor and a rest: x / n is y + y * rest for y = x * factor. A rounded 1 / n alone would be wrong by the same
-// in all results; so the factor is a power of two, by which products are exact, unless the rounding is small beside what
-// a product with the rest rounds.
+// 1 / n as a factor and a rest: x / n is y + y * rest for y = x * factor. A rounded 1 / n alone would be wrong by the
+// same in all results; so the factor is a power of two, by which products are exact, unless the rounding is small
+// beside what a product with the rest rounds.
 struct Reciprocal {
   Reciprocal(int64_t n, bool single) {
     const double count = static_cast<double>(n), power = std::exp2(std::round(std::log2(count)));
     const double rounded = single ? static_cast<double>(static_cast<float>(1 / count)) : 1 / count;
-    const double wrong = std::fma(rounded, count, -1.0) * (single ? 0x1p24 : 0x1p53), by_power = (power - count) / count;
+    const double wrong = std::fma(rounded, count, -1.0) * (single ? 0x1p24 : 0x1p53),
+                 by_power = (power - count) / count;
     const bool exact = std::abs(wrong) < 0.35 * std::abs(by_power);
     factor = exact ? rounded : 1 / power;
     rest = exact ? 0 : by_power;

@@ -15,16 +15,15 @@ constexpr int64_t kLargestPrime = 13, kLargestDirect = 173;
 using Radices = std::vector<int64_t>;
 
 // Which of as many radices are better: the smallest, or those that round least, by the share of values that are
-// multiplied by a twiddle between them or inside a butterfly (eight and sixteen points; others are of coprime factors or
-// small, and have none).
+// multiplied by a twiddle between them or inside a butterfly (eight and sixteen points; others are of coprime factors
+// or small, and have none).
 enum class Better : uint8_t { kSmall, kExact };
 
 double CostOf(const Radices& radices, Better better) {
   double cost = 0, before = 1;
   for (const int64_t radix : radices) {
     const auto r = static_cast<double>(radix);
-    cost += better == Better::kSmall ? r
-                                     : (1 - 1 / r) * (1 - 1 / before) + (radix == 16 ? 0.5 : radix == 8 ? 0.25 : 0);
+    cost += better == Better::kSmall ? r : (1 - 1 / r) * (1 - 1 / before) + (radix == 16 ? 0.5 : radix == 8 ? 0.25 : 0);
     before *= r;
   }
   return cost;
@@ -125,8 +124,8 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
          work.length * work.lines >= (int64_t{1} << 17);
 }
 
-// The largest radix of a butterfly, whose values stay in registers. In pairs a result of radix r is r products, so fours
-// cost as little as twos and more than that is waste.
+// The largest radix of a butterfly, whose values stay in registers. In pairs a result of radix r is r products, so
+// fours cost as little as twos and more than that is waste.
 int64_t LargestRadix(const FftWork& work) {
   constexpr int64_t kMost = 16, kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
   return work.in_pairs ? 5 : work.length <= kMostAlone ? kMostAlone : kMost;

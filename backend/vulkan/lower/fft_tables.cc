@@ -9,7 +9,8 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using Complex = std::complex<double>;
-// Of as many digits as the machine has, so that roundings to double are all but right, and sums of a table lose nothing.
+// Of as many digits as the machine has, so that roundings to double are all but right, and sums of a table lose
+// nothing.
 using Wide = std::complex<long double>;
 
 // exp(-2 pi i k / n), 0 <= k < n: eighths of a turn and a rest, mirrored where their number is odd, so that no angle

@@ -16,8 +16,8 @@ namespace VXLA_NAMESPACE::vulkan {
 std::complex<double> UnitRoot(int64_t k, int64_t n);
 std::complex<double> UnitRootLessOne(int64_t k, int64_t n);
 
-// The same root as (-i)^quarters (1 + rest), where rest is of an eighth of a turn at most: x + x * rest rounds less than
-// the product with the root, for the products that it adds are small.
+// The same root as (-i)^quarters (1 + rest), where rest is of an eighth of a turn at most: x + x * rest rounds less
+// than the product with the root, for the products that it adds are small.
 struct TurnedRoot {
   int64_t quarters;
   std::complex<double> rest;
@@ -38,8 +38,8 @@ struct FftTable {
   };
   Kind kind = Kind::kRoots;
   int64_t a = 1, b = 1;
-  // Roots as NearestQuarter has them (kFirstRoots, kButterfly): minus the rest's real part, with the quarters in the two
-  // highest bits, which are free as it lies between 0 and 0.3; and its imaginary part.
+  // Roots as NearestQuarter has them (kFirstRoots, kButterfly): minus the rest's real part, with the quarters in the
+  // two highest bits, which are free as it lies between 0 and 0.3; and its imaginary part.
   bool turned = false;
   int64_t count() const;
   std::vector<std::complex<double>> Make() const;
