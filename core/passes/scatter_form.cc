@@ -15,15 +15,18 @@ constexpr int64_t kManyWindows = 4096, kMostUpdateParts = 8192, kMostInParts = i
 
 bool Contains(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
-// One 32-bit integer operation that atomic functions have, and that gives the same in any order.
+// One operation of 32-bit elements that gives the same in any order: an atomic function of integers, or an extreme of
+// f32 (-0 lies below +0, and any NaN gives the one NaN), by comparing and exchanging.
 bool IsOrderFree(const Instruction& scatter) {
   const ElementType type = scatter.shape().IsArray() ? scatter.shape().element_type() : ElementType::kPred;
-  if (type != ElementType::kS32 && type != ElementType::kU32) return false;
+  const bool integer = type == ElementType::kS32 || type == ElementType::kU32;
+  if (!integer && type != ElementType::kF32) return false;
   switch (SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract)) {
     case Opcode::kAdd:
     case Opcode::kAnd:
     case Opcode::kOr:
     case Opcode::kXor:
+      return integer;
     case Opcode::kMaximum:
     case Opcode::kMinimum:
       return true;

@@ -23,7 +23,7 @@ struct ScatterForm {
 
 enum class ScatterWay {
   kApart,     // no two updates meet, or the program says so
-  kAtomic,    // integers whose result does not depend on the order
+  kAtomic,    // the result does not depend on the order
   kOneByOne,  // few windows: each place of the window goes through them in order
   kRuns,      // equal index vectors are neighbours: one invocation goes through a run in order
   kLast,      // the same, of updates that replace: the last of a run

@@ -403,6 +403,33 @@ ScatterCase ManyWindows(const std::string& operand, int windows, const std::stri
           places};
 }
 
+// Hundreds of updates meet in each place: numbers, zeros of both signs, infinities, NaNs of both signs among numbers,
+// and the smallest numbers.
+TEST(ScatterTypesTest, ExtremesOfFloatsAreOneDispatchWhateverMeets) {
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const auto value = [&](int64_t i) {
+    const double sign = i % 16 < 8 ? 1 : -1, number = static_cast<double>(i % 101 - 50);
+    const double kinds[] = {number, 0 * sign, infinity * sign, i % 48 == 3 ? nan * sign : number, 1e-45 * sign};
+    return kinds[i % 8 % 5];
+  };
+  for (const std::string operation : {"maximum(a, b)", "minimum(b, a)"}) {
+    for (const int64_t wide : {1, 8}) {
+      const std::string window = wide > 1 ? std::to_string(wide) : "";
+      const std::string operand = wide > 1 ? "[9," + window + "]" : "[9]";
+      const std::string text = ScatterText(ManyWindows(operand, 5000, window, 3), "f32", "s32", operation);
+      const auto module = ParseModule(text);
+      ASSERT_NE(module, nullptr);
+      std::vector<Literal> arguments = RandomArguments(*module, 5);
+      for (int64_t i = 0; i < 5000; ++i) {
+        arguments[1].SetInt(i, i % 8);
+        for (int64_t j = 0; j < wide; ++j) arguments[2].SetDouble(i * wide + j, value(i));
+      }
+      arguments[0].SetDouble(5 * wide, -nan);  // and one that was there
+      RunBoth(text, arguments, Exactly(1));
+    }
+  }
+}
+
 TEST(ScatterTypesTest, IndicesThatAreUniqueOrSorted) {
   const ScatterCase rows = kScatters[0];
   const std::string text = ScatterText(rows, "f32", "s32", "add(a, b)", ", unique_indices=true");
@@ -425,7 +452,7 @@ TEST(ScatterTypesTest, RunsLieInSeveralParts) {
       RunScatter(c, type, kS32, "add(a, b)", Exactly());
       RunScatter(c, type, kS32, "multiply(b, a)", Exactly());
     }
-    RunScatter(c, kF32, kS32, "minimum(a, b)", Exactly());
+    RunScatter(c, kBF16, kS32, "minimum(a, b)", Exactly());
     RunScatter(c, kPred, kS64, "xor(a, b)", Exactly());
     RunScatter(c, kF32, kS32, "subtract(b, a)");  // one after the other
   }

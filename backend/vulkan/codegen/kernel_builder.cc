@@ -36,7 +36,7 @@ void KernelBuilder::AddVectorView(int k, int width) {
 }
 
 void KernelBuilder::AddWordsView(int k, int words) {
-  const std::string view = fmt::format("TENSOR({}, u32x{})\n", k, words);
+  const std::string view = fmt::format("TENSOR({}, u32{})\n", k, words > 1 ? fmt::format("x{}", words) : "");
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 

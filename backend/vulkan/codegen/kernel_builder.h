@@ -37,7 +37,8 @@ class KernelBuilder {
   // 16-byte aligned slices. With width 8, LOAD(k, u64x4, i): the i-th group of eight as pairs; 32-byte aligned slices;
   // has_pairs(). Where groups_are_words, LOAD(k, u32, i): the i-th word; any width.
   void AddVectorView(int k, int width = 4);
-  // Lets the text use LOAD(k, u32x2, i) or LOAD(k, u32x4, i): the i-th two or four words of a slice aligned to them.
+  // Lets the text use LOAD(k, u32, i), LOAD(k, u32x2, i) or LOAD(k, u32x4, i): the i-th one, two or four words of a
+  // slice aligned to them.
   void AddWordsView(int k, int words);
 
   // Words go in pairs where that is one access.

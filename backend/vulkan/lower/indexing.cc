@@ -157,10 +157,8 @@ class ScatterWriter : ScatterKernel, ScatterText {
     const Target target = TargetOf(lanes);
     OpenIf(target.conditions);
     if (way_ == ScatterWay::kAtomic) {
-      for (size_t j = 0; j < lanes.size(); ++j) {
-        writer_.Line(
-            AtomicText(writer_.Index(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})), Update(0, lanes[j])));
-      }
+      for (size_t j = 0; j < lanes.size(); ++j)
+        ApplyAtomic(space_.Add(target.linear, {{}, static_cast<int64_t>(j)}), lanes[j]);
     } else {
       Apply(target.linear, lanes);
     }

@@ -656,7 +656,7 @@ class LoopKernelWriter {
       const ScatterText::Target target = scatter.TargetOf(place);
       scatter.OpenIf(target.conditions);
       if (scatter.way() == ScatterWay::kAtomic) {
-        writer.Line(scatter.AtomicText(writer.Index(target.linear), scatter.Update(0, place)));
+        scatter.ApplyAtomic(target.linear, place);
       } else {
         scatter.Apply(target.linear, {place});
       }

@@ -560,8 +560,14 @@ class LoopReader {
     const int64_t updates = scatter.operand(2)->shape().ElementCount();
     switch (WayOf(scatter)) {
       case ScatterWay::kApart:
-      case ScatterWay::kAtomic:
         return ReadUpdate(scope, body, updates, 1);
+      case ScatterWay::kAtomic: {
+        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
+        // Of the lanes that exchange an element together one gets through each time.
+        if (scatter.shape().element_type() == ElementType::kF32)
+          cost.iterations += TurnsOf(updates, program_.lanes) * (context_.facts.subgroup_size + 2);
+        return cost;
+      }
       case ScatterWay::kOneByOne:
         return ReadUpdate(scope, body, updates / std::max<int64_t>(form.count, 1), form.count);
       case ScatterWay::kLast: {

@@ -143,13 +143,36 @@ void ScatterText::Apply(const IndexExpression& linear, const std::vector<Place>&
   Store(linear, held);
 }
 
-std::string ScatterText::AtomicText(const std::string& index, const std::string& value) const {
+void ScatterText::ApplyAtomic(const IndexExpression& linear, const Place& place) {
+  const std::string index = writer_.Index(linear), value = Update(0, place);
+  const int k = tensors_[0];
+  if (kernel_.buffer_type(k) == ElementType::kF32) return ExchangeUntilKept(k, index, value);
   static const std::map<Opcode, std::string_view> kFunctions = {{Opcode::kAdd, "Add"},     {Opcode::kAnd, "And"},
                                                                 {Opcode::kOr, "Or"},       {Opcode::kXor, "Xor"},
                                                                 {Opcode::kMaximum, "Max"}, {Opcode::kMinimum, "Min"}};
   const std::string_view function = kFunctions.at(SingleOperation(*scatter_.called(0)).value());
-  return fmt::format("atomic{}(ELEMENT({}, {}, {}), {});", function, tensors_[0],
-                     StorageTag(kernel_.buffer_type(tensors_[0])), index, value);
+  writer_.Line(
+      fmt::format("atomic{}(ELEMENT({}, {}, {}), {});", function, k, StorageTag(kernel_.buffer_type(k)), index, value));
+}
+
+// What others wrote since the element was read only brings it further, so an update that changes nothing of an old
+// value changes nothing of the latest one either.
+void ScatterText::ExchangeUntilKept(int k, const std::string& index, const std::string& value) {
+  kernel_.AddWordsView(k, 1);
+  writer_.OpenBlock("");
+  writer_.Line(fmt::format("index64_t element_ = {};", index));
+  writer_.Line(fmt::format("float update_ = {};", value));
+  writer_.Line(fmt::format("uint seen_ = ELEMENT({}, u32, element_), before_;", k));
+  writer_.OpenBlock("do");
+  writer_.Line("before_ = seen_;");
+  writer_.Line("float kept_ = uintBitsToFloat(seen_);");
+  writer_.Line(fmt::format("{}(kept_, update_);", combine_));
+  writer_.Line("uint wanted_ = floatBitsToUint(kept_);");
+  writer_.Line(
+      fmt::format("if (wanted_ != seen_) seen_ = atomicCompSwap(ELEMENT({}, u32, element_), seen_, wanted_);", k));
+  writer_.CloseBlock();
+  writer_.Line("while (seen_ != before_);");
+  writer_.CloseBlock();
 }
 
 std::vector<std::string> ScatterText::StartsOf(const IndexExpression& n) {

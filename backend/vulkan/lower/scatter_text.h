@@ -44,8 +44,8 @@ class ScatterText {
   void OpenIf(const std::vector<std::string>& conditions);
   // Each lane's update applied to its element, lanes at neighbouring elements from `linear` on.
   void Apply(const IndexExpression& linear, const std::vector<Place>& lanes);
-  // The same by an atomic operation.
-  std::string AtomicText(const std::string& index, const std::string& value) const;
+  // An update by an atomic operation.
+  void ApplyAtomic(const IndexExpression& linear, const Place& place);
   // What the arrays hold at a place, as accumulators of the computation.
   std::vector<std::string> Held(const IndexExpression& linear);
   void Combine(const std::vector<std::string>& held, const Place& place);
@@ -73,6 +73,7 @@ class ScatterText {
   };
   // Where a window starts in the operand's dimension d, a uint that may lie outside.
   std::string Start(const MultiIndex& batch, int64_t d);
+  void ExchangeUntilKept(int k, const std::string& index, const std::string& value);
 
   const std::string combine_;
   std::map<std::string, Position> positions_;
