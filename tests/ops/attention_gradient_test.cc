@@ -317,7 +317,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "ROOT r = f32[601] add(n, mg) }",
                 2},
         SumCase{"WithWhatFollowsAndItself",
-                "ENTRY e { x = bf16[3,220,2,24] parameter(0)  w = bf16[3,110,24] parameter(1)  u = f32[6,220] parameter(2)\n"
+                "ENTRY e { x = bf16[3,220,2,24] parameter(0)  w = bf16[3,110,24] parameter(1)  u = f32[6,220] "
+                "parameter(2)\n"
                 "d = bf16[3,220,2,110] dot(x, w), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, "
                 "rhs_contracting_dims={2}\n"
                 "t = bf16[2,3,220,110] transpose(d), dimensions={2,0,1,3}  c = f32[2,3,220,110] convert(t)\n"

@@ -1,11 +1,12 @@
 // What `vxla bench --tune` keeps: programs take it, and it changes no bits.
+#include "backend/vulkan/lower/tuning.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "backend/vulkan/device/kept_tuning.h"
-#include "backend/vulkan/lower/tuning.h"
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
