@@ -1,12 +1,22 @@
 #!/usr/bin/env bash
 # Prints docs/isa.md's tables: what AMD's compiler of Mesa (RADV) makes of a list of kernels, on null hardware: no GPU
-# is needed, and nothing runs. `tools/isa_report.sh [family ...]`, by default navi31, navi21 and vega10.
+# is needed, and nothing runs. `tools/isa_report.sh [family ...]`, by default navi31, navi21 and vega10;
+# `tools/isa_report.sh --write` puts all of them in the place of those in docs/isa.md;
+# `tools/isa_report.sh --spills PROGRAM ...` counts the kernels of other programs and names those that keep vector
+# registers in memory or have more than 32 KiB of code (it fails then).
 # By two drivers: the 25.0.7 of Debian's bookworm-backports where apt-get gets it (unpacked below build/radv, the system
 # is left alone) and the installed one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 vxla=${VXLA:-build/vxla}
-families=("${@:-navi31}")
+mode=print programs=()
+case ${1:-} in
+  --write) mode=write; shift ;;
+  --spills) mode=spills; shift; programs=("$@"); set -- ;;
+esac
+[ $mode != write ] || [ $# = 0 ] || { echo "isa_report: --write is of all families: $*" >&2; exit 2; }
+[ $mode != spills ] || [ ${#programs[@]} -gt 0 ] || { echo "isa_report: --spills of which programs?" >&2; exit 2; }
+families=("$@")
 [ $# -gt 0 ] || families=(navi31 navi21 vega10)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -148,6 +158,12 @@ dot dot_4096_bf16 4096 bf16 bf16
 dot dot_4096_s8 4096 s8 s32
 dot dot_4096_f8 4096 f8e4m3fn f32
 
+compile() {  # manifest, family, program: into $work/isa, or fails with a message in $work/log
+  rm -rf "$work/isa"
+  VK_DRIVER_FILES=$1 VK_ICD_FILENAMES=$1 RADV_FORCE_FAMILY=$2 MESA_SHADER_CACHE_DISABLE=true \
+    "$vxla" explain "$3" --bindings=addresses --no-cache --isa "$work/isa" >"$work/log" 2>&1
+}
+
 report() {  # title, manifest, families
   local manifest=$2 title=$1 family name
   shift 2
@@ -156,9 +172,7 @@ report() {  # title, manifest, families
     echo '| kernel | lanes | vgpr | waves | spill | code | part | valu | fma, mul, add | slow | ld | st | ds | wait |'
     echo '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|'
     for name in "$work"/*.hlo; do
-      rm -rf "$work/isa"
-      if ! VK_DRIVER_FILES=$manifest VK_ICD_FILENAMES=$manifest RADV_FORCE_FAMILY=$family MESA_SHADER_CACHE_DISABLE=true \
-        "$vxla" explain "$name" --bindings=addresses --no-cache --isa "$work/isa" >"$work/log" 2>&1; then
+      if ! compile "$manifest" "$family" "$name"; then
         echo "| $(basename "$name" .hlo) | $(tail -1 "$work/log") |"
         continue
       fi
@@ -169,12 +183,52 @@ report() {  # title, manifest, families
   done
 }
 
+spills() {  # title, manifest, families
+  local manifest=$2 title=$1 family program kernels faults
+  shift 2
+  for family in "$@"; do
+    kernels=0
+    for program in "${programs[@]}"; do
+      if ! compile "$manifest" "$family" "$program"; then
+        echo "$family, $title: $program: $(tail -1 "$work/log")"
+        spilled=1
+        continue
+      fi
+      for file in "$work"/isa/*.isa; do
+        [ -e "$file" ] || continue
+        kernels=$((kernels + 1))
+        faults=$(awk '!/^; / { exit } /^; Spilled VGPRs = / && $5 > 0 { printf " %s vector registers in memory", $5 }
+          /^; Scratch size = / && $5 > 0 { printf " %s bytes of scratch", $5 }
+          /^; Code size = / && $5 > 32768 { printf " %s bytes of code", $5 }' "$file")
+        [ -z "$faults" ] || { echo "$family, $title: $program: $(basename "$file"):$faults"; spilled=1; }
+      done
+    done
+    echo "$family, $title: $kernels kernels"
+  done
+}
+spilled=0
+
 newer=$(newer_driver)
 installed=$(find /usr/share/vulkan/icd.d -name 'radeon_icd*.json' 2>/dev/null | head -1)
 if [ -z "$newer$installed" ]; then
   echo "isa_report: no RADV: neither installed (Debian: apt install mesa-vulkan-drivers) nor to be had by apt-get" >&2
   exit 1
 fi
-[ -z "$newer" ] || report "RADV of bookworm-backports" "$newer" "${families[@]}"
-# The older driver calls RDNA3 gfx1100.
-[ -z "$installed" ] || report "the installed RADV" "$installed" "${families[@]/navi31/gfx1100}"
+[ $mode != write ] || { [ -n "$newer" ] && [ -n "$installed" ]; } ||
+  { echo "isa_report: both drivers are needed, only one is there: $newer$installed" >&2; exit 1; }
+what=report
+[ $mode != spills ] || what=spills
+by_each() {
+  [ -z "$newer" ] || $what "RADV of bookworm-backports" "$newer" "${families[@]}"
+  # The older driver calls RDNA3 gfx1100.
+  [ -z "$installed" ] || $what "the installed RADV" "$installed" "${families[@]/navi31/gfx1100}"
+}
+if [ $mode = write ]; then
+  by_each >"$work/tables"
+  awk '/^## [a-z0-9]+, (RADV of bookworm-backports|the installed RADV)$/ { exit } { print }' docs/isa.md |
+    sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/text"  # but for empty lines at the end
+  cat "$work/text" "$work/tables" >docs/isa.md
+else
+  by_each
+fi
+exit $spilled

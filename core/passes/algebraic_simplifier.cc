@@ -77,7 +77,8 @@ class Rewriter {
       case Opcode::kReshape:
         return MergeReshapes(i);
       case Opcode::kTranspose:
-        return MergeTransposes(i) || TransposeOfBroadcast(i) || TransposeToReshape(i) || TransposeOfDot(i) || TransposeOfEpilogue(i);
+        return MergeTransposes(i) || TransposeOfBroadcast(i) || TransposeToReshape(i) || TransposeOfDot(i) ||
+               TransposeOfEpilogue(i);
       case Opcode::kBroadcast:
         return MergeBroadcasts(i);
       case Opcode::kSlice:

@@ -41,7 +41,7 @@ bool FusionGroups::GroupChain(const ProductChain& chain) {
   auto* const hero = const_cast<Instruction*>(chain.sums[0].hero);
   std::erase(members, hero);
   const int g = NewGroup(FusionKind::kCustom, hero, chain.batches * chain.rows * chain.keys);
-  groups_[g].takes_epilogue = false;
+  groups_[g].takes_epilogue = ReducesRows(chain);
   if (!JoinAsPrologue(std::move(members), g)) return false;
   bool all = true;
   for (const ChainSum& sum : chain.sums) all &= JoinMoves(MovesBehind(chain, sum), g);

@@ -42,9 +42,23 @@ bool FindAttention(FusionDescription& description) {
   return true;
 }
 
+// A reduction of products' rows is the last one of its fusion; the results are made of it element by element.
+bool FindReducedChain(FusionDescription& description) {
+  const auto reduce = std::ranges::find(description.computed.rbegin(), description.computed.rend(), Opcode::kReduce,
+                                        [](const Instruction* i) { return i->opcode(); });
+  if (reduce == description.computed.rend()) return false;
+  std::optional<ProductChain> chain = MatchChain(**reduce, 0);
+  if (!chain || !ReducesRows(*chain)) return false;
+  description.chain = std::move(chain);
+  description.hero = *reduce;
+  description.heroes = {*reduce};
+  return true;
+}
+
 // The results of a product chain are its sums, moved as they may be.
 bool FindChain(FusionDescription& description) {
   if (description.instruction->opcode() != Opcode::kFusion) return false;
+  if (FindReducedChain(description)) return true;
   std::vector<ProductChain> chains;
   for (const Instruction* root : description.roots) {
     OperandPath moves;

@@ -449,6 +449,10 @@ std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const Cha
   return MovesBehind(*sum.hero, space, begin);
 }
 
+bool ReducesRows(const ProductChain& chain) {
+  return chain.sums.size() == 1 && !chain.sums[0].is_product() && !chain.sums[0].over_batches();
+}
+
 std::optional<ProductChain> MatchChain(const Instruction& hero, int chained) {
   if (chained == 0 && IsChainReduction(hero)) {
     std::optional<ProductChain> chain = ChainMatcher(hero, 0).Match();
@@ -512,8 +516,7 @@ bool IsWorthwhile(const ProductChain& chain, const TargetInfo& target) {
     if (sum.columns > kMostChainColumns) return false;
   }
   const auto is_exponential = [](const Instruction* i) { return i->opcode() == Opcode::kExp; };
-  const bool is_reduction = !chain.sums[0].is_product() && !chain.sums[0].over_batches();
-  return is_reduction || std::ranges::any_of(chain.members, is_exponential);
+  return ReducesRows(chain) || std::ranges::any_of(chain.members, is_exponential);
 }
 
 std::vector<ProductChain> JoinChains(std::vector<ProductChain> chains, bool reorder) {

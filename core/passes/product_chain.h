@@ -79,6 +79,9 @@ IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, Inde
 // What moves a product's result behind it, as MovesBehind (core/passes/attention.h).
 std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const ChainSum& sum);
 
+// Whether it is one reduction of each row. What follows that element by element is of its kernel too.
+bool ReducesRows(const ProductChain& chain);
+
 // The chain that ends in this instruction, if one does; of a dot, in this operand. Others may read its members.
 std::optional<ProductChain> MatchChain(const Instruction& hero, int chained);
 // Both by one kernel, which computes the products of either once: where they have products in common at the same

@@ -58,8 +58,8 @@ std::optional<ScoreProduct> ProductBehind(Instruction* i) {
   IntList along;
   for (int d = 0; d < i->shape().rank(); ++d) along.push_back(i->shape().dimension(d) == 1 ? kNone : d);
   for (; i->opcode() != Opcode::kDot; i = i->operand(0)) {
-    const bool moves = i->opcode() == Opcode::kTranspose || i->opcode() == Opcode::kBroadcast ||
-                       i->opcode() == Opcode::kReshape;
+    const bool moves =
+        i->opcode() == Opcode::kTranspose || i->opcode() == Opcode::kBroadcast || i->opcode() == Opcode::kReshape;
     if (!moves || i->users().size() != 1 || i->HasControlEdges()) return std::nullopt;
     std::optional<IntList> next = AlongOfOperand(*i, along);
     if (!next) return std::nullopt;
@@ -177,8 +177,8 @@ class ScoreJoiner {
       order.insert(order.end(), own_[k].begin(), own_[k].end());
       const ScoreTerm &first = a.terms[static_cast<size_t>(k)],
                       &second = b.terms[static_cast<size_t>(k == 0 ? with_first_ : 1 - with_first_)];
-      operands[static_cast<size_t>(k)] = at.Concatenated({InOrder(at, first, order), InOrder(at, second, order)},
-                                                         static_cast<int64_t>(order.size()));
+      operands[static_cast<size_t>(k)] =
+          at.Concatenated({InOrder(at, first, order), InOrder(at, second, order)}, static_cast<int64_t>(order.size()));
     }
     // The side whose dimension comes first stands left.
     const size_t left = !own_[1].empty() && !own_[0].empty() && own_[1][0] < own_[0][0] ? 1 : 0;

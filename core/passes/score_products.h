@@ -1,5 +1,6 @@
 // Score products: the scores of an attention that are a sum of two products, q . k + r . s, as those of parts with and
-// without positions are, become one product of the operands side by side, so that neither leaves the attention's kernel.
+// without positions are, become one product of the operands side by side, so that neither leaves the attention's
+// kernel.
 #pragma once
 
 #include "core/module.h"

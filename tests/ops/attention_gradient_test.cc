@@ -267,6 +267,7 @@ struct SumCase {
   const char* name;
   const char* text;
   int dispatches = 1;
+  bool units = false;
 };
 class ReducedProductTest : public ::testing::TestWithParam<SumCase> {};
 
@@ -279,7 +280,7 @@ TEST_P(ReducedProductTest, IsOneKernel) {
   const auto expected = RunOnCpu(*module, arguments);
   ASSERT_TRUE(expected.has_value());
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
-    const auto client = GpuClient(mode);
+    const auto client = GpuClient(mode, GetParam().units);
     ASSERT_NE(client, nullptr);
     ExpectOnGpu(*client, *module, arguments, {}, GetParam().dispatches, *expected);
   }
@@ -304,6 +305,34 @@ INSTANTIATE_TEST_SUITE_P(
                 "rhs_contracting_dims={2}\n"
                 "t = bf16[2,3,220,110] transpose(d), dimensions={2,0,1,3}  c = f32[2,3,220,110] convert(t)\n"
                 "i = f32[] constant(-inf)  ROOT r = f32[2,3,220] reduce(c, i), dimensions={3}, to_apply=max }"},
+        // What follows is of the reductions' kernels.
+        SumCase{"Logsumexp",
+                "ENTRY e { x = f32[601,37] parameter(0)  w = f32[37,130] parameter(1)\n"
+                "d = f32[601,130] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                "i = f32[] constant(-inf)  o = f32[] constant(0)  os = f32[601] broadcast(o), dimensions={}\n"
+                "m = f32[601] reduce(d, i), dimensions={1}, to_apply=max  fi = pred[601] is-finite(m)\n"
+                "mg = f32[601] select(fi, m, os)  mb = f32[601,130] broadcast(mg), dimensions={0}\n"
+                "y = f32[601,130] subtract(d, mb)  z = f32[601,130] exponential(y)\n"
+                "l = f32[601] reduce(z, o), dimensions={1}, to_apply=add  a = f32[601] abs(l)  n = f32[601] log(a)\n"
+                "ROOT r = f32[601] add(n, mg) }",
+                2},
+        SumCase{"WithWhatFollowsAndItself",
+                "ENTRY e { x = bf16[3,220,2,24] parameter(0)  w = bf16[3,110,24] parameter(1)  u = f32[6,220] "
+                "parameter(2)\n"
+                "d = bf16[3,220,2,110] dot(x, w), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, "
+                "rhs_contracting_dims={2}\n"
+                "t = bf16[2,3,220,110] transpose(d), dimensions={2,0,1,3}  c = f32[2,3,220,110] convert(t)\n"
+                "i = f32[] constant(-inf)  m = f32[2,3,220] reduce(c, i), dimensions={3}, to_apply=max\n"
+                "s = f32[6,220] reshape(m)  v = f32[6,220] multiply(s, u)  b = bf16[6,220] convert(v)\n"
+                "k = f32[1,2,3,220] broadcast(m), dimensions={1,2,3}\n"
+                "ROOT r = (bf16[6,220], f32[1,2,3,220]) tuple(b, k) }"},
+        SumCase{"OnMatrixUnitsWithWhatFollows",
+                "ENTRY e { x = f16[601,40] parameter(0)  w = f16[136,40] parameter(1)  u = f32[601] parameter(2)\n"
+                "d = f16[601,136] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+                "c = f32[601,136] convert(d)  q = f32[601,136] multiply(c, c)  i = f32[] constant(0)\n"
+                "m = f32[601] reduce(q, i), dimensions={1}, to_apply=add  h = f32[601] sqrt(m)\n"
+                "ROOT r = f32[601] multiply(h, u) }",
+                1, true},
         // A second reader wants the product in memory.
         SumCase{"ThatIsReadElsewhereToo",
                 "ENTRY e { x = f32[601,37] parameter(0)  w = f32[37,130] parameter(1)\n"

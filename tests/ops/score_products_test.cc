@@ -1,5 +1,5 @@
-// Attentions whose scores are a sum of two products, of parts with and without positions for one: the scores stay in the
-// kernel, whatever the layouts of the operands.
+// Attentions whose scores are a sum of two products, of parts with and without positions for one: the scores stay in
+// the kernel, whatever the layouts of the operands.
 #include <fmt/format.h>
 
 #include "tests/support/gpu_client.h"
@@ -79,63 +79,62 @@ TEST_P(ScoreProductsTest, StayInTheKernel) {
 }
 
 // The second key has no heads.
-#define POSITIONS                                                                                             \
-  "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"                                              \
+#define POSITIONS                                                \
+  "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n" \
   "r = X[2,3,T,8] parameter(2)  s = X[2,S,8] parameter(3)"
-#define FIRST                                                                                                 \
-  "a = X[2,3,T,S] dot(q, k), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, lhs_contracting_dims={3}, "          \
+#define FIRST                                                                                        \
+  "a = X[2,3,T,S] dot(q, k), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, lhs_contracting_dims={3}, " \
   "rhs_contracting_dims={3}\n"
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, ScoreProductsTest,
-    ::testing::Values(
-        SumCase{.name = "KeysWithoutHeads",
-                .parameters = POSITIONS,
-                .products = FIRST "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
-                                  "lhs_contracting_dims={3}, rhs_contracting_dims={2}"},
-        SumCase{.name = "KeysWithoutHeadsF16",
-                .parameters = POSITIONS,
-                .products = FIRST "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
-                                  "lhs_contracting_dims={3}, rhs_contracting_dims={2}",
-                .type = "f16"},
-        SumCase{.name = "HeadsBehindRowsBf16",
-                .parameters = "q = X[2,T,3,20] parameter(0)  k = X[2,S,3,20] parameter(1)\n"
-                              "r = X[2,T,3,8] parameter(2)  s = X[2,S,8] parameter(3)",
-                .products = "a = X[2,3,T,S] dot(q, k), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, "
-                            "lhs_contracting_dims={3}, rhs_contracting_dims={3}\n"
-                            "b0 = X[2,T,3,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
-                            "lhs_contracting_dims={3}, rhs_contracting_dims={2}\n"
-                            "b = X[2,3,T,S] transpose(b0), dimensions={0,2,1,3}",
-                .type = "bf16"},
-        SumCase{.name = "KeysLeftAndTwoSummedDimensions",
-                .parameters = "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"
-                              "r = X[4,2,T,3,2] parameter(2)  s = X[2,2,4,S] parameter(3)",
-                .products = FIRST "b0 = X[2,S,T,3] dot(s, r), lhs_batch_dims={0}, rhs_batch_dims={1}, "
-                                  "lhs_contracting_dims={1,2}, rhs_contracting_dims={4,0}\n"
-                                  "b = X[2,3,T,S] transpose(b0), dimensions={0,3,2,1}"},
-        SumCase{.name = "TheFirstIsTheSmallerOne",
-                .parameters = "q = X[T,20] parameter(0)  k = X[S,20] parameter(1)\n"
-                              "r = X[2,3,T,8] parameter(2)  s = X[2,3,S,8] parameter(3)",
-                .products = "a0 = X[T,S] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
-                            "a1 = X[1,T,1,S] reshape(a0)  a2 = X[T,S] reshape(a1)\n"
-                            "a = X[2,3,T,S] broadcast(a2), dimensions={2,3}\n"
-                            "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, "
-                            "lhs_contracting_dims={3}, rhs_contracting_dims={3}"},
-        // Of a row and a key both: such terms are as many as scores.
-        SumCase{.name = "TermsOfRowAndKey",
-                .parameters = "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"
-                              "r = X[2,3,T,4] parameter(2)  s = X[T,S,4] parameter(3)",
-                .products = FIRST "b0 = X[T,2,3,S] dot(r, s), lhs_batch_dims={2}, rhs_batch_dims={0}, "
-                                  "lhs_contracting_dims={3}, rhs_contracting_dims={2}\n"
-                                  "b = X[2,3,T,S] transpose(b0), dimensions={1,2,0,3}",
-                .joins = false},
-        // Copies of the operands would be larger than the scores.
-        SumCase{.name = "LongTerms",
-                .parameters = "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"
-                              "r = X[2,3,T,80] parameter(2)  s = X[2,S,80] parameter(3)",
-                .products = FIRST "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
-                                  "lhs_contracting_dims={3}, rhs_contracting_dims={2}",
-                .joins = false}),
+    ::testing::Values(SumCase{.name = "KeysWithoutHeads",
+                              .parameters = POSITIONS,
+                              .products = FIRST "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                                                "lhs_contracting_dims={3}, rhs_contracting_dims={2}"},
+                      SumCase{.name = "KeysWithoutHeadsF16",
+                              .parameters = POSITIONS,
+                              .products = FIRST "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                                                "lhs_contracting_dims={3}, rhs_contracting_dims={2}",
+                              .type = "f16"},
+                      SumCase{.name = "HeadsBehindRowsBf16",
+                              .parameters = "q = X[2,T,3,20] parameter(0)  k = X[2,S,3,20] parameter(1)\n"
+                                            "r = X[2,T,3,8] parameter(2)  s = X[2,S,8] parameter(3)",
+                              .products = "a = X[2,3,T,S] dot(q, k), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, "
+                                          "lhs_contracting_dims={3}, rhs_contracting_dims={3}\n"
+                                          "b0 = X[2,T,3,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                                          "lhs_contracting_dims={3}, rhs_contracting_dims={2}\n"
+                                          "b = X[2,3,T,S] transpose(b0), dimensions={0,2,1,3}",
+                              .type = "bf16"},
+                      SumCase{.name = "KeysLeftAndTwoSummedDimensions",
+                              .parameters = "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"
+                                            "r = X[4,2,T,3,2] parameter(2)  s = X[2,2,4,S] parameter(3)",
+                              .products = FIRST "b0 = X[2,S,T,3] dot(s, r), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+                                                "lhs_contracting_dims={1,2}, rhs_contracting_dims={4,0}\n"
+                                                "b = X[2,3,T,S] transpose(b0), dimensions={0,3,2,1}"},
+                      SumCase{.name = "TheFirstIsTheSmallerOne",
+                              .parameters = "q = X[T,20] parameter(0)  k = X[S,20] parameter(1)\n"
+                                            "r = X[2,3,T,8] parameter(2)  s = X[2,3,S,8] parameter(3)",
+                              .products = "a0 = X[T,S] dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+                                          "a1 = X[1,T,1,S] reshape(a0)  a2 = X[T,S] reshape(a1)\n"
+                                          "a = X[2,3,T,S] broadcast(a2), dimensions={2,3}\n"
+                                          "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, "
+                                          "lhs_contracting_dims={3}, rhs_contracting_dims={3}"},
+                      // Of a row and a key both: such terms are as many as scores.
+                      SumCase{.name = "TermsOfRowAndKey",
+                              .parameters = "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"
+                                            "r = X[2,3,T,4] parameter(2)  s = X[T,S,4] parameter(3)",
+                              .products = FIRST "b0 = X[T,2,3,S] dot(r, s), lhs_batch_dims={2}, rhs_batch_dims={0}, "
+                                                "lhs_contracting_dims={3}, rhs_contracting_dims={2}\n"
+                                                "b = X[2,3,T,S] transpose(b0), dimensions={1,2,0,3}",
+                              .joins = false},
+                      // Copies of the operands would be larger than the scores.
+                      SumCase{.name = "LongTerms",
+                              .parameters = "q = X[2,3,T,20] parameter(0)  k = X[2,3,S,20] parameter(1)\n"
+                                            "r = X[2,3,T,80] parameter(2)  s = X[2,S,80] parameter(3)",
+                              .products = FIRST "b = X[2,3,T,S] dot(r, s), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                                                "lhs_contracting_dims={3}, rhs_contracting_dims={2}",
+                              .joins = false}),
     [](const auto& info) { return std::string(info.param.name); });
 
 #undef POSITIONS

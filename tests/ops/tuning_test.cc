@@ -1,11 +1,12 @@
 // What `vxla bench --tune` keeps: programs take it, and it changes no bits.
+#include "backend/vulkan/lower/tuning.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "backend/vulkan/device/kept_tuning.h"
-#include "backend/vulkan/lower/tuning.h"
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -65,6 +66,25 @@ TEST(TuningTest, WorkgroupsThatKeepADeviceBusyAreThoseThatItsUnitsHold) {
   facts.tuned.busy_groups = 300;
   EXPECT_EQ(vulkan::TraitsOf(facts).busy_groups, 300) << "what was measured comes first";
   EXPECT_NE(table, 768);
+}
+
+TEST(TuningTest, TwoWorkgroupsOfAProductFitAUnitsSharedMemory) {
+  DeviceFacts facts;
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.vendor_id = 0x1002;
+  facts.max_shared_bytes = 65536, facts.max_workgroup_invocations = 1024;
+  vulkan::DotWork work;
+  work.rows = work.columns = work.k = 4096;
+  work.quads = true;
+  const auto shared = [&] {
+    const vulkan::DotShape shape = vulkan::TuneDot(facts, work);
+    EXPECT_TRUE(shape.quads);
+    return 2 * shape.k_step * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 4) * 4;
+  };
+  facts.unit_invocations = 2560;  // Vega: a unit has 64 KiB
+  EXPECT_LE(shared(), 32768u);
+  facts.unit_invocations = 2048;  // RDNA: two units share 128
+  EXPECT_GT(shared(), 32768u);
 }
 
 TEST(TuningTest, LoopsOfOtherShapesGiveTheSameBits) {

@@ -301,7 +301,7 @@ void FillUnits(const PhysicalSupport& support, DeviceFacts& facts) {
     facts.compute_units = amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
     facts.unit_invocations = amd.simdPerComputeUnit * amd.wavefrontsPerSimd * amd.wavefrontSize;
   }
-  if (facts.compute_units == 0 || facts.unit_invocations == 0) facts.compute_units = facts.unit_invocations = 0;
+  if (facts.unit_invocations == 0) facts.compute_units = 0;  // null hardware has units of none
 }
 
 void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFacts& facts) {

@@ -415,11 +415,18 @@ class ChainWriter {
     const Reducer reducer = ReadReducer(*sum.hero->called(0));
     kernel.Append(fmt::format("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine")));
     if (sum.over_batches()) return WriteStore(kernel, 0);
-    const int k = Result(kernel, sum);
     Function f;
     Begin(f, kernel, 1, 1);
-    f.writer->Line(
-        kernel.Store(k, f.writer->Index(ResultIndex(chain_, sum, f.space, f.at)), FromF32(*sum.hero, "value")));
+    const IndexExpression result = ResultIndex(chain_, sum, f.space, f.at);
+    f.writer->Override(*sum.hero, f.space.Delinearize(result, sum.hero->shape().dimensions()),
+                       FromF32(*sum.hero, "value"));
+    for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
+      const Instruction& root = *body_.roots[leaf];
+      const std::string value = f.writer->Value(root, f.space.Delinearize(result, root.shape().dimensions()));
+      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
+                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      f.writer->Line(kernel.Store(k, f.writer->Index(result), value));
+    }
     kernel.Append(fmt::format("void store(uint batch, uint row, float value) {{\n{}}}\n", f.writer->Take()));
   }
 

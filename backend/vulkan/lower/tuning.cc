@@ -154,6 +154,9 @@ GpuTraits TableTraits(const DeviceFacts& facts) {
     case kAmd:  // 256 vector registers, subgroups of 32 or 64, up to 96 compute units
       traits.dot_tile = 8;
       traits.busy_groups = discrete ? 768 : 96;
+      // GCN and RDNA1: strips of 16 take 33 of a unit's 64 KiB, so that a second workgroup does not fit: one wave a
+      // SIMD, for which Mesa's compiler spends 224 registers where 110 would do.
+      if (facts.unit_invocations > 2048) traits.dot_k_step = 8;
       break;
     case kIntel:  // 128 registers of 8 to 16 lanes: small tiles, workgroups that fit one core's threads
       traits.loop_group = 128;
