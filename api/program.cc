@@ -10,7 +10,9 @@
 #include "core/mlir/scalar_regions.h"
 #include "core/module.h"
 #include "core/passes/carried_transfers.h"
+#include "core/passes/live_flags.h"
 #include "core/passes/mixed_precision.h"
+#include "core/passes/named_calls.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle.h"
@@ -92,6 +94,8 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
     if (*known == nullptr) return module;
     module = std::move(known);
   }
+  ReplaceNamedCalls(**module);
+  AddLiveFlags(**module);
   FinishCarriedTransfers(**module);
   UnmixPrecision(**module);
   if (const Status status = Verify(**module); !status.ok()) return placed(status);

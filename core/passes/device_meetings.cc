@@ -153,6 +153,21 @@ Status Merger::Deadlock(const Region& region) const {
   return DeadlockReport(grid_, region.devices, first, {}, [&](int64_t device) { return situations.at(device); });
 }
 
+bool Merger::SendsFurtherOn(const Region& region) const {
+  const auto any_at = [&](const auto& is) {
+    return std::ranges::any_of(region.devices, [&](int64_t device) {
+      const Instruction* const at = At(region, device);
+      return at != nullptr && is(*at);
+    });
+  };
+  return any_at([](const Instruction& at) {
+           return at.opcode() == Opcode::kWhile || at.opcode() == Opcode::kConditional;
+         }) &&
+         any_at([&](const Instruction& at) {
+           return at.opcode() == Opcode::kRecvDone && DoneElsewhere(*at.operand(0), Opcode::kSend);
+         });
+}
+
 Status Merger::Untaken(const Region& region) const {
   for (const auto& [path, values] : region.sent) {
     if (values.empty()) continue;

@@ -443,9 +443,11 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
       VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
       continue;
     }
-    if (name == "inferred_dimension" && draft.opcode == Opcode::kReshape) {  // repeats the stated shape's flag
+    if (name == "inferred_dimension" && draft.opcode == Opcode::kReshape) {  // the shape's flag, which it may leave out
       lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.TakeInt("a dimension").status());
+      VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer_.TakeInt("a dimension"));
+      if (draft.shape && draft.shape->IsArray() && dimension >= 0 && dimension < draft.shape->rank())
+        draft.shape->set_dynamic_dimension(static_cast<int>(dimension), true);
       continue;
     }
     if (name == "output_to_operand_aliasing" && draft.opcode == Opcode::kAsyncStart) {  // of no use here

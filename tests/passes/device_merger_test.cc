@@ -226,6 +226,39 @@ TEST(DeviceMergerTest, DevicesThatMeetInABranchTakeItTogether) {
             "deadlock: all-reduce r: replica 0 waits for replica 1; replica 1 has ended");
 }
 
+// Replica 1 waits before the loop for what replica 0 sends in it, as in a pipeline that fills.
+TEST(DeviceMergerTest, DataThatALoopFurtherOnSendsNeedDevicesApart) {
+  const std::string transfers = R"(
+  t = token[] after-all()
+  sn = (f32[3], u32[], token[]) send(x, t), PAIRS
+  sd = token[] send-done(sn)
+  rv = (f32[3], u32[], token[]) recv(t), PAIRS
+  rd = (f32[3], token[]) recv-done(rv)
+  y = f32[3] get-tuple-element(rd), index=0)";
+  const auto text = [&](const std::string& in_loop) {
+    std::string program = R"(
+c { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(2)
+  ROOT p = pred[] compare(i, n), direction=LT }
+b { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  x = f32[3] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one))" +
+                          in_loop + R"(
+  ROOT r = (s32[], f32[3]) tuple(j, y) }
+ENTRY e { x = f32[3] parameter(0)  u = token[] after-all()
+  fv = (f32[3], u32[], token[]) recv(u), PAIRS
+  fd = (f32[3], token[]) recv-done(fv)
+  f = f32[3] get-tuple-element(fd), index=0  a = f32[3] add(x, f)  z = s32[] constant(0)
+  i = (s32[], f32[3]) tuple(z, a)  w = (s32[], f32[3]) while(i), condition=c, body=b
+  ROOT r = f32[3] get-tuple-element(w), index=1 }
+)";
+    for (size_t at; (at = program.find("PAIRS")) != std::string::npos;)
+      program.replace(at, 5, "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}");
+    return program;
+  };
+  EXPECT_THAT(RefusalOf(text(transfers), {2, 1}, StatusCode::kUnsupported),
+              HasSubstr("replica 1 waits at recv-done fd for replica 0: only devices that run apart find out"));
+  EXPECT_THAT(RefusalOf(text("  y = f32[3] negate(x)"), {2, 1}, StatusCode::kDeviceFailure), HasSubstr("recv-done fd"));
+}
+
 TEST(DeviceMergerTest, RefusesSizesThatDoNotDivide) {
   EXPECT_THAT(RefusalOf("ENTRY e { x = f32[5] parameter(0)  ROOT r = f32[5] all-to-all(x), replica_groups={}, "
                         "dimensions={0} }",
