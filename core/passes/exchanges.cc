@@ -246,14 +246,19 @@ Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instr
   Instruction* const reached =
       make.Binary(Opcode::kAnd, make.Compare(ComparisonDirection::kGe, inside, make.Zeros(inside->shape())),
                   make.Compare(ComparisonDirection::kLt, inside, of_entry(lists.sizes)));
-  Instruction* const from = make.Binary(Opcode::kAdd, inside, of_entry(lists.input_offsets));
   // Of a row the last entry, and with it the row of the inputs: -1 where there is none.
-  Instruction* source = make.Spread(make.Constant(Literal::ScalarInt(ElementType::kS32, -1)), {rows});
-  for (int64_t e = 0; e < entries; ++e) {
-    Instruction* const here = make.Reshaped(make.Slice(reached, 1, e, e + 1), {rows});
-    Instruction* const row = make.Reshaped(make.Slice(from, 1, e, e + 1), {rows});
-    source = make.Add(Opcode::kSelect, row->shape(), {here, row, source});
-  }
+  Instruction* const none = make.Constant(Literal::ScalarInt(ElementType::kS32, -1));
+  Instruction* const entry = make.Add(Opcode::kSelect, Shape(ElementType::kS32, grid),
+                                      {reached, make.Iota(ElementType::kS32, grid, 1), make.Spread(none, grid)});
+  Module& module = *entry->parent()->module();
+  const Shape of_rows(ElementType::kS32, {rows});
+  Instruction* const last = make.Add(Opcode::kReduce, of_rows, {entry, none}, DimensionsAttributes{{1}},
+                                     {AddCombiner(module, Opcode::kMaximum, ElementType::kS32)});
+  Instruction* const moved = make.Rows(make.Binary(Opcode::kSubtract, lists.input_offsets, lists.output_offsets), last);
+  Instruction* const source =
+      make.Add(Opcode::kSelect, of_rows,
+               {make.Compare(ComparisonDirection::kGe, last, make.Zeros(of_rows)),
+                make.Binary(Opcode::kAdd, make.Iota(ElementType::kS32, {rows}, 0), moved), make.Spread(none, {rows})});
   std::vector<Instruction*> inputs;
   for (const auto& operands : given) inputs.push_back(make.AtBound(operands[0], 0));
   Instruction* const sent = make.Rows(make.Concatenated(inputs, 0), source);

@@ -448,6 +448,47 @@ ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,307] parameter(1)
   }
 }
 
+// Both neighbours' edges in a loop that is one kernel: a text that repeats for each element of a group has 128 branches,
+// which SwiftShader compiles for minutes.
+TEST(ReplicasTest, EightThatExchangeEdgesInALoop) {
+  const std::string text = R"(
+cond { p = (s32[], f32[8,16]) parameter(0)  i = s32[] get-tuple-element(p), index=0  z = s32[] constant(5)
+  ROOT r = pred[] compare(i, z), direction=LT }
+body { p = (s32[], f32[8,16]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  x = f32[8,16] get-tuple-element(p), index=1  o = s32[] constant(1)  j = s32[] add(i, o)
+  last = f32[1,16] slice(x), slice={[7:8], [0:16]}  first = f32[1,16] slice(x), slice={[0:1], [0:16]}
+  above = f32[1,16] collective-permute(last), source_target_pairs={{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}
+  below = f32[1,16] collective-permute(first), source_target_pairs={{1,0},{2,1},{3,2},{4,3},{5,4},{6,5},{7,6},{0,7}}
+  e = f32[10,16] concatenate(above, x, below), dimensions={0}
+  u = f32[8,16] slice(e), slice={[0:8], [0:16]}  d = f32[8,16] slice(e), slice={[2:10], [0:16]}
+  s = f32[8,16] add(u, d)  y = f32[8,16] subtract(s, x)  ROOT t = (s32[], f32[8,16]) tuple(j, y) }
+ENTRY e { x = f32[8,16] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[8,16]) tuple(z, x)
+  w = (s32[], f32[8,16]) while(s), condition=cond, body=body  ROOT y = f32[8,16] get-tuple-element(w), index=1 })";
+  const auto merged = MergeDevices(*ParseModule(text), {8, 1}, {false});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  const auto client = DeviceClient(BindingMode::kDescriptors);
+  const auto executable = client->Compile(*merged->module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  for (const KernelKey& kernel : (*executable)->plan().kernels) {
+    int branches = 0;
+    for (size_t at = 0; (at = kernel.generated.find("if (", at)) != std::string::npos; ++at) ++branches;
+    EXPECT_LE(branches, 40) << kernel.algorithm;
+  }
+  ExpectReplicasAgree(text, {8, 1});
+}
+
+TEST(ReplicasTest, ManyThatMoveArrays) {
+  ExpectReplicasAgree(
+      "ENTRY e { x = f32[64,3] parameter(0)  n = f32[64,3] negate(x)  ROOT r = f32[64,3] all-to-all(n), dimensions={0}, "
+      "replica_groups={} }",
+      {64, 1});
+  ExpectReplicasAgree(R"(ENTRY e { x = f32[16,3] parameter(0)  o = f32[16,3] parameter(1)
+  a = s32[16] iota(), iota_dimension=0  one = s32[] constant(1)  ones = s32[16] broadcast(one), dimensions={}
+  i = u32[] replica-id()  s = s32[] convert(i)  at = s32[16] broadcast(s), dimensions={}
+  ROOT r = f32[16,3] ragged-all-to-all(x, o, a, ones, at, ones), replica_groups={} })",
+                      {16, 1});
+}
+
 TEST(ReplicasTest, SixtyFourOfThem) {
   ExpectReplicasAgree(
       std::string(kSum) + R"(ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  c = f32[] convert(i)

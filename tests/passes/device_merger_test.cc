@@ -201,6 +201,19 @@ TEST(DeviceMergerTest, RefusesRowsThatDoNotDivide) {
               HasSubstr("ragged-all-to-all r: 3 offsets for 2 members"));
 }
 
+// A member's part does not grow with the entries that may reach it, but for the lists that it is told of: those of 64
+// members are 4,096.
+TEST(DeviceMergerTest, RaggedRowsAreFoundByOneReduction) {
+  const auto program =
+      Merge("ENTRY e { x = f32[64] parameter(0)  o = s32[64] parameter(1)  ROOT r = f32[64] "
+            "ragged-all-to-all(x, x, o, o, o, o), replica_groups={} }",
+            {64, 1});
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const Computation& entry = *program->module->entry();
+  EXPECT_LE(CountOf(entry, Opcode::kSelect), 64 * 5);
+  EXPECT_LE(CountOf(entry, Opcode::kReshape), 64 * 5);
+}
+
 TEST(DeviceMergerTest, DevicesThatMeetInABranchTakeItTogether) {
   const std::string text =
       std::string(kSum) +

@@ -576,7 +576,7 @@ class LoopKernelWriter {
       return;
     }
     // Every value is computed before any is stored: a result may lie where an operand lay.
-    const int64_t width = program_.WidthOf(count);
+    const int64_t width = program_.WidthOf(count, body);
     EachElement(writer, space, count, width, [&](const IndexExpression& first) {
       std::vector<std::vector<std::string>> values(body.roots.size());
       OverrideResident(body, writer, space, first);

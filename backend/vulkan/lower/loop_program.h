@@ -110,6 +110,8 @@ class LoopProgram {
   // kernels of their own: lavapipe takes a word of a pair that it loaded from a vector of 64 bytes on the stack, and
   // waits until that is written (a tenth of a recurrent network).
   int64_t WidthOf(int64_t count, bool moves = false) const;
+  // Of the elements that a fusion computes.
+  int64_t WidthOf(int64_t count, const FusionDescription& body) const;
 
  private:
   friend class LoopReader;
