@@ -85,6 +85,8 @@ struct DeviceFacts {
   // Null hardware: kernels compile for it, and there is no memory, no queue, nothing that runs.
   bool compile_only = false;
   bool is_software() const { return kind == Kind::kSoftware; }
+  // A generic bundle's target: whichever device loads the kernels compiles them then.
+  bool is_any_device() const { return compile_only && kind == Kind::kOther; }
 
   // What is ENABLED on the logical device, not merely supported.
   bool int64 = false, float64 = false, float16 = false;

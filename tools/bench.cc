@@ -182,12 +182,19 @@ Status AddLoading(const BenchFlags& flags, Client& client, const std::string& na
   return OkStatus();
 }
 
-// The case's program as a bundle of the client's device.
+// The case's program as `vxla compile` writes it, for any device, under the client's way to bind.
 Status AddLoadingOfCase(const BenchFlags& flags, Client& client, const BenchCase& c, const Module& module,
                         std::vector<BenchRow>& rows) {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client.Compile(module, flags.compile.options()));
+  DeviceOptions options = flags.device.options();
+  options.device = "generic";
+  options.bindings = client.device().binding_mode() == BindingMode::kAddresses ? "addresses" : "descriptors";
+  options.emulate.clear();
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenTarget(options));
+  const std::unique_ptr<Client> compiling = MakeClient(device, flags.compile.evaluate_options(flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
+                        compiling->Compile(module, flags.compile.options()));
   BundleBuilder bundle;
-  VXLA_RETURN_IF_ERROR(bundle.Add(*executable, client.device(), /*generic=*/false));
+  VXLA_RETURN_IF_ERROR(bundle.Add(*executable, *device, /*generic=*/true));
   const ScratchFolder folder;
   const std::string file = folder.path() + "/case.vxla";
   VXLA_RETURN_IF_ERROR(WriteText(file, bundle.Finish("vxla bench")));

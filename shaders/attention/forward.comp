@@ -17,7 +17,7 @@
 //
 // P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys, P(4) parts of the keys, P(5) keys of a part.
 //
-// The generated part defines X, Y, TM, TC, TN, DEPTH, COLUMNS, CAUSAL, HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
+// The generated part defines X, Y, TM, TC, TN, TOGETHER, DEPTH, COLUMNS, CAUSAL, HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
 // load_query(batch, row, unit, quad), load_key(batch, key, unit, quad) and load_value(batch, key, unit, quad), which give
 // four depths or columns, those beyond the end zero; logit(batch, row, key, score) and sees(batch, row, key); with SCALED
 // scaled(batch, row, key, weight), a weight times a factor of its own, as the product takes it. Without PARTS
@@ -154,12 +154,12 @@ void main() {
       }
     }
     barrier();
-    // Some at a time, the next ones moving up, so that the text of an exponential is there TM times.
-    [[dont_unroll]] for (uint e = 0u; e <= TC; ++e) {
-      float raised[TM];
-      [[unroll]] for (uint i = 0u; i < TM; ++i) raised[i] = exponential_f32(powers[i]);
-      [[unroll]] for (uint k = TM; k < (TC + 1u) * TM; ++k) powers[k - TM] = powers[k];
-      [[unroll]] for (uint i = 0u; i < TM; ++i) powers[TC * TM + i] = raised[i];
+    // Some at a time, the next ones moving up, so that the text of an exponential is there TOGETHER times.
+    [[dont_unroll]] for (uint e = 0u; e < (TC + 1u) * TM / TOGETHER; ++e) {
+      float raised[TOGETHER];
+      [[unroll]] for (uint i = 0u; i < TOGETHER; ++i) raised[i] = exponential_f32(powers[i]);
+      [[unroll]] for (uint k = TOGETHER; k < (TC + 1u) * TM; ++k) powers[k - TOGETHER] = powers[k];
+      [[unroll]] for (uint i = 0u; i < TOGETHER; ++i) powers[(TC + 1u) * TM - TOGETHER + i] = raised[i];
     }
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
       float scale = powers[TC * TM + i];

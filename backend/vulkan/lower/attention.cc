@@ -73,6 +73,8 @@ class AttentionWriter {
     kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n#define TN {}u\n", lanes,
                               shape_.lanes_y, shape_.tile_rows, shape_.tile_keys,
                               GroupsOfTile(attention_.columns, lanes)));
+    // A driver takes most of a load for what is long.
+    kernel.Append(fmt::format("#define TOGETHER {}u\n", context_.facts.is_any_device() ? 1 : shape_.tile_rows));
     kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
                               attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
                               shape_.parts > 1 ? 1 : 0));

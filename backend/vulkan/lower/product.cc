@@ -452,15 +452,14 @@ class ProductWriter {
     return operations;
   }
 
-  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded, four
-  // tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
+  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded,
+  // four tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
   bool RollsColumns() const {
     constexpr int64_t kMostOperations = 12;
-    const bool any_device = context_.facts.compile_only && context_.facts.kind == DeviceFacts::Kind::kOther;
-    const bool whole_words = std::ranges::all_of(reader_.body().roots, [](const Instruction* root) {
-      return StorageBytes(root->shape().element_type()) >= 4;
-    });
-    return any_device && whole_words && shape_.splits == 1 && EpilogueOperations() > kMostOperations;
+    const bool whole_words = std::ranges::all_of(
+        reader_.body().roots, [](const Instruction* root) { return StorageBytes(root->shape().element_type()) >= 4; });
+    return context_.facts.is_any_device() && whole_words && shape_.splits == 1 &&
+           EpilogueOperations() > kMostOperations;
   }
 
   // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
@@ -601,9 +600,10 @@ class ProductWriter {
     if (RollsColumns()) {
       WriteColumnStore(kernel, "store_column");
       const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
-      body = fmt::format("  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
-                         "batch, row, column * {0}u + j, share, sums[0]);\n",
-                         width, columns);
+      body = fmt::format(
+          "  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
+          "batch, row, column * {0}u + j, share, sums[0]);\n",
+          width, columns);
       for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
       body += "  }\n";
     } else {
@@ -627,8 +627,8 @@ class ProductWriter {
     Function f;
     Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
     single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
-    kernel.Append(
-        fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", name, f.writer->Take()));
+    kernel.Append(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", name,
+                              f.writer->Take()));
   }
 
   static int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
