@@ -34,7 +34,7 @@ bool IsDoneOf(const Instruction& done, const Instruction& start) {
 // is finished or unused.
 std::optional<Instruction*> FirstCarrier(const Computation& computation, const Instruction& start) {
   if (std::ranges::any_of(start.users(), [&](const Instruction* user) { return IsDoneOf(*user, start); })) return {};
-  const auto found = std::ranges::find_if(computation.instructions(), 
+  const auto found = std::ranges::find_if(computation.instructions(),
                                           [&](const auto& i) { return start.HasUser(i.get()); });
   if (found != computation.instructions().end()) return found->get();
   return computation.root() == &start ? std::optional<Instruction*>(nullptr) : std::nullopt;
