@@ -42,13 +42,30 @@ bool FindAttention(FusionDescription& description) {
   return true;
 }
 
-// A reduction of products' rows is the last one of its fusion; the results are made of it element by element.
+// Whether all results are made of the chain's reduction, element by element, and of nothing else that it computes.
+bool FollowsElementwise(const FusionDescription& description, const ProductChain& chain, const Instruction& reduce) {
+  const std::unordered_set<const Instruction*> members(chain.members.begin(), chain.members.end());
+  std::unordered_set<const Instruction*> behind{&reduce};
+  for (const Instruction* i : description.computed) {
+    if (i == &reduce || members.contains(i)) continue;
+    if (HeroKind(i->opcode())) return false;
+    const bool reads = std::ranges::any_of(i->operands(), [&](const Instruction* o) { return behind.contains(o); });
+    for (int k = 0; k < i->operand_count(); ++k) {
+      if (members.contains(i->operand(k))) return false;
+      if (behind.contains(i->operand(k)) && !ReadsAtOwnIndex(*i, k)) return false;
+    }
+    if (reads) behind.insert(i);
+  }
+  return std::ranges::all_of(description.roots, [&](const Instruction* root) { return behind.contains(root); });
+}
+
+// A reduction of products' rows is the last one of its fusion.
 bool FindReducedChain(FusionDescription& description) {
   const auto reduce = std::ranges::find(description.computed.rbegin(), description.computed.rend(), Opcode::kReduce,
                                         [](const Instruction* i) { return i->opcode(); });
   if (reduce == description.computed.rend()) return false;
   std::optional<ProductChain> chain = MatchChain(**reduce, 0);
-  if (!chain || !ReducesRows(*chain)) return false;
+  if (!chain || !ReducesRows(*chain) || !FollowsElementwise(description, *chain, **reduce)) return false;
   description.chain = std::move(chain);
   description.hero = *reduce;
   description.heroes = {*reduce};

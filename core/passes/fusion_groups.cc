@@ -354,7 +354,8 @@ void FusionGroups::GrowDots() {
 }
 
 // Each value that an epilogue leaves behind is written by the dot and read again: beyond a few it is better for the
-// readers to compute them. What joined last goes first, so nothing that stays reads it.
+// readers to compute them. What joined last goes first, so nothing that stays reads it. What a row program alone reads
+// it computes itself, where that takes an instruction or two from what it reads anyway: the squares for a norm.
 void FusionGroups::TrimEpilogue(int g) {
   FusionGroup& group = groups_[g];
   auto outputs = [&] {
@@ -368,6 +369,26 @@ void FusionGroups::TrimEpilogue(int g) {
     Leave(group.joined.back(), g);
     group.joined.pop_back();
   }
+  for (size_t k = group.joined.size(); k-- > 0;) {
+    const Instruction* last = group.joined[k];
+    if (!IsForItsReader(*last, g)) continue;
+    Leave(last, g);
+    group.joined.erase(group.joined.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+// Whether one row program is all that reads a value of group `g`, and reads the values that it is made of.
+bool FusionGroups::IsForItsReader(const Instruction& i, int g) const {
+  constexpr int kDivisionCost = 4;
+  if (i.users().empty() || &i == entry_.root() || i.HasControlEdges()) return false;
+  if (!IsElementwise(i.opcode()) || ElementCost(i) >= kDivisionCost) return false;
+  const int reader = OnlyGroupOf(*i.users().begin());
+  if (reader < 0 || reader == g || groups_[reader].kind != FusionKind::kInput || !HasRoomFor(i, reader)) return false;
+  const auto is_reader = [&](const Instruction* user) { return OnlyGroupOf(user) == reader; };
+  return std::ranges::all_of(i.users(), is_reader) &&
+         std::ranges::all_of(i.operands(), [&](const Instruction* operand) {
+           return !InGroup(operand, g) || std::ranges::any_of(operand->users(), is_reader);
+         });
 }
 
 // An index map at the end of a hero's fusion whose value others want too: they get their own copy of the map, so that

@@ -91,6 +91,7 @@ class FusionGroups {
   void GrowDots();
   bool GrowEpilogue(int group, Instruction* instruction);
   void TrimEpilogue(int group);
+  bool IsForItsReader(const Instruction& i, int group) const;
   void SplitOffIndexOutputs();
   void AssignLoops();
   void AssignLoop(Instruction* instruction);

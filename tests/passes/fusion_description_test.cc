@@ -95,6 +95,21 @@ ENTRY e {
   EXPECT_FALSE(description->rows.has_value());
 }
 
+TEST(FusionDescriptionTest, OfAReductionOfAProductTellsWhatFollows) {
+  const auto module = Parse(std::string(kReducers) + R"(
+fused { x = f32[7,7] parameter(0)  z = f32[] constant(0)  b = f32[7] parameter(1)
+  d = f32[7,7] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[7] reduce(d, z), dimensions={1}, to_apply=add  m = f32[7] multiply(b, b)  ROOT r = f32[7] subtract(m, s) }
+ENTRY e { x = f32[7,7] parameter(0)  b = f32[7] parameter(1)
+  ROOT f = f32[7] fusion(x, b), kind=kCustom, calls=fused })");
+  const auto description = DescribeFusion(*module->entry()->root());
+  ASSERT_TRUE(description.ok()) << description.status().message();
+  ASSERT_TRUE(description->chain.has_value());
+  EXPECT_EQ(description->hero->name(), "s");
+  EXPECT_THAT(Names(description->prologue), ElementsAre("z", "d"));
+  EXPECT_THAT(Names(description->epilogue), ElementsAre("r"));
+}
+
 TEST(FusionDescriptionTest, OfALoopSaysWhichResultsMayLieWhereOperandsLie) {
   const auto module = Parse(R"(
 fused {
@@ -144,8 +159,14 @@ std::string RefusalOf(const std::string& fused, const std::string& shape) {
 
 TEST(FusionDescriptionTest, RefusesHeroesThatNoKernelPutsTogether) {
   EXPECT_EQ(RefusalOf("d = f32[7,7] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                      "s = f32[7] reduce(d, z), dimensions={1}, to_apply=add\nROOT r = f32[7] negate(s)",
+                      "s = f32[7] reduce(d, z), dimensions={1}, to_apply=add\n"
+                      "ROOT r = f32[7] reverse(s), dimensions={0}",
                       "f32[7]"),
+            "f: no kernel is made around d and s");
+  EXPECT_EQ(RefusalOf("d = f32[7,7] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                      "s = f32[7] reduce(d, z), dimensions={1}, to_apply=add\n"
+                      "b = f32[7,7] broadcast(s), dimensions={0}  ROOT r = f32[7,7] add(d, b)",
+                      "f32[7,7]"),
             "f: no kernel is made around d and s");
   EXPECT_EQ(RefusalOf("d = f32[7,7] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
                       "s = f32[7,7] dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"

@@ -218,6 +218,21 @@ ENTRY e {
   EXPECT_EQ(Kinds(*Optimized(text)).size(), 2u);
 }
 
+// Only the product is written: the row program that reads it squares it for itself.
+TEST(FusionTest, TheSquaresOfAProductsRowsAreNoArray) {
+  auto module = Optimized(std::string(kReducers) + R"(
+ENTRY e {
+  a = f32[310,64] parameter(0)  b = f32[64,480] parameter(1)  zero = f32[] constant(0)
+  d = f32[310,480] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  q = f32[310,480] multiply(d, d)  s = f32[310] reduce(q, zero), dimensions={1}, to_apply=add
+  n = f32[310] rsqrt(s)  nb = f32[310,480] broadcast(n), dimensions={0}
+  ROOT r = f32[310,480] multiply(d, nb)
+})");
+  EXPECT_THAT(Kinds(*module), testing::UnorderedElementsAre(testing::Pair(FusionKind::kOutput, 1),
+                                                            testing::Pair(FusionKind::kInput, 1)));
+  for (const auto& i : module->entry()->instructions()) EXPECT_FALSE(i->shape().IsTuple()) << i->name();
+}
+
 TEST(FusionTest, AnExpensiveProducerIsNotRepeatedForEveryRow) {
   EXPECT_EQ(FusionCount(R"(
 ENTRY e {
