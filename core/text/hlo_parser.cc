@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "core/guarded.h"
@@ -91,6 +92,7 @@ class HloParser {
     Computation* computation = nullptr;
     std::unordered_map<std::string_view, Instruction*> names;
     std::vector<Instruction*> unnamed;
+    std::map<std::pair<const Instruction*, int64_t>, Instruction*> elements;  // those of name#index
     Instruction* root = nullptr;
   };
   struct Signature {
@@ -112,6 +114,7 @@ class HloParser {
   Result<Instruction*> ParseOperand();
   Result<Instruction*> ParseNestedOperand(std::optional<Shape> shape);
   Result<Instruction*> TakeInstruction(std::string_view what);
+  Result<Instruction*> TakeElement(Instruction* tuple);
   Status ParseParameterNumber(Draft& draft);
   Status ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness);
   Status ParseCalled(Draft& draft, std::string_view name, bool& found);
@@ -398,8 +401,28 @@ Result<Instruction*> HloParser::TakeInstruction(std::string_view what) {
   const SourceLocation location = lexer_.token().location;
   VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName(what));
   const auto found = scope_->names.find(name);
-  if (found != scope_->names.end()) return found->second;
-  return InvalidArgument("'{}' is not defined before its use", name).At(location);
+  if (found == scope_->names.end()) return InvalidArgument("'{}' is not defined before its use", name).At(location);
+  Instruction* taken = found->second;
+  while (lexer_.At("#")) {
+    VXLA_ASSIGN_OR_RETURN(taken, TakeElement(taken));
+  }
+  return taken;
+}
+
+// At '#': the index of an element, whose get-tuple-element the text leaves out (XLA's compact_gte).
+Result<Instruction*> HloParser::TakeElement(Instruction* tuple) {
+  Draft draft{};
+  draft.location = lexer_.token().location;
+  lexer_.Next();
+  VXLA_ASSIGN_OR_RETURN(const int64_t index, lexer_.TakeInt("the index of an element"));
+  Instruction*& element = scope_->elements[{tuple, index}];
+  if (element != nullptr) return element;
+  draft.opcode = Opcode::kGetTupleElement;
+  draft.operands = {tuple};
+  draft.attributes = GetTupleElementAttributes{index};
+  VXLA_ASSIGN_OR_RETURN(element, Build(std::move(draft), TemporaryName()));
+  scope_->unnamed.push_back(element);
+  return element;
 }
 
 Result<Instruction*> HloParser::Build(Draft draft, std::string name) {

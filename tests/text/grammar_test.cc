@@ -275,6 +275,30 @@ TEST(InstructionTextTest, NestedOperands) {
   EXPECT_EQ(module->entry()->root()->operand(1)->shape().ToString(), "f32[2]");
 }
 
+TEST(InstructionTextTest, ElementsByNumber) {
+  const std::unique_ptr<Module> module =
+      RoundTrip(Entry("p = (f32[2], (s32[], f32[3])) parameter(0)\n q = f32[2] parameter(1)\n"
+                      " get-tuple-element = f32[2] multiply(%p#0, f32[2] q), control-predecessors={%p#1}\n"
+                      " n = f32[2] add(f32[2] p#0, negate(get-tuple-element))\n"
+                      " ROOT r = (f32[3], f32[2]) tuple(%p#1#1, n)"));
+  ASSERT_NE(module, nullptr);
+  const Instruction& root = *module->entry()->root();
+  EXPECT_EQ(root.operand(0)->shape().ToString(), "f32[3]");
+  const Instruction& add = *root.operand(1);
+  const Instruction& product = *add.operand(1)->operand(0);
+  EXPECT_EQ(add.operand(0), product.operand(0)) << "one get-tuple-element for each element";
+  EXPECT_EQ(add.operand(0)->opcode(), Opcode::kGetTupleElement);
+  EXPECT_EQ(product.name(), "get-tuple-element");
+  EXPECT_EQ(product.control_predecessors()[0], root.operand(0)->operand(0));
+
+  EXPECT_EQ(ParseError(Entry("p = (f32[2], s32[]) parameter(0)\n ROOT r = s32[] negate(p#2)")),
+            "4:25: get-tuple-element: index 2 is not in 0 to 1 of (f32[2], s32[])");
+  EXPECT_EQ(ParseError(Entry("p = f32[2] parameter(0)\n ROOT r = f32[] negate(p#0)")),
+            "4:25: get-tuple-element: operand 0 is f32[2], not a tuple");
+  EXPECT_EQ(ParseError(Entry("p = (f32[2]) parameter(0)\n ROOT r = f32[2] negate(p#x)")),
+            "4:27: expected the index of an element, found 'x'");
+}
+
 TEST(InstructionTextTest, NestedOperandsGiveWayToWrittenNames) {
   const auto module =
       RoundTrip(Entry("a = f32[] parameter(0)\n b = f32[] negate(f32[] abs(a))\n ROOT abs = f32[] abs(b)"));
