@@ -94,6 +94,7 @@ class HloParser {
     std::vector<Instruction*> unnamed;
     std::map<std::pair<const Instruction*, int64_t>, Instruction*> elements;  // those of name#index
     Instruction* root = nullptr;
+    bool is_instruction = false;  // the text is one instruction, whose operands are parameters
   };
   struct Signature {
     std::vector<Shape> parameters;
@@ -104,6 +105,8 @@ class HloParser {
   enum class Completeness : uint8_t { kWhole, kPartial };
 
   Result<std::string_view> TakeName(std::string_view what);
+  bool AtInstruction();
+  Status ParseLoneInstruction();
   Status ParseComputation();
   Result<Signature> ParseSignature();
   Status CheckSignature(const Signature& signature, const Computation& computation) const;
@@ -113,6 +116,7 @@ class HloParser {
   Status ParseOperands(Draft& draft);
   Result<Instruction*> ParseOperand();
   Result<Instruction*> ParseNestedOperand(std::optional<Shape> shape);
+  Result<Instruction*> ParseParameterOperand(Shape shape);
   Result<Instruction*> TakeInstruction(std::string_view what);
   Result<Instruction*> TakeElement(Instruction* tuple);
   Status ParseParameterNumber(Draft& draft);
@@ -155,6 +159,7 @@ Result<std::unique_ptr<Module>> HloParser::Parse() {
   const bool has_header = lexer_.AtIdentifier("HloModule");
   if (has_header) VXLA_RETURN_IF_ERROR(ParseModuleHeader(lexer_, *module_));
   VXLA_RETURN_IF_ERROR(ParseStackFrames(lexer_, *module_));
+  if (!has_header && AtInstruction()) VXLA_RETURN_IF_ERROR(ParseLoneInstruction());
   while (lexer_.token().kind != TokenKind::kEnd) VXLA_RETURN_IF_ERROR(ParseComputation());
   if (module_->computations().empty()) return lexer_.Error("no computation in the text");
   if (module_->entry() == nullptr) module_->set_entry(module_->computations().back().get());
@@ -174,6 +179,30 @@ Result<std::string_view> HloParser::TakeName(std::string_view what) {
 }
 
 // ---- computations
+
+bool HloParser::AtInstruction() {
+  const TokenKind kind = lexer_.token().kind;
+  if (kind == TokenKind::kAttribute || lexer_.AtIdentifier("ROOT") || AtShape(lexer_)) return true;
+  return (kind == TokenKind::kName || kind == TokenKind::kIdentifier) && lexer_.PeekChar() == '=';
+}
+
+// (name =)? shape opcode(shape name?, ...), attributes
+Status HloParser::ParseLoneInstruction() {
+  auto computation = std::make_unique<Computation>("entry");
+  Scope scope;
+  scope.computation = computation.get();
+  scope.is_instruction = true;
+  scope_ = &scope;
+  VXLA_RETURN_IF_ERROR(ParseInstruction());
+  scope_ = nullptr;
+  if (lexer_.token().kind != TokenKind::kEnd) return lexer_.Expected("the end of the one instruction");
+  computation->set_root(computation->instructions().back().get());
+  for (Instruction* instruction : scope.unnamed) {
+    computation->Rename(instruction, std::string(OpcodeText(instruction->opcode())));
+  }
+  module_->set_entry(module_->AddComputation(std::move(computation)));
+  return OkStatus();
+}
 
 Status HloParser::ParseComputation() {
   const bool is_entry = lexer_.AtIdentifier("ENTRY");
@@ -286,7 +315,10 @@ Status HloParser::ParseInstruction() {
   Draft draft{};
   draft.location = lexer_.token().location;
   std::string_view name = lexer_.token().text;
-  if (lexer_.token().kind == TokenKind::kAttribute) {  // name=shape, without blanks
+  const bool is_unnamed = scope_->is_instruction && AtShape(lexer_);
+  if (is_unnamed) {
+    name = {};
+  } else if (lexer_.token().kind == TokenKind::kAttribute) {  // name=shape, without blanks
     lexer_.Next();
   } else {
     VXLA_ASSIGN_OR_RETURN(name, TakeName("an instruction or '}'"));
@@ -319,7 +351,9 @@ Status HloParser::ParseInstruction() {
     VXLA_RETURN_IF_ERROR(ParseOperands(draft));
     VXLA_RETURN_IF_ERROR(ParseAttributes(draft, nullptr, Completeness::kWhole));
   }
-  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, Build(std::move(draft), std::string(name)));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction,
+                        Build(std::move(draft), is_unnamed ? TemporaryName() : std::string(name)));
+  if (is_unnamed) scope_->unnamed.push_back(instruction);
   scope_->names[name] = instruction;
   if (is_root) scope_->root = instruction;
   return OkStatus();
@@ -372,6 +406,8 @@ Result<Instruction*> HloParser::ParseOperand() {
   }
   if (lexer_.token().kind == TokenKind::kIdentifier && lexer_.PeekChar() == '(')
     return ParseNestedOperand(std::move(shape));
+  if (scope_->is_instruction && shape && !scope_->names.contains(lexer_.token().text))
+    return ParseParameterOperand(std::move(*shape));
   VXLA_ASSIGN_OR_RETURN(Instruction* const operand, TakeInstruction("an operand"));
   if (shape && !Compatible(*shape, operand->shape())) {
     return InvalidArgument("operand '{}' is stated as {}, but is {}", operand->name(), shape->ToString(),
@@ -397,11 +433,33 @@ Result<Instruction*> HloParser::ParseNestedOperand(std::optional<Shape> shape) {
   return instruction;
 }
 
+// What one instruction alone takes, with a name or without.
+Result<Instruction*> HloParser::ParseParameterOperand(Shape shape) {
+  Draft draft{};
+  draft.location = lexer_.token().location;
+  draft.opcode = Opcode::kParameter;
+  draft.shape = std::move(shape);
+  draft.attributes = ParameterAttributes{static_cast<int64_t>(scope_->computation->parameters().size())};
+  if (lexer_.token().kind != TokenKind::kIdentifier && lexer_.token().kind != TokenKind::kName) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const parameter, Build(std::move(draft), TemporaryName()));
+    scope_->unnamed.push_back(parameter);
+    return parameter;
+  }
+  const std::string_view name = lexer_.token().text;
+  lexer_.Next();
+  VXLA_ASSIGN_OR_RETURN(scope_->names[name], Build(std::move(draft), std::string(name)));
+  return scope_->names[name];
+}
+
 Result<Instruction*> HloParser::TakeInstruction(std::string_view what) {
   const SourceLocation location = lexer_.token().location;
   VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName(what));
   const auto found = scope_->names.find(name);
-  if (found == scope_->names.end()) return InvalidArgument("'{}' is not defined before its use", name).At(location);
+  if (found == scope_->names.end()) {
+    return InvalidArgument("'{}' is not defined before its use{}", name,
+                           scope_->is_instruction ? ": operands of one instruction alone state their shapes" : "")
+        .At(location);
+  }
   Instruction* taken = found->second;
   while (lexer_.At("#")) {
     VXLA_ASSIGN_OR_RETURN(taken, TakeElement(taken));

@@ -299,6 +299,33 @@ TEST(InstructionTextTest, ElementsByNumber) {
             "4:27: expected the index of an element, found 'x'");
 }
 
+TEST(InstructionTextTest, OneInstructionIsAModuleWhoseOperandsAreParameters) {
+  auto module =
+      RoundTrip("ROOT %m = f32[2,3]{1,0} multiply(f32[2,3]{1,0} %x, f32[2,3]{1,0} %y.1), metadata={op_name=\"m\"}");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->root()->name(), "m");
+  EXPECT_THAT(module->entry()->parameters(), ElementsAre(Find(*module, "x"), Find(*module, "y.1")));
+  module = RoundTrip("m = f32[2] multiply(f32[2] x, f32[2] x)");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->parameters().size(), 1u);
+  module = RoundTrip(
+      "f32[4] reduce(f32[4,5], f32[] constant(0)), dimensions={1}, to_apply={\n"
+      " a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->root()->opcode(), Opcode::kReduce);
+  EXPECT_EQ(module->entry()->parameters().size(), 1u);
+  module = RoundTrip("(s32[], f32[2]) tuple(s32[], f32[2])");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->parameters().size(), 2u);
+
+  EXPECT_EQ(ParseError("m = f32[2] negate(x)"),
+            "1:19: 'x' is not defined before its use: operands of one instruction alone state their shapes");
+  EXPECT_EQ(ParseError("m = f32[2] negate(f32[2] x)\nn = f32[2] negate(m)"),
+            "2:1: expected the end of the one instruction, found 'n'");
+  EXPECT_EQ(ParseError("f32[2] call(f32[2] x), to_apply={ ROOT r = f32[2] negate(f32[2] y) }"),
+            "1:65: 'y' is not defined before its use");
+}
+
 TEST(InstructionTextTest, NestedOperandsGiveWayToWrittenNames) {
   const auto module =
       RoundTrip(Entry("a = f32[] parameter(0)\n b = f32[] negate(f32[] abs(a))\n ROOT abs = f32[] abs(b)"));
