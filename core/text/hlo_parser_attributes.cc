@@ -47,6 +47,32 @@ const Instruction* AsyncStartOf(const Instruction* instruction) {
   return instruction->opcode() == Opcode::kAsyncStart ? instruction : nullptr;
 }
 
+// {mode=highest}, {mode=default}, {tolerance={rtol=0.5, atol=1.0, ulps=2}} or some of these three.
+bool IsAccuracy(std::string_view text) {
+  Lexer lexer(text);
+  const auto at = [&](std::string_view name) {
+    return lexer.token().kind == TokenKind::kAttribute && lexer.token().text == name;
+  };
+  if (!lexer.Eat("{")) return false;
+  if (at("mode")) {
+    lexer.Next();
+    if (!lexer.AtIdentifier("default") && !lexer.AtIdentifier("highest")) return false;
+    lexer.Next();
+  } else {
+    if (!at("tolerance")) return false;
+    lexer.Next();
+    if (!lexer.Eat("{")) return false;
+    while (at("rtol") || at("atol") || at("ulps")) {
+      lexer.Next();
+      if (lexer.token().kind != TokenKind::kInt && lexer.token().kind != TokenKind::kDecimal) return false;
+      lexer.Next();
+      if (!lexer.Eat(",")) break;
+    }
+    if (!lexer.Eat("}")) return false;
+  }
+  return lexer.Eat("}") && lexer.token().kind == TokenKind::kEnd;
+}
+
 }  // namespace
 
 Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness) {
@@ -54,6 +80,7 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
   while (lexer_.Eat(",")) {
     if (lexer_.token().kind != TokenKind::kAttribute) return lexer_.Expected("an attribute");
     const std::string_view name = lexer_.token().text;
+    const SourceLocation location = lexer_.token().location;
     if (std::ranges::find(seen, name) != seen.end()) return lexer_.Error("duplicate attribute '{}'", name);
     seen.push_back(name);
     if (name == "control-predecessors") {
@@ -87,6 +114,14 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
     if (!parser.found && async != nullptr) AsyncAttributes::VisitFields(*async, parser);
     if (!parser.found) return lexer_.Error("unknown attribute '{}' of {}", name, OpcodeText(draft.opcode));
     VXLA_RETURN_IF_ERROR(parser.status);
+    if (name != "result_accuracy") continue;
+    const std::string& accuracy = std::get<UnaryAttributes>(draft.attributes).result_accuracy.text;
+    if (IsAccuracy(accuracy)) continue;
+    return InvalidArgument(
+               "result_accuracy is {}, expected {{mode=default}}, {{mode=highest}} or {{tolerance={{rtol=0.5, "
+               "atol=1.0, ulps=2}}}}",
+               accuracy)
+        .At(location);
   }
   // The later steps of an asynchronous op may leave out what its start states.
   return completeness == Completeness::kPartial ? OkStatus() : CompleteAttributes(draft, seen);
