@@ -1,39 +1,19 @@
 #include "core/text/hlo_parser.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/guarded.h"
 #include "core/limits.h"
 #include "core/ops/ops.h"
-#include "core/text/attribute_fields.h"
+#include "core/text/hlo_parser_impl.h"
 #include "core/text/literal_text.h"
 #include "core/text/module_header.h"
 #include "core/text/shape_text.h"
 
 namespace VXLA_NAMESPACE {
+namespace parsing {
 namespace {
 
-// An instruction while its text is read.
-struct Draft {
-  Opcode opcode;
-  SourceLocation location;
-  std::optional<Shape> shape;
-  std::vector<Instruction*> operands;
-  Attributes attributes;
-  std::vector<Computation*> called;
-  bool called_by_list = false;
-  CommonAttributes common;
-  std::vector<Instruction*> control_predecessors;
-};
-
-// add-start, add-update, add-done: an asynchronous `wrapped` written as one instruction.
-struct AsyncForm {
-  Opcode wrapped;
-  Opcode step;
-};
 std::optional<AsyncForm> ParseAsyncOpcode(std::string_view text) {
   constexpr std::pair<std::string_view, Opcode> kSteps[] = {
       {"-start", Opcode::kAsyncStart}, {"-update", Opcode::kAsyncUpdate}, {"-done", Opcode::kAsyncDone}};
@@ -46,91 +26,6 @@ std::optional<AsyncForm> ParseAsyncOpcode(std::string_view text) {
   }
   return std::nullopt;
 }
-
-// Parses the field called `name` of the struct that VisitFields walks.
-struct FieldParser {
-  Lexer& lexer;
-  Opcode opcode;
-  std::string_view name;
-  bool found = false;
-  Status status;
-
-  template <typename T>
-  void operator()(std::string_view field, T& value, FieldKind kind) {
-    if (found || field != name || PresenceOf(opcode, field, kind) == Presence::kUnknown) return;
-    found = true;
-    if constexpr (std::is_same_v<T, std::string>) {
-      status = kind == FieldKind::kWord ? ParseWord(lexer, value) : ParseValue(lexer, value);
-    } else {
-      status = ParseValue(lexer, value);
-    }
-  }
-};
-
-// The first required field of the struct that is not among `seen`.
-struct MissingFinder {
-  Opcode opcode;
-  const std::vector<std::string_view>& seen;
-  std::string_view missing;
-
-  template <typename T>
-  void operator()(std::string_view field, const T&, FieldKind kind) {
-    if (!missing.empty() || PresenceOf(opcode, field, kind) != Presence::kRequired) return;
-    if (std::ranges::find(seen, field) == seen.end()) missing = field;
-  }
-};
-
-class HloParser {
- public:
-  explicit HloParser(std::string_view text) : lexer_(text), module_(std::make_unique<Module>("")) {}
-  Result<std::unique_ptr<Module>> Parse();
-
- private:
-  // The names of the computation being read; generated names wait until all written ones are known.
-  struct Scope {
-    Computation* computation = nullptr;
-    std::unordered_map<std::string_view, Instruction*> names;
-    std::vector<Instruction*> unnamed;
-    Instruction* root = nullptr;
-  };
-  struct Signature {
-    std::vector<Shape> parameters;
-    Shape result;
-    SourceLocation location;
-  };
-
-  enum class Completeness : uint8_t { kWhole, kPartial };
-
-  Result<std::string_view> TakeName(std::string_view what);
-  Status ParseComputation();
-  Result<Signature> ParseSignature();
-  Status CheckSignature(const Signature& signature, const Computation& computation) const;
-  Status ParseBody(Computation& computation);
-  Status CheckParameters(const Computation& computation, SourceLocation location) const;
-  Status ParseInstruction();
-  Status ParseOperands(Draft& draft);
-  Result<Instruction*> ParseOperand();
-  Result<Instruction*> ParseNestedOperand(std::optional<Shape> shape);
-  Result<Instruction*> TakeInstruction(std::string_view what);
-  Status ParseParameterNumber(Draft& draft);
-  Status ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness);
-  Status ParseCalled(Draft& draft, std::string_view name, bool& found);
-  Result<Computation*> TakeComputation();
-  Status CompleteAttributes(Draft& draft, const std::vector<std::string_view>& seen);
-  Status FinishAsync(Draft& draft, const AsyncForm& form, AsyncAttributes async);
-  Status WrapAsync(Draft& draft, AsyncAttributes async);
-  Result<Instruction*> Build(Draft draft, std::string name);
-  // A name that no text can have, for what is named at the end.
-  std::string TemporaryName() { return fmt::format("\n{}", ++temporary_names_); }
-
-  Lexer lexer_;
-  std::unique_ptr<Module> module_;
-  std::unordered_map<std::string_view, Computation*> computations_;
-  std::vector<std::pair<Computation*, std::string_view>> unnamed_computations_;
-  Scope* scope_ = nullptr;
-  int depth_ = 0;
-  int temporary_names_ = 0;
-};
 
 // Counts one level of nesting for as long as it lives.
 class Nesting {
@@ -147,11 +42,25 @@ class Nesting {
   int& depth_;
 };
 
+// Protocol buffers, archives and other binaries hold control bytes that no text has.
+Status CheckIsText(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if ((c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f) {
+      return InvalidArgument("not HLO text: byte 0x{:02x} at offset {}", c, i);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Module>> HloParser::Parse() {
   const SourceLocation start = lexer_.token().location;
   const bool has_header = lexer_.AtIdentifier("HloModule");
   if (has_header) VXLA_RETURN_IF_ERROR(ParseModuleHeader(lexer_, *module_));
   VXLA_RETURN_IF_ERROR(ParseStackFrames(lexer_, *module_));
+  if (!has_header && AtInstruction()) VXLA_RETURN_IF_ERROR(ParseLoneInstruction());
   while (lexer_.token().kind != TokenKind::kEnd) VXLA_RETURN_IF_ERROR(ParseComputation());
   if (module_->computations().empty()) return lexer_.Error("no computation in the text");
   if (module_->entry() == nullptr) module_->set_entry(module_->computations().back().get());
@@ -171,6 +80,30 @@ Result<std::string_view> HloParser::TakeName(std::string_view what) {
 }
 
 // ---- computations
+
+bool HloParser::AtInstruction() {
+  const TokenKind kind = lexer_.token().kind;
+  if (kind == TokenKind::kAttribute || lexer_.AtIdentifier("ROOT") || AtShape(lexer_)) return true;
+  return (kind == TokenKind::kName || kind == TokenKind::kIdentifier) && lexer_.PeekChar() == '=';
+}
+
+// (name =)? shape opcode(shape name?, ...), attributes
+Status HloParser::ParseLoneInstruction() {
+  auto computation = std::make_unique<Computation>("entry");
+  Scope scope;
+  scope.computation = computation.get();
+  scope.is_instruction = true;
+  scope_ = &scope;
+  VXLA_RETURN_IF_ERROR(ParseInstruction());
+  scope_ = nullptr;
+  if (lexer_.token().kind != TokenKind::kEnd) return lexer_.Expected("the end of the one instruction");
+  computation->set_root(computation->instructions().back().get());
+  for (Instruction* instruction : scope.unnamed) {
+    computation->Rename(instruction, std::string(OpcodeText(instruction->opcode())));
+  }
+  module_->set_entry(module_->AddComputation(std::move(computation)));
+  return OkStatus();
+}
 
 Status HloParser::ParseComputation() {
   const bool is_entry = lexer_.AtIdentifier("ENTRY");
@@ -283,7 +216,10 @@ Status HloParser::ParseInstruction() {
   Draft draft{};
   draft.location = lexer_.token().location;
   std::string_view name = lexer_.token().text;
-  if (lexer_.token().kind == TokenKind::kAttribute) {  // name=shape, without blanks
+  const bool is_unnamed = scope_->is_instruction && AtShape(lexer_);
+  if (is_unnamed) {
+    name = {};
+  } else if (lexer_.token().kind == TokenKind::kAttribute) {  // name=shape, without blanks
     lexer_.Next();
   } else {
     VXLA_ASSIGN_OR_RETURN(name, TakeName("an instruction or '}'"));
@@ -316,7 +252,9 @@ Status HloParser::ParseInstruction() {
     VXLA_RETURN_IF_ERROR(ParseOperands(draft));
     VXLA_RETURN_IF_ERROR(ParseAttributes(draft, nullptr, Completeness::kWhole));
   }
-  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, Build(std::move(draft), std::string(name)));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction,
+                        Build(std::move(draft), is_unnamed ? TemporaryName() : std::string(name)));
+  if (is_unnamed) scope_->unnamed.push_back(instruction);
   scope_->names[name] = instruction;
   if (is_root) scope_->root = instruction;
   return OkStatus();
@@ -369,6 +307,8 @@ Result<Instruction*> HloParser::ParseOperand() {
   }
   if (lexer_.token().kind == TokenKind::kIdentifier && lexer_.PeekChar() == '(')
     return ParseNestedOperand(std::move(shape));
+  if (scope_->is_instruction && shape && !scope_->names.contains(lexer_.token().text))
+    return ParseParameterOperand(std::move(*shape));
   VXLA_ASSIGN_OR_RETURN(Instruction* const operand, TakeInstruction("an operand"));
   if (shape && !Compatible(*shape, operand->shape())) {
     return InvalidArgument("operand '{}' is stated as {}, but is {}", operand->name(), shape->ToString(),
@@ -394,12 +334,54 @@ Result<Instruction*> HloParser::ParseNestedOperand(std::optional<Shape> shape) {
   return instruction;
 }
 
+// What one instruction alone takes, with a name or without.
+Result<Instruction*> HloParser::ParseParameterOperand(Shape shape) {
+  Draft draft{};
+  draft.location = lexer_.token().location;
+  draft.opcode = Opcode::kParameter;
+  draft.shape = std::move(shape);
+  draft.attributes = ParameterAttributes{static_cast<int64_t>(scope_->computation->parameters().size())};
+  if (lexer_.token().kind != TokenKind::kIdentifier && lexer_.token().kind != TokenKind::kName) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const parameter, Build(std::move(draft), TemporaryName()));
+    scope_->unnamed.push_back(parameter);
+    return parameter;
+  }
+  const std::string_view name = lexer_.token().text;
+  lexer_.Next();
+  VXLA_ASSIGN_OR_RETURN(scope_->names[name], Build(std::move(draft), std::string(name)));
+  return scope_->names[name];
+}
+
 Result<Instruction*> HloParser::TakeInstruction(std::string_view what) {
   const SourceLocation location = lexer_.token().location;
   VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName(what));
   const auto found = scope_->names.find(name);
-  if (found != scope_->names.end()) return found->second;
-  return InvalidArgument("'{}' is not defined before its use", name).At(location);
+  if (found == scope_->names.end()) {
+    return InvalidArgument("'{}' is not defined before its use{}", name,
+                           scope_->is_instruction ? ": operands of one instruction alone state their shapes" : "")
+        .At(location);
+  }
+  Instruction* taken = found->second;
+  while (lexer_.At("#")) {
+    VXLA_ASSIGN_OR_RETURN(taken, TakeElement(taken));
+  }
+  return taken;
+}
+
+// At '#': the index of an element, whose get-tuple-element the text leaves out (XLA's compact_gte).
+Result<Instruction*> HloParser::TakeElement(Instruction* tuple) {
+  Draft draft{};
+  draft.location = lexer_.token().location;
+  lexer_.Next();
+  VXLA_ASSIGN_OR_RETURN(const int64_t index, lexer_.TakeInt("the index of an element"));
+  Instruction*& element = scope_->elements[{tuple, index}];
+  if (element != nullptr) return element;
+  draft.opcode = Opcode::kGetTupleElement;
+  draft.operands = {tuple};
+  draft.attributes = GetTupleElementAttributes{index};
+  VXLA_ASSIGN_OR_RETURN(element, Build(std::move(draft), TemporaryName()));
+  scope_->unnamed.push_back(element);
+  return element;
 }
 
 Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
@@ -423,178 +405,11 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   return added;
 }
 
-// ---- attributes
-
-Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness) {
-  std::vector<std::string_view> seen;
-  while (lexer_.Eat(",")) {
-    if (lexer_.token().kind != TokenKind::kAttribute) return lexer_.Expected("an attribute");
-    const std::string_view name = lexer_.token().text;
-    if (std::ranges::find(seen, name) != seen.end()) return lexer_.Error("duplicate attribute '{}'", name);
-    seen.push_back(name);
-    if (name == "control-predecessors") {
-      lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-      while (!lexer_.At("}")) {
-        VXLA_ASSIGN_OR_RETURN(Instruction* const predecessor, TakeInstruction("an instruction"));
-        draft.control_predecessors.push_back(predecessor);
-        if (!lexer_.Eat(",")) break;
-      }
-      VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
-      continue;
-    }
-    if (name == "inferred_dimension" && draft.opcode == Opcode::kReshape) {  // the shape's flag, which it may leave out
-      lexer_.Next();
-      VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer_.TakeInt("a dimension"));
-      if (draft.shape && draft.shape->IsArray() && dimension >= 0 && dimension < draft.shape->rank())
-        draft.shape->set_dynamic_dimension(static_cast<int>(dimension), true);
-      continue;
-    }
-    if (name == "output_to_operand_aliasing" && draft.opcode == Opcode::kAsyncStart) {  // of no use here
-      VXLA_RETURN_IF_ERROR(lexer_.TakeRawAfter().status());
-      continue;
-    }
-    bool found = false;
-    VXLA_RETURN_IF_ERROR(ParseCalled(draft, name, found));
-    if (found) continue;
-    FieldParser parser{lexer_, draft.opcode, name, false, {}};
-    std::visit([&](auto& attributes) { attributes.VisitFields(attributes, parser); }, draft.attributes);
-    if (!parser.found) CommonAttributes::VisitFields(draft.common, parser);
-    if (!parser.found && async != nullptr) AsyncAttributes::VisitFields(*async, parser);
-    if (!parser.found) return lexer_.Error("unknown attribute '{}' of {}", name, OpcodeText(draft.opcode));
-    VXLA_RETURN_IF_ERROR(parser.status);
-  }
-  // The later steps of an asynchronous op may leave out what its start states.
-  return completeness == Completeness::kPartial ? OkStatus() : CompleteAttributes(draft, seen);
-}
-
-Status HloParser::ParseCalled(Draft& draft, std::string_view name, bool& found) {
-  const CalledNames called = CalledNamesOf(draft.opcode);
-  if (!called.list.empty() && name == called.list) {
-    found = true;
-    if (!draft.called.empty()) return lexer_.Error("{} beside other called computations", name);
-    draft.called_by_list = true;
-    lexer_.Next();
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-    while (!lexer_.At("}")) {
-      VXLA_ASSIGN_OR_RETURN(Computation* const computation, TakeComputation());
-      draft.called.push_back(computation);
-      if (!lexer_.Eat(",")) break;
-    }
-    return lexer_.Expect("}");
-  }
-  const auto slot = std::ranges::find(called.names, name);
-  if (slot == called.names.end()) return OkStatus();
-  found = true;
-  if (draft.called_by_list) return lexer_.Error("{} beside other called computations", name);
-  lexer_.Next();
-  VXLA_ASSIGN_OR_RETURN(Computation* const computation, TakeComputation());
-  draft.called.resize(called.names.size());
-  draft.called[slot - called.names.begin()] = computation;
-  return OkStatus();
-}
-
-// A computation's name or its body.
-Result<Computation*> HloParser::TakeComputation() {
-  const SourceLocation location = lexer_.token().location;
-  if (lexer_.At("{")) {
-    auto computation = std::make_unique<Computation>(TemporaryName());
-    VXLA_RETURN_IF_ERROR(ParseBody(*computation));
-    Computation* const added = module_->AddComputation(std::move(computation));
-    unnamed_computations_.emplace_back(added, "region");
-    return added;
-  }
-  VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName("a computation"));
-  const auto found = computations_.find(name);
-  if (found != computations_.end()) return found->second;
-  return InvalidArgument("computation '{}' is not defined before its use", name).At(location);
-}
-
-// Everything that must be stated is, and what follows from the operands is filled in.
-Status HloParser::CompleteAttributes(Draft& draft, const std::vector<std::string_view>& seen) {
-  const std::string_view opcode = OpcodeText(draft.opcode);
-  MissingFinder finder{draft.opcode, seen, {}};
-  std::visit([&](const auto& attributes) { attributes.VisitFields(attributes, finder); }, draft.attributes);
-  const bool has_dimensions = std::ranges::find(seen, "dimensions") != seen.end();
-  if (draft.opcode == Opcode::kBroadcast && !has_dimensions && !draft.operands[0]->shape().IsScalar()) {
-    finder.missing = "dimensions";
-  }
-  if (draft.opcode == Opcode::kMap && !has_dimensions && !draft.operands.empty()) {
-    IntList& dimensions = std::get<DimensionsAttributes>(draft.attributes).dimensions;
-    for (int i = 0; i < draft.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
-  }
-  const CalledNames called = CalledNamesOf(draft.opcode);
-  if (called.required && draft.called.empty()) finder.missing = called.names.front();
-  for (size_t i = 0; i < draft.called.size(); ++i) {
-    if (draft.called[i] == nullptr) finder.missing = called.names[i];
-  }
-  if (finder.missing.empty()) return OkStatus();
-  return InvalidArgument("{}: the attribute {} is missing", opcode, finder.missing).At(draft.location);
-}
-
-// ---- asynchronous operations
-
-// The instruction that began what `instruction` continues, or null.
-const Instruction* AsyncStartOf(const Instruction* instruction) {
-  while (instruction->opcode() == Opcode::kAsyncUpdate && instruction->operand_count() > 0)
-    instruction = instruction->operand(0);
-  return instruction->opcode() == Opcode::kAsyncStart ? instruction : nullptr;
-}
-
-Status HloParser::FinishAsync(Draft& draft, const AsyncForm& form, AsyncAttributes async) {
-  if (form.step == Opcode::kAsyncStart) return WrapAsync(draft, std::move(async));
-  const Instruction* start = draft.operands.empty() ? nullptr : AsyncStartOf(draft.operands[0]);
-  if (start == nullptr || start->called(0)->root()->opcode() != form.wrapped) {
-    return InvalidArgument("{}: the operand is no asynchronous {}", OpcodeText(form.step), OpcodeText(form.wrapped))
-        .At(draft.location);
-  }
-  // The start states the rest.
-  draft.opcode = form.step;
-  draft.attributes = std::move(async);
-  draft.called.clear();
-  return OkStatus();
-}
-
-// Moves the drafted operation into a computation of its own, which an async-start calls.
-Status HloParser::WrapAsync(Draft& draft, AsyncAttributes async) {
-  if (!draft.shape || draft.shape->tuple_elements().size() < 2) {
-    return InvalidArgument("{}-start: the shape ((operands), result, ...) must be stated", OpcodeText(draft.opcode))
-        .At(draft.location);
-  }
-  auto computation = std::make_unique<Computation>(TemporaryName());
-  computation->set_execution_thread(async.async_execution_thread);
-  std::vector<Instruction*> parameters;
-  for (const Instruction* operand : draft.operands) {
-    const int64_t number = static_cast<int64_t>(parameters.size());
-    parameters.push_back(computation->Add(Opcode::kParameter, operand->shape(), {}, ParameterAttributes{number}, {},
-                                          fmt::format("param_{}", number)));
-  }
-  Instruction* wrapped = computation->Add(draft.opcode, draft.shape->tuple_elements()[1], std::move(parameters),
-                                          std::move(draft.attributes), std::move(draft.called));
-  wrapped->set_location(draft.location);
-  draft.called = {module_->AddComputation(std::move(computation))};
-  unnamed_computations_.emplace_back(draft.called[0], "async_wrapped");
-  draft.opcode = Opcode::kAsyncStart;
-  draft.attributes = std::move(async);
-  return OkStatus();
-}
-
-// Protocol buffers, archives and other binaries hold control bytes that no text has.
-Status CheckIsText(std::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    const unsigned char c = static_cast<unsigned char>(text[i]);
-    if ((c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f) {
-      return InvalidArgument("not HLO text: byte 0x{:02x} at offset {}", c, i);
-    }
-  }
-  return OkStatus();
-}
-
-}  // namespace
+}  // namespace parsing
 
 Result<std::unique_ptr<Module>> ParseHlo(std::string_view text) {
-  VXLA_RETURN_IF_ERROR(CheckIsText(text));
-  return Guarded([&] { return HloParser(text).Parse(); });
+  VXLA_RETURN_IF_ERROR(parsing::CheckIsText(text));
+  return Guarded([&] { return parsing::HloParser(text).Parse(); });
 }
 
 }  // namespace VXLA_NAMESPACE

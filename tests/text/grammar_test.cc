@@ -275,6 +275,57 @@ TEST(InstructionTextTest, NestedOperands) {
   EXPECT_EQ(module->entry()->root()->operand(1)->shape().ToString(), "f32[2]");
 }
 
+TEST(InstructionTextTest, ElementsByNumber) {
+  const std::unique_ptr<Module> module =
+      RoundTrip(Entry("p = (f32[2], (s32[], f32[3])) parameter(0)\n q = f32[2] parameter(1)\n"
+                      " get-tuple-element = f32[2] multiply(%p#0, f32[2] q), control-predecessors={%p#1}\n"
+                      " n = f32[2] add(f32[2] p#0, negate(get-tuple-element))\n"
+                      " ROOT r = (f32[3], f32[2]) tuple(%p#1#1, n)"));
+  ASSERT_NE(module, nullptr);
+  const Instruction& root = *module->entry()->root();
+  EXPECT_EQ(root.operand(0)->shape().ToString(), "f32[3]");
+  const Instruction& add = *root.operand(1);
+  const Instruction& product = *add.operand(1)->operand(0);
+  EXPECT_EQ(add.operand(0), product.operand(0)) << "one get-tuple-element for each element";
+  EXPECT_EQ(add.operand(0)->opcode(), Opcode::kGetTupleElement);
+  EXPECT_EQ(product.name(), "get-tuple-element");
+  EXPECT_EQ(product.control_predecessors()[0], root.operand(0)->operand(0));
+
+  EXPECT_EQ(ParseError(Entry("p = (f32[2], s32[]) parameter(0)\n ROOT r = s32[] negate(p#2)")),
+            "4:25: get-tuple-element: index 2 is not in 0 to 1 of (f32[2], s32[])");
+  EXPECT_EQ(ParseError(Entry("p = f32[2] parameter(0)\n ROOT r = f32[] negate(p#0)")),
+            "4:25: get-tuple-element: operand 0 is f32[2], not a tuple");
+  EXPECT_EQ(ParseError(Entry("p = (f32[2]) parameter(0)\n ROOT r = f32[2] negate(p#x)")),
+            "4:27: expected the index of an element, found 'x'");
+}
+
+TEST(InstructionTextTest, OneInstructionIsAModuleWhoseOperandsAreParameters) {
+  auto module =
+      RoundTrip("ROOT %m = f32[2,3]{1,0} multiply(f32[2,3]{1,0} %x, f32[2,3]{1,0} %y.1), metadata={op_name=\"m\"}");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->root()->name(), "m");
+  EXPECT_THAT(module->entry()->parameters(), ElementsAre(Find(*module, "x"), Find(*module, "y.1")));
+  module = RoundTrip("m = f32[2] multiply(f32[2] x, f32[2] x)");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->parameters().size(), 1u);
+  module = RoundTrip(
+      "f32[4] reduce(f32[4,5], f32[] constant(0)), dimensions={1}, to_apply={\n"
+      " a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->root()->opcode(), Opcode::kReduce);
+  EXPECT_EQ(module->entry()->parameters().size(), 1u);
+  module = RoundTrip("(s32[], f32[2]) tuple(s32[], f32[2])");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->entry()->parameters().size(), 2u);
+
+  EXPECT_EQ(ParseError("m = f32[2] negate(x)"),
+            "1:19: 'x' is not defined before its use: operands of one instruction alone state their shapes");
+  EXPECT_EQ(ParseError("m = f32[2] negate(f32[2] x)\nn = f32[2] negate(m)"),
+            "2:1: expected the end of the one instruction, found 'n'");
+  EXPECT_EQ(ParseError("f32[2] call(f32[2] x), to_apply={ ROOT r = f32[2] negate(f32[2] y) }"),
+            "1:65: 'y' is not defined before its use");
+}
+
 TEST(InstructionTextTest, NestedOperandsGiveWayToWrittenNames) {
   const auto module =
       RoundTrip(Entry("a = f32[] parameter(0)\n b = f32[] negate(f32[] abs(a))\n ROOT abs = f32[] abs(b)"));

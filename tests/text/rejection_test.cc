@@ -150,6 +150,15 @@ TEST(RejectionTest, Attributes) {
   EXPECT_EQ(AttributeError("add(a, b)", "metadata={}, metadata={}"), "duplicate attribute 'metadata'");
   EXPECT_EQ(AttributeError("add(a, b)", "metadata"), "expected an attribute, found 'metadata'");
   EXPECT_EQ(AttributeError("abs(a)", "result_accuracy={mode=highest}"), "unknown attribute 'result_accuracy' of abs");
+  for (const std::string_view wrong : {"{mode=high}", "{0.5}", "{ulps=2}", "{tolerance={rtol=x}}", "{}"}) {
+    EXPECT_EQ(
+        AttributeError("tanh(a)", fmt::format("result_accuracy={}", wrong)),
+        fmt::format("result_accuracy is {}, expected {{mode=default}}, {{mode=highest}} or {{tolerance={{rtol=0.5, "
+                    "atol=1.0, ulps=2}}}}",
+                    wrong));
+  }
+  for (const std::string_view right : {"{mode=default}", "{tolerance={rtol=0.5, atol=1e-3, ulps=2}}"})
+    EXPECT_EQ(AttributeError("tanh(a)", fmt::format("result_accuracy={}", right)), "(parsed)");
   EXPECT_EQ(AttributeError("compare(a, b)", "direction=EX"), "expected one of EQ, NE, GE, GT, LE, LT, found 'EX'");
   EXPECT_EQ(AttributeError("compare(a, b)", "type=FLOAT"), "compare: the attribute direction is missing");
   EXPECT_EQ(AttributeError("transpose(a)", "dimensions={0,x}"), "expected an integer, found 'x'");
