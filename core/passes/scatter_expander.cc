@@ -1,6 +1,6 @@
-// Scatters whose updates can meet in any order. Those that replace what was there: the last window of each place is
-// found by a scatter of the windows' numbers, and the others are dropped. Others: windows are sorted by where they
-// start, so that runs of equal starts are combined in their order.
+// Scatters whose updates can meet in any order. Those that replace what was there by one value need no order. Others
+// that replace: the last window of each place is found by a scatter of the windows' numbers, and the others are
+// dropped. Others: windows are sorted by where they start, so that runs of equal starts are combined in their order.
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
@@ -207,6 +207,40 @@ class OrderedScatter : private Expansion {
   std::vector<Instruction*> starts_, updates_;
 };
 
+// All its elements are the same, whatever that is.
+bool IsOneValue(const Instruction& value) {
+  const Instruction* i = &value;
+  while (i->shape().ElementCount() > 1) {
+    switch (i->opcode()) {
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kTranspose:
+      case Opcode::kCopy:
+      case Opcode::kConvert:
+      case Opcode::kSlice:
+        i = i->operand(0);
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+// Updates that write the same wherever they meet are applied as if they did not.
+Instruction* OfOneValue(Computation& computation, Instruction* scatter) {
+  if (!Replaces(*scatter)) return nullptr;
+  const int arrays = scatter->operand_count() / 2;
+  for (int k = 0; k < arrays; ++k) {
+    if (!IsOneValue(*scatter->operand(arrays + 1 + k))) return nullptr;
+  }
+  auto attributes = scatter->attributes<ScatterAttributes>();
+  attributes.unique_indices = true;
+  const std::vector<Instruction*> operands(scatter->operands().begin(), scatter->operands().end());
+  return Expansion(computation, scatter)
+      .Add(Opcode::kScatter, scatter->shape(), operands, attributes, {scatter->called(0)});
+}
+
 }  // namespace
 
 bool ExpandScatters(Module& module) {
@@ -217,6 +251,7 @@ bool ExpandScatters(Module& module) {
         // Indices are 32-bit on devices.
         constexpr int64_t kMost = (int64_t{1} << 31) - 1;
         if (updates == 0 || updates > kMost || instruction->operand(0)->shape().ElementCount() > kMost) return nullptr;
+        if (Instruction* const same = OfOneValue(computation, instruction)) return same;
         return OrderedScatter(module, computation, instruction).Expand();
       });
   if (changed) module.SortComputations();

@@ -92,7 +92,11 @@ uint site_base = 0u;
 #define STORE_PART(k, tag, i, value, shift, mask) { \
   index64_t at_ = i; \
   uint bits_ = (uint(at_) & ((1u << shift) - 1u)) << (5u - shift); \
-  atomicXor(ELEMENT(k, tag, at_ >> shift), (((ELEMENT(k, tag, at_ >> shift) >> bits_) ^ (value)) & mask) << bits_); }
+  CHANGE_PART(ELEMENT(k, tag, at_ >> shift), bits_, mask, value); }
+#define CHANGE_PART(word, bits, mask, value) atomicXor(word, (((word >> bits) ^ (value)) & mask) << bits)
+// Where several invocations may write an element, all the same value: whoever comes last leaves that.
+#define REPLACE_PART(word, bits, mask, value) \
+  atomicAnd(word, ~(uint(mask) << bits)); atomicOr(word, ((value) & mask) << bits)
 
 #ifdef BYTE_OFFSETS
 // An index of an array of elements would be sign-extended and added in 64 bits by every lane; a GPU adds a 32-bit offset

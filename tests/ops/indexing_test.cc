@@ -430,6 +430,29 @@ TEST(ScatterTypesTest, ExtremesOfFloatsAreOneDispatchWhateverMeets) {
   }
 }
 
+TEST(ScatterTypesTest, OneValueInManyPlacesIsOneDispatch) {
+  for (const ElementType type : {kF32, kPred, kU8, kBF16, kS64, kF64}) {
+    const std::string name(ElementTypeName(type));
+    for (const std::string update : {"broadcast(v), dimensions={}", "constant"}) {
+      const std::string value = update == "constant"
+                                    ? "w = NAME[] constant(1)  u = NAME[900] broadcast(w), dimensions={}"
+                                    : "u = NAME[900] " + update;
+      std::string text =
+          "f { a = NAME[] parameter(0)  b = NAME[] parameter(1)  ROOT c = NAME[] copy(b) }\n"
+          "ENTRY e { p = NAME[101] parameter(0)  i = s32[900] parameter(1)  v = NAME[] parameter(2)\n" +
+          value +
+          "\nROOT r = NAME[101] scatter(p, i, u), update_window_dims={}, inserted_window_dims={0}, "
+          "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=f }";
+      for (size_t at = text.find("NAME"); at != std::string::npos; at = text.find("NAME")) text.replace(at, 4, name);
+      const auto module = ParseModule(text);
+      ASSERT_NE(module, nullptr);
+      std::vector<Literal> arguments = RandomArguments(*module, 5);
+      arguments[1] = Indices(arguments[1].shape(), -3, 70);
+      RunBoth(text, arguments, Exactly(1));
+    }
+  }
+}
+
 TEST(ScatterTypesTest, IndicesThatAreUniqueOrSorted) {
   const ScatterCase rows = kScatters[0];
   const std::string text = ScatterText(rows, "f32", "s32", "add(a, b)", ", unique_indices=true");

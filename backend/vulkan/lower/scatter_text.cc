@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -42,6 +43,10 @@ void ScatterText::Declare(std::span<const BufferSlice> places) {
                                          places[static_cast<size_t>(k)]));
   }
   kernel_.Append(reducer_.combine(combine_));
+  // Updates that the program says are apart may be of one value instead (ExpandScatters).
+  const bool packed = std::ranges::any_of(tensors_, [&](int k) { return kernel_.is_packed(k); });
+  if (packed && way_ == ScatterWay::kApart && Replaces(scatter_))
+    kernel_.Append("#undef CHANGE_PART\n#define CHANGE_PART REPLACE_PART\n");
 }
 
 ScatterText::Place ScatterText::PlaceOfUpdate(const IndexExpression& linear) {
