@@ -18,7 +18,8 @@ class FftPlanner {
         in_pairs_(ComputesInPairs(context, body)) {
     const bool wide = RealPart(from_.element_type()) == ElementType::kF64;
     plan_.complex = wide ? ElementType::kC128 : ElementType::kC64;
-    plan_.fuses = context.facts.fused_multiply_add && !context.facts.same_bits && !in_pairs_;
+    const DeviceFacts& facts = context.facts;
+    plan_.fuses = facts.fused_multiply_add && !facts.same_bits && !facts.is_software() && !in_pairs_;
   }
 
   FftPlan Make() {
@@ -81,8 +82,9 @@ class FftPlanner {
   void AddLines(FftJob job) {
     const bool plain = job.in.type == plan_.complex && job.in.spectrum == PassInput::Spectrum::kWhole &&
                        job.out.type == plan_.complex && job.in.size == job.length && job.out.size == job.length;
-    const FftShape shape =
-        TuneFft(context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_, plain});
+    const bool real = !IsComplex(job.in.type) || !IsComplex(job.out.type);
+    const FftShape shape = TuneFft(
+        context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_, real, plain});
     job.points = shape.points;
     if (!shape.chirp) return AddPasses(job, shape.passes);
     AddChirp(job, shape.passes);
