@@ -73,8 +73,9 @@ class FftPlanner {
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
     // (In pairs the products of the loads would be most of a kernel.) Short lines need no pass around them, and round
-    // less without.
-    const int64_t most = plan_.complex == ElementType::kC64 ? 640 : 1024;
+    // less without; many lines on software drivers take two thirds of the time with it.
+    const bool many = context_.facts.is_software() && length * job.outer >= (int64_t{1} << 15);
+    const int64_t most = plan_.complex == ElementType::kC128 ? 1024 : many ? 256 : 640;
     const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > most;
     packs ? AddPacked(job, real_in) : AddLines(job);
   }

@@ -129,17 +129,19 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
          work.length * work.lines >= (int64_t{1} << 17);
 }
 
-// The largest radix of a butterfly, whose values stay in registers. In pairs a result of radix r is r products, so
-// fours cost as little as twos and more than that is waste.
-int64_t LargestRadix(const FftWork& work) {
-  constexpr int64_t kMost = 16, kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
-  return work.in_pairs ? 5 : work.length <= kMostAlone ? kMostAlone : kMost;
+// The largest radix of a butterfly, whose values stay in a GPU's registers: 16 of c64, 8 of c128. In pairs a result of
+// radix r is r products, so fours cost as little as twos and more than that is waste.
+int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
+  constexpr int64_t kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
+  if (work.in_pairs) return 5;
+  if (work.length <= kMostAlone) return kMostAlone;
+  return work.type == ElementType::kC128 && !facts.is_software() ? 8 : 16;
 }
 
 }  // namespace
 
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
-  const int64_t length = work.length, largest = LargestRadix(work);
+  const int64_t length = work.length, largest = LargestRadix(facts, work);
   const bool in_pairs = work.in_pairs;
   FftShape shape;
   shape.points = length;
