@@ -71,6 +71,8 @@ TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
 
 TEST(FftShapeTest, PrimesBeyondSumsAreConvolved) {
   EXPECT_FALSE(ShapeOf(173).chirp);
+  EXPECT_TRUE(TuneFft(Gpu(), {.length = 173, .lines = 100}).chirp);
+  EXPECT_FALSE(TuneFft(Gpu(), {.length = 173, .lines = 100, .real = true}).chirp);
   const FftShape shape = ShapeOf(179);
   EXPECT_TRUE(shape.chirp);
   EXPECT_GE(shape.points, 2 * 179 - 1);

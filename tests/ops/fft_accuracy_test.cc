@@ -21,18 +21,19 @@ const char* NameOf(Kind kind) {
 }
 bool Inverse(Kind kind) { return kind == Kind::kIfft || kind == Kind::kIrfft; }
 
-// Lines of n values in the time domain.
+// Transforms of `rows` lines of n values in the time domain, over both axes if there are several rows.
 struct Work {
   Kind kind = Kind::kFft;
   int lines = 1, n = 1;
   bool wide = false;
+  int rows = 1;
   int64_t half() const { return n / 2 + 1; }
   // Real numbers of input and output.
   int64_t inputs() const {
-    return lines * (kind == Kind::kRfft ? int64_t{n} : kind == Kind::kIrfft ? 2 * half() : int64_t{2} * n);
+    return lines * rows * (kind == Kind::kRfft ? int64_t{n} : kind == Kind::kIrfft ? 2 * half() : int64_t{2} * n);
   }
   int64_t outputs() const {
-    return lines * (kind == Kind::kIrfft ? int64_t{n} : kind == Kind::kRfft ? 2 * half() : int64_t{2} * n);
+    return lines * rows * (kind == Kind::kIrfft ? int64_t{n} : kind == Kind::kRfft ? 2 * half() : int64_t{2} * n);
   }
 };
 
@@ -61,18 +62,19 @@ std::vector<long double> ByFftw(const Work& work, const std::vector<double>& x) 
   std::vector<Real> in(x.begin(), x.end()), out(static_cast<size_t>(work.outputs()));
   auto* complex_in = reinterpret_cast<typename F::Complex*>(in.data());
   auto* complex_out = reinterpret_cast<typename F::Complex*>(out.data());
-  const int n = work.n, half = static_cast<int>(work.half());
+  const int sizes[] = {work.rows, work.n}, rank = work.rows > 1 ? 2 : 1, *n = sizes + 2 - rank;
+  const int whole = work.rows * work.n, half = work.rows * static_cast<int>(work.half());
   const auto plan =
       work.kind == Kind::kRfft
-          ? F::kR2c(1, &n, work.lines, in.data(), nullptr, 1, n, complex_out, nullptr, 1, half, FFTW_ESTIMATE)
+          ? F::kR2c(rank, n, work.lines, in.data(), nullptr, 1, whole, complex_out, nullptr, 1, half, FFTW_ESTIMATE)
       : work.kind == Kind::kIrfft
-          ? F::kC2r(1, &n, work.lines, complex_in, nullptr, 1, half, out.data(), nullptr, 1, n, FFTW_ESTIMATE)
-          : F::kDft(1, &n, work.lines, complex_in, nullptr, 1, n, complex_out, nullptr, 1, n,
+          ? F::kC2r(rank, n, work.lines, complex_in, nullptr, 1, half, out.data(), nullptr, 1, whole, FFTW_ESTIMATE)
+          : F::kDft(rank, n, work.lines, complex_in, nullptr, 1, whole, complex_out, nullptr, 1, whole,
                     Inverse(work.kind) ? FFTW_BACKWARD : FFTW_FORWARD, FFTW_ESTIMATE);
   F::kExecute(plan);
   F::kDestroy(plan);
   if (Inverse(work.kind)) {
-    for (Real& value : out) value *= static_cast<Real>(1) / static_cast<Real>(n);
+    for (Real& value : out) value *= static_cast<Real>(1) / static_cast<Real>(whole);
   }
   return {out.begin(), out.end()};
 }
@@ -98,11 +100,14 @@ std::vector<double> Inputs(const Work& work, uint64_t seed) {
 
 std::string ProgramOf(const Work& work) {
   const char *real = work.wide ? "f64" : "f32", *complex = work.wide ? "c128" : "c64";
-  return fmt::format(
-      "ENTRY e {{ x = {}[{},{}] parameter(0)  ROOT y = {}[{},{}] fft(x), fft_type={}, fft_length={{{}}} }}",
-      work.kind == Kind::kRfft ? real : complex, work.lines, work.kind == Kind::kIrfft ? work.half() : work.n,
-      work.kind == Kind::kIrfft ? real : complex, work.lines, work.kind == Kind::kRfft ? work.half() : work.n,
-      NameOf(work.kind), work.n);
+  const std::string rows = work.rows > 1 ? fmt::format("{},", work.rows) : "";
+  const auto shape = [&](bool is_real, int64_t size) {
+    return fmt::format("{}[{},{}{}]", is_real ? real : complex, work.lines, rows, size);
+  };
+  return fmt::format("ENTRY e {{ x = {} parameter(0)  ROOT y = {} fft(x), fft_type={}, fft_length={{{}{}}} }}",
+                     shape(work.kind == Kind::kRfft, work.kind == Kind::kIrfft ? work.half() : work.n),
+                     shape(work.kind == Kind::kIrfft, work.kind == Kind::kRfft ? work.half() : work.n),
+                     NameOf(work.kind), rows, work.n);
 }
 
 // Sums over lines and seeds.
@@ -182,15 +187,16 @@ TEST(FftAccuracyTest, ErrorsOfManyLinesAreNoLargerThanFftws) {
   for (const int n : {256, 768, 1024, 4096}) ExpectNoLargerThanFftws({Kind::kFft, (1 << 17) / n + 1, n});
 }
 
-// VXLA_FFT_LENGTHS="1-600,1000" VXLA_FFT_TYPES=c64 VXLA_FFT_VALUES=65536 VXLA_FFT_LINES=1: prints a line for each
-// kind and length.
+// VXLA_FFT_LENGTHS="1-600,1000" VXLA_FFT_TYPES=c64 VXLA_FFT_VALUES=65536 VXLA_FFT_LINES=1 VXLA_FFT_ROWS=1: prints a
+// line for each kind and length. (A half spectrum of several rows would have to be symmetric in its first column.)
 TEST(FftAccuracySweep, DISABLED_Lengths) {
   const auto setting = [](const char* name, const char* otherwise) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : otherwise);
   };
   const std::string lengths = setting("VXLA_FFT_LENGTHS", "1-64"), types = setting("VXLA_FFT_TYPES", "c64,c128");
-  const int values = std::stoi(setting("VXLA_FFT_VALUES", "65536")), lines = std::stoi(setting("VXLA_FFT_LINES", "0"));
+  const int values = std::stoi(setting("VXLA_FFT_VALUES", "65536")), lines = std::stoi(setting("VXLA_FFT_LINES", "0")),
+            rows = std::stoi(setting("VXLA_FFT_ROWS", "1"));
   for (size_t at = 0; at < lengths.size();) {
     const size_t end = std::min(lengths.find(',', at), lengths.size());
     const std::string range = lengths.substr(at, end - at);
@@ -200,8 +206,9 @@ TEST(FftAccuracySweep, DISABLED_Lengths) {
       for (const bool wide : {false, true}) {
         if (types.find(wide ? "c128" : "c64") == std::string::npos) continue;
         for (const Kind kind : kKinds) {
-          const int at_once = lines > 0 ? lines : std::max(1, 4096 / n);
-          const Comparison c = Compare({kind, at_once, n, wide}, std::max(2, values / (at_once * n)));
+          const int at_once = lines > 0 ? lines : std::max(1, 4096 / (rows * n));
+          if (rows > 1 && kind == Kind::kIrfft) continue;
+          const Comparison c = Compare({kind, at_once, n, wide, rows}, std::max(2, values / (at_once * rows * n)));
           const double unit = wide ? 0x1p-53 : 0x1p-24;
           fmt::print("FFTERR {} {} {} rms {:.3f} max {:.3f} own {:.3f} fftw {:.3f}\n", wide ? "c128" : "c64",
                      NameOf(kind), n, c.rms_ratio(), c.largest_ratio(), c.own.relative() / unit,

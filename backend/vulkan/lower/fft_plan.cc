@@ -18,7 +18,8 @@ class FftPlanner {
         in_pairs_(ComputesInPairs(context, body)) {
     const bool wide = RealPart(from_.element_type()) == ElementType::kF64;
     plan_.complex = wide ? ElementType::kC128 : ElementType::kC64;
-    plan_.fuses = context.facts.fused_multiply_add && !context.facts.same_bits && !in_pairs_;
+    const DeviceFacts& facts = context.facts;
+    plan_.fuses = facts.fused_multiply_add && !facts.same_bits && !facts.is_software() && !in_pairs_;
   }
 
   FftPlan Make() {
@@ -72,8 +73,9 @@ class FftPlanner {
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
     // (In pairs the products of the loads would be most of a kernel.) Short lines need no pass around them, and round
-    // less without.
-    const int64_t most = plan_.complex == ElementType::kC64 ? 640 : 1024;
+    // less without; many lines on software drivers take two thirds of the time with it.
+    const bool many = context_.facts.is_software() && length * job.outer >= (int64_t{1} << 15);
+    const int64_t most = plan_.complex == ElementType::kC128 ? 1024 : many ? 256 : 640;
     const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > most;
     packs ? AddPacked(job, real_in) : AddLines(job);
   }
@@ -81,8 +83,9 @@ class FftPlanner {
   void AddLines(FftJob job) {
     const bool plain = job.in.type == plan_.complex && job.in.spectrum == PassInput::Spectrum::kWhole &&
                        job.out.type == plan_.complex && job.in.size == job.length && job.out.size == job.length;
-    const FftShape shape =
-        TuneFft(context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_, plain});
+    const bool real = !IsComplex(job.in.type) || !IsComplex(job.out.type);
+    const FftShape shape = TuneFft(
+        context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_, real, plain});
     job.points = shape.points;
     if (!shape.chirp) return AddPasses(job, shape.passes);
     AddChirp(job, shape.passes);

@@ -7,10 +7,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// The largest prime radix of a butterfly, and of a pass that adds up each result: beyond it the chirp transform, four
-// times as much memory traffic and some 250 operations a point, is less work, and rounds as little as FFTW, which adds
-// up as many.
-constexpr int64_t kLargestPrime = 13, kLargestDirect = 173;
+// The largest prime radix of a butterfly.
+constexpr int64_t kLargestPrime = 13;
 
 using Radices = std::vector<int64_t>;
 
@@ -55,6 +53,13 @@ bool IsPrime(int64_t n) {
   int64_t p = 2;
   while (p * p <= n && n % p != 0) ++p;
   return p * p > n;
+}
+
+// The largest prime of a pass that adds up each result. Beyond it the chirp transform, four times as much memory
+// traffic and some 250 operations a point, is less work, and where that counts rounds no more than FFTW, which adds up
+// primes to 173; of real values sums are half the work and round less.
+int64_t LargestDirect(const FftWork& work) {
+  return work.real || work.length * work.lines < (int64_t{1} << 14) ? 173 : 61;
 }
 
 // Takes the prime factors between two bounds out of n.
@@ -124,17 +129,19 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
          work.length * work.lines >= (int64_t{1} << 17);
 }
 
-// The largest radix of a butterfly, whose values stay in registers. In pairs a result of radix r is r products, so
-// fours cost as little as twos and more than that is waste.
-int64_t LargestRadix(const FftWork& work) {
-  constexpr int64_t kMost = 16, kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
-  return work.in_pairs ? 5 : work.length <= kMostAlone ? kMostAlone : kMost;
+// The largest radix of a butterfly, whose values stay in a GPU's registers: 16 of c64, 8 of c128. In pairs a result of
+// radix r is r products, so fours cost as little as twos and more than that is waste.
+int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
+  constexpr int64_t kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
+  if (work.in_pairs) return 5;
+  if (work.length <= kMostAlone) return kMostAlone;
+  return work.type == ElementType::kC128 && !facts.is_software() ? 8 : 16;
 }
 
 }  // namespace
 
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
-  const int64_t length = work.length, largest = LargestRadix(work);
+  const int64_t length = work.length, largest = LargestRadix(facts, work);
   const bool in_pairs = work.in_pairs;
   FftShape shape;
   shape.points = length;
@@ -145,7 +152,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
   }
   int64_t rest = std::max<int64_t>(length, 1);
   // Primes that no butterfly takes.
-  Radices direct = in_pairs ? TakePrimes(rest, 7, kLargestDirect) : TakePrimes(rest, kLargestPrime + 1, kLargestDirect);
+  Radices direct = TakePrimes(rest, in_pairs ? 7 : kLargestPrime + 1, LargestDirect(work));
   Radices primes = in_pairs ? Radices() : TakePrimes(rest, largest + 1, kLargestPrime);
   // (Software drivers round products before they add them.)
   const Better better = facts.is_software() && !in_pairs ? Better::kExact : Better::kSmall;

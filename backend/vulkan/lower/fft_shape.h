@@ -39,6 +39,7 @@ struct FftWork {
   bool strided = false;  // values of a line are not neighbours in memory
   ElementType type = ElementType::kC64;
   bool in_pairs = false;  // the type is emulated, so arithmetic is hundreds of operations
+  bool real = false;      // real values come in or go out
   bool plain = false;     // as many complex values come in as go out, and nothing but swaps and a scale is done to them
 };
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work);
