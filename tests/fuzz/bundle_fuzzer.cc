@@ -2,20 +2,26 @@
 #include <cstring>
 #include <string>
 
-#include "core/hash.h"
 #include "scheduler/bundle.h"
+#include "tests/fuzz/field_changes.h"
 #include "tests/fuzz/fuzz_support.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
+
+// Bytes, or fields where the bundle can be read.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  using namespace vxla::testing;
+  if (seed % 4 == 0) return LLVMFuzzerMutate(data, size, most);
+  const std::string changed = WithFieldsChanged(std::string(TextOf(data, size)), seed);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace vxla;
-  constexpr size_t kSizeAt = 16, kHeaderBytes = 40;
   std::string file(testing::TextOf(data, size));
-  const auto bytes = std::as_bytes(std::span(file));
-  if (size >= kHeaderBytes) {
-    const Hash128 checksum = HashBytes(bytes.subspan(kHeaderBytes));
-    const uint64_t header[] = {size, checksum.high, checksum.low};  // little-endian, as this machine is
-    std::memcpy(file.data() + kSizeAt, header, sizeof(header));
-  }
-  (void)testing::Holds(ReadBundle(bytes).status());
+  testing::Reseal(file);
+  (void)testing::Holds(ReadBundle(BytesOf(file)).status());
   return 0;
 }

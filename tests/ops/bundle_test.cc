@@ -649,5 +649,24 @@ TEST(BundleFileTest, RejectsAModuleThatIsNoSpirv) {
   EXPECT_THAT(loaded.status().message(), HasSubstr("the SPIR-V module is cut off or broken"));
 }
 
+// Lavapipe gave zeros for a descriptor that the pipeline's layout has not, and crashed on kernels for another way to bind.
+TEST(BundleFileTest, RejectsAModuleOfAnotherLayout) {
+  std::string file = GenericBundle(kPrograms[0].text, BindingMode::kDescriptors);
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok());
+  const auto begin = static_cast<size_t>(bundle->modules.data() - Bytes(file).data());
+  constexpr uint32_t kDecorate = 4u << 16 | 71, kBinding = 33, kOther = 200;
+  for (size_t at = begin; at + 16 <= begin + bundle->modules.size(); at += 4) {
+    std::array<uint32_t, 4> words{};
+    std::memcpy(words.data(), file.data() + at, sizeof(words));
+    if (words[0] == kDecorate && words[2] == kBinding && words[3] == 1)
+      std::memcpy(file.data() + at + 12, &kOther, sizeof(kOther));
+  }
+  Reseal(file);
+  const auto loaded = DeviceClient(BindingMode::kDescriptors)->Load(Bytes(file));
+  EXPECT_EQ(loaded.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(loaded.status().message(), HasSubstr("its module has descriptor binding 200"));
+}
+
 }  // namespace bundle_test
 }  // namespace VXLA_NAMESPACE::testing

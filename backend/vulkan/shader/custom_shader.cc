@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
@@ -88,6 +89,34 @@ Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& 
     return Unsupported("kernel {}: it declares the capability {}, which is not enabled on {}", name,
                        known == nullptr ? fmt::format("{}", number) : known->name, facts.name);
   }
+  return OkStatus();
+}
+
+Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, uint32_t buffer_count,
+                   BindingMode mode) {
+  constexpr uint32_t kComputeModel = 5, kBinding = 33, kDescriptorSet = 34, kMain[] = {0x6e69616d, 0};  // "main"
+  const bool addresses = mode == BindingMode::kAddresses;
+  bool has_main = false;
+  for (size_t at = spirv::kHeaderWords; at < words.size(); at += words[at] >> 16) {
+    const std::span<const uint32_t> instruction = std::span(words).subspan(at, words[at] >> 16);
+    const uint32_t op = instruction[0] & 0xffffu;
+    if (op == spirv::kFunction) break;
+    if (instruction.size() < 4) continue;
+    if (op == spirv::kEntryPoint && instruction[1] == kComputeModel && instruction.size() > 4)
+      has_main = has_main || std::ranges::equal(instruction.subspan(3, 2), kMain);
+    if (op == spirv::kVariable && instruction[3] == spirv::kPushConstantClass && !addresses)
+      return InvalidArgument("kernel {}: its module takes push constants, of which kernels under descriptors have none",
+                             name);
+    if (op != spirv::kDecorate || (instruction[2] != kBinding && instruction[2] != kDescriptorSet)) continue;
+    if (addresses)
+      return InvalidArgument("kernel {}: its module binds descriptors, of which kernels under addresses have none",
+                             name);
+    const uint32_t most = instruction[2] == kBinding ? buffer_count : 0;
+    if (instruction[3] > most)
+      return InvalidArgument("kernel {}: its module has descriptor {} {}, {} is the last", name,
+                             instruction[2] == kBinding ? "binding" : "set", instruction[3], most);
+  }
+  if (!has_main) return InvalidArgument("kernel {}: its module has no compute shader named main", name);
   return OkStatus();
 }
 

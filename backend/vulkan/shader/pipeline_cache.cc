@@ -120,10 +120,10 @@ Result<std::vector<uint32_t>> PipelineCache::OptimizedModule(const KernelKey& ke
 PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) {
   VXLA_RETURN_IF_ERROR(CheckWorkgroup(key, context_->facts()));
   VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, Module(key));
-  if (key.is_module || IsCustomShader(key)) {
-    VXLA_RETURN_IF_ERROR(
-        CheckCapabilities(*found.words, key.algorithm.substr(key.algorithm.find('/') + 1), context_->facts()));
-  }
+  const std::string name = key.algorithm.substr(key.algorithm.find('/') + 1);
+  if (key.is_module || IsCustomShader(key))
+    VXLA_RETURN_IF_ERROR(CheckCapabilities(*found.words, name, context_->facts()));
+  if (key.is_module) VXLA_RETURN_IF_ERROR(CheckLayout(*found.words, name, key.buffer_count, mode_));
   *compiled = found.compiled;
   PipelineRequest request;
   request.mode = mode_;
