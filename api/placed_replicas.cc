@@ -347,7 +347,9 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
       VXLA_RETURN_IF_ERROR(state.RunSeparately());
       return Run(arguments);
     }
-    if (!by_device.ok() && by_device.status().code() == StatusCode::kInvalidArgument && state.separately) {
+    const bool is_wrong = by_device.status().code() == StatusCode::kInvalidArgument ||
+                          by_device.status().code() == StatusCode::kDeviceFailure;
+    if (is_wrong && state.separately) {
       VXLA_ASSIGN_OR_RETURN(SeparateExecutable once, state.separately());
       const Status said = once.Run(arguments).status();
       return said.ok() ? by_device.status() : said;

@@ -111,9 +111,10 @@ Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Lite
   const auto leaves = LeavesByDevice(*program_, results);
   if (leaves.ok()) return StackResults(*leaves, gives_tuple_);
   const StatusCode why = leaves.status().code();
-  if (!separately_ || (why != StatusCode::kUnsupported && why != StatusCode::kInvalidArgument)) return leaves.status();
+  const bool is_wrong = why == StatusCode::kInvalidArgument || why == StatusCode::kDeviceFailure;
+  if (!separately_ || (why != StatusCode::kUnsupported && !is_wrong)) return leaves.status();
   VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, separately_());
-  if (why == StatusCode::kInvalidArgument) {  // it says more of what is wrong with the data
+  if (is_wrong) {  // it says more of what is wrong with the data, or who waits for whom
     const Status said = separate.Run(arguments).status();
     return said.ok() ? leaves.status() : said;
   }

@@ -204,7 +204,8 @@ Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> stat
     ClientOptions client = ClientOptionsFor(evaluate);
     client.check_program = nullptr;  // the calls of SeparateDevices are nobody's; the others have been looked at
     // All devices of a place meet in the middle of their runs.
-    client.max_runs_in_flight = std::max(1, static_cast<int>(std::ranges::count(state->place_of, static_cast<int64_t>(p))));
+    client.max_runs_in_flight =
+        std::max(1, static_cast<int>(std::ranges::count(state->place_of, static_cast<int64_t>(p))));
     client.evaluator_of_run = [program = state->program, evaluate]() -> HostEvaluator {
       auto run = std::make_shared<InstructionEvaluator>(evaluate, *running.link, running.device);
       return [program, run, at = running](const Instruction& instruction, std::span<const Literal* const> operands) {
@@ -212,9 +213,8 @@ Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> stat
         if (!number) return run->Evaluate(instruction, operands);
         const SeparateProgram::Call& call = program->calls[*number];
         if (at.remote == nullptr || IsOwnBusiness(call.source->opcode())) return RunCall(call, operands, *run);
-        return at.remote->Call(
-            static_cast<int64_t>(*number), operands, instruction.shape(),
-            fmt::format("{}: {}", TextWithChannel(*call.source), at.link->grid().Name(at.device)));
+        return at.remote->Call(static_cast<int64_t>(*number), operands, instruction.shape(),
+                               fmt::format("{}: {}", TextWithChannel(*call.source), at.link->grid().Name(at.device)));
       };
     };
     const auto folds = [evaluate](const Instruction& instruction, std::span<const Literal* const> operands) {

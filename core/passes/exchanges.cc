@@ -275,13 +275,8 @@ Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instr
 }
 
 Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
-  const auto lives_in_part = [](const Values& operands) {
-    return std::ranges::any_of(operands.begin() + 2, operands.end(),
-                               [](const Instruction* list) { return list->shape().IsDynamic(); });
-  };
-  const int64_t entries = given[0][2]->shape().ElementCount();
-  if (entries == 0 || std::ranges::any_of(given, lives_in_part)) return nullptr;
-  const int64_t each = entries / std::ssize(given), first = static_cast<int64_t>(member) * each;
+  const int64_t entries = given[0][2]->shape().ElementCount(), count = std::ssize(given), each = entries / count;
+  if (entries == 0) return nullptr;
   const ElementType stated = given[0][2]->shape().element_type();
   // Wide enough for every number of rows.
   const ElementType type = BitWidth(stated) < 32 ? ElementType::kS32 : stated;
@@ -289,19 +284,37 @@ Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruc
     if (array->shape().is_dynamic_dimension(0)) return make.Converted(make.LiveSize(array, 0), type);
     return make.Constant(Literal::ScalarInt(type, array->shape().dimension(0)));
   };
-  // Of all senders, what their lists have for the member.
+  const auto block = [&](const Values& sender, size_t operand) {
+    return Block(make, Flattened(make, sender[operand]), 0, static_cast<int64_t>(member), count);
+  };
+  // Of all senders, what their lists have for the member; of lists that live in part each sender's has zeros behind it.
   const auto lists = [&](size_t operand) {
     Values parts;
-    for (const Values& sender : given) parts.push_back(make.Slice(sender[operand], 0, first, first + each));
+    for (const Values& sender : given) parts.push_back(FilledUp(make, block(sender, operand)));
     return make.Converted(make.Concatenated(parts, 0), type);
   };
   Instruction* const sizes = lists(3);
   Values rows;
   for (const Values& sender : given) rows.push_back(make.Spread(rows_of(sender[0]), {each}));
-  Instruction* wrong = make.Compare(ComparisonDirection::kNe, sizes, make.Converted(given[member][5], type));
+  // The member's list has no gaps between senders.
+  Values sent;
+  for (const Values& sender : given) sent.push_back(block(sender, 3));
+  Instruction* const expected = FilledUp(make, Flattened(make, given[member][5]));
+  Instruction* wrong =
+      make.Compare(ComparisonDirection::kNe, make.Converted(FilledUp(make, make.Concatenated(sent, 0)), type),
+                   make.Converted(expected, type));
   const auto add = [&](ComparisonDirection direction, Instruction* a, Instruction* b) {
     wrong = make.Binary(Opcode::kOr, wrong, make.Compare(direction, a, b));
   };
+  // All lists live alike; in equal parts, which Block sees to.
+  const auto live_entries = [&](Instruction* list) { return make.LiveSize(Flattened(make, list), 0); };
+  for (const Values& sender : given) {
+    for (size_t operand = 2; operand < 6; ++operand) {
+      if (!sender[operand]->shape().IsDynamic()) continue;
+      add(ComparisonDirection::kNe, make.Spread(live_entries(sender[operand]), {entries}),
+          make.Spread(live_entries(given[0][2]), {entries}));
+    }
+  }
   const auto add_range = [&](Instruction* at, Instruction* limits) {
     add(ComparisonDirection::kLt, at, make.Zeros(at->shape()));
     add(ComparisonDirection::kGt, sizes, limits);  // so that the difference is none below 0

@@ -34,8 +34,8 @@ std::vector<std::vector<Instruction*>> InBlocks(Expansion& make, const std::vect
 // sent, output offsets, sizes received). A row of the output is that of the last entry that reaches it, member by
 // member; what a member expects is taken to be what the others send.
 Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member);
-// pred[]: whether the member expects other sizes than are sent to it, or rows lie outside of an input or its output.
-// Null: the lists live in part, and nobody checks them.
+// pred[]: whether the member expects other sizes than are sent to it, rows lie outside of an input or its output, or
+// lists that live in part do not live alike. Null: the lists are empty.
 Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member);
 
 // Zeros in that shape, as many as live in `like`, arrays whose shapes are the result's; else up to the bounds.

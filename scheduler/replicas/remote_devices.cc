@@ -40,8 +40,8 @@ Result<std::optional<Waited>> SendTo(ProcessGroup& group, int64_t peer, int tag,
   header.size = std::ssize(body);
   Bytes head(sizeof header);
   std::memcpy(head.data(), &header, sizeof header);
-  std::array<ProcessGroup::Message, 2> messages{{{peer, tag, true, head.data(), head.size()},
-                                                 {peer, tag, true, body.data(), body.size()}}};
+  std::array<ProcessGroup::Message, 2> messages{
+      {{peer, tag, true, head.data(), head.size()}, {peer, tag, true, body.data(), body.size()}}};
   auto waited = Await(group, messages, waits, stops);
   if (!waited.ok() || *waited) {
     std::vector<Bytes> kept;
@@ -178,9 +178,9 @@ Status ServeDevice(ProcessGroup& group, int64_t rank, int64_t device, const JobW
       const Status failed = run.failure();
       if (failed.ok()) return DeviceFailure("rank {} {}", rank, waited->why);
       // For whatever it asks next.
-      VXLA_RETURN_IF_ERROR(
-          SendTo(group, rank, TagOf(device), patient, HeaderOf(0, failed), TextOf(failed), [] { return "is not here"; })
-              .status());
+      VXLA_RETURN_IF_ERROR(SendTo(group, rank, TagOf(device), patient, HeaderOf(0, failed), TextOf(failed), [] {
+                             return "is not here";
+                           }).status());
       return failed;
     }
     if (header.what == kEnded) return StatusOf(header, body);

@@ -42,9 +42,9 @@ struct JobRun {
   std::function<bool()> is_finished;  // by the first process's own devices
   std::function<Result<Literal>(int64_t number, std::span<const std::byte> operands)> call;
 };
-// At the first process: does what the device asks for until it has ended, and gives how it ended. It may compute for long
-// between two calls: others that wait for it are reported at their meetings, and once the first process has finished,
-// it waits for the device as for one of them.
+// At the first process: does what the device asks for until it has ended, and gives how it ended. It may compute for
+// long between two calls: others that wait for it are reported at their meetings, and once the first process has
+// finished, it waits for the device as for one of them.
 Status ServeDevice(ProcessGroup& group, int64_t rank, int64_t device, const JobWaits& waits, const JobRun& run);
 
 // How the run of all devices ended, as the first process (own) says it to the next ones, `ranks` with it.

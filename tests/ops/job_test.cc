@@ -243,8 +243,9 @@ TEST_F(JobTest, ADeviceThatNeverComesIsReportedByAllRanks) {
     ASSERT_FALSE(expected.ok());
     for (const auto& result : RunJob("vulkan", {1, 1}, text)) {
       EXPECT_EQ(result.status().code(), StatusCode::kDeviceFailure) << result.status().message();
-      EXPECT_THAT(result.status().message(), AllOf(HasSubstr("deadlock: all-reduce r (channel_id 7): replica 0 waits for"),
-                                                   HasSubstr("has ended")));
+      EXPECT_THAT(
+          result.status().message(),
+          AllOf(HasSubstr("deadlock: all-reduce r (channel_id 7): replica 0 waits for"), HasSubstr("has ended")));
     }
   }
 }
@@ -253,9 +254,10 @@ TEST_F(JobTest, ADeviceThatNeverComesIsReportedByAllRanks) {
 TEST_F(JobTest, DevicesRunApartOnVulkanDevicesAlone) {
   for (const auto& result : RunJob("cpu", {1, 1}, TwoLoops(kFromNumbers))) {
     EXPECT_EQ(result.status().code(), StatusCode::kUnsupported);
-    EXPECT_THAT(result.status().message(),
-                AllOf(HasSubstr("all-reduce r (channel_id 7) inside waits for all of them"),
-                      HasSubstr("the devices of a job run apart on Vulkan devices alone, and a rank has the reference")));
+    EXPECT_THAT(
+        result.status().message(),
+        AllOf(HasSubstr("all-reduce r (channel_id 7) inside waits for all of them"),
+              HasSubstr("the devices of a job run apart on Vulkan devices alone, and a rank has the reference")));
   }
 }
 
@@ -288,8 +290,8 @@ TEST_F(JobTest, ARankThatEndsIsReportedByThoseWhoWait) {
   other.join();
 }
 
-// A rank that is gone without a word, and one that says that it leaves, while the first one serves its device: `run` says
-// what the first one knows.
+// A rank that is gone without a word, and one that says that it leaves, while the first one serves its device: `run`
+// says what the first one knows.
 TEST_F(JobTest, ADeviceWhoseRankIsGoneEndsTheRunOfTheFirst) {
   const JobWaits waits{std::chrono::milliseconds(50), nullptr};
   JobRun run;

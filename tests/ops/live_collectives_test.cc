@@ -160,6 +160,29 @@ TEST(LiveCollectivesTest, ReductionsNeedOneLiveSize) {
               ::testing::HasSubstr("dimension 0 of operand 0 has the live size 3, dimension 0 of operand 1 has 5"));
 }
 
+// Room for three entries of each of two members, of which one lives.
+TEST(LiveCollectivesTest, RaggedListsThatLiveInPartAreChecked) {
+  const auto failure = [](const std::string& starts, const std::string& expected, const std::string& live) {
+    return FailureOnDevice(
+        fmt::format(
+            "k = f32[<=8,3] negate(x)  i = s32[6] constant({{{}}})  c = s32[6] constant({{1,1,7,7,7,7}})\n"
+            "e = s32[6] constant({{{}}})  two = s32[] constant(2)  d = u32[] replica-id()  m = s32[] convert(d)\n"
+            "{}  li = s32[<=6] set-dimension-size(i, l), dimensions={{0}}\n"
+            "lc = s32[<=6] set-dimension-size(c, l), dimensions={{0}}\n"
+            "le = s32[<=6] set-dimension-size(e, l), dimensions={{0}}  at = s32[<=6] broadcast(m), dimensions={{}}\n"
+            "lat = s32[<=6] set-dimension-size(at, l), dimensions={{0}}\n"
+            "r = f32[<=8,3] ragged-all-to-all(x, k, li, lc, lat, le), replica_groups={{}}",
+            starts, expected, live),
+        {4, 3});
+  };
+  EXPECT_EQ(failure("0,1,7,7,7,7", "1,2,7,7,7,7", "l = s32[] copy(two)"),
+            "ragged-all-to-all r: member 1 sends 1 rows to member 0, which expects 2");
+  EXPECT_EQ(failure("0,3,7,7,7,7", "1,1,7,7,7,7", "l = s32[] copy(two)"),
+            "ragged-all-to-all r: 1 rows from 3 of f32[3,3] to 1 of f32[3,3] do not fit");
+  EXPECT_THAT(failure("0,1,7,7,7,7", "1,1,7,7,7,7", "w = s32[] multiply(m, two)  l = s32[] add(w, two)"),
+              ::testing::HasSubstr("the live size"));
+}
+
 TEST(LiveCollectivesTest, WhatLivesMustSplit) {
   EXPECT_THAT(FailureOnDevice("r = f32[<=8,3] all-to-all(x), replica_groups={}, dimensions={0}", {4, 3}),
               ::testing::HasSubstr("3 live elements of f32[<=8,3] do not fill f32[2,<=4,3]"));

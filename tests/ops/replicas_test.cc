@@ -1,9 +1,12 @@
 // Several replicas and partitions on one device (core/passes/device_merger.h), against the reference's, which are
 // threads that meet. The collectives' details are tests/cpu/collectives_test.cc's, which merges what it runs too.
+#include "api/replicas.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/devices.h"
 #include "api/placed_replicas.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/passes/device_merger.h"
@@ -321,6 +324,28 @@ TEST(ReplicasTest, AnExecutableRunsAgainAfterADeadlock) {
   }
 }
 
+// By the device's own run of each replica, which says who went where.
+TEST(ReplicasTest, TheReportOfADeadlockNamesWhoWaitsForWhom) {
+  const auto module = ParseModule(LoopOf("a"));
+  ASSERT_NE(module, nullptr);
+  const auto client = OpenClient(DefaultDevice());
+  ASSERT_TRUE(client.ok()) << client.status().message();
+  const Literal x = RandomLiteral(Shape(ElementType::kF32, {3}), 0);
+  const Literal two = Literal::ScalarInt(ElementType::kS32, 2), five = Literal::ScalarInt(ElementType::kS32, 5);
+  const Pointers same{{&x, &two}, {&x, &two}}, differ{{&x, &two}, {&x, &five}};
+  auto executable = ReplicatedExecutable::Compile(**client, *module, {2, 1}, differ);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  for (const Pointers* arguments : {&same, &differ, &same}) {
+    const auto result = executable->Run(*arguments);
+    ASSERT_EQ(result.ok(), arguments == &same) << result.status().message();
+    if (result.ok()) continue;
+    EXPECT_EQ(
+        result.status().message(),
+        "deadlock: all-reduce r (channel_id 9): replica 0 waits for replica 1; replica 1 waits at all-reduce r for "
+        "replica 0");
+  }
+}
+
 // Loops and branches whose devices all stand at one place, by what their data say.
 TEST(ReplicasTest, OtherPlacesHaveNoPartInGroupsOfOne) {
   std::string text = LoopOf("m");
@@ -349,7 +374,8 @@ TEST(ReplicasTest, PlacesThatPartAreADeadlock) {
     EXPECT_EQ(result.status().code(), StatusCode::kDeviceFailure);
     EXPECT_EQ(
         result.status().message(),
-        "deadlock: while w: replica 0, replica 1 go different ways, and all-reduce r inside waits for all of them");
+        "deadlock: all-reduce r (channel_id 9): replica 0 waits for replica 1; replica 1 waits at all-reduce r for "
+        "replica 0");
   }
 }
 
@@ -448,8 +474,8 @@ ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,307] parameter(1)
   }
 }
 
-// Both neighbours' edges in a loop that is one kernel: a text that repeats for each element of a group has 128 branches,
-// which SwiftShader compiles for minutes.
+// Both neighbours' edges in a loop that is one kernel: a text that repeats for each element of a group has 128
+// branches, which SwiftShader compiles for minutes.
 TEST(ReplicasTest, EightThatExchangeEdgesInALoop) {
   const std::string text = R"(
 cond { p = (s32[], f32[8,16]) parameter(0)  i = s32[] get-tuple-element(p), index=0  z = s32[] constant(5)
@@ -479,7 +505,8 @@ ENTRY e { x = f32[8,16] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[8,1
 
 TEST(ReplicasTest, ManyThatMoveArrays) {
   ExpectReplicasAgree(
-      "ENTRY e { x = f32[64,3] parameter(0)  n = f32[64,3] negate(x)  ROOT r = f32[64,3] all-to-all(n), dimensions={0}, "
+      "ENTRY e { x = f32[64,3] parameter(0)  n = f32[64,3] negate(x)  ROOT r = f32[64,3] all-to-all(n), "
+      "dimensions={0}, "
       "replica_groups={} }",
       {64, 1});
   ExpectReplicasAgree(R"(ENTRY e { x = f32[16,3] parameter(0)  o = f32[16,3] parameter(1)

@@ -204,10 +204,10 @@ TEST(DeviceMergerTest, RefusesRowsThatDoNotDivide) {
 // A member's part does not grow with the entries that may reach it, but for the lists that it is told of: those of 64
 // members are 4,096.
 TEST(DeviceMergerTest, RaggedRowsAreFoundByOneReduction) {
-  const auto program =
-      Merge("ENTRY e { x = f32[64] parameter(0)  o = s32[64] parameter(1)  ROOT r = f32[64] "
-            "ragged-all-to-all(x, x, o, o, o, o), replica_groups={} }",
-            {64, 1});
+  const auto program = Merge(
+      "ENTRY e { x = f32[64] parameter(0)  o = s32[64] parameter(1)  ROOT r = f32[64] "
+      "ragged-all-to-all(x, x, o, o, o, o), replica_groups={} }",
+      {64, 1});
   ASSERT_TRUE(program.ok()) << program.status().message();
   const Computation& entry = *program->module->entry();
   EXPECT_LE(CountOf(entry, Opcode::kSelect), 64 * 5);

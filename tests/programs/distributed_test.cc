@@ -173,6 +173,52 @@ TEST(DistributedTest, ARankThatDoesNotComeIsReportedInTime) {
   }
 }
 
+// Two loops in which all replicas meet, as often together, by counters that data set.
+std::string ApartProgram() {
+  return WriteScratch("apart.hlo", R"(HloModule m, replica_count=4
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+body { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  x = f32[3] get-tuple-element(s), index=1  o = s32[] constant(1)  j = s32[] add(i, o)
+  t = f32[3] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum  h = f32[3] tanh(t)
+  ROOT r = (s32[], f32[3]) tuple(j, h) }
+more { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
+  ROOT l = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[3] parameter(0)  d = u32[] replica-id()  z = s32[] convert(d)  s = (s32[], f32[3]) tuple(z, x)
+  w = (s32[], f32[3]) while(s), condition=more, body=body  y = f32[3] get-tuple-element(w), index=1
+  c = f32[3] cosine(y)  m = s32[] negate(z)  u = (s32[], f32[3]) tuple(m, c)
+  v = (s32[], f32[3]) while(u), condition=more, body=body  ROOT r = f32[3] get-tuple-element(v), index=1 }
+)");
+}
+
+TEST(DistributedTest, ReplicasOfRanksRunApart) {
+  const std::string program = ApartProgram();
+  const CommandResult one = RunVxla("run " + program + " --device llvmpipe");
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  for (const int ranks : {2, 3}) {
+    const CommandResult job = RunShell(Job(ranks, program + " --num-runs 3 --check-same --device llvmpipe"));
+    EXPECT_EQ(job.exit_code, 0) << job.err;
+    EXPECT_EQ(job.out, one.out) << ranks << " ranks";
+  }
+  const CommandResult reference = RunShell(Job(2, program + " --device cpu"));
+  EXPECT_EQ(reference.exit_code, 2) << reference.err;
+  EXPECT_THAT(reference.err,
+              HasSubstr("the devices of a job run apart on Vulkan devices alone, and a rank has the reference"));
+}
+
+// Rank 1 has replica 2, and is killed at some run of very many.
+TEST(DistributedTest, ARankThatIsKilledWhileReplicasRunApartIsReported) {
+  const CommandResult late = RunShell(
+      fmt::format("export VXLA program={1}; {0} --enable-recovery -n 3 sh -c 'kill=; "
+                  "[ $OMPI_COMM_WORLD_RANK != 1 ] || kill=\"timeout -s KILL 4\"; "
+                  "exec $kill \"$VXLA\" run --distributed --device llvmpipe --collective-timeout 2 --num-runs 1000000 "
+                  "$program'",
+                  kLaunch, ApartProgram()));
+  EXPECT_THAT(late.err,
+              ::testing::ContainsRegex(
+                  "replica [013] (has waited 2 s|waits) for replica 2|rank 1 has not come in "
+                  "2000 ms; that was replica 2|waits for (place 1 .rank 1: replica 2.|rank 1), which has not come"));
+}
+
 }  // namespace distributed_test
 }  // namespace VXLA_NAMESPACE::testing
 
