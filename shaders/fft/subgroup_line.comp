@@ -10,8 +10,9 @@
 // columns and rows by constant distances, so that no index is computed: an index computed at run time would cost this
 // driver an access for each lane. Up to eight columns, and 12, need no loop over rows: all are at hand, and turned instead.
 // The twiddles w(64 COLUMNS)^(n2 (k1 % 8)) and w(8 COLUMNS)^(n2 (k1 / 8)) are the same in all lanes: each lane loads
-// eight of them, and shuffles hand them round. The first, less 1, joins w(64)^(lane (k1 % 8)) as root + root * rest.
-// Accuracy: roots of unity come from tables that are right to an ulp, or are constants of the text.
+// eight of them, and shuffles hand them round. The first, less 1, multiplies after w(64)^(lane (k1 % 8)), as x + x * rest.
+// Accuracy: roots of unity come from tables that are right to an ulp, or are constants of the text; roots inside are
+// quarter turns and rests, which round less.
 //
 // P(0) lines. The generated part defines line(group, lane).
 

@@ -27,6 +27,13 @@ struct ComplexText {
   ComplexText Swapped() const { return {im, re}; }
 };
 
+// GLSL: (-i)^quarters times a complex value of f32, the quarters being the two highest bits of a word.
+constexpr const char* kTurned = R"(vec2 turned(uint bits, vec2 value) {
+  uvec2 words = floatBitsToUint((bits & 0x40000000u) != 0u ? value.yx : value);
+  return uintBitsToFloat(words ^ (uvec2(bits, bits ^ (bits << 1)) & 0x80000000u));
+}
+)";
+
 class ButterflyWriter {
  public:
   // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated, but for fused multiply-adds, which

@@ -107,12 +107,7 @@ class FftPassWriter {
   }
   // (-i)^quarters times, the quarters being the two highest bits.
   void DeclareTurns() {
-    kernel_.Append(RealPart(plan_.complex) == ElementType::kF32 ? R"(vec2 turned(uint bits, vec2 value) {
-  uvec2 words = floatBitsToUint((bits & 0x40000000u) != 0u ? value.yx : value);
-  return uintBitsToFloat(words ^ (uvec2(bits, bits ^ (bits << 1)) & 0x80000000u));
-}
-)"
-                                                                : R"(dvec2 turned(uint bits, dvec2 value) {
+    kernel_.Append(RealPart(plan_.complex) == ElementType::kF32 ? kTurned : R"(dvec2 turned(uint bits, dvec2 value) {
   dvec2 across = (bits & 0x40000000u) != 0u ? value.yx : value;
   return dvec2((bits & 0x80000000u) != 0u ? -across.x : across.x,
                ((bits ^ (bits << 1)) & 0x80000000u) != 0u ? -across.y : across.y);

@@ -25,7 +25,7 @@ class FftLineWriter {
         columns_(job.points / kRows),
         at_once_(columns_ % kLanes == 0 ? kLanes : kLanes / 2),
         kernel_(context.facts),
-        text_(ElementType::kF32, plan.fuses, false) {}
+        text_(ElementType::kF32, plan.fuses, !plan.fuses) {}
 
   Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
     kernel_.Param(static_cast<uint32_t>(job_.outer));  // P(0) of the algorithm
@@ -55,6 +55,7 @@ class FftLineWriter {
     } else {
       WriteRows();
     }
+    kernel_.Append(kTurned);
     kernel_.Append("void line(uint group, uint lane) {\n" + text_.Take() + "}\n");
     return kernel_.Finish(name, "fft/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
   }
@@ -77,14 +78,19 @@ class FftLineWriter {
     return local;
   }
 
-  // Root k of each lane: w(64)^(lane k).
+  // Root k of each lane, w(64)^(lane k), as quarter turns and a rest.
+  struct LaneRoot {
+    RealText turns;  // a word whose highest bits are the quarters
+    ComplexText rest;
+  };
   void DeclareRoots() {
     for (int64_t k = 1; k < kLanes; ++k) {
-      std::array<std::vector<RealText>, 2> parts;
+      std::array<std::vector<RealText>, 3> parts;
       for (int64_t lane = 0; lane < kLanes; ++lane) {
-        const std::complex<double> root = UnitRoot(lane * k, kRows);
-        parts[0].push_back(text_.Constant(root.real()));
-        parts[1].push_back(text_.Constant(root.imag()));
+        const TurnedRoot root = NearestQuarter(lane * k, kRows);
+        parts[0].push_back(text_.Constant(root.rest.real()));
+        parts[1].push_back(text_.Constant(root.rest.imag()));
+        parts[2].push_back({fmt::format("uintBitsToFloat({}u)", static_cast<uint32_t>(root.quarters) << 30)});
       }
       for (std::vector<RealText>& part : parts) {
         for (int64_t bit = 1; bit < kLanes; bit *= 2) {
@@ -95,8 +101,16 @@ class FftLineWriter {
           part.resize(part.size() / 2);
         }
       }
-      roots_.push_back({parts[0][0], parts[1][0]});
+      roots_.push_back({parts[2][0], {parts[0][0], parts[1][0]}});
     }
+  }
+
+  // y w(64)^(lane k) (1 + low).
+  ComplexText TimesLaneRoot(const ComplexText& y, int64_t k, const ComplexText& low) {
+    const LaneRoot& root = roots_[static_cast<size_t>(k - 1)];
+    const std::string name = fmt::format("t{}", next_local_++);
+    text_.Line(fmt::format("vec2 {} = turned(floatBitsToUint({}), {});", name, root.turns.name, text_.Text(y)));
+    return text_.MultiplyOnePlus(text_.MultiplyOnePlus(ButterflyWriter::PartsOf(name), root.rest), low);
   }
 
   // As many neighbours as there are columns at a time, from an element on, which is a multiple of that.
@@ -151,8 +165,7 @@ class FftLineWriter {
     for (size_t c = 0; c < x.size(); ++c) {
       Values y = text_.Transform(x[c]);
       for (size_t k = 1; k < y.size(); ++k) {
-        const ComplexText& root = roots_[k - 1];  // of which the rest of the twiddle takes little: right to an ulp
-        y[k] = text_.Multiply(y[k], text_.MultiplyAdd(root, Of(static_cast<int64_t>(k), low[c]), root));
+        y[k] = TimesLaneRoot(y[k], static_cast<int64_t>(k), Of(static_cast<int64_t>(k), low[c]));
       }
       Turn(y);
       y = text_.Transform(y);
@@ -228,7 +241,7 @@ class FftLineWriter {
   const int64_t columns_, at_once_;
   KernelBuilder kernel_;
   ButterflyWriter text_;
-  std::vector<ComplexText> roots_;
+  std::vector<LaneRoot> roots_;
   int next_local_ = 0;
   int from_ = -1, into_ = -1, tables_ = -1;
 };
