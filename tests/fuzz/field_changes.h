@@ -2,11 +2,16 @@
 // is read goes on to the checks of what they mean.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
 #include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "core/hash.h"
 #include "scheduler/bundle.h"
@@ -123,16 +128,19 @@ inline std::string WithFieldsChanged(std::string file, unsigned seed) {
   FieldChanger(seed).Change(*bundle);
   BundleWriter program;
   Fields(program, *bundle);
-  // The program goes to the end, and its section, the first one, is told so.
-  BundleWriter section;
+  // The program goes to the end, where an earlier change may have put it, and its section is told so.
+  size_t entry = kBundleHeaderBytes;
+  while (file.compare(entry, 4, std::string("\1\0\0\0", 4)) != 0) entry += kBundleSectionBytes;
+  BundleSection section;
+  BundleReader old(BytesOf(file).subspan(entry, kBundleSectionBytes));
+  Fields(old, section);
+  if (section.offset + section.size == file.size()) file.resize(section.offset);
   file.resize((file.size() + kSectionAlignment - 1) / kSectionAlignment * kSectionAlignment, '\0');
-  section(uint32_t{kProgramSection}, uint32_t{0}, uint64_t{file.size()}, uint64_t{program.bytes().size()});
-  const std::string table = file.substr(kBundleHeaderBytes);
-  for (size_t k = 0; k < kMostSections && kBundleSectionBytes * (k + 1) <= table.size(); ++k) {
-    if (table.compare(kBundleSectionBytes * k, 4, std::string("\1\0\0\0", 4)) != 0) continue;
-    file.replace(kBundleHeaderBytes + kBundleSectionBytes * k, kBundleSectionBytes, section.bytes());
-    break;
-  }
+  section.offset = file.size();
+  section.size = program.bytes().size();
+  BundleWriter table;
+  Fields(table, section);
+  file.replace(entry, kBundleSectionBytes, table.bytes());
   file += program.bytes();
   Reseal(file);
   return file;
