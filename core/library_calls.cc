@@ -17,14 +17,21 @@ struct NamedRoutine {
 };
 
 constexpr NamedRoutine kLapackRoutines[] = {
-    {"potrf", LibraryRoutine::kCholesky},    {"trsm", LibraryRoutine::kTriangularSolve},
-    {"getrf", LibraryRoutine::kLu},          {"geqrf", LibraryRoutine::kQr},
-    {"geqp3", LibraryRoutine::kPivotedQr},   {"orgqr", LibraryRoutine::kHouseholderProduct},
+    {"potrf", LibraryRoutine::kCholesky},
+    {"trsm", LibraryRoutine::kTriangularSolve},
+    {"getrf", LibraryRoutine::kLu},
+    {"geqrf", LibraryRoutine::kQr},
+    {"geqp3", LibraryRoutine::kPivotedQr},
+    {"orgqr", LibraryRoutine::kHouseholderProduct},
     {"ormqr", LibraryRoutine::kReflect},
-    {"syevd", LibraryRoutine::kEigh},        {"gesdd", LibraryRoutine::kSvd},
-    {"gesvd", LibraryRoutine::kSvd},         {"geev", LibraryRoutine::kEig},
-    {"gees", LibraryRoutine::kSchur},        {"gehrd", LibraryRoutine::kHessenberg},
-    {"sytrd", LibraryRoutine::kTridiagonal}, {"gtsv", LibraryRoutine::kTridiagonalSolve},
+    {"syevd", LibraryRoutine::kEigh},
+    {"gesdd", LibraryRoutine::kSvd},
+    {"gesvd", LibraryRoutine::kSvd},
+    {"geev", LibraryRoutine::kEig},
+    {"gees", LibraryRoutine::kSchur},
+    {"gehrd", LibraryRoutine::kHessenberg},
+    {"sytrd", LibraryRoutine::kTridiagonal},
+    {"gtsv", LibraryRoutine::kTridiagonalSolve},
 };
 // Names that LAPACK gives to the routines of complex matrices.
 constexpr std::pair<std::string_view, std::string_view> kComplexNames[] = {
@@ -36,6 +43,7 @@ constexpr NamedRoutine kXlaCalls[] = {
     {"ProductOfElementaryHouseholderReflectors", LibraryRoutine::kHouseholderProduct},
     {"Eigh", LibraryRoutine::kEigh},
     {"LuDecomposition", LibraryRoutine::kLu},
+    {"tridiagonal_solve_perturbed_ffi", LibraryRoutine::kPerturbedSolve},
     {"TopK", LibraryRoutine::kTopK},
     {"ApproxTopK", LibraryRoutine::kApproxTopK},
     {"PartialReduce", LibraryRoutine::kApproxTopK},
@@ -124,6 +132,11 @@ std::optional<bool> ConfigFlag(std::string_view config, std::string_view name) {
   return std::nullopt;
 }
 
+// lower, diagonal and upper come before the matrices.
+bool TakesDiagonals(LibraryRoutine routine) {
+  return routine == LibraryRoutine::kTridiagonalSolve || routine == LibraryRoutine::kPerturbedSolve;
+}
+
 // Reads the call's text and compares its shapes with what the routine takes and gives.
 class Reader {
  public:
@@ -192,7 +205,7 @@ class Reader {
         std::ranges::equal(shape.dimensions(), wanted))
       return OkStatus();
     return Wrong("{} is {}, {} expected for {}", what, shape.ToString(), Shape(type, wanted).ToString(),
-                 Operand(0).ToString());
+                 Operand(TakesDiagonals(call_.routine) ? 3 : 0).ToString());
   }
 
   struct Leaf {
@@ -261,9 +274,9 @@ class Reader {
 
 Status Reader::CheckLayouts() {
   const auto& constraints = instruction_.attributes<CustomCallAttributes>().operand_layout_constraints;
-  if (letter_ == 0 || !constraints) return OkStatus();
+  const bool vectors_first = TakesDiagonals(call_.routine);
+  if ((letter_ == 0 && !vectors_first) || !constraints) return OkStatus();
   // Vectors and their batches are row by row, matrices are not: only the latter can be seen transposed.
-  const bool vectors_first = call_.routine == LibraryRoutine::kTridiagonalSolve;
   for (size_t k = 0; k < constraints->size(); ++k) {
     const bool all = call_.routine == LibraryRoutine::kTriangularSolve;
     const bool matrix = vectors_first ? k == 3 : k == 0 || all || (k == 2 && call_.routine == LibraryRoutine::kReflect);
@@ -285,7 +298,7 @@ Status Reader::CheckShapes() {
     return ReadBlocks();
   }
   if (instruction_.operand_count() < 1) return Wrong("no operands");
-  const bool vectors_first = call_.routine == LibraryRoutine::kTridiagonalSolve;
+  const bool vectors_first = TakesDiagonals(call_.routine);
   if (vectors_first) VXLA_RETURN_IF_ERROR(ExpectOperands(4));
   VXLA_RETURN_IF_ERROR(ExpectMatrices(vectors_first ? 3 : 0, false));
   const Shape& a = Operand(vectors_first ? 3 : 0);
@@ -374,13 +387,15 @@ Status Reader::ReadReflect() {
   VXLA_RETURN_IF_ERROR(ExpectOperands(3));
   for (const auto& [name, flag] : {std::pair("left", &call_.left_side), std::pair("transpose", &call_.adjoint)}) {
     const std::optional<bool> stated = ConfigFlag(config_, name);
-    if (!stated) return Wrong("backend_config {} states no {} (true or false)", config_.empty() ? "(none)" : config_, name);
+    if (!stated)
+      return Wrong("backend_config {} states no {} (true or false)", config_.empty() ? "(none)" : config_, name);
     *flag = *stated;
   }
   const Shape& taus = Operand(1);
   const int64_t count = taus.IsArray() && taus.rank() > 0 ? taus.dimension(taus.rank() - 1) : 0;
   VXLA_RETURN_IF_ERROR(ExpectOperand(1, type_, {count}));
-  if (count > least_) return Wrong("{} taus of {}: no more than rows and columns expected", count, Operand(0).ToString());
+  if (count > least_)
+    return Wrong("{} taus of {}: no more than rows and columns expected", count, Operand(0).ToString());
   VXLA_RETURN_IF_ERROR(ExpectMatrices(2, false));
   const Shape& c = Operand(2);
   const int64_t rows = c.dimension(c.rank() - 2), columns = c.dimension(c.rank() - 1);
@@ -479,6 +494,7 @@ Status Reader::ReadTridiagonal() {
         {{type_, {rows_, rows_}}, {real_, {rows_}}, {real_, {beside}}, {type_, {beside}}, {ElementType::kS32, {}}});
   }
   for (int k = 0; k < 3; ++k) VXLA_RETURN_IF_ERROR(ExpectOperand(k, type_, {rows_}));
+  if (call_.routine == LibraryRoutine::kPerturbedSolve) return ExpectResults({{type_, {rows_, columns_}}});
   return ExpectResults(
       {{type_, {rows_}}, {type_, {rows_}}, {type_, {rows_}}, {type_, {rows_, columns_}}, {ElementType::kS32, {}}});
 }

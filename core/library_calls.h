@@ -24,6 +24,7 @@ enum class LibraryRoutine : uint8_t {
   kHessenberg,          // a -> h and reflectors over a, taus, info
   kTridiagonal,         // a -> reflectors over a, diagonal, beside it, taus, info
   kTridiagonalSolve,    // lower, diagonal, upper, b -> what the elimination leaves of the first three, x, info
+  kPerturbedSolve,      // lower, diagonal, upper, b -> x; pivots that are next to zero are made larger
   kTopK,                // a -> values, positions
   kApproxTopK,          // operands, initial values -> the first of each in the comparator's order: exact here
   kIdentity,            // what tells XLA where a value is to lie

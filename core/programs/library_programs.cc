@@ -212,6 +212,12 @@ Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const I
                                                             program.Stacked(2, 1), program.Stacked(3, 2));
       return program.Build({s.lower, s.diagonal, s.upper, s.x, s.info});
     }
+    case LibraryRoutine::kPerturbedSolve: {
+      ProgramBuilder program("library_call", instruction);
+      return program.Build({TridiagonalSolveProgram(program.Stacked(0, 1), program.Stacked(1, 1), program.Stacked(2, 1),
+                                                    program.Stacked(3, 2), /*perturbed=*/true)
+                                .x});
+    }
     default:
       return std::shared_ptr<const Module>();
   }

@@ -33,6 +33,8 @@ struct TridiagonalSolution {
   XlaOp lower, diagonal, upper, x, info;  // the second diagonal above the factor's own, the factor; info s32[batch]
 };
 // lower, diagonal, upper: [batch, n], the first of `lower` and the last of `upper` unused; b: [batch, n, columns].
-TridiagonalSolution TridiagonalSolveProgram(XlaOp lower, XlaOp diagonal, XlaOp upper, XlaOp b);
+// perturbed: rows are chosen by pivots beside their rows' sums, and a pivot by which a quotient would overflow grows by
+// a unit of the factor's largest element, or to the least that does not: what inverse iterations want. info is 0.
+TridiagonalSolution TridiagonalSolveProgram(XlaOp lower, XlaOp diagonal, XlaOp upper, XlaOp b, bool perturbed = false);
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

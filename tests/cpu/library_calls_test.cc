@@ -1,6 +1,7 @@
 // LAPACK's calls and XLA's own expanders on the reference: numbers from JAX 0.10.2, properties in long double.
 #include <algorithm>
 #include <eigen3/Eigen/Dense>
+#include <functional>
 
 #include "core/module.h"
 #include "core/text/hlo_parser.h"
@@ -147,9 +148,9 @@ TEST(LibraryCallTest, ReflectorsOnEitherSideOfEveryType) {
     Literal wide(Shape(type, {2, 5, 5}));
     for (int64_t i = 0; i < 30; ++i) wide.SetComplex(i / 3 * 5 + i % 3, qr[0].GetComplex(i));
     const std::string name = IsComplex(type) ? "unmqr" : "ormqr";
-    const Literal q = RunText(LapackProgram(IsComplex(type) ? "ungqr" : "orgqr", {{type, {2, 5, 5}}, {type, {2, 3}}},
-                                            {{type, {2, 5, 5}}}),
-                              {wide, qr[1]});
+    const Literal q = RunText(
+        LapackProgram(IsComplex(type) ? "ungqr" : "orgqr", {{type, {2, 5, 5}}, {type, {2, 3}}}, {{type, {2, 5, 5}}}),
+        {wide, qr[1]});
     for (const bool left : {true, false}) {
       const Sizes sizes = left ? Sizes{2, 5, 4} : Sizes{2, 4, 5};
       const Literal c = Random(type, sizes, 19);
@@ -282,25 +283,48 @@ TEST(LibraryCallTest, GeneralEigenvaluesAndSchurForms) {
   }
 }
 
+// Whether a call's result solves random systems, in which rows are exchanged.
+void ExpectTridiagonalSolution(ElementType type, const std::function<Literal(const std::vector<Literal>&)>& solve) {
+  SCOPED_TRACE(ElementTypeName(type));
+  const Literal lower = Random(type, {2, 6}, 12), upper = Random(type, {2, 6}, 14), b = Random(type, {2, 6, 3}, 15);
+  Literal diagonal = Random(type, {2, 6}, 13);
+  diagonal.SetComplex(0, 0);
+  const Literal solved = solve({lower, diagonal, upper, b});
+  for (int64_t k = 0; k < 2; ++k) {
+    WideMatrix t = Diagonal(diagonal, k, 6, 6);
+    for (int64_t i = 0; i + 1 < 6; ++i) {
+      t(i + 1, i) = Wide(lower.GetComplex(k * 6 + i + 1));
+      t(i, i + 1) = Wide(upper.GetComplex(k * 6 + i));
+    }
+    const WideMatrix x = At(solved, k);
+    ExpectNear(t * x, At(b, k), 64 * UnitOf(type) * static_cast<double>(1 + x.cwiseAbs().maxCoeff()));
+  }
+}
+
 TEST(LibraryCallTest, TridiagonalSystemsExchangeRows) {
   for (const ElementType type : kTypes) {
-    const Literal lower = Random(type, {2, 6}, 12), upper = Random(type, {2, 6}, 14), b = Random(type, {2, 6, 3}, 15);
-    Literal diagonal = Random(type, {2, 6}, 13);
-    diagonal.SetComplex(0, 0);  // so that rows are exchanged
-    const auto solved =
-        Results(LapackProgram("gtsv", {{type, {2, 6}}, {type, {2, 6}}, {type, {2, 6}}, {type, {2, 6, 3}}},
-                              {{type, {2, 6}}, {type, {2, 6}}, {type, {2, 6}}, {type, {2, 6, 3}}, {kS32, {2}}}),
-                {lower, diagonal, upper, b});
-    for (int64_t k = 0; k < 2; ++k) {
-      WideMatrix t = Diagonal(diagonal, k, 6, 6);
-      for (int64_t i = 0; i + 1 < 6; ++i) {
-        t(i + 1, i) = Wide(lower.GetComplex(k * 6 + i + 1));
-        t(i, i + 1) = Wide(upper.GetComplex(k * 6 + i));
-      }
-      const WideMatrix x = At(solved[3], k);
-      ExpectNear(t * x, At(b, k), 64 * UnitOf(type) * static_cast<double>(1 + x.cwiseAbs().maxCoeff()));
-    }
+    const std::string text =
+        LapackProgram("gtsv", {{type, {2, 6}}, {type, {2, 6}}, {type, {2, 6}}, {type, {2, 6, 3}}},
+                      {{type, {2, 6}}, {type, {2, 6}}, {type, {2, 6}}, {type, {2, 6, 3}}, {kS32, {2}}});
+    ExpectTridiagonalSolution(type, [&](const std::vector<Literal>& of) { return Results(text, of)[3]; });
   }
+}
+
+TEST(LibraryCallTest, PerturbedTridiagonalSystems) {
+  for (const ElementType type : kTypes) {
+    const std::string text = PerturbedSolveText(type, {2, 6}, 3);
+    ExpectTridiagonalSolution(type, [&](const std::vector<Literal>& of) { return RunText(text, of); });
+  }
+  // A zero on the diagonal stands for a unit of the type times the largest element.
+  const Literal singular =
+      RunText(PerturbedSolveText(kF32, {4}, 1), {Array(kF32, {4}, {0, 0, 0, 0}), Array(kF32, {4}, {2, 0, -8, 4}),
+                                                 Array(kF32, {4}, {0, 0, 0, 0}), Array(kF32, {4, 1}, {1, 3, 2, 1})});
+  EXPECT_EQ(Doubles(singular), (std::vector<double>{0.5, 3 / (4 * 0x1p-23), -0.25, 0.25}));
+  // [1 2; 2 4] shows to be singular in its second row. JAX has the same numbers.
+  const Literal eliminated = RunText(
+      PerturbedSolveText(kF64, {2}, 1),
+      {Array(kF64, {2}, {0, 2}), Array(kF64, {2}, {1, 4}), Array(kF64, {2}, {2, 0}), Array(kF64, {2, 1}, {1, 3})});
+  EXPECT_EQ(Doubles(eliminated), (std::vector<double>{1 - 2 / (2 * 0x1p-52), 1 / (2 * 0x1p-52)}));
 }
 
 TEST(LibraryCallTest, WhatIsNotFiniteSpreads) {
@@ -391,6 +415,24 @@ void ExpectRefused(const std::string& text, const std::string& message,
   const Status status = CheckCustomCalls(**parsed, nullptr);
   EXPECT_EQ(status.code(), code);
   EXPECT_EQ(status.message(), message);
+}
+
+TEST(LibraryCallTest, RejectsPerturbedSystemsThatDoNotFit) {
+  ExpectRefused(
+      "ENTRY e { l = f32[3] parameter(0)\n d = f32[4] parameter(1)\n b = f32[4,2] parameter(2)\n ROOT r = f32[4,2] "
+      "custom-call(l, d, d, b), custom_call_target=\"tridiagonal_solve_perturbed_ffi\" }",
+      "custom-call r: tridiagonal_solve_perturbed_ffi: operand 0 is f32[3], f32[4] expected for f32[4,2]");
+  ExpectRefused(
+      "ENTRY e { d = f32[4] parameter(0)\n b = f32[4,2] parameter(1)\n ROOT r = f32[4] "
+      "custom-call(d, d, d, b), custom_call_target=\"tridiagonal_solve_perturbed_ffi\" }",
+      "custom-call r: tridiagonal_solve_perturbed_ffi: the result is f32[4], f32[4,2] expected for f32[4,2]");
+  std::string text = PerturbedSolveText(kF32, {4}, 2);
+  text.replace(text.rfind("f32[4,2]{0,1}"), 13, "f32[4,2]{1,0}");
+  ExpectRefused(
+      text,
+      "custom-call r: tridiagonal_solve_perturbed_ffi: operand 3 is f32[4,2]{1,0}; JAX has matrices column by "
+      "column (minor to major 0,1)",
+      StatusCode::kUnsupported);
 }
 
 TEST(LibraryCallTest, RejectsScalesThatDoNotFit) {

@@ -184,6 +184,29 @@ TEST(LapackCallTest, SingularTridiagonalSystemsTellTheirPivot) {
   EXPECT_EQ(solved->tuple_element(4).GetInt(2), 5);
 }
 
+// Systems that have a solution, rows exchanged and not, and such of small integers that have none: there both eliminate
+// without rounding, and the pivots that they make larger are the same ones.
+TEST(LapackCallTest, PerturbedTridiagonalSystems) {
+  for (const auto& [type, n] : {std::pair(kF32, 13), std::pair(kC64, 7), std::pair(kF64, 2), std::pair(kF32, 1)}) {
+    SCOPED_TRACE(fmt::format("{} {}", ElementTypeName(type), n));
+    Literal lower = RandomLiteral(Shape(type, {3, n}), 21), diagonal = RandomLiteral(Shape(type, {3, n}), 22);
+    Literal upper = RandomLiteral(Shape(type, {3, n}), 23);
+    for (int64_t i = 0; i < n; ++i) {
+      diagonal.SetComplex(i, diagonal.GetComplex(i) + 5.0);
+      lower.SetComplex(n + i, lower.GetComplex(n + i) + 5.0);
+      lower.SetComplex(2 * n + i, i % 2), upper.SetComplex(2 * n + i, i % 2 == 0);
+      diagonal.SetComplex(2 * n + i, i % 3 == 2 ? 0 : -1);
+    }
+    RunInOneMode(PerturbedSolveText(type, {3, n}, 2),
+                 {lower, diagonal, upper, RandomLiteral(Shape(type, {3, n, 2}), 24)}, Judged(type, n, 2000));
+  }
+  // Quotients that a unit of the largest element would let overflow.
+  RunInOneMode(PerturbedSolveText(kF32, {3}, 1),
+               {Literal(Shape(kF32, {3})), Literal(Shape(kF32, {3})), Literal(Shape(kF32, {3})),
+                RandomLiteral(Shape(kF32, {3, 1}), 5)},
+               Judged(kF32, 3));
+}
+
 TEST(LapackCallTest, CholeskyAndSolvesAreTheOperations) {
   Literal a = RandomLiteral(Shape(kF32, {2, 3, 3}), 9);
   for (int64_t i = 0; i < 18; ++i) a.SetDouble(i, i % 9 % 4 == 0 ? (i == 13 ? -1 : 9) : a.GetDouble(i));

@@ -54,4 +54,12 @@ inline std::string LapackProgram(const std::string& routine, const std::vector<T
                     shape, fmt::join(names, ", "), letter, routine, fmt::join(layouts, ", "), config);
 }
 
+// jaxlib's solution of tridiagonal systems whose pivots may be zero.
+inline std::string PerturbedSolveText(ElementType type, const std::vector<int64_t>& vector, int64_t columns) {
+  const std::vector<int64_t> b = WithSizes(vector, {columns});
+  std::string text = LapackProgram("", {{type, vector}, {type, vector}, {type, vector}, {type, b}}, {{type, b}});
+  const size_t begin = text.find("lapack_"), end = text.find("_ffi");
+  return text.replace(begin, end - begin, "tridiagonal_solve_perturbed");
+}
+
 }  // namespace VXLA_NAMESPACE::testing

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -475,6 +476,65 @@ int64_t SolveTridiagonal(std::vector<T>& lower, std::vector<T>& diagonal, std::v
     }
   }
   return 0;
+}
+
+// A tridiagonal system whose pivots may be zero (jaxlib's tridiagonal_solve_perturbed, after LAPACK's lagtf and lagts):
+// rows are chosen by pivots beside their rows' sums, and a pivot by which a quotient would overflow grows by `unit`
+// times the largest element of U, or to the least that does not. The first of `lower` and the last of `upper` are
+// unused.
+template <typename T>
+void SolvePerturbed(const std::vector<T>& lower, const std::vector<T>& diagonal, const std::vector<T>& upper,
+                    Matrix<T>& b, double unit, double least) {
+  using R = RealOf<T>;
+  const auto n = static_cast<int64_t>(diagonal.size());
+  if (n == 0) return;
+  const auto at = [](int64_t i) { return static_cast<size_t>(i); };
+  std::vector<std::array<T, 3>> u(diagonal.size(), {T(0), T(0), T(0)});
+  u[0] = {diagonal[0], n > 1 ? upper[0] : T(0), T(0)};
+  R scale = std::abs(u[0][0]) + std::abs(u[0][1]), largest = std::max(std::abs(u[0][0]), std::abs(u[0][1]));
+  for (int64_t k = 0; k + 1 < n; ++k) {
+    std::array<T, 3>&row = u[at(k)], &next = u[at(k + 1)];
+    const T l = lower[at(k + 1)], d = diagonal[at(k + 1)], right = k + 2 < n ? upper[at(k + 1)] : T(0);
+    const R next_scale = std::abs(l) + std::abs(d) + std::abs(right);
+    next = {d, right, T(0)};
+    const bool stays = l == T(0) || (row[0] != T(0) && std::abs(l) / next_scale <= std::abs(row[0]) / scale);
+    if (!stays) {
+      const T factor = row[0] / l;
+      next = {row[1] - factor * d, -factor * right, T(0)};
+      row = {l, d, right};
+      for (int64_t j = 0; j < b.columns; ++j) {
+        const T above = b(k, j);
+        b(k, j) = b(k + 1, j);
+        b(k + 1, j) = above - factor * b(k, j);
+      }
+      scale = std::abs(next[0]) + std::abs(next[1]);
+    } else {
+      scale = next_scale;
+      if (l != T(0)) {
+        const T factor = l / row[0];
+        next[0] -= factor * row[1];
+        for (int64_t j = 0; j < b.columns; ++j) b(k + 1, j) -= factor * b(k, j);
+      }
+    }
+    if (k + 2 < n) {
+      for (const T& x : row) largest = std::max(largest, R(std::abs(x)));
+    }
+  }
+  largest = std::max(largest, R(std::abs(u[at(n - 1)][0])));
+  const R growth = std::max(largest * R(unit), R(least));
+  for (int64_t k = n - 1; k >= 0; --k) {
+    R size = 0;
+    for (int64_t j = 0; j < b.columns; ++j) {
+      if (k + 1 < n) b(k, j) -= u[at(k)][1] * b(k + 1, j);
+      if (k + 2 < n) b(k, j) -= u[at(k)][2] * b(k + 2, j);
+      size = std::max(size, R(std::abs(b(k, j))));
+    }
+    T pivot = u[at(k)][0];
+    const R limit = std::min(size * R(least), R(1));
+    const R more = std::max(growth, limit);
+    if (pivot == T(0) || std::abs(pivot) < limit) pivot += std::real(pivot) < 0 ? -more : more;
+    for (int64_t j = 0; j < b.columns; ++j) b(k, j) /= pivot;
+  }
 }
 
 // A = Q T Q^H in place, T real and tridiagonal (LAPACK's sytd2, hetd2): reflectors beside T in the stored triangle.

@@ -1,6 +1,7 @@
 #include "backend/cpu/reference/library_calls.h"
 
 #include <complex>
+#include <limits>
 
 #include "backend/cpu/reference/dense_matrix.h"
 #include "core/programs/library_programs.h"
@@ -78,6 +79,10 @@ class OneOfBatch {
       const int64_t count = result->element_count() / batch();
       for (int64_t i = 0; i < count; ++i) SetElement(*result, b_ * count + i, std::numeric_limits<double>::quiet_NaN());
     }
+  }
+  bool single() const {
+    const ElementType type = operands_[0].shape().element_type();
+    return type == ElementType::kF32 || type == ElementType::kC64;
   }
   int64_t batch() const {
     int64_t product = 1;
@@ -179,6 +184,18 @@ void ComputeTridiagonalSolve(OneOfBatch<T>& one) {
 }
 
 template <typename T>
+void ComputePerturbedSolve(OneOfBatch<T>& one) {
+  const std::vector<T> lower = one.VectorIn(0), upper = one.VectorIn(2);
+  Matrix<T> b = one.MatrixIn(3);
+  // A pivot is next to zero for the numbers that the call has, not for the wider ones here.
+  const bool narrow = one.single();
+  dense::SolvePerturbed(lower, one.VectorIn(1), upper, b,
+                        narrow ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon(),
+                        narrow ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min());
+  one.Out(0, b);
+}
+
+template <typename T>
 void Compute(const LibraryCall& call, OneOfBatch<T> one) {
   switch (call.routine) {
     case LibraryRoutine::kLu:
@@ -191,6 +208,8 @@ void Compute(const LibraryCall& call, OneOfBatch<T> one) {
       return ComputeTridiagonal(call, one);
     case LibraryRoutine::kTridiagonalSolve:
       return ComputeTridiagonalSolve(one);
+    case LibraryRoutine::kPerturbedSolve:
+      return ComputePerturbedSolve(one);
     default:
       return ComputeReflectors(call, one);
   }
@@ -248,7 +267,9 @@ EvalResult EvalLibraryCall(EvalContext& context, const Instruction& instruction,
     EvalByLapack(context, call, inputs[0], result);
     return result;
   }
-  const Literal& matrices = inputs[call.routine == LibraryRoutine::kTridiagonalSolve ? 3 : 0];
+  const bool diagonals_first =
+      call.routine == LibraryRoutine::kTridiagonalSolve || call.routine == LibraryRoutine::kPerturbedSolve;
+  const Literal& matrices = inputs[diagonals_first ? 3 : 0];
   int64_t batch = 1;
   for (int d = 0; d < matrices.shape().rank() - 2; ++d) batch *= matrices.shape().dimension(d);
   context.For(batch, 1, [&](int64_t begin, int64_t end) {
