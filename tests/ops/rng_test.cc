@@ -54,6 +54,16 @@ TEST(RngTest, NormalNumbers) {
   }
 }
 
+// Logarithms and cosines of f64 may be off by a unit: by the operation's own bound.
+TEST(RngTest, NormalNumbersOfF64) {
+  for (const double mean : {0.0, -1.5}) {
+    RunBoth(
+        "ENTRY e { a = f64[] parameter(0)  b = f64[] parameter(1)\n"
+        "ROOT r = f64[4001] rng(a, b), distribution=rng_normal }",
+        {Literal::Scalar(ElementType::kF64, mean), Literal::Scalar(ElementType::kF64, 3)});
+  }
+}
+
 // The draws of loops, branches and calls are counted where they happen, in the order of the text and not in that of
 // what reads them; scalars and empty arrays are draws too.
 TEST(RngTest, DrawsAreCountedInTheOrderOfTheText) {

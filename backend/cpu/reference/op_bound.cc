@@ -131,6 +131,9 @@ class BoundMaker {
       case Opcode::kBatchNormInference:
         MakeDefault();
         break;
+      case Opcode::kRng:
+        MakeDraw();
+        break;
       default:
         AccumulationLength(instruction_) > 0 || !instruction_.called().empty() ? MakeDefault() : MakeFunction();
     }
@@ -156,6 +159,22 @@ class BoundMaker {
     bound_.text = first.ulp == 0 && first.norm_ulp == 0 ? "equal" : fmt::format("{:g} ulp", first.ulp);
     if (first.norm_ulp > 0) bound_.text += fmt::format(" a part or {:g} of the absolute value", first.norm_ulp);
     if (first.atol > 0) bound_.text += fmt::format(" or {:.2g}", first.atol);
+  }
+
+  // Box and Muller's transform is one of f64 whatever the result's type: in f64 its logarithm and cosine show, in units
+  // of the number's distance from the mean, which is no larger than both together. Other draws are the same everywhere.
+  void MakeDraw() {
+    const bool wide = instruction_.shape().IsArray() && instruction_.shape().element_type() == ElementType::kF64;
+    if (!wide || instruction_.attributes<RngAttributes>().distribution != RngDistribution::kNormal)
+      return MakeFunction();
+    // The root halves the logarithm's error. The root, two products and the sum round.
+    const double units =
+        AccuracyOf(Opcode::kLog, ElementType::kF64).ulp / 2 + AccuracyOf(Opcode::kCos, ElementType::kF64).ulp + 4 * 0.5;
+    Tolerance tolerance;
+    tolerance.rtol = 2 * units * UnitRoundoff(ElementType::kF64);
+    tolerance.atol = tolerance.rtol * std::abs(operands_[0]->GetDouble(0));
+    bound_.leaves.push_back(tolerance);
+    bound_.text = fmt::format("{:g} units in the last place of the distance from the mean", units);
   }
 
   std::vector<ElementType> TypesOfLeaves() const {
