@@ -10,7 +10,7 @@
 // of an array with constant indices, the driver copies in each turn, under a mask. Up to eight columns, and 12, need no
 // loop over rows, and up to eight none over columns: then no value goes through memory.
 // The twiddles w(64 COLUMNS)^(n2 (k1 % 8)) and w(8 COLUMNS)^(n2 (k1 / 8)) are the same in all lanes: each lane loads
-// eight of them, and shuffles hand them round. The first, less 1, multiplies after w(64)^(lane (k1 % 8)), as x + x * rest.
+// eight of them, and shuffles hand them round (up to eight columns they are constants). The first, less 1, multiplies after w(64)^(lane (k1 % 8)), as x + x * rest.
 // Accuracy: roots of unity come from tables that are right to an ulp, or are constants of the text; roots inside are
 // quarter turns and rests, which round less.
 //

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <complex>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -33,14 +34,14 @@ class FftLineWriter {
     kernel_.Param(static_cast<uint32_t>(job_.outer));  // P(0) of the algorithm
     from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, into);
-    tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
     kernel_.AddVectorView(from_, 8);
-    kernel_.AddVectorView(tables_, 8);
     kernel_.AddVectorView(into_, 8);
     text_.Line(fmt::format("uint begin = group * {}u;", job_.points));
     DeclareRoots();
     // (LLVM takes four seconds for 16 columns without loops and 20 for 32.)
     if (loops()) {
+      tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
+      kernel_.AddVectorView(tables_, 8);
       kernel_.Append(fmt::format("shared u64vec4 kept[{}];\n", kRows * columns_ / kGroup));
       text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += {}u) {{", columns_, at_once_));
       WriteColumns();
@@ -144,7 +145,10 @@ class FftLineWriter {
     return LoadNeighbours(tables_, fmt::format("{}u + lane * {}u + column", plan_.tables.OffsetOf(table), table.b));
   }
   // What lane k has.
-  ComplexText Of(int64_t k, const ComplexText& value) {
+  ComplexText Constant(std::complex<double> value) {
+    return {text_.Constant(value.real()), text_.Constant(value.imag())};
+  }
+  ComplexText Of(size_t k, const ComplexText& value) {
     return {Declare(fmt::format("subgroupShuffle({}, {}u)", text_.Text(value.re), k)),
             Declare(fmt::format("subgroupShuffle({}, {}u)", text_.Text(value.im), k))};
   }
@@ -163,8 +167,19 @@ class FftLineWriter {
   }
 
   void WriteColumns() {
-    const std::vector<FftTable> tables = job_.StageTwiddles();
-    const Values low = LoadTwiddles(tables[0]), high = LoadTwiddles(tables[1]);
+    Values low, high;
+    if (loops()) {
+      const std::vector<FftTable> tables = job_.StageTwiddles();
+      low = LoadTwiddles(tables[0]);
+      high = LoadTwiddles(tables[1]);
+    }
+    // w(points)^(k n2) - 1 and w(points / 8)^(k n2) of column c.
+    auto low_of = [&](size_t k, size_t c) {
+      return loops() ? Of(k, low[c]) : Constant(UnitRootLessOne(static_cast<int64_t>(k * c), job_.points));
+    };
+    auto high_of = [&](size_t k, size_t c) {
+      return loops() ? Of(k, high[c]) : Constant(UnitRoot(static_cast<int64_t>(k * c), job_.points / kLanes));
+    };
     std::vector<Values> x(static_cast<size_t>(at_once_));
     for (int64_t j = 0; j < kLanes; ++j) {
       const Values loaded =
@@ -174,12 +189,12 @@ class FftLineWriter {
     for (size_t c = 0; c < x.size(); ++c) {
       Values y = text_.Transform(x[c]);
       for (size_t k = 1; k < y.size(); ++k) {
-        y[k] = TimesLaneRoot(y[k], static_cast<int64_t>(k), Of(static_cast<int64_t>(k), low[c]));
+        y[k] = TimesLaneRoot(y[k], static_cast<int64_t>(k), low_of(k, c));
       }
       Turn(y);
       y = text_.Transform(y);
       for (size_t k = 0; k < y.size(); ++k) {
-        if (k > 0) y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), high[c]));
+        if (k > 0) y[k] = text_.Multiply(y[k], high_of(k, c));
         rows_[k].push_back(y[k]);
       }
       if (loops() && rows_[0].size() == kGroup) KeepGroups(c / kGroup);
