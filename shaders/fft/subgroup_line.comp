@@ -1,16 +1,16 @@
-// A Fourier transform of one line of c64 by one subgroup of eight lanes, which hold all of its 64 ROWS' worth of values
-// from loads to stores: for software drivers, where a lane's array with constant indices is plain memory (vectors of
-// eight lanes on the stack), and every access to a buffer goes lane by lane.
+// A Fourier transform of one line of c64 by one subgroup of eight lanes, which hold it from loads to stores: for software
+// drivers, where every access to memory goes lane by lane, and costs least for four words of 64 bits at once.
 //
 // The line is 64 rows of COLUMNS values, 4, 12 or a multiple of eight up to 64: x[n1 COLUMNS + n2], of which
 //   X[k1 + 64 k2] = sum over n2 of w(COLUMNS)^(n2 k2) w(64 COLUMNS)^(n2 k1) sum over n1 of w(64)^(n1 k1) x[n1 COLUMNS + n2].
 // First eight columns (four of 4 and of 12) at a time, n1 = 8 j + lane: eight points in a lane, then eight across the lanes, after which lane
 // k1 % 8 has the sums of k1 for every n2. So the sums over n2 stay in a lane, for one k1 / 8 at a time; results are
-// turned before they are stored, so that a lane stores eight neighbours. What steps hand over moves along the array,
-// columns and rows by constant distances, so that no index is computed: an index computed at run time would cost this
-// driver an access for each lane. Up to eight columns, and 12, need no loop over rows: all are at hand, and turned instead.
+// turned before they are stored, so that a lane stores eight neighbours. Between the two loops the values lie in shared
+// memory, of which a lane reads what it wrote itself, so that no barrier is needed: values that a loop hands on, as those
+// of an array with constant indices, the driver copies in each turn, under a mask. Up to eight columns, and 12, need no
+// loop over rows, and up to eight none over columns: then no value goes through memory.
 // The twiddles w(64 COLUMNS)^(n2 (k1 % 8)) and w(8 COLUMNS)^(n2 (k1 / 8)) are the same in all lanes: each lane loads
-// eight of them, and shuffles hand them round. The first, less 1, multiplies after w(64)^(lane (k1 % 8)), as x + x * rest.
+// eight of them, and shuffles hand them round (up to eight columns they are constants). The first, less 1, multiplies after w(64)^(lane (k1 % 8)), as x + x * rest.
 // Accuracy: roots of unity come from tables that are right to an ulp, or are constants of the text; roots inside are
 // quarter turns and rests, which round less.
 //
@@ -23,9 +23,10 @@ float pick(uint mask, float a, float b) {
 // One bit of the turn of eight registers by eight lanes: a lane with the bit gives its a for the b of the lane without.
 void trade(uint bit, uint lane, inout float a, inout float b) {
   uint mask = (lane & bit) != 0u ? 0xffffffffu : 0u;
-  float came = subgroupShuffle(pick(mask, b, a), lane ^ bit);
-  a = pick(mask, a, came);
-  b = pick(mask, came, b);
+  // (Two shuffles instead of one of what is given: LLVM joins each with its choice.)
+  float from_a = subgroupShuffle(a, lane ^ bit), from_b = subgroupShuffle(b, lane ^ bit);
+  a = pick(mask, a, from_b);
+  b = pick(mask, from_a, b);
 }
 
 #include "generated"

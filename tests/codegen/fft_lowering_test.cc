@@ -65,8 +65,21 @@ TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
   EXPECT_FALSE(holds(facts, {.length = 8192, .lines = 64, .plain = true}));
   EXPECT_FALSE(holds(facts, {.length = 4000, .lines = 64, .plain = true}));
   EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 64, .strided = true, .plain = true}));
+  DeviceFacts small = facts;
+  small.max_shared_bytes = 4096 * 8 - 1;
+  EXPECT_FALSE(holds(small, work));
+  EXPECT_TRUE(holds(small, {.length = 2048, .lines = 64, .plain = true}));
   facts.subgroup_size = 4;
   EXPECT_FALSE(holds(facts, work));
+}
+
+TEST(FftShapeTest, ALineWithoutLoopsReadsNoTables) {
+  FftJob job;
+  job.pass.by_subgroup = true;
+  job.points = 512;
+  EXPECT_TRUE(job.StageTwiddles().empty());
+  job.points = 768;
+  EXPECT_EQ(job.StageTwiddles().size(), 2u);
 }
 
 TEST(FftShapeTest, PrimesBeyondSumsAreConvolved) {

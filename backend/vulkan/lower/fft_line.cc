@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <complex>
 #include <numbers>
+#include <span>
 #include <vector>
 
 #include "backend/vulkan/lower/fft_butterfly.h"
@@ -14,7 +16,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int64_t kLanes = 8, kRows = 64;
+// kGroup: values of a vector of words of 64 bits, the widest that a lane loads or stores at once.
+constexpr int64_t kLanes = 8, kRows = 64, kGroup = 4;
 
 class FftLineWriter {
  public:
@@ -31,16 +34,15 @@ class FftLineWriter {
     kernel_.Param(static_cast<uint32_t>(job_.outer));  // P(0) of the algorithm
     from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, into);
-    tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
     kernel_.AddVectorView(from_, 8);
-    kernel_.AddVectorView(tables_, 8);
-    kernel_.AddVectorView(into_, 4);
+    kernel_.AddVectorView(into_, 8);
     text_.Line(fmt::format("uint begin = group * {}u;", job_.points));
-    text_.Line(fmt::format("vec2 kept[{}];", kLanes * columns_));
     DeclareRoots();
-    // (Loops are worth a third of the time, for the driver writes what they hand on under a mask; but LLVM takes four
-    // seconds for 16 columns without them and 20 for 32.)
-    if (columns_ > at_once_) {
+    // (LLVM takes four seconds for 16 columns without loops and 20 for 32.)
+    if (loops()) {
+      tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
+      kernel_.AddVectorView(tables_, 8);
+      kernel_.Append(fmt::format("shared u64vec4 kept[{}];\n", kRows * columns_ / kGroup));
       text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += {}u) {{", columns_, at_once_));
       WriteColumns();
       text_.Line("}");
@@ -63,14 +65,32 @@ class FftLineWriter {
  private:
   using Values = std::vector<ComplexText>;
 
-  std::string Kept(int64_t row, int64_t column) const { return fmt::format("kept[{}]", row * columns_ + column); }
-  void Move(int64_t row, int64_t column, int64_t from_row, int64_t from_column) {
-    text_.Line(fmt::format("{} = {};", Kept(row, column), Kept(from_row, from_column)));
+  bool loops() const { return columns_ > at_once_; }
+
+  // Group `group` of what this lane keeps of a row.
+  std::string Kept(const std::string& row, const std::string& group) const {
+    return fmt::format("kept[(lane * {}u + {}) * {}u + {}]", kLanes, row, columns_ / kGroup, group);
   }
-  ComplexText LoadKept(int64_t row, int64_t column) {
-    const std::string name = fmt::format("z{}", next_local_++);
-    text_.Line(fmt::format("vec2 {} = {};", name, Kept(row, column)));
-    return ButterflyWriter::PartsOf(name);
+  Values LoadKept(const std::string& row) {
+    Values values;
+    for (int64_t group = 0; group < columns_ / kGroup; ++group) LoadGroup(Kept(row, fmt::format("{}u", group)), values);
+    return values;
+  }
+
+  void LoadGroup(const std::string& from, Values& values) {
+    const std::string name = fmt::format("w{}", next_local_++);
+    text_.Line(fmt::format("u64vec4 {} = {};", name, from));
+    for (int64_t i = 0; i < kGroup; ++i) {
+      const std::string part = fmt::format("{}_{}", name, i);
+      text_.Line(fmt::format("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, i));
+      values.push_back(ButterflyWriter::PartsOf(part));
+    }
+  }
+  std::string GroupText(std::span<const ComplexText, kGroup> values) const {
+    std::string words;
+    for (const ComplexText& value : values)
+      words += fmt::format("{}packUint2x32(floatBitsToUint({}))", words.empty() ? "" : ", ", text_.Text(value));
+    return fmt::format("u64vec4({})", words);
   }
   RealText Declare(const std::string& value) {
     RealText local{fmt::format("v{}", next_local_++)};
@@ -116,15 +136,8 @@ class FftLineWriter {
   // As many neighbours as there are columns at a time, from an element on, which is a multiple of that.
   Values LoadNeighbours(int k, const std::string& index) {
     Values values;
-    for (int64_t half = 0; half < at_once_ / 4; ++half) {
-      const std::string name = fmt::format("w{}", next_local_++);
-      text_.Line(fmt::format("u64vec4 {} = LOAD({}, u64x4, ({}) / 4u + {}u);", name, k, index, half));
-      for (int i = 0; i < 4; ++i) {
-        const std::string part = fmt::format("{}_{}", name, i);
-        text_.Line(fmt::format("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, i));
-        values.push_back(ButterflyWriter::PartsOf(part));
-      }
-    }
+    for (int64_t group = 0; group < at_once_ / kGroup; ++group)
+      LoadGroup(fmt::format("LOAD({}, u64x4, ({}) / {}u + {}u)", k, index, kGroup, group), values);
     return values;
   }
   // Of a table whose row k is w(around)^(k n2): lane k has eight neighbours of row k.
@@ -132,7 +145,10 @@ class FftLineWriter {
     return LoadNeighbours(tables_, fmt::format("{}u + lane * {}u + column", plan_.tables.OffsetOf(table), table.b));
   }
   // What lane k has.
-  ComplexText Of(int64_t k, const ComplexText& value) {
+  ComplexText Constant(std::complex<double> value) {
+    return {text_.Constant(value.real()), text_.Constant(value.imag())};
+  }
+  ComplexText Of(size_t k, const ComplexText& value) {
     return {Declare(fmt::format("subgroupShuffle({}, {}u)", text_.Text(value.re), k)),
             Declare(fmt::format("subgroupShuffle({}, {}u)", text_.Text(value.im), k))};
   }
@@ -151,11 +167,19 @@ class FftLineWriter {
   }
 
   void WriteColumns() {
-    for (int64_t row = 0; row < kLanes; ++row) {
-      for (int64_t c = 0; c + at_once_ < columns_; ++c) Move(row, c, row, c + at_once_);
+    Values low, high;
+    if (loops()) {
+      const std::vector<FftTable> tables = job_.StageTwiddles();
+      low = LoadTwiddles(tables[0]);
+      high = LoadTwiddles(tables[1]);
     }
-    const std::vector<FftTable> tables = job_.StageTwiddles();
-    const Values low = LoadTwiddles(tables[0]), high = LoadTwiddles(tables[1]);
+    // w(points)^(k n2) - 1 and w(points / 8)^(k n2) of column c.
+    auto low_of = [&](size_t k, size_t c) {
+      return loops() ? Of(k, low[c]) : Constant(UnitRootLessOne(static_cast<int64_t>(k * c), job_.points));
+    };
+    auto high_of = [&](size_t k, size_t c) {
+      return loops() ? Of(k, high[c]) : Constant(UnitRoot(static_cast<int64_t>(k * c), job_.points / kLanes));
+    };
     std::vector<Values> x(static_cast<size_t>(at_once_));
     for (int64_t j = 0; j < kLanes; ++j) {
       const Values loaded =
@@ -165,27 +189,35 @@ class FftLineWriter {
     for (size_t c = 0; c < x.size(); ++c) {
       Values y = text_.Transform(x[c]);
       for (size_t k = 1; k < y.size(); ++k) {
-        y[k] = TimesLaneRoot(y[k], static_cast<int64_t>(k), Of(static_cast<int64_t>(k), low[c]));
+        y[k] = TimesLaneRoot(y[k], static_cast<int64_t>(k), low_of(k, c));
       }
       Turn(y);
       y = text_.Transform(y);
       for (size_t k = 0; k < y.size(); ++k) {
-        if (k > 0) y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), high[c]));
-        const int64_t place = columns_ - at_once_ + static_cast<int64_t>(c);
-        text_.Line(fmt::format("{} = {};", Kept(static_cast<int64_t>(k), place), text_.Text(y[k])));
+        if (k > 0) y[k] = text_.Multiply(y[k], high_of(k, c));
+        rows_[k].push_back(y[k]);
       }
+      if (loops() && rows_[0].size() == kGroup) KeepGroups(c / kGroup);
+    }
+  }
+  // A group of each row.
+  void KeepGroups(size_t group) {
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      text_.Line(fmt::format("{} = {};",
+                             Kept(fmt::format("{}u", row), fmt::format("column / {}u + {}u", kGroup, group)),
+                             GroupText(std::span(rows_[row]).first<kGroup>())));
+      rows_[row].clear();
     }
   }
 
-  // The columns' transform of row 0, in eights; the other rows move up.
+  // The columns' transform of a row, in eights.
   void WriteRow() {
     const int64_t radix = columns_ / kLanes;
+    const Values kept = LoadKept("row");
     std::vector<Values> across(static_cast<size_t>(radix));
     for (int64_t q = 0; q < kLanes; ++q) {
       Values x;
-      for (int64_t p = 0; p < radix; ++p) {
-        x.push_back(LoadKept(0, kLanes * p + q));
-      }
+      for (int64_t p = 0; p < radix; ++p) x.push_back(kept[static_cast<size_t>(kLanes * p + q)]);
       x = text_.Transform(x);
       for (int64_t r = 0; r < radix; ++r) {
         const auto at = static_cast<size_t>(r);
@@ -197,19 +229,13 @@ class FftLineWriter {
       Turn(y);
       StoreEight(fmt::format("begin + ({}u + lane * {}u) * {}u + row * 8u", r, radix, kRows), y);
     }
-    for (int64_t row = 0; row + 1 < kLanes; ++row) {
-      for (int64_t c = 0; c < columns_; ++c) Move(row, c, row + 1, c);
-    }
   }
 
   // Few columns: the transforms of all rows, after which the rows are turned.
   void WriteRows() {
     std::vector<Values> results;
-    for (int64_t row = 0; row < kLanes; ++row) {
-      Values x;
-      for (int64_t c = 0; c < columns_; ++c) x.push_back(LoadKept(row, c));
-      results.push_back(text_.Transform(x));
-    }
+    for (size_t row = 0; row < rows_.size(); ++row)
+      results.push_back(text_.Transform(loops() ? LoadKept(fmt::format("{}u", row)) : rows_[row]));
     for (int64_t k = 0; k < columns_; ++k) {
       Values y;
       for (const Values& row : results) y.push_back(row[static_cast<size_t>(k)]);
@@ -226,12 +252,12 @@ class FftLineWriter {
                    rest = scale.rest == 0 ? RealText() : text_.Constant(scale.rest);
     return {text_.Scaled(value.re, factor, rest), text_.Scaled(value.im, factor, rest)};
   }
-  // By fours of words, as in the passes' kernels.
-  void StoreEight(const std::string& index, const Values& y) {
-    for (size_t i = 0; i < y.size(); i += 2) {
-      const ComplexText a = Finished(y[i]), b = Finished(y[i + 1]);
-      text_.Line(fmt::format("STORE({}, f32x4, ({}) / 2u + {}u, vec4({}, {}, {}, {}));", into_, index, i / 2,
-                             text_.Text(a.re), text_.Text(a.im), text_.Text(b.re), text_.Text(b.im)));
+  // (By fours of words 64 x 4096 take a fifth longer: the driver compares each word's address with the buffer's size.)
+  void StoreEight(const std::string& index, Values y) {
+    for (ComplexText& value : y) value = Finished(value);
+    for (size_t i = 0; i < y.size(); i += kGroup) {
+      text_.Line(fmt::format("STORE({}, u64x4, ({}) / {}u + {}u, {});", into_, index, kGroup, i / kGroup,
+                             GroupText(std::span(y).subspan(i).first<kGroup>())));
     }
   }
 
@@ -242,6 +268,7 @@ class FftLineWriter {
   KernelBuilder kernel_;
   ButterflyWriter text_;
   std::vector<LaneRoot> roots_;
+  std::array<Values, kLanes> rows_;  // of the columns that are not kept in memory
   int next_local_ = 0;
   int from_ = -1, into_ = -1, tables_ = -1;
 };

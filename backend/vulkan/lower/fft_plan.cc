@@ -179,7 +179,10 @@ std::vector<FftTable> FftJob::PackedRoots() const {
 }
 
 std::vector<FftTable> FftJob::StageTwiddles() const {
-  if (pass.by_subgroup) return {{Kind::kLessOne, 8, points / 8}, {Kind::kButterfly, 8, points / 64}};
+  if (pass.by_subgroup) {
+    if (points <= 512) return {};  // constants of the text
+    return {{Kind::kLessOne, 8, points / 8}, {Kind::kButterfly, 8, points / 64}};
+  }
   std::vector<FftTable> tables;
   int64_t done = 1;
   for (const int64_t radix : pass.stages) {

@@ -120,13 +120,13 @@ void StagedPasses(const DeviceFacts& facts, const FftWork& work, int64_t points,
     shape->passes.push_back(StagedPass(facts, size, total / size, whole ? 1 : run, bytes, largest));
 }
 
-// Whether a subgroup shall hold a line. Lavapipe, one core, 64 lines of 4096: 1.5 ms, three passes over memory 3.1; but
-// its kernel takes a second longer to compile.
+// Whether a subgroup shall hold a line, in shared memory. Lavapipe, one core, 64 lines of 4096: 1.1 ms, three passes
+// over memory 3.1.
 bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
   return facts.is_software() && facts.int64 && facts.subgroup_shuffle && facts.subgroup_size == 8 && work.plain &&
          !work.strided && work.type == ElementType::kC64 &&
          (work.length == 256 || work.length == 768 || work.length % 512 == 0) && work.length <= 4096 &&
-         work.length * work.lines >= (int64_t{1} << 17);
+         work.length * 8 <= facts.max_shared_bytes && work.length * work.lines >= (int64_t{1} << 17);
 }
 
 // The largest radix of a butterfly, whose values stay in a GPU's registers: 16 of c64, 8 of c128. In pairs a result of
