@@ -127,7 +127,7 @@ struct DeviceFacts {
   bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
 
   // The units that run workgroups (compute units, multiprocessors), and how many invocations each holds at once; 0: the
-  // driver does not say (VK_AMD_shader_core_properties, VK_NV_shader_sm_builtins).
+  // driver does not say (VK_AMD_shader_core_properties, VK_NV_shader_sm_builtins, VK_ARM_shader_core_builtins).
   uint32_t compute_units = 0, unit_invocations = 0;
   uint32_t subgroup_size = 1;
   uint32_t max_workgroup_invocations = 128;

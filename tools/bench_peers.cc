@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <vector>
@@ -141,6 +142,15 @@ Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::stri
   }
   std::ranges::sort(times, {}, &PeerTime::ms);
   return times;
+}
+
+double ThreadMs() {
+#ifdef CLOCK_THREAD_CPUTIME_ID
+  timespec time{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0)
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+#endif
+  return 0;
 }
 
 Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable) {

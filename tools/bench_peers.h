@@ -16,6 +16,9 @@ inline double MsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+// The processor's time that this thread has taken, in ms; 0 where the system does not say.
+double ThreadMs();
+
 struct PeerTime {
   std::string name;
   double ms = 0;

@@ -10,6 +10,7 @@
 #include "api/devices.h"
 #include "backend/vulkan/device/kept_tuning.h"
 #include "core/text/hlo_parser.h"
+#include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench_cases.h"
 #include "tools/bench_peers.h"
@@ -58,8 +59,9 @@ bool Fits(const Knob& knob, uint32_t value, const DeviceFacts& facts) {
   return !lanes || value <= most;
 }
 
-// Times and results of the cases under one tuning.
+// Plans, times and results of the cases under one tuning.
 struct Outcome {
+  std::map<std::string, std::string> plans;
   std::map<std::string, double> ms;
   std::map<std::string, Literal> results;
 };
@@ -116,15 +118,24 @@ class Tuner {
     return MakeClient(std::move(device));
   }
 
-  Result<Outcome> Measure(const DeviceTuning& tuning, const std::vector<std::string>& cases) const {
+  // Where the plans are those of `other` they are all that is filled in.
+  Result<Outcome> Measure(const DeviceTuning& tuning, const std::vector<std::string>& cases,
+                          const Outcome* other = nullptr) const {
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Open(tuning));
     Outcome outcome;
+    std::vector<std::shared_ptr<Executable>> executables;
     for (const std::string& name : cases) {
       const std::vector<BenchCase> all = BenchCases();
       VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module,
                             ParseHlo(std::ranges::find(all, name, &BenchCase::name)->hlo));
-      VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client->Compile(*module, flags_.compile));
-      VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, {}, flags_.seed));
+      VXLA_ASSIGN_OR_RETURN(executables.emplace_back(), client->Compile(*module, flags_.compile));
+      outcome.plans[name] = ToText(executables.back()->plan());
+    }
+    if (other != nullptr && outcome.plans == other->plans) return outcome;
+    for (size_t i = 0; i < cases.size(); ++i) {
+      const std::string& name = cases[i];
+      const std::shared_ptr<Executable>& executable = executables[i];
+      VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(executable->module(), {}, flags_.seed));
       VXLA_ASSIGN_OR_RETURN(Literal result, executable->Run(arguments.pointers()));
       outcome.results.emplace(name, std::move(result));
       std::vector<Argument> on_device;
@@ -160,7 +171,11 @@ class Tuner {
       DeviceTuning candidate = tuning_;
       candidate.*knob.value = value;
       Progress(fmt::format("tuning {}: {}", NameOf(knob), value));
-      VXLA_ASSIGN_OR_RETURN(Outcome outcome, Measure(candidate, cases));
+      VXLA_ASSIGN_OR_RETURN(Outcome outcome, Measure(candidate, cases, &best));
+      if (outcome.ms.empty()) {
+        Show(knob, value, outcome, 1, "the same kernels");
+        continue;
+      }
       const double gain = Gain(best, outcome);
       if (!knob.changes_bits && outcome.results != best.results) {
         Show(knob, value, outcome, gain, "other bits: left alone");

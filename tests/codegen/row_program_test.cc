@@ -1,5 +1,6 @@
 // Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not
 // here.
+#include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/dot.h"
 #include "backend/vulkan/lower/tuning.h"
 #include "tests/codegen/codegen_test_support.h"

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command_test_support.h"
@@ -199,13 +200,34 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   ExpectError(RunVxla("bench nosuch"), 2, "neither a file nor one of add");
 }
 
+// 10 us, and 0.3 us for each dispatch.
+TEST(CommandTest, AReplayTakesTheCallingThreadLittle) {
+  const CommandResult result = RunVxla("bench replay_1000 --num-runs 30 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& row : nlohmann::json::parse(result.out)) {
+    if (!row.contains("caller_ms")) GTEST_SKIP() << "the system does not say what a thread takes";
+    EXPECT_GT(row["caller_ms"], 0);
+    EXPECT_LT(row["caller_ms"], 0.310);
+  }
+}
+
 TEST(CommandTest, BenchTunesTheDeviceAndForgets) {
   const CommandResult tuned = RunVxla("bench --tune dot_512 --emulate gpu --num-runs 1 --json");
   ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
   const auto json = nlohmann::json::parse(tuned.out);
   EXPECT_EQ(json["kept"], true);
   EXPECT_GT(json["measured"].size(), 8u);
-  for (const auto& row : json["measured"]) EXPECT_GT(row["ms"]["dot_512"], 0);
+  std::map<std::string, int> alike;
+  for (const auto& row : json["measured"]) {
+    if (row["note"] == "the same kernels") {
+      EXPECT_TRUE(row["ms"].is_null() || row["ms"].empty());
+      ++alike[row["value_of"]];
+    } else {
+      EXPECT_GT(row["ms"]["dot_512"], 0);
+    }
+  }
+  // Whichever value is taken or the table's, it is among those that are tried.
+  EXPECT_EQ(alike.size(), 3u) << json;
   // Values that change the order of sums are measured only where that is allowed.
   for (const auto& [name, value] : json["tuning"].items()) EXPECT_THAT(name, ::testing::StartsWith("dot_"));
   const CommandResult forgotten = RunVxla("bench --tune=forget --emulate gpu");

@@ -177,6 +177,18 @@ TEST(DevicePlanTest, UnitsAreWhatTheDriverSays) {
   EXPECT_EQ(PlanDevice(support, {})->facts.unit_invocations, 2048u);
   support.amd_cores.wavefrontSize = 0;
   EXPECT_EQ(PlanDevice(support, {})->facts.compute_units, 0u) << "half of it is nothing";
+  // A Radeon RX 7900 XT: 84 of those 96 units work.
+  support.amd_cores.wavefrontSize = 64;
+  support.amd_active_cores.activeComputeUnitCount = 84;
+  EXPECT_EQ(PlanDevice(support, {})->facts.compute_units, 84u);
+  EXPECT_EQ(PlanDevice(support, {})->facts.unit_invocations, 2048u);
+  // A Mali of 10 cores, which hold 64 subgroups.
+  PhysicalSupport mali = FakeGpu();
+  mali.vulkan11.subgroupSize = 16;
+  mali.arm_cores.shaderCoreCount = 10;
+  mali.arm_cores.shaderWarpsPerCore = 64;
+  EXPECT_EQ(PlanDevice(mali, {})->facts.compute_units, 10u);
+  EXPECT_EQ(PlanDevice(mali, {})->facts.unit_invocations, 1024u);
   // A GeForce RTX 4090.
   support.nvidia_cores.shaderSMCount = 128;
   support.nvidia_cores.shaderWarpsPerSM = 48;

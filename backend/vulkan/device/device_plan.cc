@@ -297,8 +297,14 @@ void FillUnits(const PhysicalSupport& support, DeviceFacts& facts) {
   if (nvidia.shaderSMCount != 0) {
     facts.compute_units = nvidia.shaderSMCount;
     facts.unit_invocations = nvidia.shaderWarpsPerSM * kWarp;
+  } else if (support.arm_cores.shaderCoreCount != 0) {
+    facts.compute_units = support.arm_cores.shaderCoreCount;
+    facts.unit_invocations = support.arm_cores.shaderWarpsPerCore * support.vulkan11.subgroupSize;
   } else {
-    facts.compute_units = amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
+    // Arrays of a cut-down chip have different numbers of units, of which the former extension gives one.
+    facts.compute_units = support.amd_active_cores.activeComputeUnitCount;
+    if (facts.compute_units == 0)
+      facts.compute_units = amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
     facts.unit_invocations = amd.simdPerComputeUnit * amd.wavefrontsPerSimd * amd.wavefrontSize;
   }
   if (facts.unit_invocations == 0) facts.compute_units = 0;  // null hardware has units of none
@@ -604,6 +610,10 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   };
   ask(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, support.amd_cores,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
+  ask(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME, support.amd_active_cores,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD);
+  ask(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME, support.arm_cores,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM);
   ask(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, support.nvidia_cores,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
   VkPhysicalDevicePushDescriptorPropertiesKHR push{};
@@ -612,7 +622,8 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   ask(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, host_pointers,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
   vk.GetPhysicalDeviceProperties2(device, &properties);
-  support.amd_cores.pNext = support.nvidia_cores.pNext = nullptr;
+  support.amd_cores.pNext = support.amd_active_cores.pNext = support.arm_cores.pNext = nullptr;
+  support.nvidia_cores.pNext = nullptr;
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
   if (Has(support.extensions, ExternalExtensions()[0])) support.opaque_memory = OpaqueMemoryOf(vk, device);

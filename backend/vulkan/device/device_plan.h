@@ -53,6 +53,8 @@ struct PhysicalSupport {
   bool dot_product_accelerated = false;   // of words of four signed bytes
   std::vector<CooperativeMatrixProperties> matrices;
   VkPhysicalDeviceShaderCorePropertiesAMD amd_cores = {};  // zeros: not said
+  VkPhysicalDeviceShaderCoreProperties2AMD amd_active_cores = {};
+  VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm_cores = {};
   VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia_cores = {};
   FeatureChain features;
   VkPhysicalDeviceMemoryProperties memory = {};

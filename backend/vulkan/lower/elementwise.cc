@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/loop.h"
 #include "core/passes/fusion_rules.h"
 #include "core/passes/live_rows.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/loop.h"
 #include "backend/vulkan/lower/scatter_text.h"
 
@@ -118,7 +119,6 @@ class ScatterWriter : ScatterKernel, ScatterText {
 
  private:
   static constexpr int64_t kCost = 64, kManyElements = 1 << 12;
-  static int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
   // The operand's last dimension is the updates' last, whole, and starts at 0: neighbours stay neighbours.
   bool InnermostIsWhole(const Shape& operand) const {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/drivers/software_tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -12,6 +12,13 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+inline int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// The largest of 4, 8, ... up to `most` that divides it, else 1.
+inline uint32_t WidthThatDivides(int64_t size, uint32_t most) {
+  while (most > 1 && size % most != 0) most /= 2;
+  return most >= 4 ? most : 1;
+}
+
 // How many iterations the loops of an invocation may take, each of `passes` times: well below the device's limit.
 int64_t MostSteps(const DeviceFacts& facts, int passes);
 
@@ -42,10 +49,6 @@ struct LoopTuning {
 };
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
-
-// For a loop that goes to rows all over an array: on software drivers an invocation takes neighbours one after the
-// other. `group_bytes`: of a group of a result.
-LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_count, int64_t group_bytes);
 
 // Bytes of an element of the narrowest and the widest tensor of a loop.
 struct ElementBytes {
@@ -232,7 +235,6 @@ struct SelectShape {
   uint32_t lanes = 8;
   int64_t chunk = 0;
 };
-SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes);
 
 // How the first `kept` of long rows are found by the digits of the last one's key (sort/radix_select.comp): workgroups
 // of `lanes` invocations own `chunk` neighbours each. A chunk of 0: by sorting, of tiles of `tile` elements or of whole
