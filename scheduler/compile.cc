@@ -151,8 +151,8 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   return PlanOnQueues(std::move(graph), lowering, facts, options);
 }
 
-// Whether the device may work beside the host's steps, exchanges with other devices among them. Checks of live sizes are
-// looked at and done.
+// Whether the device may work beside the host's steps, exchanges with other devices among them. Checks of live sizes
+// are looked at and done.
 bool HasHostSteps(const StepGraph& graph) {
   return std::ranges::any_of(graph.operations, [](const Operation& operation) {
     return std::holds_alternative<HostEvaluate>(operation.action) && !IsLiveSizeCheck(*operation.instruction);

@@ -81,8 +81,8 @@ Result<std::vector<Merger::Comer>> Merger::Come(Frame& frame, const Instruction&
     comers.push_back({member, frame.region.frame_of.at(member), at});
   }
   for (const Comer& comer : comers) {
-    VXLA_RETURN_IF_ERROR(CheckSameMeeting(grid_, {comers[0].device, *comers[0].instruction},
-                                          {comer.device, *comer.instruction}));
+    VXLA_RETURN_IF_ERROR(
+        CheckSameMeeting(grid_, {comers[0].device, *comers[0].instruction}, {comer.device, *comer.instruction}));
   }
   return comers;
 }

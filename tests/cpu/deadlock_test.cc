@@ -196,8 +196,9 @@ TEST(ChannelTest, RejectsMeetingsOfDifferentCollectives) {
       FailureOf(TwoBranches(sum, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=h",
                             "h { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] multiply(y, z) }\n"),
                 {2, 1}, kOne),
-      HasSubstr("all-reduce a (channel_id 7) of replica 0 meets all-reduce b (channel_id 7) of replica 1, whose to_apply "
-                "differ"));
+      HasSubstr(
+          "all-reduce a (channel_id 7) of replica 0 meets all-reduce b (channel_id 7) of replica 1, whose to_apply "
+          "differ"));
   EXPECT_THAT(
       FailureOf(TwoBranches(sum,
                             " v = s32[1] reshape(p)\n b = s32[1] all-reduce(v), channel_id=7, replica_groups={}, "
@@ -336,10 +337,12 @@ TEST(SendTest, ARecvThatNobodyFeedsIsReported) {
 }
 
 TEST(ChannelTest, DevicesThatComeWithOtherGroupsWaitForOneAnother) {
-  const std::string text = TwoBranches(" ROOT a = s32[] all-reduce(p), channel_id=7, replica_groups={{0,1}}, to_apply=f",
-                                       " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={{1,0}}, to_apply=f");
+  const std::string text =
+      TwoBranches(" ROOT a = s32[] all-reduce(p), channel_id=7, replica_groups={{0,1}}, to_apply=f",
+                  " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={{1,0}}, to_apply=f");
   const std::string expected =
-      "deadlock: all-reduce a (channel_id 7): replica 0 waits for replica 1; replica 1 waits at all-reduce b (channel_id "
+      "deadlock: all-reduce a (channel_id 7): replica 0 waits for replica 1; replica 1 waits at all-reduce b "
+      "(channel_id "
       "7) for replica 0";
   EXPECT_EQ(FailureOf(text, {2, 1}, kOne), expected);
   EXPECT_EQ(RefusalOfMerging(text, {2, 1}).message(), expected);

@@ -250,7 +250,8 @@ TEST_F(JobTest, ADeviceThatNeverComesIsReportedByAllRanks) {
   }
 }
 
-// A loop that data leave at other times: no device can go on, and all ranks say who waits for whom. Then they run again.
+// A loop that data leave at other times: no device can go on, and all ranks say who waits for whom. Then they run
+// again.
 TEST_F(JobTest, ADeadlockOfDevicesThatDataPartIsReportedByAllRanks) {
   const std::string program = kProgram;
   const auto constant = program.find("z = s32[] constant(0)");
@@ -268,8 +269,8 @@ TEST_F(JobTest, ADeadlockOfDevicesThatDataPartIsReportedByAllRanks) {
       threads.emplace_back([&, rank] {
         ThreadGroup group(post, rank, ranks);
         const JobWaits waits{std::chrono::seconds(60), nullptr};
-        auto placed =
-            PlacedExecutable::CompileInJob(*module, {4, 1}, arguments_, group, waits, DeviceNamed("vulkan"), {}, {}, {});
+        auto placed = PlacedExecutable::CompileInJob(*module, {4, 1}, arguments_, group, waits, DeviceNamed("vulkan"),
+                                                     {}, {}, {});
         ASSERT_TRUE(placed.ok()) << placed.status().message();
         for (const Pointers* given : {&parted, &alike, &parted}) {
           const auto result = placed->RunInJob(*given);
