@@ -66,7 +66,7 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
 namespace {
 
 // What processes of a job have to know of each other; flags.
-enum : uint8_t { kMayPart = 1, kRunsApart = 2, kIsReference = 4 };
+enum : uint8_t { kMayPart = 1, kRunsApart = 2, kIsReference = 4, kMayFail = 8, kHasFailed = 16 };
 
 }  // namespace
 
@@ -155,6 +155,17 @@ struct PlacedExecutable::State {
       }
     }
     return OkStatus();
+  }
+
+  // Whether another run, with the devices apart, says more of what is wrong with the data, or who waits for whom.
+  static bool IsWrong(const Status& status) {
+    return status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kDeviceFailure;
+  }
+
+  // Whether places of a job may find at the end of their runs what a run with the devices apart is made for.
+  bool MayRunAgain() const {
+    if ((anywhere & kRunsApart) != 0) return false;
+    return (anywhere & kMayPart) != 0 || (anywhere & (kMayFail | kIsReference)) == kMayFail;
   }
 
   // The flags of all processes of the job together.
@@ -315,10 +326,13 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
     return PlacedExecutable(std::move(state));
   }
   VXLA_RETURN_IF_ERROR(added);
-  const bool may_part = std::ranges::any_of(state->places[0]->program.partings, [](const Status& parting) {
-    return parting.code() == StatusCode::kUnsupported;
-  });
-  if (may_part) state->here |= kMayPart;
+  for (const Status& parting : state->places[0]->program.partings) {
+    if (parting.code() == StatusCode::kUnsupported) {
+      state->here |= kMayPart;
+    } else if (State::IsWrong(parting) && !TalksToHost(module)) {
+      state->here |= kMayFail;
+    }
+  }
   return PlacedExecutable(std::move(state));
 }
 
@@ -347,9 +361,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
       VXLA_RETURN_IF_ERROR(state.RunSeparately());
       return Run(arguments);
     }
-    const bool is_wrong = by_device.status().code() == StatusCode::kInvalidArgument ||
-                          by_device.status().code() == StatusCode::kDeviceFailure;
-    if (is_wrong && state.separately) {
+    if (State::IsWrong(by_device.status()) && state.separately) {
       VXLA_ASSIGN_OR_RETURN(SeparateExecutable once, state.separately());
       const Status said = once.Run(arguments).status();
       return said.ok() ? by_device.status() : said;
@@ -383,7 +395,7 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   const auto devices = static_cast<size_t>(state.grid.count());
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::optional<Literal> own;
-  Status parted;
+  Status parted;  // or what else the data of the devices here come to
   for (const auto& place : state.places) {
     if ((state.anywhere & kRunsApart) != 0) break;
     Status status = [&]() -> Status {
@@ -392,20 +404,32 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
       return OkStatus();
     }();
     if (status.ok()) continue;
-    if (status.code() == StatusCode::kUnsupported && own && (state.anywhere & kMayPart) != 0) {
+    const bool parts = status.code() == StatusCode::kUnsupported && (state.anywhere & kMayPart) != 0;
+    const bool fails = State::IsWrong(status) && (state.anywhere & (kMayFail | kIsReference)) == kMayFail;
+    if (own && (parts || fails)) {
       parted = std::move(status);
     } else {
       state.transport->Leave(place->number);
       return status;
     }
   }
-  if ((state.anywhere & (kMayPart | kRunsApart)) == kMayPart) {
+  bool only_to_report = false;
+  if (state.MayRunAgain()) {
     // Who parts may be known at one place alone; the run is made again by all.
-    VXLA_ASSIGN_OR_RETURN(const uint8_t apart, state.Together("the end of the run", parted.ok() ? 0 : kRunsApart));
-    if (apart != 0) VXLA_RETURN_IF_ERROR(run_apart(parted));
+    const uint8_t found = parted.ok() ? 0 : State::IsWrong(parted) ? kHasFailed : kRunsApart;
+    VXLA_ASSIGN_OR_RETURN(const uint8_t together, state.Together("the end of the run", found));
+    only_to_report = together == kHasFailed;
+    if (together != 0) VXLA_RETURN_IF_ERROR(run_apart(parted));
   }
   std::vector<Literal> apart;
-  if (state.separate) {
+  if (only_to_report) {
+    const Status said = state.separate ? state.separate->RunInJob(arguments).status() : OkStatus();
+    state.separate.reset();
+    state.anywhere &= static_cast<uint8_t>(~kRunsApart);
+    VXLA_RETURN_IF_ERROR(said);  // all places have it
+    if (!parted.ok()) state.transport->Leave(state.group->rank());
+    VXLA_RETURN_IF_ERROR(parted);
+  } else if (state.separate) {
     VXLA_ASSIGN_OR_RETURN(apart, state.separate->RunInJob(arguments));
     for (size_t d = 0; d < devices; ++d) {
       leaves[d].clear();

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "backend/kernel_hash.h"
+#include "core/passes/dynamic_padder.h"
 #include "core/passes/fusion.h"
 #include "scheduler/barriers.h"
 #include "scheduler/buffer_assignment.h"
@@ -150,6 +151,14 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   return PlanOnQueues(std::move(graph), lowering, facts, options);
 }
 
+// Whether the device may work beside the host's steps, exchanges with other devices among them. Checks of live sizes
+// are looked at and done.
+bool HasHostSteps(const StepGraph& graph) {
+  return std::ranges::any_of(graph.operations, [](const Operation& operation) {
+    return std::holds_alternative<HostEvaluate>(operation.action) && !IsLiveSizeCheck(*operation.instruction);
+  });
+}
+
 }  // namespace
 
 Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
@@ -161,9 +170,9 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
   }
   VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
-  if (graph.plan.fallbacks.empty()) return PlanInOrder(std::move(graph), lowering, facts, options);
+  if (!HasHostSteps(graph)) return PlanInOrder(std::move(graph), lowering, facts, options);
   StepGraph overlapped = graph;
-  if (OverlapHostSteps(overlapped)) {
+  if (OverlapHostSteps(overlapped, facts)) {
     // What runs early lives long: where that is too much for the device, it runs when its turn comes.
     Result<Plan> plan = PlanInOrder(std::move(overlapped), lowering, facts, options);
     if (plan.status().code() != StatusCode::kResourceExhausted) return plan;

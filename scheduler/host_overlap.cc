@@ -5,7 +5,9 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "core/passes/device_merger.h"
 #include "scheduler/barriers.h"
+#include "scheduler/queue_assignment.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -25,7 +27,8 @@ struct Node {
 
 class HostOverlap {
  public:
-  explicit HostOverlap(StepGraph& graph) : graph_(graph), close_(graph.decisions.size(), -1) {}
+  HostOverlap(StepGraph& graph, const DeviceFacts& facts)
+      : graph_(graph), facts_(facts), close_(graph.decisions.size(), -1) {}
 
   bool Run() {
     const int count = static_cast<int>(graph_.operations.size());
@@ -113,19 +116,23 @@ class HostOverlap {
     int host = 0;
     for (size_t n = 0; n < nodes.size(); ++n) {
       if (nodes[n].kind != Node::Kind::kHost) continue;
-      AddReady(nodes, host, added);
+      AddReady(nodes, host, &nodes[n], added);
       AddNode(nodes[n], 0);
       ++host;
     }
-    AddReady(nodes, host, added);
+    AddReady(nodes, host, nullptr, added);
   }
 
   // The device's nodes that wait for host steps before `host` only; those that the first host step needs first.
-  void AddReady(const std::vector<Node>& nodes, int host, std::vector<bool>& added) {
+  void AddReady(const std::vector<Node>& nodes, int host, const Node* host_step, std::vector<bool>& added) {
     std::vector<size_t> ready;
     for (size_t n = 0; n < nodes.size(); ++n) {
       if (nodes[n].kind == Node::Kind::kDevice && !added[n] && nodes[n].blocked < host) ready.push_back(n);
     }
+    const auto is_beside = [&](size_t n) { return nodes[n].needed_by > host; };
+    double beside = 0;
+    for (const size_t n : ready) beside += is_beside(n) ? SecondsOf(nodes[n]) : 0;
+    if (host_step != nullptr && !IsWorthASubmission(beside, *host_step)) std::erase_if(ready, is_beside);
     std::ranges::stable_sort(ready, {}, [&](size_t n) { return nodes[n].needed_by; });
     for (const size_t n : ready) {
       AddNode(nodes[n], nodes[n].needed_by == kNoHostStep ? kNoHostStep : nodes[n].needed_by + 1);
@@ -192,7 +199,22 @@ class HostOverlap {
     }
   }
 
+  // Whether work beside a host step is worth a submission of its own: what the CPU computes takes long.
+  bool IsWorthASubmission(double seconds, const Node& host) const {
+    return !OnlyMovesBetweenDevices(*At(host.begin).instruction) || seconds > facts_.queue_switch_seconds;
+  }
+
+  double SecondsOf(const Node& node) const {
+    double seconds = 0;
+    for (int i = node.begin; i < node.end; ++i) {
+      if (MarkAt(i) != nullptr) return std::numeric_limits<double>::infinity();
+      seconds += WorkOf(At(i), graph_.plan, facts_).seconds;
+    }
+    return seconds;
+  }
+
   StepGraph& graph_;
+  const DeviceFacts& facts_;
   std::vector<int> close_;  // of each decision, the operation
   std::vector<int> order_;
   std::unordered_map<int, int> group_of_;  // by operation
@@ -241,11 +263,11 @@ bool TouchesBoundary(const PhysicalRange& range) {
 
 }  // namespace
 
-bool OverlapHostSteps(StepGraph& graph) {
+bool OverlapHostSteps(StepGraph& graph, const DeviceFacts& facts) {
   const bool any = std::ranges::any_of(graph.operations, [](const Operation& operation) {
     return std::holds_alternative<HostEvaluate>(operation.action);
   });
-  return any && HostOverlap(graph).Run();
+  return any && HostOverlap(graph, facts).Run();
 }
 
 void FindHostWaits(Plan& plan) {

@@ -80,7 +80,10 @@ Result<std::vector<Merger::Comer>> Merger::Come(Frame& frame, const Instruction&
     }
     comers.push_back({member, frame.region.frame_of.at(member), at});
   }
-  for (const Comer& comer : comers) VXLA_RETURN_IF_ERROR(CheckSameMeeting(*comers[0].instruction, *comer.instruction));
+  for (const Comer& comer : comers) {
+    VXLA_RETURN_IF_ERROR(
+        CheckSameMeeting(grid_, {comers[0].device, *comers[0].instruction}, {comer.device, *comer.instruction}));
+  }
   return comers;
 }
 
@@ -103,7 +106,7 @@ Result<std::vector<Merger::Comer>> Merger::ComeToPermute(Frame& frame, const Ins
         if (other == nullptr || KindOfCollective(*other) != KindOfCollective(instruction) ||
             ChannelOf(*other) != ChannelOf(instruction))
           return std::vector<Comer>();
-        VXLA_RETURN_IF_ERROR(CheckSameMeeting(instruction, *other));
+        VXLA_RETURN_IF_ERROR(CheckSameMeeting(grid_, {frame.devices[0], instruction}, {*partner, *other}));
         sites.emplace_back(in->second, other);
       }
     }
@@ -118,7 +121,11 @@ Result<IntList> Merger::AwaitedBy(const Region& region, int64_t device) const {
   if (instruction.opcode() == Opcode::kRecvDone) {
     const Instruction& recv = *instruction.operand(0);
     VXLA_ASSIGN_OR_RETURN(const auto stated, StatedPairs(recv));
-    if (!stated) return IntList{};
+    if (!stated) {  // whoever has not ended may send
+      IntList others = region.devices;
+      std::erase_if(others, [&](int64_t other) { return other == device || At(region, other) == nullptr; });
+      return others;
+    }
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, grid_, device));
     return IntList{*partners.source};
   }
@@ -131,12 +138,21 @@ Result<IntList> Merger::AwaitedBy(const Region& region, int64_t device) const {
   } else if (IsExchange(instruction.opcode())) {
     VXLA_ASSIGN_OR_RETURN(members, GroupOf(instruction, grid_, device));
   }
-  std::erase_if(members, [&](int64_t member) {
+  IntList awaited;
+  for (const int64_t member : members) {
     const Instruction* const at = At(region, member);
-    if (at == nullptr || at == &instruction || !IsExchange(at->opcode())) return at == &instruction;
-    return KindOfCollective(*at) == KindOfCollective(instruction) && ChannelOf(*at) == ChannelOf(instruction);
-  });
-  return members;
+    bool is_here = at == &instruction;
+    if (!is_here && at != nullptr && IsExchange(at->opcode()) &&
+        KindOfCollective(*at) == KindOfCollective(instruction) && ChannelOf(*at) == ChannelOf(instruction)) {
+      is_here = true;
+      if (!IsPermute(at->opcode())) {  // in the same group
+        VXLA_ASSIGN_OR_RETURN(const IntList group, GroupOf(*at, grid_, member));
+        is_here = group == members;
+      }
+    }
+    if (!is_here) awaited.push_back(member);
+  }
+  return awaited;
 }
 
 Status Merger::Deadlock(const Region& region) const {

@@ -205,8 +205,10 @@ Opcode KindOfCollective(const Instruction& instruction) {
   }
 }
 
-Status CheckSameMeeting(const Instruction& first, const Instruction& second) {
+Status CheckSameMeeting(const DeviceGrid& grid, const DeviceAt& one, const DeviceAt& other) {
+  const Instruction &first = one.instruction, &second = other.instruction;
   if (&first == &second) return OkStatus();
+  if (other.device < one.device) return CheckSameMeeting(grid, other, one);  // the report is the same on every run
   const auto same_shape = [](const Instruction* a, const Instruction* b) { return a->shape() == b->shape(); };
   const bool permutes = KindOfCollective(first) == Opcode::kCollectivePermute;
   const char* difference = nullptr;
@@ -224,9 +226,9 @@ Status CheckSameMeeting(const Instruction& first, const Instruction& second) {
     difference = "to_apply";
   }
   if (difference == nullptr) return OkStatus();
-  return InvalidArgument("{} meets {} on another device, whose {} differ", TextWithChannel(second),
-                         TextWithChannel(first), difference)
-      .At(second.location());
+  return InvalidArgument("{} of {} meets {} of {}, whose {} differ", TextWithChannel(first), grid.Name(one.device),
+                         TextWithChannel(second), grid.Name(other.device), difference)
+      .At(first.location());
 }
 
 Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {

@@ -5,13 +5,18 @@
 #include <vector>
 
 #include "core/passes/expansion.h"
+#include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
 
 // A -start form does what the plain one does.
 Opcode KindOfCollective(const Instruction& instruction);
+struct DeviceAt {
+  int64_t device = 0;
+  const Instruction& instruction;
+};
 // Two instructions of one kind at one meeting must do the same, or what one device gets would depend on who comes last.
-Status CheckSameMeeting(const Instruction& first, const Instruction& second);
+Status CheckSameMeeting(const DeviceGrid& grid, const DeviceAt& one, const DeviceAt& other);
 
 // How many neighbours in a group, a power of two, always stand at one place: what an all-reduce makes of them is one
 // value, which their place can make before it gives it to others, in the order in which Exchanged does. Pure.

@@ -34,9 +34,10 @@ Result<Rendezvous::Payload> Rendezvous::Meet(const Instruction& at, int64_t devi
   const MeetingKey key{site, visits_[{site, device}]++};
   Meeting& meeting = meetings_[key];
   if (meeting.first != nullptr) {
-    VXLA_RETURN_IF_ERROR(CheckSameMeeting(*meeting.first, at));
+    VXLA_RETURN_IF_ERROR(CheckSameMeeting(grid_, {meeting.first_device, *meeting.first}, {device, at}));
   } else {
     meeting.first = &at;
+    meeting.first_device = device;
     meeting.members.assign(members.begin(), members.end());
     meeting.given.resize(members.size());
     meeting.arrived.resize(members.size());

@@ -54,6 +54,7 @@ class Rendezvous {
   using State = DeviceSituation::State;
   struct Meeting {
     const Instruction* first = nullptr;  // of the first device to come
+    int64_t first_device = 0;
     std::vector<int64_t> members;
     std::vector<Payload> given, results;
     size_t arrivals = 0, left = 0;

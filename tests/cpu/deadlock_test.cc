@@ -196,13 +196,15 @@ TEST(ChannelTest, RejectsMeetingsOfDifferentCollectives) {
       FailureOf(TwoBranches(sum, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=h",
                             "h { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] multiply(y, z) }\n"),
                 {2, 1}, kOne),
-      AllOf(HasSubstr(" meets all-reduce "), HasSubstr(" on another device, whose to_apply differ")));
+      HasSubstr(
+          "all-reduce a (channel_id 7) of replica 0 meets all-reduce b (channel_id 7) of replica 1, whose to_apply "
+          "differ"));
   EXPECT_THAT(
       FailureOf(TwoBranches(sum,
                             " v = s32[1] reshape(p)\n b = s32[1] all-reduce(v), channel_id=7, replica_groups={}, "
                             "to_apply=f\n ROOT r = s32[] reshape(b)"),
                 {2, 1}, kOne),
-      HasSubstr("on another device, whose operands differ"));
+      HasSubstr(" (channel_id 7) of replica 1, whose operands differ"));
   auto gather = [](int dimension) {
     return fmt::format(
         " v = s32[2,2] broadcast(p), dimensions={{}}\n g = s32[{},{}] all-gather(v), replica_groups={{}}, "
@@ -210,7 +212,7 @@ TEST(ChannelTest, RejectsMeetingsOfDifferentCollectives) {
         dimension == 0 ? 4 : 2, dimension == 0 ? 2 : 4, dimension);
   };
   EXPECT_THAT(FailureOf(TwoBranches(gather(0), gather(1)), {2, 1}, kOne),
-              HasSubstr("on another device, whose dimensions differ"));
+              HasSubstr(" of replica 1, whose dimensions differ"));
   EXPECT_THAT(
       FailureOf(TwoBranches(" ROOT a = s32[] collective-permute(p), source_target_pairs={{0,1}}",
                             " v = s32[1] reshape(p)\n b = s32[1] collective-permute(v), source_target_pairs={{0,1}}\n"
@@ -332,6 +334,26 @@ TEST(SendTest, ARecvThatNobodyFeedsIsReported) {
             "ended");
   EXPECT_EQ(RefusalOfMerging(Roles("take", "nothing", "nothing"), {3, 1}).message(),
             FailureOf(Roles("take", "nothing", "nothing"), {3, 1}, kOne));
+}
+
+TEST(ChannelTest, DevicesThatComeWithOtherGroupsWaitForOneAnother) {
+  const std::string text =
+      TwoBranches(" ROOT a = s32[] all-reduce(p), channel_id=7, replica_groups={{0,1}}, to_apply=f",
+                  " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={{1,0}}, to_apply=f");
+  const std::string expected =
+      "deadlock: all-reduce a (channel_id 7): replica 0 waits for replica 1; replica 1 waits at all-reduce b "
+      "(channel_id "
+      "7) for replica 0";
+  EXPECT_EQ(FailureOf(text, {2, 1}, kOne), expected);
+  EXPECT_EQ(RefusalOfMerging(text, {2, 1}).message(), expected);
+}
+
+TEST(SendTest, DevicesThatAllReceiveAreNamed) {
+  const std::string expected =
+      "deadlock: recv-done d1 (channel_id 4): replica 0 waits for replica 1; replica 1 waits at recv-done d1 "
+      "(channel_id 4) for replica 0; replica 2 has ended";
+  EXPECT_EQ(FailureOf(Roles("take", "take", "nothing"), {3, 1}, kOne), expected);
+  EXPECT_EQ(RefusalOfMerging(Roles("take", "take", "nothing"), {3, 1}).message(), expected);
 }
 
 TEST(SendTest, TwoSendersOnAChannelWithoutPairsAreAnError) {

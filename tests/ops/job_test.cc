@@ -250,6 +250,46 @@ TEST_F(JobTest, ADeviceThatNeverComesIsReportedByAllRanks) {
   }
 }
 
+// A loop that data leave at other times: no device can go on, and all ranks say who waits for whom. Then they run
+// again.
+TEST_F(JobTest, ADeadlockOfDevicesThatDataPartIsReportedByAllRanks) {
+  const std::string program = kProgram;
+  const auto constant = program.find("z = s32[] constant(0)");
+  const std::string text = program.substr(0, constant) + kFromData.substr(2) + program.substr(constant + 21);
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const Pointers alike(4, {&values_[0]}), &parted = arguments_;
+  for (size_t d = 0; d < values_.size(); ++d) values_[d].mutable_data<float>()[0] = static_cast<float>(d) * 4;
+  const auto expected = RunReplicated(*module, {4, 1}, alike, {});
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  for (const int64_t ranks : {2, 4}) {
+    Post post;
+    std::vector<std::thread> threads;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        ThreadGroup group(post, rank, ranks);
+        const JobWaits waits{std::chrono::seconds(60), nullptr};
+        auto placed = PlacedExecutable::CompileInJob(*module, {4, 1}, arguments_, group, waits, DeviceNamed("vulkan"),
+                                                     {}, {}, {});
+        ASSERT_TRUE(placed.ok()) << placed.status().message();
+        for (const Pointers* given : {&parted, &alike, &parted}) {
+          const auto result = placed->RunInJob(*given);
+          if (given == &alike) {
+            ASSERT_TRUE(result.ok()) << result.status().message();
+            if (*result) ExpectAgreement(**result, *expected, {}, "alike");
+            continue;
+          }
+          EXPECT_EQ(result.status().code(), StatusCode::kDeviceFailure) << result.status().message();
+          EXPECT_THAT(result.status().message(),
+                      AllOf(HasSubstr("deadlock: all-reduce r (channel_id 7): replica 0 waits for replica"),
+                            HasSubstr("; replica 3 has ended")));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 // The reference does not meet others in this way, and every rank says so.
 TEST_F(JobTest, DevicesRunApartOnVulkanDevicesAlone) {
   for (const auto& result : RunJob("cpu", {1, 1}, TwoLoops(kFromNumbers))) {

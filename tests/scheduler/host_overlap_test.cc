@@ -61,6 +61,22 @@ TEST(HostOverlapTest, IndependentWorkIsSubmittedBeforeTheHostStep) {
   EXPECT_EQ(Order(PlanOf(kTwoSides)), "| b | a c | HOST h after b | d r ");
 }
 
+// So it does beside what places exchange, which only moves arrays, if it takes longer than a submission.
+TEST(HostOverlapTest, WorkThatIsWorthItIsSubmittedBeforeAnExchange) {
+  const std::string head = "HloModule m\nENTRY e { v = f32[4] parameter(0)  w = f32[1024,1024] parameter(1)\n"
+                           "x = f32[1000000] parameter(2)\n",
+                    exchange = "h = f32[1000000] custom-call(b), custom_call_target=\"vxla.exchange.1\"\n";
+  const auto order = [&](const std::string& beside) {
+    const Plan plan = PlanOf(head + "b = f32[1000000] tanh(x)\n" + exchange + "d = f32[1000000] negate(h)\n" + beside);
+    EXPECT_TRUE(plan.fallbacks.empty());
+    return Order(plan);
+  };
+  EXPECT_EQ(order("p = f32[1024,1024] dot(w, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                  "ROOT r = (f32[1000000], f32[1024,1024]) tuple(d, p) }"),
+            "| b | p | HOST h after b | d ");
+  EXPECT_EQ(order("p = f32[4] sine(v)\nROOT r = (f32[1000000], f32[4]) tuple(d, p) }"), "| b | HOST h after b | d p ");
+}
+
 TEST(HostOverlapTest, EachHostStepWaitsForItsOwn) {
   EXPECT_EQ(Order(PlanOf(R"(HloModule m
 ENTRY e {
