@@ -97,7 +97,9 @@ class FusionGroups {
   void AssignLoop(Instruction* instruction);
   // small_loops.cc
   void JoinSmallLoops();
-  void JoinReadersOfScalars(std::vector<int>& levels);
+  void JoinReaders(const std::vector<int>& levels);
+  bool ReadsElementByElement(int reader, int from) const;
+  int BuffersOfBoth(int a, int b) const;
   bool IsSmallLoop(const FusionGroup& group) const;
   std::string TextOf(const FusionGroup& group) const;
   void MoveMembers(int from, int to);

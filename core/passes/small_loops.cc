@@ -45,12 +45,46 @@ void FusionGroups::MoveMembers(int from, int to) {
   groups_[from].members.clear();
 }
 
-// A loop of one element that reads another one's result needs no kernel of its own, unless others wait between the two
-// or it waits for more: an optimizer's count of steps and the powers of it.
-void FusionGroups::JoinReadersOfScalars(std::vector<int>& levels) {
-  const auto is_scalar = [&](int g) { return groups_[g].iterations == 1 && IsSmallLoop(groups_[g]); };
+// Whether loops of as many elements meet at the same ones: what one computes and another one reads.
+bool FusionGroups::ReadsElementByElement(int reader, int from) const {
+  const FusionGroup &read = groups_[from], &reads = groups_[reader];
+  if (read.kind != FusionKind::kLoop || reads.kind != FusionKind::kLoop || read.iterations != reads.iterations)
+    return false;
+  for (const Instruction* member : reads.members) {
+    for (int k = 0; k < member->operand_count(); ++k) {
+      const Instruction* operand = member->operand(k);
+      if (reads.members.contains(operand) || !read.members.contains(operand)) continue;
+      if (!read.at_own_index.contains(operand) || !reads.at_own_index.contains(member) || !ReadsAtOwnIndex(*member, k))
+        return false;
+    }
+  }
+  return true;
+}
+
+// What the two loops would bind as one.
+int FusionGroups::BuffersOfBoth(int a, int b) const {
+  const auto is_member = [&](const Instruction* i) { return InGroup(i, a) || InGroup(i, b); };
+  std::unordered_set<const Instruction*> tensors;
+  for (const int g : {a, b}) {
+    for (const Instruction* input : buffers_[g].Inputs()) {
+      if (!is_member(input)) tensors.insert(input);
+    }
+    for (const Instruction* member : groups_[g].members) {
+      const bool leaves = member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) {
+                            return !is_member(user);
+                          });
+      if (leaves) tensors.insert(member);
+    }
+  }
+  return static_cast<int>(tensors.size());
+}
+
+// A loop that reads another one's result where that is computed needs no kernel of its own, unless others wait between
+// the two or it waits for more: what replicas make of a sum that both read, and an optimizer's count of steps and the
+// powers of it.
+void FusionGroups::JoinReaders(const std::vector<int>& levels) {
   for (int g = static_cast<int>(groups_.size()) - 1; g >= 0; --g) {
-    if (!is_scalar(g)) continue;
+    if (groups_[g].kind != FusionKind::kLoop || groups_[g].members.empty()) continue;
     // Of the kernels that it waits for, the last, and whether that is the only one of its level.
     int last = -1;
     bool only = true;
@@ -66,12 +100,10 @@ void FusionGroups::JoinReadersOfScalars(std::vector<int>& levels) {
         if (last < 0 || levels[from] > levels[last]) last = from;
       }
     }
-    if (!only || last < 0 || !is_scalar(last) || levels[g] != levels[last] + 1) continue;
+    if (!only || last < 0 || levels[g] != levels[last] + 1 || !ReadsElementByElement(g, last)) continue;
+    const int most = groups_[g].iterations == 1 ? target_.max_joined_buffers : target_.max_fusion_buffers;
     if (static_cast<int>(groups_[last].members.size() + groups_[g].members.size()) > target_.max_fusion_instructions ||
-        operations_[last] + operations_[g] > target_.max_kernel_operations ||
-        buffers_[last].outputs() + buffers_[g].outputs() + static_cast<int>(buffers_[last].Inputs().size()) +
-                static_cast<int>(buffers_[g].Inputs().size()) >
-            target_.max_joined_buffers) {
+        operations_[last] + operations_[g] > target_.max_kernel_operations || BuffersOfBoth(g, last) > most) {
       continue;
     }
     MoveMembers(g, last);
@@ -81,8 +113,8 @@ void FusionGroups::JoinReadersOfScalars(std::vector<int>& levels) {
 // Loops of one level (as many kernels stand before each at most) cannot wait for one another, and joining them puts no
 // kernel before one of its own level, so all levels stay as they are.
 void FusionGroups::JoinSmallLoops() {
-  std::vector<int> levels = kernels_.Levels();
-  JoinReadersOfScalars(levels);
+  const std::vector<int> levels = kernels_.Levels();
+  JoinReaders(levels);
   // Loops that differ in their sizes alone become one dispatch as they are; what is joined differs in its text.
   std::map<std::pair<int, std::string>, std::set<int64_t>> sizes;
   for (size_t g = 0; target_.merges_loops && g < groups_.size(); ++g) {

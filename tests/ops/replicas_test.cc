@@ -74,6 +74,22 @@ TEST(ReplicasTest, ExchangesOfArrays) {
                       {2, 1});
 }
 
+// What makes a reduction's operand, the reduction, and what each replica does with it and with values of its own.
+TEST(ReplicasTest, AReductionWithWhatIsAroundItIsOneKernel) {
+  const std::string text = std::string(kSum) + R"(ENTRY e { g = f32[4099] parameter(0)  w = f32[4099] parameter(1)
+  t = f32[4099] tanh(g)  r = f32[4099] all-reduce(t), replica_groups={}, to_apply=sum  e = f32[4099] sine(r)
+  m = f32[4099] multiply(e, g)  ROOT n = f32[4099] subtract(w, m) })";
+  for (const int64_t replicas : {2, 3}) {
+    const auto merged = MergeDevices(*ParseModule(text), {replicas, 1}, {false, false});
+    ASSERT_TRUE(merged.ok()) << merged.status().message();
+    const auto client = DeviceClient(BindingMode::kDescriptors);
+    const auto executable = client->Compile(*merged->module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ((*executable)->plan().steps.size(), 1) << replicas;
+    ExpectReplicasAgree(text, {replicas, 1});
+  }
+}
+
 // Steps of gradient descent on a mean over the replicas: one loop, whose weights are one value, or as many equal ones
 // as there are devices.
 TEST(ReplicasTest, TrainingLoopsKeepWeightsEqual) {

@@ -404,6 +404,8 @@ TEST(FusionTest, EmulatedTypesAndFunctionsCountForWhatTheyExpandTo) {
 // abs(d) is computed by both kernels that read it, so the one that does not write d waits for the one that does: it
 // cannot give that one v as well. (Found by a random program; the dead sum decides who reads d first.)
 TEST(FusionTest, ACopiedReaderOfAKernelsResultWaitsForIt) {
+  TargetInfo two_kernels;
+  two_kernels.max_fusion_buffers = 5;
   EXPECT_EQ(FusionCount("both { a = f32[] parameter(0)  b = f32[] parameter(1)  c = f32[] multiply(a, b)\n"
                         "ROOT d = f32[] tanh(c) }\n"
                         "ENTRY e { p = f32[11] parameter(0)  v = f32[11] tanh(p)\n"
@@ -415,8 +417,36 @@ TEST(FusionTest, ACopiedReaderOfAKernelsResultWaitsForIt) {
                         "b = f32[11] abs(m)  n = f32[11] maximum(b, r)  y = f32[11] divide(d, n)\n"
                         "s = f32[11] parameter(3)  t = f32[11] broadcast(y), dimensions={0}\n"
                         "z = f32[11] map(s, t), dimensions={0}, to_apply=both\n"
-                        "ROOT root = (f32[11], f32[11]) tuple(z, x) }"),
+                        "ROOT root = (f32[11], f32[11]) tuple(z, x) }",
+                        two_kernels),
             2);
+}
+
+// What replicas make of a sum that all of them read: s is computed once, and no kernel but one reads it.
+TEST(FusionTest, LoopsThatReadOneValueWhereItIsComputedAreOne) {
+  const auto text = [](const char* reader) {
+    return fmt::format(
+        "ENTRY e {{ x = f32[4096] parameter(0)  y = f32[4096] parameter(1)  z = f32[4096] parameter(2)\n"
+        "t = f32[4096] tanh(x)  u = f32[4096] tanh(y)  r = f32[4096] add(t, u)  s = f32[4096] sine(r)\n"
+        "a = f32[4096] subtract(s, x)  b = f32[4096] {}  c = f32[4096] multiply(s, z)\n"
+        "ROOT o = (f32[4096], f32[4096], f32[4096]) tuple(a, b, c) }}",
+        reader);
+  };
+  EXPECT_EQ(FusionCount(text("subtract(s, y)")), 1);
+  EXPECT_EQ(FusionCount(text("reverse(s), dimensions={0}")), 2);
+  TargetInfo narrow;
+  narrow.max_fusion_buffers = 5;  // x, y, z and the three results are six
+  EXPECT_EQ(FusionCount(text("subtract(s, y)"), narrow), 2);
+}
+
+// The second loop waits for a product besides, which waits for the first.
+TEST(FusionTest, LoopsThatWaitForOthersBetweenThemStayApart) {
+  EXPECT_EQ(FusionCount("ENTRY e { x = f32[64,64] parameter(0)  s = f32[64,64] sine(x)\n"
+                        "d = f32[64,64] dot(s, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                        "v = f32[64,64] transpose(d), dimensions={1,0}  w = f32[64,64] add(v, d)\n"
+                        "k = f32[64,64] tanh(w)  l = f32[64,64] multiply(s, k)  c = f32[64,64] cosine(s)\n"
+                        "ROOT o = (f32[64,64], f32[64,64]) tuple(l, c) }"),
+            3);
 }
 
 // The gradient of a product of many numbers: each level pads two halves into one array and reads the level above in
