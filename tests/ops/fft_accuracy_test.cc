@@ -187,6 +187,11 @@ TEST(FftAccuracyTest, ErrorsOfManyLinesAreNoLargerThanFftws) {
   for (const int n : {256, 768, 1024, 4096}) ExpectNoLargerThanFftws({Kind::kFft, (1 << 17) / n + 1, n});
 }
 
+// Butterflies of coprime factors, which round the same whatever their number: so many values tell 1 %.
+TEST(FftAccuracyTest, ErrorsOfShortLinesAreNoLargerThanFftws) {
+  for (const int n : {6, 10, 12, 14, 15}) ExpectNoLargerThanFftws({Kind::kFft, (1 << 17) / n, n}, 1.02);
+}
+
 // VXLA_FFT_LENGTHS="1-600,1000" VXLA_FFT_TYPES=c64 VXLA_FFT_VALUES=65536 VXLA_FFT_LINES=1 VXLA_FFT_ROWS=1: prints a
 // line for each kind and length. (A half spectrum of several rows would have to be symmetric in its first column.)
 TEST(FftAccuracySweep, DISABLED_Lengths) {
