@@ -59,9 +59,12 @@ bool Fits(const Knob& knob, uint32_t value, const DeviceFacts& facts) {
   return !lanes || value <= most;
 }
 
+// The plan of each case, by its name.
+using Plans = std::map<std::string, std::string>;
+
 // Plans, times and results of the cases under one tuning.
 struct Outcome {
-  std::map<std::string, std::string> plans;
+  Plans plans;
   std::map<std::string, double> ms;
   std::map<std::string, Literal> results;
 };
@@ -118,9 +121,9 @@ class Tuner {
     return MakeClient(std::move(device));
   }
 
-  // Where the plans are those of `other` they are all that is filled in.
+  // Where the plans are among `measured` they are all that is filled in.
   Result<Outcome> Measure(const DeviceTuning& tuning, const std::vector<std::string>& cases,
-                          const Outcome* other = nullptr) const {
+                          const std::vector<Plans>& measured = {}) const {
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Open(tuning));
     Outcome outcome;
     std::vector<std::shared_ptr<Executable>> executables;
@@ -131,7 +134,7 @@ class Tuner {
       VXLA_ASSIGN_OR_RETURN(executables.emplace_back(), client->Compile(*module, flags_.compile));
       outcome.plans[name] = ToText(executables.back()->plan());
     }
-    if (other != nullptr && outcome.plans == other->plans) return outcome;
+    if (std::ranges::find(measured, outcome.plans) != measured.end()) return outcome;
     for (size_t i = 0; i < cases.size(); ++i) {
       const std::string& name = cases[i];
       const std::shared_ptr<Executable>& executable = executables[i];
@@ -166,16 +169,18 @@ class Tuner {
     VXLA_ASSIGN_OR_RETURN(Outcome best, Measure(tuning_, cases));
     Show(knob, 0, best, 1, "as before");
     DeviceTuning found = tuning_;
+    std::vector<Plans> measured = {best.plans};
     for (const uint32_t value : knob.candidates) {
       if (!Fits(knob, value, facts_)) continue;
       DeviceTuning candidate = tuning_;
       candidate.*knob.value = value;
       Progress(fmt::format("tuning {}: {}", NameOf(knob), value));
-      VXLA_ASSIGN_OR_RETURN(Outcome outcome, Measure(candidate, cases, &best));
+      VXLA_ASSIGN_OR_RETURN(Outcome outcome, Measure(candidate, cases, measured));
       if (outcome.ms.empty()) {
         Show(knob, value, outcome, 1, "the same kernels");
         continue;
       }
+      measured.push_back(outcome.plans);
       const double gain = Gain(best, outcome);
       if (!knob.changes_bits && outcome.results != best.results) {
         Show(knob, value, outcome, gain, "other bits: left alone");
