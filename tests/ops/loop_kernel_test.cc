@@ -486,7 +486,7 @@ TEST(LoopKernelTest, AVeryLongTextIsNoKernelOfASoftwareDriver) {
   loop.body.replace(loop.body.find("(next, y"), 8, "(next, " + y);
   const auto executable = Compiled(loop);
   const bool software = DeviceClient(BindingMode::kDescriptors)->device().facts().is_software();
-  const auto matcher = HasSubstr("more than the 1024 of a software driver's loop");
+  const auto matcher = HasSubstr("more than the 960 of a software driver's loop");
   EXPECT_THAT(ToText(executable->plan()), software ? matcher : HasSubstr("while"));
 }
 
