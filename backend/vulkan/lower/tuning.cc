@@ -43,17 +43,17 @@ namespace {
 
 // Rows side by side in memory: an invocation per row, or per group of neighbouring rows.
 RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
-  const bool software = facts.is_software();
-  const GpuTraits traits = TraitsOf(facts);
+  const RowTraits traits = RowTraitsOf(facts);
   RowShape shape;
   const bool large = work.rows * work.row_size >= 4096;
-  const uint32_t most = software ? (large ? 8 : 1) : work.rows >= (1 << 20) ? 4 : 1;
+  const uint32_t most = facts.costs.accesses_by_lane ? (large ? 8 : 1) : work.rows >= (1 << 20) ? 4 : 1;
   shape.width = WidthThatDivides(work.rows, std::min(most, work.most_width));
   shape.along_rows = true;
   shape.rows_per_group = 64;
   const int64_t groups = CeilDivide(work.rows, int64_t{shape.width} * shape.rows_per_group);
-  const int64_t wanted = software ? 4 : traits.busy_groups, least_chunk = software ? 256 : 64;
-  if (groups < wanted) shape.splits = std::clamp<int64_t>(work.row_size / least_chunk, 1, CeilDivide(wanted, groups));
+  const int64_t wanted = traits.column_groups;
+  if (groups < wanted)
+    shape.splits = std::clamp<int64_t>(work.row_size / traits.column_chunk, 1, CeilDivide(wanted, groups));
   shape.splits = std::max(shape.splits, CeilDivide(work.row_size, MostSteps(facts, work.passes)));
   shape.chunk = CeilDivide(work.row_size, shape.splits);
   shape.splits = CeilDivide(work.row_size, shape.chunk);
@@ -63,12 +63,10 @@ RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
 // Rows of several passes that a workgroup can hold in registers. Softmax of 4096 x 4096 f32 on one core of lavapipe:
 // 125 ms with a loop for each pass.
 bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
-  const bool software = facts.is_software();
-  // Writing the passes out costs lavapipe compilation time.
-  if (!work.holds || shape->width == 1 || (software && (work.rows < 64 || work.rows * work.row_size < (1 << 20))))
-    return false;
-  const uint32_t lane_limit = software ? 256 : TraitsOf(facts).row_lanes;
-  const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], lane_limit});
+  if (!work.holds || shape->width == 1) return false;
+  if (facts.costs.dear_text && (work.rows < 64 || work.rows * work.row_size < (1 << 20))) return false;
+  const int64_t most_lanes =
+      std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], RowTraitsOf(facts).held_lanes});
   for (const int64_t held : {4, 3, 2, 5, 6, 7, 8, 1}) {
     const int64_t lanes = steps / held;
     const bool whole = steps % held == 0 && (lanes & (lanes - 1)) == 0;
@@ -154,40 +152,48 @@ GpuTraits TraitsOf(const DeviceFacts& facts) {
   return traits;
 }
 
+RowTraits RowTraitsOf(const DeviceFacts& facts) {
+  if (facts.costs.few_workgroups) return SoftwareRowTraits();
+  const GpuTraits traits = TraitsOf(facts);
+  RowTraits rows;
+  rows.lanes = rows.held_lanes = traits.row_lanes;
+  rows.groups = rows.column_groups = traits.busy_groups;
+  rows.walks = traits.busy_groups * 64;
+  return rows;
+}
+
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   if (work.row_size == 0) return {1, 64, 1, false, 1, 1};
   if (work.rows_contiguous && work.rows > 1) return TuneColumns(facts, work);
-  const bool software = facts.is_software();
+  const DeviceFacts::Costs& costs = facts.costs;
+  const RowTraits traits = RowTraitsOf(facts);
   RowShape shape;
-  // On lavapipe a load costs the same for one element and for eight, and a workgroup of one subgroup needs no barrier.
-  const uint32_t most = !software ? 4 : work.rows * work.row_size >= 4096 ? 8 : 1;
+  const uint32_t most = !costs.accesses_by_lane ? 4 : work.rows * work.row_size >= 4096 ? 8 : 1;
   shape.width = WidthThatDivides(work.row_size, std::min(most, work.most_width));
   const int64_t steps = work.row_size / shape.width;
   if (HoldRow(facts, work, steps, &shape)) return shape;
   if (InterleaveShares(facts, work, steps, &shape)) return shape;
   const int64_t most_steps = MostSteps(facts, work.passes);
-  if (steps <= (software ? 32 : 16) && work.rows > 1) {
+  if (steps <= traits.turns && work.rows > 1) {
     shape.rows_per_group = 64;
     shape.chunk = steps;
     return shape;
   }
-  const GpuTraits traits = TraitsOf(facts);
-  uint32_t limit =
-      std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], software ? 512u : traits.row_lanes});
+  uint32_t limit = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], traits.lanes});
   while (limit > 1 && int64_t{limit} * work.accumulator_bytes * work.passes > facts.max_shared_bytes) limit /= 2;
-  const bool many = work.rows >= (software ? 16 : traits.busy_groups / 2);
+  const bool many = work.rows >= traits.groups / 2;
   shape.lanes = 1;
   // Sums of whole arrays have one kernel whatever their size, so that those of many arrays are one dispatch.
-  shape.alike = !software && work.rows == 1 && work.passes == 1 && !work.ordered;
-  const int64_t wanted = shape.alike        ? int64_t{limit}
-                         : many && software ? std::min<int64_t>(facts.subgroup_size, limit)
-                                            : std::min<int64_t>(limit, CeilDivide(steps, 4));
+  shape.alike = !costs.cheap_dispatches && work.rows == 1 && work.passes == 1 && !work.ordered;
+  // A workgroup of one subgroup needs no barrier.
+  const int64_t wanted = shape.alike                   ? int64_t{limit}
+                         : many && costs.dear_barriers ? std::min<int64_t>(facts.subgroup_size, limit)
+                                                       : std::min<int64_t>(limit, CeilDivide(steps, 4));
   while (int64_t{shape.lanes} * 2 <= wanted) shape.lanes *= 2;
   while (shape.lanes * 2 <= limit && CeilDivide(steps, shape.lanes) > most_steps) shape.lanes *= 2;
   // Few long rows are shared out; shares of a whole number of turns of all lanes.
-  const int64_t turn = shape.lanes, turns = CeilDivide(steps, turn), least_turns = software ? 32 : 16;
-  const int64_t most_shares = software ? 512 : 16 * traits.busy_groups;
-  if (!many) shape.splits = std::clamp<int64_t>(turns / least_turns, 1, std::max<int64_t>(1, most_shares / work.rows));
+  const int64_t turn = shape.lanes, turns = CeilDivide(steps, turn), most_shares = 16 * traits.groups;
+  if (!many) shape.splits = std::clamp<int64_t>(turns / traits.turns, 1, std::max<int64_t>(1, most_shares / work.rows));
   shape.splits = std::max(shape.splits, CeilDivide(turns, most_steps));
   shape.chunk = CeilDivide(turns, shape.splits) * turn;
   shape.splits = CeilDivide(steps, shape.chunk);
@@ -307,27 +313,27 @@ DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
 }  // namespace
 
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
-  return facts.is_software() ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
+  return facts.costs.accesses_by_lane ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
 }
 
 RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
-  const bool software = facts.is_software(), neighbours = work.side_by_side == 1;
-  const GpuTraits traits = TraitsOf(facts);
+  const bool by_lane = facts.costs.accesses_by_lane, alone = facts.costs.dear_barriers;
+  const bool neighbours = work.side_by_side == 1;
+  const RowTraits traits = RowTraitsOf(facts);
   // An element is written out with all that is computed for it.
   const bool small = !work.in_pairs && work.values <= 8;
   RunningShape shape;
   if (neighbours) {
-    // A lane of a software driver takes a whole line of the cache at once: the next lane's row may be 2^k bytes away.
-    shape.items = !small ? 2 : software ? 16 : work.length >= 2048 ? 8 : 4;
-    shape.width = small ? WidthThatDivides(work.length, software && facts.int64 ? 8 : 4) : 1;
+    // A lane that reads alone takes a whole line of the cache at once: the next lane's row may be 2^k bytes away.
+    shape.items = !small ? 2 : by_lane ? 16 : work.length >= 2048 ? 8 : 4;
+    shape.width = small ? WidthThatDivides(work.length, by_lane && facts.int64 ? 8 : 4) : 1;
   } else {
-    const uint32_t most = !software || !small ? 1 : work.rows >= 1024 ? 8 : 4;
+    const uint32_t most = !by_lane || !small ? 1 : work.rows >= 1024 ? 8 : 4;
     shape.columns = WidthThatDivides(work.side_by_side, most);
     shape.items = small ? 4 : 1;
   }
-  if (neighbours && !software) {
-    const int64_t most_lanes =
-        std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], traits.row_lanes});
+  if (neighbours && !alone) {
+    const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], traits.lanes});
     const auto fits = [&](int64_t lanes) {
       return lanes <= most_lanes && lanes * work.accumulator_bytes <= facts.max_shared_bytes;
     };
@@ -337,13 +343,13 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   const int64_t walks = work.rows / shape.columns;
   // A chunk's start is the sum of those before it.
   constexpr int64_t kMostChunks = 128, kFewestTiles = 16;
-  const int64_t wanted = software ? 16 : shape.lanes > 1 ? traits.busy_groups : traits.busy_groups * 64;
+  const int64_t wanted = shape.lanes > 1 ? traits.groups : traits.walks;
   // Workgroups wait for others that began before them, which these vendors' desktop devices let run on.
   const uint32_t vendor = VendorOf(facts);
   const bool lets_run = vendor == kNvidia || vendor == kAmd || vendor == kIntel;
   constexpr int64_t kFewestToShare = 8, kMostState = int64_t{1} << 28;
-  if (walks < wanted / 2 && tiles >= kFewestToShare && shape.lanes >= 64 && small && lets_run && !software &&
-      work.carry_words > 0 && tiles * work.rows * work.carry_words < kMostState) {
+  if (walks < wanted / 2 && tiles >= kFewestToShare && shape.lanes >= 64 && small && lets_run && work.carry_words > 0 &&
+      tiles * work.rows * work.carry_words < kMostState) {
     shape.one_pass = true;
     shape.chunks = tiles;
     return shape;
@@ -360,8 +366,8 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   shape.chunks = std::max(shape.chunks, CeilDivide(tiles, MostSteps(facts, 2)));
   shape.chunk = CeilDivide(tiles, shape.chunks);
   shape.chunks = CeilDivide(tiles, shape.chunk);
-  const uint32_t group = software ? std::max(facts.subgroup_size, 1u) : 64;
-  const bool alone = shape.lanes > 1 && shape.chunks > 1;
+  const uint32_t group = alone ? std::max(facts.subgroup_size, 1u) : 64;
+  const bool whole = shape.lanes > 1 && shape.chunks > 1;  // a workgroup for each chunk
   const uint32_t most_units = std::min(group, facts.max_workgroup_size[shape.lanes > 1 ? 1 : 0]);
   const auto may_double = [&] {
     const int64_t units = int64_t{shape.units} * 2;
@@ -369,7 +375,7 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
     return shape.lanes == 1 ||
            (walks % units == 0 && shape.lanes * units * work.accumulator_bytes <= facts.max_shared_bytes);
   };
-  while (!alone && may_double()) shape.units *= 2;
+  while (!whole && may_double()) shape.units *= 2;
   return shape;
 }
 
@@ -528,12 +534,12 @@ int64_t ChainSteps(const ChainShape& shape, const ChainWork& work) {
 
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words) {
   SortShape shape;
-  const bool software = facts.is_software(), searches_far = key_words == 0;
-  // Exchanges in registers cost lavapipe next to nothing beside what it reads, lane by lane (65,536 rows of 16: a third
-  // of the time with runs of 16 instead of 8); but they cost it compilation, which small sorts do not earn.
+  const bool by_lane = facts.costs.accesses_by_lane, searches_far = key_words == 0;
+  // Exchanges in registers cost next to nothing beside what lavapipe reads, lane by lane (65,536 rows of 16: a third of
+  // the time with runs of 16 instead of 8); but they cost it compilation, which small sorts do not earn.
   constexpr int64_t kLarge = 1 << 16;
   shape.in_registers = key_words > 0 && rows * length >= kLarge;
-  if (software && shape.in_registers) {
+  if (by_lane && shape.in_registers) {
     const uint32_t most_run = key_words == 1 && item_bytes <= 8 ? 32 : 16;
     while (shape.run < most_run && shape.run < length) shape.run *= 2;
   }
@@ -545,11 +551,12 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   };
   while (shape.run > 1 && !fits(1, 1)) shape.run /= 2;
   while (shape.tile() < length && fits(int64_t{shape.lanes} * 2, 1)) shape.lanes *= 2;
-  const int64_t wanted = software ? 64 : TraitsOf(facts).loop_group, tiles = rows * CeilDivide(length, shape.tile());
+  const int64_t wanted = facts.costs.few_workgroups ? 64 : TraitsOf(facts).loop_group;
+  const int64_t tiles = rows * CeilDivide(length, shape.tile());
   while (int64_t{shape.lanes} * shape.rows_per_group < wanted && shape.rows_per_group < tiles &&
          fits(shape.lanes, int64_t{shape.rows_per_group} * 2))
     shape.rows_per_group *= 2;
-  shape.unit = software ? (searches_far ? 1024 : 256) : (searches_far ? 64 : 16);
+  shape.unit = facts.costs.few_workgroups ? (searches_far ? 1024 : 256) : (searches_far ? 64 : 16);
   return shape;
 }
 
@@ -588,41 +595,41 @@ RadixShape TuneRadixTiles(const DeviceFacts& facts, const SortShape& merging, in
 RadixShape TuneRadix(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
                      int64_t item_bytes, int key_words, int bits) {
   if (key_words == 0) return {};
-  return facts.is_software() ? TuneRadixChunks(facts, rows, length, key_words, bits)
-                             : TuneRadixTiles(facts, merging, rows, length, item_bytes, key_words, bits);
+  return facts.costs.dear_barriers ? TuneRadixChunks(facts, rows, length, key_words, bits)
+                                   : TuneRadixTiles(facts, merging, rows, length, item_bytes, key_words, bits);
 }
 
 DigitSelectShape TuneDigitSelect(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t kept, int64_t tile,
                                  int key_words, int bits) {
   DigitSelectShape shape;
   constexpr int64_t kLeastLength = 1 << 14, kMostChunks = 2048, kFew = 1 << 18;
-  const bool software = facts.is_software();
-  shape.lanes = software ? 64 : 256;
-  shape.each = software ? 32 : 16;
-  // Software drivers count in shared memory lane by lane.
-  if (key_words == 0 || length < kLeastLength || kept == 0 || kept > length / (software ? 8 : 4) ||
+  const bool few = facts.costs.few_workgroups;
+  shape.lanes = few ? 64 : 256;
+  shape.each = few ? 32 : 16;
+  // Counting in shared memory goes lane by lane too.
+  if (key_words == 0 || length < kLeastLength || kept == 0 || kept > length / (facts.costs.accesses_by_lane ? 8 : 4) ||
       facts.max_workgroup_invocations < shape.lanes || facts.max_workgroup_size[0] < shape.lanes)
     return shape;
   // Sorting tiles is two dispatches of much arithmetic, where few are kept; this is six or more that read.
-  if (2 * kept <= tile && !software && rows * length < kFew) return shape;
+  if (2 * kept <= tile && !facts.costs.cheap_dispatches && rows * length < kFew) return shape;
   const int passes = CeilDivide(bits, 11);
   shape.digit_bits = std::max<int>(8, CeilDivide(bits, passes));
   // The last pass adds up what all chunks before its own have.
-  int64_t chunk = software ? 16384 : 4096;
+  int64_t chunk = few ? 16384 : 4096;
   while (chunk * kMostChunks < length) chunk *= 2;
   if (rows * CeilDivide(length, chunk) < int64_t{1} << 30) shape.chunk = chunk;
   return shape;
 }
 
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
-  LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(facts, bindings, element_count, cost)
-                                          : TuneGpuLoop(TraitsOf(facts), element_count);
+  LoopTuning tuning = facts.costs.few_workgroups ? TuneSoftwareLoop(facts, bindings, element_count, cost)
+                                                 : TuneGpuLoop(TraitsOf(facts), element_count);
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;
 }
 
-bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAmd && !facts.is_software(); }
+bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAmd; }
 
 LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementBytes& bytes, int64_t element_count,
                    int64_t cost) {
@@ -640,7 +647,7 @@ LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementByt
 
 std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work) {
   constexpr int64_t kLeastElements = 1 << 16;  // smaller tensors stay in the cache that lines are read again from
-  if (facts.is_software() || work.elements < kLeastElements) return std::nullopt;
+  if (facts.costs.accesses_by_lane || work.elements < kLeastElements) return std::nullopt;
   const uint32_t width = work.groups && work.x % 4 == 0 && work.t % 4 == 0 ? 4 : 1;
   for (const uint32_t tile : {64u, 32u}) {
     if (tile == 64 && width == 1) continue;
