@@ -33,8 +33,11 @@ struct GpuTraits {
   uint32_t dot_lanes = 16;    // a product's workgroup is dot_lanes x dot_lanes
   uint32_t dot_tile = 4;      // and an invocation's tile at most dot_tile x dot_tile
   uint32_t dot_k_step = 16;
+  bool look_back = false;  // workgroups may wait for others that began before them: it lets those run on
 };
 GpuTraits TraitsOf(const DeviceFacts& facts);
+// The table's alone.
+GpuTraits TableTraits(const DeviceFacts& facts);
 
 // The same of rows, whose elements are added up; a GPU's by GpuTraits.
 struct RowTraits {
@@ -45,6 +48,7 @@ struct RowTraits {
   int64_t column_groups = 512;  // the same of rows side by side, each of them one of `lanes`
   int64_t column_chunk = 64;    // and the least that a workgroup takes of a row
   int64_t walks = 1 << 15;      // invocations that do, if each goes along a row of its own
+  bool look_back = false;       // as GpuTraits has it
 };
 RowTraits RowTraitsOf(const DeviceFacts& facts);
 
