@@ -84,6 +84,7 @@ struct DeviceFacts {
   enum class Kind : uint8_t { kOther, kIntegrated, kDiscrete, kVirtual, kSoftware } kind = Kind::kOther;
   // Null hardware: kernels compile for it, and there is no memory, no queue, nothing that runs.
   bool compile_only = false;
+  // For what chooses and describes devices; what kernels are shaped by is asked of `costs`.
   bool is_software() const { return kind == Kind::kSoftware; }
   // A generic bundle's target: whichever device loads the kernels compiles them then.
   bool is_any_device() const { return compile_only && kind == Kind::kOther; }
@@ -168,6 +169,33 @@ struct DeviceFacts {
   bool host_avx512 = false;  // software drivers: the processor that runs kernels has AVX-512
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;
+
+  // What things cost kernels, where lowerings weigh one form against another. These are GPUs'; those of drivers that
+  // run kernels on the host's processor are set in backend/vulkan/drivers/software_driver.h and nowhere else.
+  struct Costs {
+    // A load or store goes lane by lane and takes a lane as long for 32 bytes of neighbours as for one element, so an
+    // invocation takes neighbours; that lanes side by side do gains nothing.
+    bool accesses_by_lane = false;
+    // An invocation's values lie in memory, where many of them take no registers from the other subgroups.
+    bool values_in_memory = false;
+    // Shared memory is memory as any other, and a barrier makes each subgroup stop and put all its values by: what a
+    // subgroup or an invocation does alone is cheaper.
+    bool dear_barriers = false;
+    // A turn of a loop takes about as long as an access.
+    bool dear_turns = false;
+    // What is written out takes longer to compile than small work earns.
+    bool dear_text = false;
+    // A few workgroups keep it busy, and each more costs as much as a turn of a loop, though it find nothing to do.
+    bool few_workgroups = false;
+    // A dispatch costs less than what would spare it.
+    bool cheap_dispatches = false;
+    // A product and a sum of f32 take less time than fma.
+    bool slow_fma = false;
+    // isnan, f16 in pairs and one test for several values, which GPUs have instructions for, take no less time than the
+    // text without.
+    bool plain_text = false;
+    friend bool operator==(const Costs&, const Costs&) = default;
+  } costs;
 
   // What was measured on it and kept.
   DeviceTuning tuned;

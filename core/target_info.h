@@ -9,8 +9,8 @@
 namespace VXLA_NAMESPACE {
 
 struct TargetInfo {
-  bool is_software = true;      // a CPU driver: threads are dear, shared memory and barriers too
-  int max_fusion_buffers = 24;  // tensors that one kernel may read and write (descriptor limits, register pressure)
+  bool cheap_dispatches = true;  // a dispatch costs less than what would spare it
+  int max_fusion_buffers = 24;   // tensors that one kernel may read and write (descriptor limits, register pressure)
   // As above, of a kernel that computes many small results side by side: a value or two of each is held at a time.
   int max_joined_buffers = 256;
   // That a concatenate's kernel binds beside its argument block.

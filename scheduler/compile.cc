@@ -182,15 +182,15 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
 
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {
   TargetInfo target;
-  target.is_software = facts.is_software();
-  // Software drivers run workgroups with barriers slowly, and their memory is as fast as what holds it back.
-  if (!facts.is_software() && !facts.same_bits) target.attention_min_scores = 1 << 16;
+  target.cheap_dispatches = facts.costs.cheap_dispatches;
+  // Where barriers are dear, memory is as fast as what holds it back.
+  if (!facts.costs.dear_barriers && !facts.same_bits) target.attention_min_scores = 1 << 16;
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
   target.max_elements = facts.max_elements;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
-  target.merges_loops = bindings == BindingMode::kAddresses && !facts.is_software();
+  target.merges_loops = bindings == BindingMode::kAddresses && !facts.costs.cheap_dispatches;
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);

@@ -153,8 +153,8 @@ class LoopMerger {
 }  // namespace
 
 void MergeLoops(Plan& plan, const DeviceFacts& facts) {
-  // A dispatch costs software drivers less than what finds the piece that a workgroup belongs to.
-  if (plan.bindings != BindingMode::kAddresses || facts.is_software()) return;
+  // What finds the piece that a workgroup belongs to would cost more than a dispatch.
+  if (plan.bindings != BindingMode::kAddresses || facts.costs.cheap_dispatches) return;
   LoopMerger(plan, facts).Merge();
 }
 

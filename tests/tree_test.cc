@@ -76,6 +76,23 @@ TEST(TreeTest, LayersIncludeOnlyWhatIsBelowThem) {
   }
 }
 
+// Whether kernels run on the host's processor decides in backend/vulkan/drivers/ what things cost, and those costs
+// decide the rest (DeviceFacts::Costs).
+TEST(TreeTest, NothingThatShapesKernelsAsksForSoftwareDrivers) {
+  const std::vector<std::string> shapes = {"core/", "scheduler/", "api/", "backend/"};
+  const std::vector<std::string> describes = {"backend/device_facts.h", "backend/vulkan/device/",
+                                              "backend/vulkan/drivers/"};
+  for (const SourceFile& file : Sources()) {
+    const auto is_in = [&](const std::string& folder) { return file.path.starts_with(folder); };
+    if (std::ranges::none_of(shapes, is_in) || std::ranges::any_of(describes, is_in)) continue;
+    for (size_t n = 0; n < file.lines.size(); ++n) {
+      for (const char* word : {"is_software", "kSoftware"})
+        EXPECT_EQ(file.lines[n].find(word), std::string::npos)
+            << file.path << ":" << n + 1 << ": ask for one of DeviceFacts::Costs";
+    }
+  }
+}
+
 TEST(TreeTest, EveryNamespaceCarriesTheVersion) {
   for (const SourceFile& file : Sources()) {
     if (file.path.starts_with("tests/consumer/")) continue;  // a user's

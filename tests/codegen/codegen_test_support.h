@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/vulkan/drivers/software_driver.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
@@ -21,6 +22,7 @@ inline DeviceFacts FullFacts() {
   DeviceFacts facts;
   facts.name = "made up";
   facts.kind = DeviceFacts::Kind::kSoftware;
+  NoteSoftwareCosts(facts);
   facts.int64 = facts.float64 = facts.float16 = true;
   facts.storage16 = facts.storage8 = facts.buffer_addresses = true;
   facts.signed_zero_inf_nan_preserve_16 = facts.signed_zero_inf_nan_preserve_32 =

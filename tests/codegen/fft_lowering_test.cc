@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/drivers/software_driver.h"
 #include "backend/vulkan/lower/fft_plan.h"
 #include "backend/vulkan/lower/fft_shape.h"
 #include "backend/vulkan/lower/fft_tables.h"
@@ -19,7 +21,7 @@ using Kind = FftTable::Kind;
 
 DeviceFacts Gpu() {
   DeviceFacts facts = FullFacts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(facts);
   facts.max_shared_bytes = 49152;
   facts.max_workgroup_invocations = 1024;
   facts.max_workgroup_size = {1024, 1024, 64};
@@ -48,7 +50,7 @@ TEST(FftShapeTest, LongLinesAreTwoPassesOfNeighbouringTransforms) {
 // Where it is worth a large kernel, and the driver has what that takes.
 TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
   DeviceFacts facts = Gpu();
-  facts.kind = DeviceFacts::Kind::kSoftware;
+  NoteSoftwareCosts(facts);
   facts.subgroup_shuffle = true;
   facts.subgroup_size = 8;
   const FftWork work = {.length = 4096, .lines = 64, .plain = true};
@@ -94,7 +96,7 @@ TEST(FftShapeTest, PrimesBeyondSumsAreConvolved) {
 // Where products round on their own: radices without twiddles inside, and few twiddles between.
 TEST(FftShapeTest, SoftwareDriversTakeTheRadicesThatRoundLeast) {
   DeviceFacts facts = Gpu();
-  facts.kind = DeviceFacts::Kind::kSoftware;
+  NoteSoftwareCosts(facts);
   const auto radices = [&](int64_t length) {
     std::vector<int64_t> result;
     for (const FftPass& pass : TuneFft(facts, {.length = length, .lines = 3}).passes) result.push_back(pass.radix);
@@ -113,7 +115,7 @@ TEST(FftShapeTest, RadicesMultiplyToThePoints) {
     for (const bool software : {true, false}) {
       for (const bool in_pairs : {true, false}) {
         DeviceFacts facts = Gpu();
-        if (software) facts.kind = DeviceFacts::Kind::kSoftware;
+        if (software) NoteSoftwareCosts(facts);
         const FftShape shape = TuneFft(facts, {length, 100, false, ElementType::kC128, in_pairs});
         int64_t points = 1;
         for (const FftPass& pass : shape.passes) points *= pass.radix;

@@ -1,6 +1,7 @@
 // The text of fused loops: structure only, no device.
 #include <fmt/format.h>
 
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -100,9 +101,41 @@ TEST(FusedLoopTest, ZerosComeAsDataAndOtherConstantsInline) {
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "uintBitsToFloat(P("), 1);
 }
 
+// Of a loop, a sum, a product, a sort and a transform: the same costs make the same kernels, whatever kind the device
+// is.
+TEST(FusedLoopTest, CostsShapeKernelsAndNotTheKindOfDevice) {
+  const std::string sum = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\n";
+  const std::string less =
+      "less {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = pred[] compare(a, b), direction=LT\n}\n";
+  const std::string a = "ENTRY main {\n  a = f32[512,512] parameter(0)\n";
+  const std::string texts[] = {
+      a + "  ROOT r = f32[512,512] tanh(a)\n}\n",
+      sum + a + "  z = f32[] constant(0)\n  ROOT r = f32[512] reduce(a, z), dimensions={1}, to_apply=add\n}\n",
+      a + "  ROOT r = f32[512,512] dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
+      less + a + "  ROOT r = f32[512,512] sort(a), dimensions={1}, to_apply=less\n}\n",
+      "ENTRY main {\n  a = c64[64,4096] parameter(0)\n  ROOT r = c64[64,4096] fft(a), fft_type=FFT, "
+      "fft_length={4096}\n}\n"};
+  const auto same = [](const Step& one, const Step& other) {
+    return one.kernel == other.kernel && one.groups == other.groups;
+  };
+  for (const std::string& text : texts) {
+    const auto steps = [&](DeviceFacts::Kind kind, const DeviceFacts::Costs& costs) {
+      DeviceFacts facts = FullFacts();
+      facts.kind = kind;
+      facts.costs = costs;
+      return LowerRoot("HloModule m\n" + text, facts);
+    };
+    using enum DeviceFacts::Kind;
+    const DeviceFacts::Costs host = FullFacts().costs, gpu = {};
+    EXPECT_TRUE(std::ranges::equal(steps(kSoftware, host), steps(kOther, host), same)) << text;
+    EXPECT_TRUE(std::ranges::equal(steps(kSoftware, gpu), steps(kOther, gpu), same)) << text;
+    EXPECT_FALSE(std::ranges::equal(steps(kOther, host), steps(kOther, gpu), same)) << text;
+  }
+}
+
 TEST(FusedLoopTest, MoreThanOneRowOfGroupsCoversEveryElement) {
   DeviceFacts facts = FullFacts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(facts);
   facts.max_group_count = {65535, 65535, 65535};
   const int64_t count = int64_t{300} << 20;
   const auto steps =

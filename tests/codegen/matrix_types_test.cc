@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -16,7 +17,7 @@ namespace matrix_types_test {
 DeviceFacts Units() {
   using enum ElementType;
   DeviceFacts facts = FullFacts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(facts);
   facts.vendor_id = 0x1002;
   facts.byte_offsets = facts.subgroup_shuffle = true;
   facts.subgroup_size = facts.matrix_lanes = 32;

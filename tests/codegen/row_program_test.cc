@@ -1,5 +1,7 @@
 // Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not
 // here.
+#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/drivers/software_driver.h"
 #include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/dot.h"
 #include "backend/vulkan/lower/tuning.h"
@@ -19,7 +21,7 @@ DeviceFacts LoopLimitFacts() {
 
 DeviceFacts GpuFacts() {
   DeviceFacts facts = LoopLimitFacts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(facts);
   facts.quirks = {};
   facts.subgroup_size = 32;
   facts.max_shared_bytes = 49152;
@@ -129,7 +131,7 @@ TEST(TuneLoopTest, SoftwareGoesToRowsAllOverAnArrayInRuns) {
   DeviceFacts facts = GpuFacts();
   const LoopTuning loop{256, 4, 8};
   EXPECT_FALSE(InRuns(facts, loop, 1 << 24, 32).in_runs);
-  facts.kind = DeviceFacts::Kind::kSoftware;
+  NoteSoftwareCosts(facts);
   const LoopTuning large = InRuns(facts, loop, 1 << 24, 32);
   EXPECT_TRUE(large.in_runs);
   EXPECT_EQ(large.items * 32, 4096u);
@@ -338,7 +340,7 @@ TEST(RowProgramTest, TilesOfWindowsMoveAndReadEachPlaceOnce) {
   // A step that is no multiple of the dilation shows other places.
   EXPECT_EQ(text(FullFacts(), "pad=2_2x2_2 rhs_dilate=2x2").find("uint move"), std::string::npos);
   DeviceFacts gpu = FullFacts();
-  gpu.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(gpu);
   EXPECT_NE(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos);
   gpu.busy_workgroups = 1 << 20;
   EXPECT_EQ(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos) << "too few invocations";

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "core/passes/pipeline.h"
 #include "scheduler/compile.h"
 #include "scheduler/plan_printer.h"
@@ -33,7 +34,7 @@ std::vector<Target> Targets() {
   software.subgroup_size = 8;
   software.subgroup_shuffle = true;
   DeviceFacts discrete = software;
-  discrete.kind = DeviceFacts::Kind::kDiscrete;
+  vulkan::TakeForGpu(discrete);
   discrete.subgroup_size = 32;
   DeviceFacts bare = vulkan::BareFacts();
   bare.max_storage_buffers = 8;

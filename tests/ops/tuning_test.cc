@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "backend/vulkan/device/kept_tuning.h"
+#include "backend/vulkan/drivers/software_driver.h"
 #include "tests/support/gpu_client.h"
+#include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {
@@ -127,6 +129,42 @@ TEST(TuningTest, ProductsOfOtherTilesGiveTheSameBits) {
       differs |= other.kernel != plain.kernel;
     }
     EXPECT_EQ(differs, k < 2048);
+  }
+}
+
+// A device may have some of the costs of a host's processor and others of a GPU: each is asked for where it alone
+// matters.
+TEST(TuningTest, EachCostAloneMakesKernelsThatAreRight) {
+  const std::string add = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  const std::string less =
+      "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n";
+  const std::string programs[] = {
+      add +
+          "ENTRY e { x = f32[6,4096] parameter(0)  z = f32[] constant(0)\n"
+          "ROOT r = f32[6] reduce(x, z), dimensions={1}, to_apply=add }",
+      add +
+          "ENTRY e { x = f32[1000,64] parameter(0)  z = f32[] constant(0)\n"
+          "ROOT r = f32[64] reduce(x, z), dimensions={0}, to_apply=add }",
+      add +
+          "ENTRY e { x = f32[3,2000] parameter(0)  z = f32[] constant(0)\n"
+          "ROOT r = f32[3,2000] reduce-window(x, z), window={size=1x2000 pad=0_0x1999_0}, to_apply=add }",
+      less + "ENTRY e { x = f32[3,3000] parameter(0)  ROOT r = f32[3,3000] sort(x), dimensions={1}, to_apply=less }",
+      "ENTRY e { x = f32[64,96] parameter(0)  y = f32[96,64] parameter(1)\n"
+      "ROOT r = f32[64,64] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+      "ENTRY e { x = c64[64,512] parameter(0)  ROOT r = c64[64,512] fft(x), fft_type=FFT, fft_length={512} }",
+      "ENTRY e { x = f32[300,704] parameter(0)  ROOT r = f32[704,300] transpose(x), dimensions={1,0} }"};
+  using Costs = DeviceFacts::Costs;
+  constexpr bool Costs::*kCosts[] = {&Costs::accesses_by_lane, &Costs::values_in_memory, &Costs::dear_barriers,
+                                     &Costs::dear_turns,       &Costs::dear_text,        &Costs::few_workgroups,
+                                     &Costs::cheap_dispatches, &Costs::slow_fma,         &Costs::plain_text};
+  for (const auto cost : kCosts) {
+    for (const bool of_gpu : {true, false}) {
+      DeviceFacts facts = AsGpu(BindingMode::kDescriptors);
+      if (!of_gpu) vulkan::NoteSoftwareCosts(facts);
+      facts.costs.*cost = of_gpu;
+      for (const std::string& program : programs)
+        EXPECT_GT(ExpectLoweredAgrees(program, BindingMode::kDescriptors, facts), 0) << of_gpu << program;
+    }
   }
 }
 

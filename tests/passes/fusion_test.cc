@@ -213,7 +213,7 @@ ENTRY e {
   ROOT r = f32[3,48,31] add(t, c)
 })";
   TargetInfo gpu;
-  gpu.is_software = false;
+  gpu.cheap_dispatches = false;
   EXPECT_THAT(Kinds(*Optimized(text, gpu)), testing::ElementsAre(testing::Pair(FusionKind::kOutput, 1)));
   EXPECT_EQ(Kinds(*Optimized(text)).size(), 2u);
 }

@@ -20,7 +20,7 @@ std::unique_ptr<Module> OptimizedForGpu(const std::string& text, int64_t min_sco
   auto module = ParseHlo(kReducers + text);
   VXLA_CHECK(module.ok(), module.status().message());
   TargetInfo target;
-  target.is_software = false;
+  target.cheap_dispatches = false;
   target.attention_min_scores = min_scores;
   auto optimized = Optimize(**module, target);
   VXLA_CHECK(optimized.ok(), optimized.status().message());

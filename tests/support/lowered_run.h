@@ -7,6 +7,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
 #include "core/module.h"
 #include "tests/support/device_test_support.h"
@@ -130,7 +131,7 @@ inline int ExpectLoweredAgrees(const std::string& text, BindingMode mode, const 
 // The device's facts as if it were a GPU.
 inline DeviceFacts AsGpu(BindingMode mode) {
   DeviceFacts facts = DeviceClient(mode)->device().facts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  vulkan::TakeForGpu(facts);
   return facts;
 }
 

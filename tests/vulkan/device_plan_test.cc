@@ -8,6 +8,7 @@
 #include "backend/vulkan/device/free_list.h"
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/device/validation.h"
 #include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/known_faults.h"
@@ -612,9 +613,32 @@ TEST(KnownFaultsTest, WordsAreStoredInPairsButWhereTheHostThatRunsKernelsHasAvx5
   EXPECT_TRUE(StoresPairs(facts));
   facts.host_avx512 = true;
   EXPECT_FALSE(StoresPairs(facts));
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(facts);
   EXPECT_TRUE(StoresPairs(facts));
   EXPECT_FALSE(PlanDevice(FakeGpu(), {})->facts.host_avx512);
+}
+
+TEST(SoftwareDriverTest, ItsCostsAreItsOwnUnlessItIsTakenForAGpu) {
+  PhysicalSupport support = Driver("llvmpipe", "Mesa 24.0.1 (LLVM 17.0.6)");
+  support.features.base.features.shaderInt64 = VK_TRUE;
+  DeviceFacts software = PlanDevice(support, {})->facts;
+  const DeviceFacts::Costs& costs = software.costs;
+  EXPECT_TRUE(costs.accesses_by_lane && costs.values_in_memory && costs.dear_barriers && costs.dear_turns);
+  EXPECT_TRUE(costs.dear_text && costs.few_workgroups && costs.cheap_dispatches && costs.slow_fma && costs.plain_text);
+  EXPECT_FALSE(software.byte_offsets);
+  EXPECT_EQ(software.work_budget_seconds, 0);
+  PlanWants wants;
+  for (const char* name : {"gpu", "rdna2", "mobile"}) {
+    wants.emulate = *ParseEmulation(name);
+    const DeviceFacts gpu = PlanDevice(support, wants)->facts;
+    EXPECT_EQ(gpu.costs, DeviceFacts::Costs()) << name;
+    EXPECT_TRUE(gpu.byte_offsets) << name;
+    EXPECT_EQ(gpu.hardware_threads, software.hardware_threads) << name << ": it stays the host's processor";
+  }
+  TakeForTheLeast(software);
+  EXPECT_EQ(software.costs, DeviceFacts::Costs());
+  support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  EXPECT_EQ(PlanDevice(support, {})->facts.costs, DeviceFacts::Costs());
 }
 
 DeviceFacts Facts(const char* name, DeviceFacts::Kind kind, uint64_t memory) {

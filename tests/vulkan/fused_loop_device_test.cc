@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
 #include "core/text/hlo_parser.h"
 #include "tests/vulkan/vulkan_test_support.h"
@@ -39,7 +40,7 @@ int64_t WrongBytes(Device& device, int64_t count, uint32_t most_groups, std::arr
   const auto module = ParseHlo(
       fmt::format("HloModule m\nENTRY main {{\n  a = u8[{0}] parameter(0)\n  ROOT r = u8[{0}] not(a)\n}}\n", count));
   DeviceFacts facts = device.facts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  TakeForGpu(facts);
   facts.max_group_count[0] = most_groups;
   OneBufferEach map;
   const Instruction& root = *(*module)->entry()->root();

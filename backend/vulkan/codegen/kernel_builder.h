@@ -42,7 +42,7 @@ class KernelBuilder {
   void AddWordsView(int k, int words);
 
   // Words go in pairs where that is one access.
-  bool words_go_in_pairs() const { return facts_.byte_offsets || (facts_.is_software() && facts_.int64); }
+  bool words_go_in_pairs() const { return facts_.byte_offsets || (facts_.costs.accesses_by_lane && facts_.int64); }
   // Whether eight 32-bit elements can be loaded as four 64-bit integers.
   bool has_pairs() const { return facts_.int64; }
   // Whether eight that are only moved are stored so too.
@@ -72,9 +72,9 @@ class KernelBuilder {
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
   bool has_native_f16() const { return facts_.native_f16; }
   // Loops of many turns must say so, or drivers write them out.
-  bool keeps_loops() const { return !facts_.is_software(); }
+  bool keeps_loops() const { return !facts_.costs.dear_turns; }
   // Products of f32 take a term by one rounding (docs/numerics.md).
-  bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.is_software(); }
+  bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.costs.slow_fma; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "backend/vulkan/device/external_handle.h"
 #include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/device/vk_status.h"
+#include "backend/vulkan/drivers/kernel_operations.h"
 #include "backend/vulkan/drivers/known_faults.h"
+#include "backend/vulkan/drivers/software_driver.h"
 
 #ifdef __linux__
-#include <sched.h>
 #include <unistd.h>
 #endif
-
-#include "backend/vulkan/drivers/kernel_operations.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -44,23 +41,6 @@ bool HasPageableMemory(const std::set<std::string>& extensions) {  // which need
 }
 bool HasExecutables(const std::set<std::string>& extensions) {
   return Has(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
-}
-
-// The threads that this process may run on: what a software driver has at most.
-int UsableThreads() {
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
-}
-
-bool HostHasAvx512() {
-#if defined(__x86_64__) && defined(__GNUC__)
-  return __builtin_cpu_supports("avx512f") != 0;
-#else
-  return false;
-#endif
 }
 
 // Three quarters of the machine's memory: the rest of the system lives there too.
@@ -328,13 +308,12 @@ void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFa
   facts.timestamp_period_ns = plan.timestamp_bits == 0 ? 0.0f : limits.timestampPeriod;
 }
 
-// What the slowest devices of a kind do with our kernels, and a tenth of what systems allow a submission. Software
-// drivers are stopped by nobody.
+// What the slowest devices of a kind do with our kernels, and a tenth of what systems allow a submission.
 void FillRates(DeviceFacts& facts) {
   const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete;
-  facts.flop_per_second = discrete ? 4e11 : facts.is_software() ? 2e9 : 4e10;
-  facts.bytes_per_second = discrete ? 5e10 : facts.is_software() ? 2e9 : 5e9;
-  facts.work_budget_seconds = facts.is_software() ? 0 : 0.2;
+  facts.flop_per_second = discrete ? 4e11 : 4e10;
+  facts.bytes_per_second = discrete ? 5e10 : 5e9;
+  facts.work_budget_seconds = 0.2;
   facts.busy_workgroups = discrete ? 512 : 64;
 }
 
@@ -352,13 +331,7 @@ void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   facts.kind = KindOf(properties.deviceType);
   facts.kernel_operations = KernelOperations(facts.driver);
   FillRates(facts);
-  if (!facts.is_software()) return;
-  facts.hardware_threads = UsableThreads();
-  facts.host_avx512 = HostHasAvx512();
-  // lavapipe: 0 means that the submitting queue thread runs the kernels alone.
-  if (const char* threads = std::getenv("LP_NUM_THREADS"); threads != nullptr && facts.driver == "llvmpipe") {
-    facts.hardware_threads = std::clamp(std::atoi(threads), 1, facts.hardware_threads);
-  }
+  if (facts.is_software()) NoteHostProcessor(facts);
 }
 
 void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, DeviceFacts& facts) {
@@ -371,7 +344,7 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.integer_dot_product =
       enabled.integer_dot_product.shaderIntegerDotProduct &&
       (support.dot_product_accelerated || support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
-  facts.byte_offsets = facts.int64 && !facts.is_software();
+  facts.byte_offsets = facts.int64;
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
   constexpr VkExternalMemoryFeatureFlags kBoth =
       VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
@@ -654,8 +627,8 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
     VXLA_RETURN_IF_ERROR(ChooseMemory(support, wants, plan));
   }
   FillIdentity(support, plan.facts);
-  if (wants.emulate.gpu && plan.facts.is_software()) plan.facts.kind = DeviceFacts::Kind::kDiscrete;
   FillFeatures(support, plan.features, plan.facts);
+  if (plan.facts.is_software()) wants.emulate.gpu ? TakeForGpu(plan.facts) : NoteSoftwareCosts(plan.facts);
   if (wants.emulate.queues) plan.facts.queue_switch_seconds = -1;
   if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
   if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);

@@ -38,6 +38,11 @@ std::optional<GpuFamily> GpuFamilyOf(std::string_view name) {
   return std::nullopt;
 }
 
+void TakeForGpu(DeviceFacts& facts) {
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.costs = {};
+}
+
 void TakeFor(GpuFamily family, DeviceFacts& facts) {
   const auto* gpu = std::ranges::find(kGpus, family, &PretendedGpu::family);
   if (gpu == std::end(kGpus)) return;
@@ -61,7 +66,7 @@ void TakeForTheLeast(DeviceFacts& facts) {
   // The required limits of Vulkan's specification, and lavapipe's of loops, which sums are shared out by.
   constexpr uint32_t kSharedBytes = 16384, kInvocations = 128, kLoopIterations = 65535;
   constexpr std::array<uint32_t, 3> kGroup = {128, 128, 64};
-  if (facts.is_software()) facts.kind = DeviceFacts::Kind::kDiscrete;
+  if (facts.is_software()) TakeForGpu(facts);
   facts.compute_units = facts.unit_invocations = 0;
   facts.max_shared_bytes = kSharedBytes;
   facts.max_workgroup_invocations = kInvocations;

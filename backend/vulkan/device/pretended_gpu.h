@@ -12,6 +12,9 @@ namespace VXLA_NAMESPACE::vulkan {
 // "gcn", "rdna2", "rdna3", "nvidia", "intel", "apple", "mobile"; "gpu" is one that nobody knows.
 std::optional<GpuFamily> GpuFamilyOf(std::string_view name);
 
+// Of a GPU: its kind, and what things cost its kernels.
+void TakeForGpu(DeviceFacts& facts);
+
 // Vendor, kind, units, shared memory and workgroups of the family, limits no larger than the device's own, which
 // kernels still run on: so are its subgroups. The matrix units that `facts` has stood in for become the family's.
 void TakeFor(GpuFamily family, DeviceFacts& facts);

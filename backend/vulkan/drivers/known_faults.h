@@ -20,6 +20,6 @@ inline bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings) {
 // loaded as. Where the processor has AVX-512, lavapipe's vectors of 64-bit lanes fill 64 bytes, which it writes to the
 // stack for each lane that it stores (4M f32 loaded in pairs: 7.1 ms stored in pairs, 4.2 by fours of words). Elsewhere
 // every access costs as much, so half of them take half the time.
-inline bool StoresPairs(const DeviceFacts& facts) { return !(facts.is_software() && facts.host_avx512); }
+inline bool StoresPairs(const DeviceFacts& facts) { return !(facts.costs.accesses_by_lane && facts.host_avx512); }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -26,6 +26,11 @@ LoopTuning TableLoop(const DeviceFacts& facts, int64_t element_count, int64_t co
 
 }  // namespace
 
+RowTraits SoftwareRowTraits() {
+  return {
+      .lanes = 512, .held_lanes = 256, .turns = 32, .groups = 32, .column_groups = 4, .column_chunk = 256, .walks = 16};
+}
+
 LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
   LoopTuning tuning = TableLoop(facts, element_count, cost, SplitsAddresses(facts, bindings));
   if (element_count <= kFewElements) return tuning;
@@ -42,7 +47,7 @@ LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_c
   const int64_t groups = element_count / tuning.width;
   int64_t items = std::max<int64_t>(kRunBytes / group_bytes, 1);
   while (items > 1 && groups < items * kInvocations) items /= 2;
-  if (!facts.is_software() || items * group_bytes < kLeastBytes) return tuning;
+  if (!facts.costs.accesses_by_lane || items * group_bytes < kLeastBytes) return tuning;
   tuning.workgroup_size = std::min<uint32_t>(tuning.workgroup_size, 64);
   tuning.items = static_cast<uint32_t>(items);
   tuning.in_runs = true;
@@ -52,9 +57,8 @@ LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_c
 bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
   constexpr int64_t kTurns = 32, kInvocations = 512, kMostShares = 16384;
   const int64_t lanes = facts.subgroup_size, interleaved = kInvocations / std::max<int64_t>(lanes, 1);
-  if (!facts.is_software() || !work.shuffles || work.passes > 1 || work.rows > 4 || work.ordered || interleaved < 2) {
-    return false;
-  }
+  if (!facts.costs.dear_barriers || !work.shuffles || work.passes > 1) return false;
+  if (work.rows > 4 || work.ordered || interleaved < 2) return false;
   // Where lanes do not join by shuffles they join in shared memory.
   if (kInvocations * work.accumulator_bytes > facts.max_shared_bytes) return false;
   if (kInvocations > facts.max_workgroup_invocations || interleaved > facts.max_workgroup_size[1]) return false;
@@ -120,7 +124,7 @@ RadixShape TuneRadixChunks(const DeviceFacts& facts, int64_t rows, int64_t lengt
 SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) {
   SelectShape shape;
   constexpr int64_t kMostKept = 16, kLeastLength = 1 << 12, kMostSteps = 32768;
-  if (!facts.is_software() || kept > kMostKept || length < kLeastLength) return shape;
+  if (!facts.costs.accesses_by_lane || kept > kMostKept || length < kLeastLength) return shape;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   if (kept * item_bytes * shape.lanes > facts.max_shared_bytes) return shape;
   // In an ascending row every element goes past all that are kept.

@@ -6,9 +6,11 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+RowTraits SoftwareRowTraits();
+
 LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost);
-// For a loop that goes to rows all over an array: on software drivers, and there alone, an invocation takes neighbours
-// one after the other. `group_bytes`: of a group of a result.
+// For a loop that goes to rows all over an array: where accesses go lane by lane, and there alone, an invocation takes
+// neighbours one after the other. `group_bytes`: of a group of a result.
 LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_count, int64_t group_bytes);
 
 // Few long rows, on lavapipe: subgroups of a workgroup that wait for each other at a barrier cost a quarter of a sum,

@@ -54,8 +54,8 @@ class DotReader final : public ProductReader {
   DotSide lhs_side_, rhs_side_;
 };
 
-// Matrices of few elements, many of them: a workgroup for each would have nothing to do. An invocation of a CPU's
-// driver takes a whole result, one of a GPU up to four neighbours of it.
+// Matrices of few elements, many of them: a workgroup for each would have nothing to do. An invocation takes a
+// whole result, one of a GPU up to four neighbours of it.
 std::optional<RowTile> TileSmallProducts(const LowerContext& context, const DotReader& reader) {
   constexpr int64_t kLeastBatches = 8, kMostSide = 8, kMostTerms = 128;
   const DotWork& work = reader.work;
@@ -64,7 +64,8 @@ std::optional<RowTile> TileSmallProducts(const LowerContext& context, const DotR
   if (!small || work.batches < kLeastBatches || work.repeated || ComputesInPairs(context, reader.body()))
     return std::nullopt;
   RowTile tile{{work.batches, work.rows, work.columns}, {1, work.rows, work.columns}};
-  if (!context.facts.is_software()) tile.tile = {1, 1, work.columns % 4 == 0 ? 4 : work.columns < 4 ? work.columns : 1};
+  if (!context.facts.costs.accesses_by_lane)
+    tile.tile = {1, 1, work.columns % 4 == 0 ? 4 : work.columns < 4 ? work.columns : 1};
   return tile;
 }
 

@@ -48,12 +48,10 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
   for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   if (ComputesInPairs(context, body)) cost += 1 << 10;
   LoopTuning tuning = TuneLoop(context.facts, context.bindings, count, cost);
-  if (!context.facts.is_software()) {
-    tuning = Widened(context.facts, tuning, BytesAlong(body, values), count, cost);
-    const bool rounds = std::ranges::any_of(
-        values, [](const Instruction* value) { return value->shape().element_type() == ElementType::kBF16; });
-    tuning.small_subgroups = rounds && tuning.width == 8 && PairsInstructions(context.facts);
-  }
+  tuning = Widened(context.facts, tuning, BytesAlong(body, values), count, cost);
+  const bool rounds = std::ranges::any_of(
+      values, [](const Instruction* value) { return value->shape().element_type() == ElementType::kBF16; });
+  tuning.small_subgroups = rounds && tuning.width == 8 && PairsInstructions(context.facts);
   const bool goes_to_rows = std::ranges::any_of(body.computed, [](const Instruction* i) {
     return i->opcode() == Opcode::kGather && RowBytesOf(*i) >= kRowBytes;
   });
@@ -256,8 +254,8 @@ void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, Buffe
 
 std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                  const LiveCount& count, Step step, int64_t per_group, int64_t times) {
-  // A workgroup that finds nothing to do costs a GPU next to nothing, and lavapipe as much as a turn of its loop.
-  const int64_t most = context.facts.is_software() ? 4 : 4096;
+  // A workgroup that finds nothing to do costs a GPU next to nothing.
+  const int64_t most = context.facts.costs.few_workgroups ? 4 : 4096;
   if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
   // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/predication.h.
   const BufferSlice gate = buffers.Scratch(16);
@@ -295,11 +293,12 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
   const std::array<uint32_t, 3> groups = GroupGrid(context.facts, (count / tuning.width + chunk - 1) / chunk);
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
-  const bool software = context.facts.is_software();
-  const bool unrolls = software ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
+  const bool dear_turns = context.facts.costs.dear_turns;
+  const bool unrolls =
+      dear_turns ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
   if (unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count) {
     kernel.Append(fmt::format("#define WHOLE_ITEMS {}u\n", tuning.items));
-  } else if (!software && tuning.items == 1) {
+  } else if (!dear_turns && tuning.items == 1) {
     kernel.Append("#define ONE_ITEM 1\n");
   }
   if (tuning.in_runs) kernel.Append("#define IN_RUNS 1\n");

@@ -19,7 +19,7 @@ class FftPlanner {
     const bool wide = RealPart(from_.element_type()) == ElementType::kF64;
     plan_.complex = wide ? ElementType::kC128 : ElementType::kC64;
     const DeviceFacts& facts = context.facts;
-    plan_.fuses = facts.fused_multiply_add && !facts.same_bits && !facts.is_software() && !in_pairs_;
+    plan_.fuses = facts.fused_multiply_add && !facts.same_bits && !facts.costs.slow_fma && !in_pairs_;
   }
 
   FftPlan Make() {
@@ -62,7 +62,7 @@ class FftPlanner {
     // An axis of one element is transformed already, but something must be done once.
     if (length == 1 && !real_in && !real_out && !(last && plan_.jobs.empty())) return;
     job.length = length;
-    if (context_.facts.is_software()) job.whole_table = int64_t{1} << 20;
+    if (context_.facts.costs.accesses_by_lane) job.whole_table = int64_t{1} << 20;
     job.turned = !plan_.fuses && !in_pairs_;
     job.in.type = real_in ? RealPart(plan_.complex) : plan_.complex;
     job.in.size = sizes_[static_cast<size_t>(axis)];
@@ -73,8 +73,8 @@ class FftPlanner {
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
     // (In pairs the products of the loads would be most of a kernel.) Short lines need no pass around them, and round
-    // less without; many lines on software drivers take two thirds of the time with it.
-    const bool many = context_.facts.is_software() && length * job.outer >= (int64_t{1} << 15);
+    // less without; many lines take two thirds of the time with it where accesses go lane by lane.
+    const bool many = context_.facts.costs.accesses_by_lane && length * job.outer >= (int64_t{1} << 15);
     const int64_t most = plan_.complex == ElementType::kC128 ? 1024 : many ? 256 : 640;
     const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_ && length > most;
     packs ? AddPacked(job, real_in) : AddLines(job);
@@ -138,7 +138,7 @@ class FftPlanner {
   // Lavapipe loads and stores lane by lane, at the same cost for eight bytes and for 32, so there an invocation makes
   // neighbouring butterflies (64 x 4096 c64 in passes of 16, on one core: 28 ms one by one).
   int64_t WidthOf(const FftJob& job) const {
-    if (!context_.facts.is_software() || job.units() < (1 << 12) || job.pass.direct || job.inner > 1 ||
+    if (!context_.facts.costs.accesses_by_lane || job.units() < (1 << 12) || job.pass.direct || job.inner > 1 ||
         plan_.complex != ElementType::kC64)
       return 1;
     for (const int64_t width : {4, 2}) {

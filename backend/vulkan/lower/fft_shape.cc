@@ -123,19 +123,19 @@ void StagedPasses(const DeviceFacts& facts, const FftWork& work, int64_t points,
 // Whether a subgroup shall hold a line, in shared memory. Lavapipe, one core, 64 lines of 4096: 1.1 ms, three passes
 // over memory 3.1.
 bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
-  return facts.is_software() && facts.int64 && facts.subgroup_shuffle && facts.subgroup_size == 8 && work.plain &&
+  return facts.costs.dear_barriers && facts.int64 && facts.subgroup_shuffle && facts.subgroup_size == 8 && work.plain &&
          !work.strided && work.type == ElementType::kC64 &&
          (work.length == 256 || work.length == 768 || work.length % 512 == 0) && work.length <= 4096 &&
          work.length * 8 <= facts.max_shared_bytes && work.length * work.lines >= (int64_t{1} << 17);
 }
 
-// The largest radix of a butterfly, whose values stay in a GPU's registers: 16 of c64, 8 of c128. In pairs a result of
-// radix r is r products, so fours cost as little as twos and more than that is waste.
+// The largest radix of a butterfly, whose values stay in registers where there are any: 16 of c64, 8 of c128. In pairs
+// a result of radix r is r products, so fours cost as little as twos and more than that is waste.
 int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
   constexpr int64_t kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
   if (work.in_pairs) return 5;
   if (work.length <= kMostAlone) return kMostAlone;
-  return work.type == ElementType::kC128 && !facts.is_software() ? 8 : 16;
+  return work.type == ElementType::kC128 && !facts.costs.values_in_memory ? 8 : 16;
 }
 
 }  // namespace
@@ -154,8 +154,8 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
   // Primes that no butterfly takes.
   Radices direct = TakePrimes(rest, in_pairs ? 7 : kLargestPrime + 1, LargestDirect(work));
   Radices primes = in_pairs ? Radices() : TakePrimes(rest, largest + 1, kLargestPrime);
-  // (Software drivers round products before they add them.)
-  const Better better = facts.is_software() && !in_pairs ? Better::kExact : Better::kSmall;
+  // (Products round there before they are added.)
+  const Better better = facts.costs.slow_fma && !in_pairs ? Better::kExact : Better::kSmall;
   Radices split = Split(rest, largest, better);
   if (rest > 1 && split.empty()) {
     shape.chirp = true;
@@ -165,7 +165,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
     if (in_pairs) std::swap(direct, split);
   }
   for (int64_t radix : direct) shape.passes.push_back({radix, true});
-  if (!facts.is_software() && !in_pairs) {
+  if (!facts.costs.dear_barriers && !in_pairs) {
     for (int64_t radix : primes) rest *= radix;
     StagedPasses(facts, work, shape.chirp ? shape.points : rest, largest, &shape);
   } else {

@@ -198,7 +198,7 @@ class BlockKernels {
   // Rows that a corner may have: a triangle of it lies in shared memory, where one workgroup factors it while the rest
   // of the device waits. (Cholesky 512 on lavapipe: 32 rows 27 ms, 64 rows 32, with dot 512 at 59.)
   int64_t MostRows() const {
-    for (int64_t rows = context_.facts.is_software() ? 32 : 64; rows > 8; rows /= 2) {
+    for (int64_t rows = context_.facts.costs.dear_barriers ? 32 : 64; rows > 8; rows /= 2) {
       if (FactorBytes(rows, kFactorStep) <= context_.facts.max_shared_bytes) return rows;
     }
     return 8;
@@ -260,7 +260,7 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   const uint32_t step = UnknownsAtATime(n, kFactorStep);
   // Small matrices share a workgroup.
   const uint32_t most_lanes =
-      std::min({facts.is_software() ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+      std::min({facts.costs.dear_barriers ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   const uint32_t lanes = std::min(std::bit_ceil(static_cast<uint32_t>(n)), std::bit_floor(most_lanes));
   uint32_t matrices = most_lanes / lanes;
   while (matrices > 1 && (matrices * FactorBytes(n, step) > facts.max_shared_bytes / 2 || matrices / 2 >= batch_)) {
@@ -293,16 +293,17 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
 
 Step BlockKernels::Substitute(const Solve& solve) const {
   const DeviceFacts& facts = context_.facts;
-  const bool software = facts.is_software();
-  const uint32_t lanes = std::min({software ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const bool by_lane = facts.costs.accesses_by_lane;
+  const uint32_t lanes =
+      std::min({facts.costs.few_workgroups ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   uint32_t step = UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
-  // A software driver reads memory lane by lane: lanes hand elements of the matrix round, and each serves several
-  // right-hand sides. (Those of cholesky 512 on lavapipe: 8.4 ms without broadcasts, 5.5 with.)
-  const bool share = software && !in_pairs_ && ShuffleTakes(type_) && facts.subgroup_shuffle && step > 1 &&
+  // Where memory is read lane by lane, lanes hand elements of the matrix round, and each serves several right-hand
+  // sides. (Those of cholesky 512 on lavapipe: 8.4 ms without broadcasts, 5.5 with.)
+  const bool share = by_lane && !in_pairs_ && ShuffleTakes(type_) && facts.subgroup_shuffle && step > 1 &&
                      lanes % facts.subgroup_size == 0;
   if (share) step = std::min(step, std::bit_floor(facts.subgroup_size));
   const bool dear_divisions = facts.division_f32 == DeviceFacts::Division::kCorrected || IsComplex(type_);
-  const uint32_t sides = software && !in_pairs_ && !dear_divisions && solve.sides >= 4 * lanes ? 4 : 1;
+  const uint32_t sides = by_lane && !in_pairs_ && !dear_divisions && solve.sides >= 4 * lanes ? 4 : 1;
   const int64_t shares = (solve.sides + lanes * sides - 1) / (lanes * sides), groups = batch_ * shares;
 
   KernelBuilder kernel(facts);
@@ -357,7 +358,7 @@ class CholeskyLowering {
         batch_(BatchOf(body.hero->shape())),
         kernels_(context, body, type_, batch_),
         block_(std::min(n_, kernels_.MostRows())),
-        panel_(n_ < 8 * block_ ? block_ : (context.facts.is_software() ? 2 : 4) * block_),
+        panel_(n_ < 8 * block_ ? block_ : (context.facts.costs.cheap_dispatches ? 2 : 4) * block_),
         a_(places.operands[0]),
         l_(places.result) {}
 

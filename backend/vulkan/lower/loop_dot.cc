@@ -169,8 +169,8 @@ int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
 
 }  // namespace
 
-// On a software driver every load runs lane by lane, so results that share operands come in large tiles; on a GPU
-// neighbouring lanes have neighbouring columns, and all of them get something to do first.
+// Where every load goes lane by lane, results that share operands come in large tiles; on a GPU neighbouring lanes have
+// neighbouring columns, and all of them get something to do first.
 std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes) {
   const DeviceFacts& facts = context.facts;
   const auto reader = ReadDot(body);
@@ -179,7 +179,7 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
   if (emulated || work.sum_bytes > 4 || work.k < 8 || reader->wide || work.rows * work.columns < 2 * lanes)
     return std::nullopt;
   LoopTile tile;
-  if (facts.is_software()) {
+  if (facts.costs.accesses_by_lane) {
     tile.columns = Divisor(work.columns, {8, 4});
     tile.k_step = Divisor(work.k, {8, 4});
     tile.shares = facts.subgroup_shuffle && work.lanes_can_share && lanes == facts.subgroup_size &&

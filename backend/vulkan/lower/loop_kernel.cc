@@ -41,8 +41,8 @@ constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
 constexpr int64_t kMostPacked = int64_t{1} << 14;
 // Of a workgroup whose pipeline asks for full ones: Intel's devices stop there, others have fewer in 512 lanes.
 constexpr uint32_t kMostSubgroups = 64;
-// Elements that the text reads or writes in memory. A software driver's compiler makes blocks of each, and takes time
-// by their square and more: lavapipe 1 second of 320 (20 steps of NUTS), 6 of 750 and 9 of 810 (steps of small language
+// Elements that the text reads or writes in memory, where text is dear. Lavapipe's compiler makes blocks of each, and
+// takes time by their square and more: 1 second of 320 (20 steps of NUTS), 6 of 750 and 9 of 810 (steps of small language
 // models), 7 of 890 (a game of Othello), 43 of 1,040 (a beam search, which runs as quickly as kernels of its own).
 constexpr int64_t kMostAccesses = 960;
 // Of arrays in one buffer: the most that a device may want of what it binds.
@@ -75,10 +75,10 @@ class LoopKernelWriter {
     kernel_.InlineParams();
     PlaceScratch();
     Pack();
-    // Where the workgroup is one subgroup, a barrier among subgroups would make a software driver split the kernel into
-    // parts that keep every value in memory between them.
+    // A workgroup that is one subgroup need not stop for others.
     const DeviceFacts& facts = context_.facts;
-    const bool one_subgroup = facts.is_software() && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
+    const bool one_subgroup =
+        facts.costs.dear_barriers && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
     kernel_.Append(
         fmt::format("#define PHASE {}\n", one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
   }
@@ -181,12 +181,11 @@ class LoopKernelWriter {
     return (kShare + most - 1) / most;
   }
 
-  // Lanes whose sums meet without waiting for all others. Software drivers walk through a subgroup's lanes together
-  // anyway, and keep what a shuffle needs in memory.
+  // Lanes whose sums meet without waiting for all others. Where values lie in memory so does what a shuffle needs.
   uint32_t SubgroupThatShuffles() const {
     const DeviceFacts& facts = context_.facts;
     const bool whole = program_.lanes % facts.subgroup_size == 0;
-    return facts.subgroup_shuffle && !facts.is_software() && whole &&
+    return facts.subgroup_shuffle && !facts.costs.values_in_memory && whole &&
                    program_.lanes <= kMostSubgroups * facts.subgroup_size
                ? facts.subgroup_size
                : 0;
@@ -861,7 +860,7 @@ class LoopKernelWriter {
 Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
                                      const std::function<Status(const Instruction&)>& can_lower) {
   VXLA_ASSIGN_OR_RETURN(const LoopProgram program, LoopProgram::Read(context, loop, can_lower));
-  const bool threads = context.facts.is_software() && context.facts.hardware_threads > 4;
+  const bool threads = context.facts.costs.few_workgroups && context.facts.hardware_threads > 4;
   const int64_t most = program.phases * (threads ? kMostAmongThreads : kMostOfAPhase);
   if (program.trip_cost > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
@@ -882,7 +881,7 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
     return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", loop.name(),
                        writer.barriers(), kMostBarriersAroundStops);
   }
-  if (const int64_t accesses = writer.accesses(); context.facts.is_software() && accesses > kMostAccesses) {
+  if (const int64_t accesses = writer.accesses(); context.facts.costs.dear_text && accesses > kMostAccesses) {
     return Unsupported(
         "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", loop.name(),
         accesses, kMostAccesses);

@@ -59,7 +59,9 @@ class LoopReader {
   Result<LoopProgram> Read() {
     const Instruction& loop = *program_.loop;
     program_.emulates = Emulates(*loop.called(1));
-    program_.most_width_ = !context_.facts.is_software() || program_.emulates ? 1 : context_.facts.int64 ? 8 : 4;
+    program_.most_width_ = !context_.facts.costs.accesses_by_lane || program_.emulates ? 1
+                           : context_.facts.int64                                      ? 8
+                                                                                       : 4;
     program_.root.kind = LoopNode::Kind::kWhile;
     program_.root.instruction = &loop;
     BindOutside();
@@ -738,25 +740,25 @@ int64_t LargestOf(const Computation& computation) {
 // A workgroup's registers lie in one file: 1,024 invocations have 64 each on NVIDIA's devices and AMD's before RDNA,
 // where the loops of shared programs spilled up to 90 more.
 uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
-  const int64_t wanted = facts.is_software() ? 1024 : 512;
+  const int64_t wanted = facts.costs.values_in_memory ? 1024 : 512;
   const auto most = std::min<int64_t>({wanted, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   return static_cast<uint32_t>(std::bit_floor(static_cast<uint64_t>(std::min(lanes, most))));
 }
 
 }  // namespace
 
-// GPUs hide the time that memory takes behind many lanes. On a software driver lanes are taken a subgroup at a time,
-// and all subgroups stop and go on at every barrier: many are good only where there is none, one for each element then.
+// GPUs hide the time that memory takes behind many lanes. Where barriers are dear, many are good only where there is
+// none, one for each element then.
 Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop,
                                       const std::function<Status(const Instruction&)>& can_lower) {
   // What the loop's results depend on would be all that runs.
   if (HasSideEffect(loop)) return Unsupported("{} has side effects, which are steps of their own", loop.name());
   const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(LargestOf(*loop.called(1)))));
-  const bool software = context.facts.is_software();
-  const int64_t least = software ? std::max(context.facts.subgroup_size, 4u) : 256;
+  const bool dear_barriers = context.facts.costs.dear_barriers;
+  const int64_t least = dear_barriers ? std::max(context.facts.subgroup_size, 4u) : 256;
   const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
   Result<LoopProgram> program = LoopReader(context, loop, lanes, can_lower).Read();
-  if (!program.ok() || !software || lanes == WithinLimits(context.facts, least)) return program;
+  if (!program.ok() || !dear_barriers || lanes == WithinLimits(context.facts, least)) return program;
   const bool in_registers =
       !program->has_barriers && std::ranges::all_of(program->places, [](const LoopPlace& p) { return p.resident; });
   if (in_registers) return program;

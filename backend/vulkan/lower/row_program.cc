@@ -275,7 +275,7 @@ class SplitLowering {
   // the two floats of wide sums.
   bool JoinsInPlace(int pass) const {
     constexpr int64_t kMostLoads = 64;
-    if (context_.facts.is_software() || !IsReadLater(pass)) return false;
+    if (context_.facts.costs.cheap_dispatches || !IsReadLater(pass)) return false;
     int64_t values = 0;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass != pass) continue;

@@ -25,7 +25,7 @@ struct TileLimits {
 };
 TileLimits LimitsOf(const DeviceFacts& facts, int64_t work) {
   if (facts.quirks.slow_long_blocks) return {96, 8};
-  if (!facts.is_software()) return {288, 8};  // what they read stays in registers
+  if (!facts.costs.values_in_memory) return {288, 8};  // what they read stays in registers
   if (work >= 1 << 23) return {640, 128};
   return {work >= 1 << 21 ? 288 : 96, 128};
 }
@@ -293,11 +293,11 @@ IntList WidenedTile(const LowerContext& context, const RowProgram& program, std:
       return;
     }
   };
-  const bool software = context.facts.is_software();
+  const bool by_lane = context.facts.costs.accesses_by_lane;
   // Lavapipe's eight lanes then read whole lines side by side, which the processor's prefetchers foresee, and not a
   // part of each row: depthwise 3 x 3 of 8 x 56 x 56 x 128 f32 takes 7 ms so, and 12.5 by eight elements.
-  if (along && software && dimensions.back() > kWideTile / 2 * 8) widen(dimensions.size() - 1, {kWideTile});
-  if (tile.back() == 1) software ? widen(dimensions.size() - 1, {8, 4}) : widen(dimensions.size() - 1, {4});
+  if (along && by_lane && dimensions.back() > kWideTile / 2 * 8) widen(dimensions.size() - 1, {kWideTile});
+  if (tile.back() == 1) by_lane ? widen(dimensions.size() - 1, {8, 4}) : widen(dimensions.size() - 1, {4});
   for (size_t d = dimensions.size() - 1; d-- > 0;) {
     if (windows[d].shares && d != along) widen(d, {4, 3, 2});
   }
@@ -324,10 +324,11 @@ std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram&
                                   const TileLimits& limits) {
   // GPUs' caches have at hand what neighbours read, so that a tile must gain more there: their compilers write out few
   // turns, and registers are shared by the subgroups that hide latency.
-  const bool software = context.facts.is_software();
-  const int64_t least_moves = software ? 4 : 8, most_moves = 4096, most_words = 112;
-  const double least_again = software ? 0.25 : 0.5;
-  const int64_t wanted = software ? 512 * context.facts.hardware_threads : context.facts.busy_workgroups * 256;
+  const DeviceFacts::Costs& costs = context.facts.costs;
+  const int64_t least_moves = costs.accesses_by_lane ? 4 : 8, most_moves = 4096, most_words = 112;
+  const double least_again = costs.accesses_by_lane ? 0.25 : 0.5;
+  const int64_t wanted =
+      costs.few_workgroups ? 512 * context.facts.hardware_threads : context.facts.busy_workgroups * 256;
   if (program.reduces[0].seen == nullptr) return std::nullopt;
   std::optional<size_t> along;
   double most = least_again;
@@ -343,8 +344,8 @@ std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram&
   tile.tile = WidenedTile(context, program, dimensions, windows, limits, along);
   int64_t rows_of_tile = 1;
   for (int64_t size : tile.tile) rows_of_tile *= size;
-  if (rows_of_tile * program.row_size > limits.elements || (!software && WordsOf(program, tile, windows) > most_words))
-    return std::nullopt;
+  const bool held = costs.values_in_memory || WordsOf(program, tile, windows) <= most_words;
+  if (rows_of_tile * program.row_size > limits.elements || !held) return std::nullopt;
   const int64_t units = program.rows / rows_of_tile;
   for (int64_t moves = std::min(dimensions[*along], most_moves); moves >= least_moves; --moves) {
     if (dimensions[*along] % moves != 0 || units / moves < wanted) continue;

@@ -303,7 +303,7 @@ class SortWriter {
     WriteEach(kernel, shape_.run);
     kernel.Append(fmt::format("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd));
     kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
-                              context_.facts.is_software() || shape_.lanes == 1 ? 1 : 0));
+                              context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0));
   }
 
   // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies

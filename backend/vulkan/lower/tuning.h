@@ -1,5 +1,5 @@
-// Tuning: workgroup sizes, items per invocation, tiles. Pure functions of device facts, with separate answers for
-// software drivers and for GPUs by vendor.
+// Tuning: workgroup sizes, items per invocation, tiles. Pure functions of device facts: of limits, of what things cost
+// kernels (DeviceFacts::Costs), and of GPUs' vendors.
 #pragma once
 
 #include <algorithm>
@@ -33,8 +33,24 @@ struct GpuTraits {
   uint32_t dot_lanes = 16;    // a product's workgroup is dot_lanes x dot_lanes
   uint32_t dot_tile = 4;      // and an invocation's tile at most dot_tile x dot_tile
   uint32_t dot_k_step = 16;
+  bool look_back = false;  // workgroups may wait for others that began before them: it lets those run on
 };
 GpuTraits TraitsOf(const DeviceFacts& facts);
+// The table's alone.
+GpuTraits TableTraits(const DeviceFacts& facts);
+
+// The same of rows, whose elements are added up; a GPU's by GpuTraits.
+struct RowTraits {
+  uint32_t lanes = 256;         // most invocations that share a row
+  uint32_t held_lanes = 256;    // and that hold one in registers
+  int64_t turns = 16;           // of all lanes: rows of more are shared out, of fewer taken by one invocation
+  int64_t groups = 512;         // workgroups that keep the device busy
+  int64_t column_groups = 512;  // the same of rows side by side, each of them one of `lanes`
+  int64_t column_chunk = 64;    // and the least that a workgroup takes of a row
+  int64_t walks = 1 << 15;      // invocations that do, if each goes along a row of its own
+  bool look_back = false;       // as GpuTraits has it
+};
+RowTraits RowTraitsOf(const DeviceFacts& facts);
 
 // The shape of a fused loop: a workgroup of `workgroup_size` owns workgroup_size * items consecutive groups of `width`
 // neighbouring elements; width divides the element count.

@@ -225,7 +225,8 @@ class TurnedLoopWriter {
 std::optional<Turn> TurnOf(const LowerContext& context, const FusionDescription& body) {
   const Shape& shape = BeforeReshapes(body, *body.roots.at(0)).shape();
   const auto same = [&](const Instruction* root) { return SameDimensions(BeforeReshapes(body, *root).shape(), shape); };
-  if (context.facts.is_software() || shape.ElementCount() > kMaxElements || !std::ranges::all_of(body.roots, same))
+  if (context.facts.costs.accesses_by_lane || shape.ElementCount() > kMaxElements ||
+      !std::ranges::all_of(body.roots, same))
     return std::nullopt;
   Turn best;
   int64_t bytes = 0;

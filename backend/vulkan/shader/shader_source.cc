@@ -240,8 +240,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   if (key.is_module) return "// " + key.algorithm + ": a module as it was given\n";
   VXLA_ASSIGN_OR_RETURN(std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
-  const bool fused = facts.fused_multiply_add && !facts.is_software();
-  if (!facts.is_software() && !IsCustomShader(key)) {
+  const bool fused = facts.fused_multiply_add && !facts.costs.slow_fma;
+  if (!facts.costs.plain_text && !IsCustomShader(key)) {
     if (variant.correct_f32) body = GroupFarOperands(body);
     if (facts.native_f16) body = PackHalves(body);
     body = PackRoundings(body, facts.native_f16);
@@ -278,7 +278,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   text += ArgumentBlock(key, bindings);
   if (fused) text += "#define VXLA_FUSED_F32 1\n";
   const bool native_nan = facts.probed && facts.signed_zero_inf_nan_preserve_32 && !facts.quirks.loses_nan;
-  if (native_nan && !facts.is_software()) text += "#define VXLA_NATIVE_NAN 1\n";
+  if (native_nan && !facts.costs.plain_text) text += "#define VXLA_NATIVE_NAN 1\n";
   if (native_f16) text += kNativeF16;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
