@@ -193,17 +193,19 @@ FN F corrected_sqrt_f32(float a) {
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
 // For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of either
-// sign. Where fma rounds once, the quotient of a guess, put right twice by the exact rest that fma leaves (Markstein, IA-64
-// and Elementary Functions, 2000, ch. 8): no rest is denormal there. The guess may be 2.5 ulp off. 6 x 10^7 quotients and
-// roots, hard ones among them, with guesses up to 2 ulp off on either side, gave no other bits than the integers.
+// sign. Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves (Markstein,
+// IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. `second` is off by half a unit and 2^-19 of
+// one at most. Where B is b's significand as a whole number of 24 bits, no quotient lies nearer to a tie than 1 / 2B
+// units, so the last step lands on the right side of it if |b inverse - 1| < 1 / (B + 1). Rounding keeps to that, but the
+// step to the inverse falls short by the square of the guess's error, 2^-42 of it at most, which would leave inverses of
+// significands of (nearly) all ones below the tie that they lie above: 2^-40 more than that is added. The guess may be 4
+// units off. Tests: each significand as a divisor, from each of these guesses, of what leaves quotients next to a tie.
 FN F divide_middle_f32(float a, float b) {
   F q;
   #ifdef VXLA_FUSED_F32
   F guess = quotient_guess_f32(1.0f, b);
-  F inverse = fma(fma(-b, guess, 1.0f), guess, guess);
-  // Of a significand of ones the inverse lies next to a tie, which one step may leave on the wrong side.
-  uint ones = (floatBitsToUint(b) & 0x007fffffu) == 0x007fffffu ? 1u : 0u;
-  inverse = uintBitsToFloat(floatBitsToUint(inverse) | ones);
+  F rest = fma(-b, guess, 1.0f) + 9.094947e-13f;
+  F inverse = fma(rest, guess, guess);
   F first = a * inverse;
   F second = fma(fma(-b, first, a), inverse, first);
   q = fma(fma(-b, second, a), inverse, second);
@@ -222,14 +224,17 @@ FN bool leaves_middle_f32(float a, float b) {
   uint far_a = floatBitsToUint(a) == 0u ? 0u : far_f32(a);
   return max(far_a, far_f32(b)) >= 0x7b000000u;
 }
+// Whether a zero or a number out of the ordinary leaves the middle is asked behind the branch.
 FN F divide_f32(float a, float b) {
   F q = divide_middle_f32(a, b);
   #ifdef VXLA_FUSED_F32
-  if (leaves_middle_f32(a, b)) q = corrected_divide_f32(a, b);
+  if (max(far_f32(a), far_f32(b)) >= 0x7b000000u) {
+    if (leaves_middle_f32(a, b)) q = corrected_divide_f32(a, b);
+  }
   #endif
   return q;
 }
-// The same of a root: a zero gives NaN.
+// The same of a root: a zero gives NaN. Tests: all significands, from guesses up to 4 units off.
 FN F sqrt_middle_f32(float a) {
   F r;
   #ifdef VXLA_FUSED_F32
@@ -248,9 +253,13 @@ FN F sqrt_middle_f32(float a) {
 FN F sqrt_plain_f32(float a) {
   F r = sqrt_middle_f32(a);
   #ifdef VXLA_FUSED_F32
-  if ((floatBitsToUint(a) >> 23) - 66u >= 123u) r = corrected_sqrt_f32(a);
+  if (floatBitsToUint(a) - 0x21000000u >= 0x3d800000u) r = corrected_sqrt_f32(a);
   #endif
   return r;
+}
+// NaN for negative numbers and NaN.
+FN F sqrt_f32(float a) {
+  return sqrt_plain_f32(a);
 }
 #else
 FN F divide_middle_f32(float a, float b) {
@@ -268,6 +277,11 @@ FN F sqrt_middle_f32(float a) {
 FN F sqrt_plain_f32(float a) {
   F r = sqrt(a);
   return r;
+}
+FN F sqrt_f32(float a) {
+  F r = sqrt_plain_f32(a);
+  bool below = is_negative_f32(a) && !is_zero_f32(a);
+  return below || is_nan_f32(a) ? nan_f32() : r;
 }
 #endif
 // The leading 12 bits of the significand; the rest, x - head, has 12 bits too, so products of halves are exact.
@@ -402,11 +416,6 @@ FN F subtract_f32(float a, float b) {
 FN F multiply_f32(float a, float b) {
   F r = a * b;
   return r;
-}
-FN F sqrt_f32(float a) {
-  F r = sqrt_plain_f32(a);
-  bool below = is_negative_f32(a) && !is_zero_f32(a);
-  return below || is_nan_f32(a) ? nan_f32() : r;
 }
 // -1, -0, +0, 1 or NaN.
 FN F sign_f32(float a) {
