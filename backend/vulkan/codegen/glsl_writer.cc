@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/fusion_rules.h"
@@ -566,6 +567,45 @@ std::string ValueWriter::PadValue(const Instruction& instruction, const MultiInd
   return result;
 }
 
+namespace {
+
+struct Reach {
+  std::set<const Instruction*> computed, read;
+};
+
+void FindReach(const FusionDescription& body, const Instruction& instruction, Reach* reach) {
+  if (body.OperandOf(instruction) != nullptr) {
+    reach->read.insert(&instruction);
+  } else if (reach->computed.insert(&instruction).second) {
+    for (const Instruction* operand : instruction.operands()) FindReach(body, *operand, reach);
+  }
+}
+
+bool IsReached(const FusionDescription& body, const Instruction& wanted, const Instruction& instruction) {
+  Reach reach;
+  FindReach(body, instruction, &reach);
+  return reach.computed.contains(&wanted) || reach.read.contains(&wanted);
+}
+
+// Whether the parts of a concatenate are different results of one computation of the same operands, as the two words of
+// a random generator are: all of them together take little more than one, and lanes of several parts go through it once
+// instead of once for each.
+bool AreMostlyOne(const FusionDescription& body, const Instruction& concatenate) {
+  constexpr size_t kFewest = 16;  // instructions that are worth it
+  Reach all;
+  size_t least = std::numeric_limits<size_t>::max();
+  std::vector<Reach> parts(static_cast<size_t>(concatenate.operand_count()));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    FindReach(body, *concatenate.operand(static_cast<int>(i)), &parts[i]);
+    FindReach(body, *concatenate.operand(static_cast<int>(i)), &all);
+    least = std::min(least, parts[i].computed.size());
+  }
+  return least >= kFewest && 4 * all.computed.size() <= 5 * least &&
+         std::ranges::all_of(parts, [&](const Reach& part) { return part.read == all.read; });
+}
+
+}  // namespace
+
 std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const MultiIndex& index) {
   const auto d = static_cast<size_t>(instruction.dimensions().at(0));
   const auto [low, high] = space_.Range(index[d]);
@@ -589,6 +629,21 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
   };
   if (parts.size() == 1) return read(parts[0], low >= parts[0].begin && high < parts[0].end);
   const std::string at = Index(index[d]);
+  const int64_t extent = parts[0].end - parts[0].begin;
+  const bool alike = std::ranges::all_of(parts, [&](const Part& part) { return part.end - part.begin == extent; });
+  const bool heroes = std::ranges::any_of(overrides_, [&](const auto& known) {
+    return IsReached(body_, *known.first.first, instruction);  // known at the places of the algorithm only
+  });
+  if (alike && !heroes && AreMostlyOne(body_, instruction)) {
+    const IndexExpression place = space_.Add(index[d], {{}, -parts[0].begin});
+    MultiIndex inner = index;
+    inner[d] = {{{space_.AddTemporary(place, parts.back().end - parts[0].begin), 1, extent, 1}}, 0};
+    std::string chosen = Value(*parts.back().operand, inner);
+    for (size_t i = parts.size() - 1; i-- > 0;)
+      chosen = fmt::format("({} < {} ? {} : {})", at, kernel_.Param(static_cast<uint32_t>(parts[i].end)),
+                           Value(*parts[i].operand, inner), chosen);
+    return Local(CarrierType(instruction.shape().element_type()), chosen);
+  }
   const std::string result = Declare(instruction.shape().element_type());
   const auto below = [&](const Part& part) {
     return fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(part.end)));
