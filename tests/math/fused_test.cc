@@ -173,12 +173,17 @@ TEST(FusedMathTest, RootsOfAllSignificandsAreRoundedRight) {
   ForEachSignificandAndGuess([&](uint32_t significand) {
     for (const uint32_t exponent : {127u, 128u}) {
       const float a = std::bit_cast<float>(exponent << 23 | significand);
-      if (fused::sqrt_f32(a) == std::sqrt(a)) continue;
+      const auto inverse = static_cast<float>(1 / std::sqrt(static_cast<long double>(a)));
+      if (fused::sqrt_f32(a) == std::sqrt(a) && fused::rsqrt_f32(a) == inverse) continue;
       if (differing++ == 0)
-        ADD_FAILURE() << fmt::format("the root of {} from guesses {} units off", a, *fused::guess_units);
+        ADD_FAILURE() << fmt::format("a root of {} from guesses {} units off", a, *fused::guess_units);
     }
   });
   EXPECT_EQ(differing, 0);
+  for (const uint32_t bits : {0x4009f038u, 0x407ffffeu}) {  // the nearest to a tie
+    const float a = std::bit_cast<float>(bits);
+    EXPECT_EQ(sm::rsqrt_f32(a), static_cast<float>(1 / std::sqrt(static_cast<long double>(a))));
+  }
 }
 
 // Some of a group out of the ordinary, some not, in any mixture.

@@ -224,13 +224,10 @@ FN bool leaves_middle_f32(float a, float b) {
   uint far_a = floatBitsToUint(a) == 0u ? 0u : far_f32(a);
   return max(far_a, far_f32(b)) >= 0x7b000000u;
 }
-// Whether a zero or a number out of the ordinary leaves the middle is asked behind the branch.
 FN F divide_f32(float a, float b) {
   F q = divide_middle_f32(a, b);
   #ifdef VXLA_FUSED_F32
-  if (max(far_f32(a), far_f32(b)) >= 0x7b000000u) {
-    if (leaves_middle_f32(a, b)) q = corrected_divide_f32(a, b);
-  }
+  if (leaves_middle_f32(a, b)) q = corrected_divide_f32(a, b);
   #endif
   return q;
 }
@@ -358,24 +355,27 @@ FN F frexp_f32(float x, OUT(int) k) {
   k = (small ? 1 - s : int(b >> 23)) - 127;
   return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
 }
-// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|. A denormal sum is
-// multiplied plainly.
+// The bits of m * 2^k rounded once, denormal results and overflow to infinity included: m of a normal number above 0,
+// from which `outward` was left out, less than half a unit.
+FN uint scale_bits_f32(uint m, float outward, int k) {
+  int e = int(m >> 23) + k;
+  // What was left out decides ties of the denormal rounding: one quarter unit up or down.
+  uint t = ((m & 0x007fffffu) | 0x00800000u) << 2;
+  t = outward > 0.0f ? t + 1u : (outward < 0.0f ? t - 1u : t);
+  int shift = (e < -24 ? 26 : (e > 0 ? 1 : 1 - e)) + 2;
+  uint q = t >> uint(shift);
+  uint d = (t + ((1u << uint(shift - 1)) - 1u) + (q & 1u)) >> uint(shift);
+  uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
+  return e > 0 ? n : d;
+}
+// (hi + lo) * 2^k rounded once; |hi| >= |lo|. A denormal sum is multiplied plainly.
 FN F scale_anything_f32(float hi, float lo, int k) {
   F r = hi + lo;
   F rest = (hi - r) + lo;
   uint b = floatBitsToUint(r);
   uint sign = b & 0x80000000u;
   uint m = b & 0x7fffffffu;
-  int e = int(m >> 23) + k;
-  // What the sum left out decides ties of the denormal rounding: one quarter unit up or down.
-  uint t = ((m & 0x007fffffu) | 0x00800000u) << 2;
-  F outward = flipsign_f32(rest, r);
-  t = outward > 0.0f ? t + 1u : (outward < 0.0f ? t - 1u : t);
-  int shift = (e < -24 ? 26 : (e > 0 ? 1 : 1 - e)) + 2;
-  uint q = t >> uint(shift);
-  uint d = (t + ((1u << uint(shift - 1)) - 1u) + (q & 1u)) >> uint(shift);
-  uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
-  uint v = e > 0 ? n : d;
+  uint v = scale_bits_f32(m, flipsign_f32(rest, r), k);
   F plain = r * pow2_f32(k > 127 ? 127 : (k < -126 ? -126 : k));
   return m < 0x00800000u ? plain : uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
 }
@@ -397,6 +397,20 @@ FN F scale_f32(float hi, float lo, int k) {
   r = scale_anything_f32(hi, lo, k);
   #endif
   return r;
+}
+// The same of a sum between 1/2 and 2, as exponentials have it.
+FN F scale_near_one_f32(float hi, float lo, int k) {
+  F r = hi + lo;
+  F rest = (hi - r) + lo;
+  uint m = floatBitsToUint(r);
+  F v;
+  #ifdef VXLA_FUSED_F32
+  v = uintBitsToFloat(m + (uint(k) << 23));
+  if (uint(k + 125) > 251u) v = uintBitsToFloat(scale_bits_f32(m, rest, k));
+  #else
+  v = uintBitsToFloat(scale_bits_f32(m, rest, k));
+  #endif
+  return v;
 }
 
 FN F abs_f32(float a) {
