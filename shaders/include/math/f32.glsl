@@ -192,14 +192,15 @@ FN F corrected_sqrt_f32(float a) {
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
-// For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of either
-// sign. Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves (Markstein,
-// IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. `second` is off by half a unit and 2^-19 of
-// one at most. Where B is b's significand as a whole number of 24 bits, no quotient lies nearer to a tie than 1 / 2B
-// units, so the last step lands on the right side of it if |b inverse - 1| < 1 / (B + 1). Rounding keeps to that, but the
-// step to the inverse falls short by the square of the guess's error, 2^-42 of it at most, which would leave inverses of
-// significands of (nearly) all ones below the tie that they lie above: 2^-40 more than that is added. The guess may be 4
-// units off. Tests: each significand as a divisor, from each of these guesses, of what leaves quotients next to a tie.
+// For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of
+// either sign. Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves
+// (Markstein, IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. `second` is off by half a unit
+// and 2^-19 of one at most. Where B is b's significand as a whole number of 24 bits, no quotient lies nearer to a tie
+// than 1 / 2B units, so the last step lands on the right side of it if |b inverse - 1| < 1 / (B + 1). Rounding keeps to
+// that, but the step to the inverse falls short by the square of the guess's error, 2^-42 of it at most, which would
+// leave inverses of significands of (nearly) all ones below the tie that they lie above: 2^-40 more than that is added.
+// The guess may be 4 units off. Tests: each significand as a divisor, from each of these guesses, of what leaves
+// quotients next to a tie.
 FN F divide_middle_f32(float a, float b) {
   F q;
   #ifdef VXLA_FUSED_F32

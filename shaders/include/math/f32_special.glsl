@@ -17,8 +17,8 @@ FN F rsqrt_anything_f32(float x) {
   F zero = copysign_f32(inf_f32(), x);
   return ok ? v : (is_zero_f32(x) ? zero : (x == inf_f32() ? 0.0f : nan_f32()));
 }
-// The same in the middle of the range where fma rounds once: a step from the device's own, and one from that. Tests: all
-// significands, from guesses up to 4 units off.
+// The same in the middle of the range where fma rounds once: a step from the device's own, and one from that. Tests:
+// all significands, from guesses up to 4 units off.
 FN F rsqrt_f32(float x) {
   F y;
   #ifdef VXLA_FUSED_F32
