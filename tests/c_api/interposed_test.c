@@ -89,13 +89,22 @@ SKIPPED(BindDescriptorSets, VkPipelineBindPoint point, VkPipelineLayout layout, 
 SKIPPED(PushDescriptorSetKHR, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t set, uint32_t count,
         const VkWriteDescriptorSet* writes)
 SKIPPED(Dispatch, uint32_t x, uint32_t y, uint32_t z)
-SKIPPED(PipelineBarrier2, const VkDependencyInfo* info)
 SKIPPED(CopyBuffer, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy* regions)
 SKIPPED(CopyImageToBuffer, VkImage from, VkImageLayout layout, VkBuffer to, uint32_t count,
         const VkBufferImageCopy* regions)
 SKIPPED(CopyBufferToImage, VkBuffer from, VkImage to, VkImageLayout layout, uint32_t count,
         const VkBufferImageCopy* regions)
 #undef SKIPPED
+
+// What each barrier waits for.
+enum { kMostBarriers = 16 };
+static VkPipelineStageFlags2 barriers_wait_for[kMostBarriers];
+static int barrier_count;
+static VKAPI_ATTR void VKAPI_CALL SkipPipelineBarrier2(VkCommandBuffer commands, const VkDependencyInfo* info) {
+  ++commands_skipped;
+  if (info->memoryBarrierCount == 1 && barrier_count < kMostBarriers)
+    barriers_wait_for[barrier_count++] = info->pMemoryBarriers[0].srcStageMask;
+}
 
 static PFN_vkVoidFunction Skipping(const char* name) {
   const struct {
@@ -454,6 +463,43 @@ static void TestSteadyFrame(Host* host, const char* bindings, VkFormat format) {
   skips_commands = 0;
 }
 
+// Between dispatches nothing waits for copies, but for those that the host may have recorded before.
+static void TestBarriers(Host* host) {
+  skips_commands = 1;
+  VxlaDevice device = Adopt(host);
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE};
+  info.text =
+      "HloModule chain\n"
+      "ENTRY e { x = f32[64,64] parameter(0)\n"
+      "  a = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  b = f32[64,64] dot(a, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  ROOT c = f32[64,64] dot(b, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n";
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
+  VxlaRecordingInfo recording_info = {.struct_size = sizeof(recording_info)};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &recording_info, &recording, &message));
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  const VkDeviceSize size = 64 * 64 * sizeof(float);
+  HostBuffer buffer = HostMakeBuffer(host, 2 * size, needs.argument_usage | needs.result_usage);
+  const VxlaBinding argument = HostBind(&buffer, 0, size), result = HostBind(&buffer, size, size);
+  VxlaBindings bound = {.struct_size = sizeof(bound), .argument_count = 1, .result_count = 1};
+  bound.arguments = &argument;
+  bound.results = &result;
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  barrier_count = 0;
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bound, &message));
+  EXPECT(barrier_count == 2);
+  EXPECT((barriers_wait_for[0] & VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT) != 0);
+  EXPECT(barriers_wait_for[1] == VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+  HostFreeBuffer(host, &buffer);
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  skips_commands = 0;
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return fprintf(stderr, "a bundle is wanted\n"), 1;
   static Host host;
@@ -469,6 +515,7 @@ int main(int argc, char** argv) {
   TestSteadyFrame(&host, "descriptors", VK_FORMAT_UNDEFINED);
   TestSteadyFrame(&host, "addresses", VK_FORMAT_R8_UNORM);
   TestSteadyFrame(&host, "descriptors", VK_FORMAT_R8_UNORM);
+  TestBarriers(&host);
   const int pushing = PlaceOfPushing(&host);
   if (pushing >= 0) {
     host.asked.extensions[pushing] = host.asked.extensions[--host.asked.extension_count];

@@ -59,6 +59,26 @@ TEST(FusedLoopTest, APadThatOnlyCutsHasNoGuard) {
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "if ("), 0);
 }
 
+// What a random generator's two words are: two results of one computation, which is written once.
+TEST(FusedLoopTest, PartsOfAConcatenateThatAreMostlyOneComputationShareIt) {
+  const auto text = [](std::string_view second) {
+    std::string body = "  p = u32[8] parameter(0)\n  i = u32[8] iota(), iota_dimension=0\n  x0 = u32[8] add(p, i)\n";
+    for (int i = 1; i < 20; ++i) body += fmt::format("  x{0} = u32[8] {1}(x{2}, i)\n", i, i % 2 ? "xor" : "add", i - 1);
+    body +=
+        fmt::format("  y = u32[8] multiply({}, i)\n  ROOT c = u32[16] concatenate(x19, y), dimensions={{0}}\n", second);
+    const auto steps =
+        LowerRoot(Fusion(body, "  a = u32[8] parameter(0)\n  ROOT f = u32[16] fusion(a), kind=kLoop, calls=fused\n"));
+    EXPECT_EQ(steps.size(), 1u);
+    Compiled(steps.at(0));
+    return steps.at(0).kernel.generated;
+  };
+  const std::string shared = text("x18");
+  EXPECT_EQ(Count(shared, "if ("), 0) << shared;
+  EXPECT_EQ(Count(shared, "xor_u32("), 10) << shared;
+  // Little of one part is of use to the other.
+  EXPECT_GT(Count(text("x2"), "if ("), 0);
+}
+
 TEST(FusedLoopTest, AConcatenateReadsOneOperandPerElement) {
   const auto steps = LowerRoot(
       "HloModule m\nENTRY main {\n  a = s32[2] parameter(0)\n  b = s32[0] parameter(1)\n"

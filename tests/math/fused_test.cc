@@ -6,8 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <glm/vec2.hpp>
 #include <glm/vec4.hpp>
+#include <optional>
 #include <random>
 
 #include "tests/math/shader_words.h"
@@ -22,12 +24,16 @@ namespace fused {
 
 // Vulkan lets a quotient be 2.5 units off.
 constexpr int kGuessUnits = 2;
+std::optional<int> guess_units;  // how far off each guess is; without it any number of units up to that
 
 using namespace shader_words;
+float Guess(float x) {
+  return guess_units.has_value() ? std::bit_cast<float>(std::bit_cast<int>(x) + *guess_units) : Spoilt(x, kGuessUnits);
+}
 // Taken for 1 / b and for the inverse root too, so only the text's own corrections make them right.
-float inversesqrt(float x) { return Spoilt(1 / std::sqrt(x), kGuessUnits); }
-float quotient_guess_f32(float a, float b) { return Spoilt(a / b, kGuessUnits); }
-float root_guess_f32(float a) { return Spoilt(std::sqrt(a), kGuessUnits); }
+float inversesqrt(float x) { return Guess(1 / std::sqrt(x)); }
+float quotient_guess_f32(float a, float b) { return Guess(a / b); }
+float root_guess_f32(float a) { return Guess(std::sqrt(a)); }
 
 #define VXLA_OWN_GUESSES
 #define VXLA_CORRECT_F32
@@ -113,6 +119,70 @@ TEST(FusedMathTest, FunctionsOfOneArgumentGiveTheSameBits) {
       check(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     }
     EXPECT_EQ(differing, 0) << f.name;
+  }
+}
+
+constexpr int kMostUnits = 4;  // that a guess may be off
+
+// Calls test(significand) for all 2^23, from each guess; a sample where that would take long, with all near the ends.
+void ForEachSignificandAndGuess(const std::function<void(uint32_t)>& test) {
+  for (int units = -kMostUnits; units <= kMostUnits; ++units) {
+    fused::guess_units = units;
+    const uint32_t step = TakesLong() ? 1 : 101;
+    for (uint32_t at = 0; at < 1u << 23; at += at < 4096 || at >= (1u << 23) - 4096 ? 1 : step) test(at);
+  }
+  fused::guess_units.reset();
+}
+
+// x with b x = 1 modulo 2^24, for odd b: each step doubles the number of bits that hold.
+uint32_t InverseModulo24(uint32_t b) {
+  uint32_t x = b;
+  for (int bits = 3; bits < 24; bits *= 2) x *= 2 - b * x;
+  return x & 0xffffffu;
+}
+
+// The numerators A whose quotients A 2^k / B (k = 23 or, for A < B, 24) lie c / 2B from a tie for c = -7, -5 .. 7 and
+// odd B: 2 A 2^k = (2 Q + 1) B + c for some Q, so (2 Q + 1) B = -c modulo 2^(k + 1).
+TEST(FusedMathTest, QuotientsNextToATieAreRoundedRight) {
+  int64_t count = 0, differing = 0;
+  ForEachSignificandAndGuess([&](uint32_t significand) {
+    const uint32_t divisor = 1u << 23 | significand;
+    if (divisor % 2 == 0) return;
+    const uint64_t inverse = InverseModulo24(divisor);
+    for (int c = -7; c <= 7; c += 2) {
+      // 2 Q + 1 has 25 bits; modulo 2^25 the product either fits or does not.
+      const uint64_t odd = (inverse * static_cast<uint64_t>(-c) & 0xffffffu) | 1u << 24;
+      const uint64_t product = odd * divisor + static_cast<uint64_t>(c);
+      for (int k = 23; k <= 24; ++k) {
+        const uint64_t numerator = product >> (k + 1);
+        if (product != numerator << (k + 1) || numerator >> 23 != 1) continue;
+        const float a = static_cast<float>(numerator), b = static_cast<float>(divisor);
+        ++count;
+        if (fused::divide_f32(a, b) == a / b) continue;
+        if (differing++ == 0)
+          ADD_FAILURE() << fmt::format("{} / {} from guesses {} units off", a, b, *fused::guess_units);
+      }
+    }
+  });
+  EXPECT_EQ(differing, 0);
+  EXPECT_GT(count, TakesLong() ? 100'000'000 : 1'000'000);
+}
+
+TEST(FusedMathTest, RootsOfAllSignificandsAreRoundedRight) {
+  int64_t differing = 0;
+  ForEachSignificandAndGuess([&](uint32_t significand) {
+    for (const uint32_t exponent : {127u, 128u}) {
+      const float a = std::bit_cast<float>(exponent << 23 | significand);
+      const auto inverse = static_cast<float>(1 / std::sqrt(static_cast<long double>(a)));
+      if (fused::sqrt_f32(a) == std::sqrt(a) && fused::rsqrt_f32(a) == inverse) continue;
+      if (differing++ == 0)
+        ADD_FAILURE() << fmt::format("a root of {} from guesses {} units off", a, *fused::guess_units);
+    }
+  });
+  EXPECT_EQ(differing, 0);
+  for (const uint32_t bits : {0x4009f038u, 0x407ffffeu}) {  // the nearest to a tie
+    const float a = std::bit_cast<float>(bits);
+    EXPECT_EQ(sm::rsqrt_f32(a), static_cast<float>(1 / std::sqrt(static_cast<long double>(a))));
   }
 }
 

@@ -116,8 +116,9 @@ TEST(ShaderMathSourceTest, FloatsOf32BitsNeedNeitherDoubleNorInt64) {
 
 // Devices round their own / and sqrt of floats as they please: only the functions that stand for them use them.
 TEST(ShaderMathSourceTest, FloatsAreDividedAndRootedInOnePlace) {
-  const std::set<std::string> owners = {"quotient_guess_f32", "root_guess_f32", "divide_middle_f32", "divide_f32",
-                                        "sqrt_middle_f32",    "sqrt_plain_f32", "divide_f64",        "sqrt_plain_f64"};
+  const std::set<std::string> owners = {"quotient_guess_f32", "root_guess_f32",  "divide_middle_f32",
+                                        "divide_f32",         "sqrt_middle_f32", "sqrt_plain_f32",
+                                        "rsqrt_f32",          "divide_f64",      "sqrt_plain_f64"};
   // Of integers.
   const std::set<std::string> whole = {"cbrt_f32", "cbrt_f64", "divide_i32", "divide_u32", "quotient_u64"};
   for (const std::string& file : SourceFiles()) {

@@ -188,6 +188,23 @@ TEST(DataMovementTest, ConcatenatesOfManyOperands) {
 
 // Operands one after another are a loop each, with what is computed for them; those that begin within 256 bytes are not
 // bound apart.
+// Parts that are results of one computation: computed together, at the place within the part.
+TEST(DataMovementTest, ConcatenatesOfResultsOfOneComputation) {
+  std::string body =
+      "  a = u32[5,3] parameter(0)\n  i = u32[5,3] iota(), iota_dimension=0\n  j = u32[5,3] iota(), iota_dimension=1\n"
+      "  x0 = u32[5,3] multiply(a, i)\n";
+  for (int i = 1; i < 24; ++i)
+    body += fmt::format("  x{0} = u32[5,3] {1}(x{2}, {3})\n", i, i % 2 ? "xor" : "add", i - 1, i % 3 ? "i" : "j");
+  for (const int d : {0, 1}) {
+    RunExactly(Entry(body + fmt::format("  ROOT r = u32[{}] concatenate(x23, x22, x21), dimensions={{{}}}\n",
+                                        d == 0 ? "15,3" : "5,9", d)));
+    RunExactly(Entry(body + fmt::format("  c = u32[{0}] concatenate(x23, x22, x21), dimensions={{{1}}}\n"
+                                        "  s = u32[{2}] slice(c), slice={{{3}}}\n  ROOT r = u32[{2}] not(s)\n",
+                                        d == 0 ? "15,3" : "5,9", d, d == 0 ? "6,3" : "5,4",
+                                        d == 0 ? "[7:13], [0:3]" : "[0:5], [4:8]")));
+  }
+}
+
 TEST(DataMovementTest, LargeConcatenatesAreALoopForEachOperand) {
   for (const char* type : {"f32", "u8", "pred", "f16", "s4", "c64", "f64"}) {
     for (const int64_t n : {int64_t{1} << 17, (int64_t{1} << 17) + 3}) {

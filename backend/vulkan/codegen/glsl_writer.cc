@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/fusion_rules.h"
@@ -566,14 +567,46 @@ std::string ValueWriter::PadValue(const Instruction& instruction, const MultiInd
   return result;
 }
 
+namespace {
+
+struct Reach {
+  std::set<const Instruction*> computed, read;
+};
+
+void FindReach(const FusionDescription& body, const Instruction& instruction, Reach* reach) {
+  if (body.OperandOf(instruction) != nullptr) {
+    reach->read.insert(&instruction);
+  } else if (reach->computed.insert(&instruction).second) {
+    for (const Instruction* operand : instruction.operands()) FindReach(body, *operand, reach);
+  }
+}
+
+}  // namespace
+
+// Whether the parts of a concatenate are different results of one computation of the same operands, as the two words of
+// a random generator are: all of them together take little more than one, and lanes of several parts go through it once
+// instead of once for each. Not where the algorithm gives values, which it does at places of its own.
+bool ValueWriter::IsOneComputation(const Instruction& concatenate, std::span<const ConcatenatePart> parts) const {
+  constexpr size_t kFewest = 16;  // instructions that are worth it
+  const int64_t extent = parts[0].end - parts[0].begin;
+  if (!std::ranges::all_of(parts, [&](const auto& part) { return part.end - part.begin == extent; })) return false;
+  Reach all;
+  FindReach(body_, concatenate, &all);
+  const bool given = std::ranges::any_of(overrides_, [&](const auto& known) {
+    return all.computed.contains(known.first.first) || all.read.contains(known.first.first);
+  });
+  if (given) return false;
+  return std::ranges::all_of(parts, [&](const ConcatenatePart& part) {
+    Reach one;
+    FindReach(body_, *part.operand, &one);
+    return one.computed.size() >= kFewest && 4 * all.computed.size() <= 5 * one.computed.size() && one.read == all.read;
+  });
+}
+
 std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const MultiIndex& index) {
   const auto d = static_cast<size_t>(instruction.dimensions().at(0));
   const auto [low, high] = space_.Range(index[d]);
-  struct Part {
-    const Instruction* operand;
-    int64_t begin, end;
-  };
-  std::vector<Part> parts;  // that the index can reach
+  std::vector<ConcatenatePart> parts;  // that the index can reach
   int64_t begin = 0;
   for (const Instruction* operand : instruction.operands()) {
     const int64_t end = begin + operand->shape().dimension(static_cast<int>(d));
@@ -581,7 +614,7 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
     begin = end;
   }
   VXLA_CHECK(!parts.empty(), "a concatenate without elements");
-  auto read = [&](const Part& part, bool whole) {
+  auto read = [&](const ConcatenatePart& part, bool whole) {
     MultiIndex inner = index;
     inner[d] = space_.Add(index[d], {{}, -part.begin});
     if (!whole) inner[d] = space_.Variable(space_.AddTemporary(inner[d], part.end - part.begin));
@@ -589,13 +622,23 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
   };
   if (parts.size() == 1) return read(parts[0], low >= parts[0].begin && high < parts[0].end);
   const std::string at = Index(index[d]);
-  const std::string result = Declare(instruction.shape().element_type());
-  const auto below = [&](const Part& part) {
-    return fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(part.end)));
+  const auto below = [&](const ConcatenatePart& part) {
+    return fmt::format("{} < {}", at, kernel_.Param(static_cast<uint32_t>(part.end)));
   };
+  if (IsOneComputation(instruction, parts)) {
+    MultiIndex inner = index;
+    const IndexExpression place = space_.Add(index[d], {{}, -parts[0].begin});
+    const int variable = space_.AddTemporary(place, parts.back().end - parts[0].begin);
+    inner[d] = {{{variable, 1, parts[0].end - parts[0].begin, 1}}, 0};
+    std::string chosen = Value(*parts.back().operand, inner);
+    for (size_t i = parts.size() - 1; i-- > 0;)
+      chosen = fmt::format("({} ? {} : {})", below(parts[i]), Value(*parts[i].operand, inner), chosen);
+    return Local(CarrierType(instruction.shape().element_type()), chosen);
+  }
+  const std::string result = Declare(instruction.shape().element_type());
   const std::function<void(size_t, size_t)> choose = [&](size_t first, size_t count) {
     if (count > kMostInARow) {
-      OpenBlock(below(parts[first + count / 2 - 1]));
+      OpenBlock(fmt::format("if ({})", below(parts[first + count / 2 - 1])));
       choose(first, count / 2);
       CloseBlock();
       OpenBlock("else");
@@ -604,7 +647,7 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
       return;
     }
     for (size_t i = first; i < first + count; ++i) {
-      std::string head = i + 1 < first + count ? below(parts[i]) : "";
+      std::string head = i + 1 < first + count ? fmt::format("if ({})", below(parts[i])) : "";
       if (i > first) head = head.empty() ? "else" : "else " + head;
       OpenBlock(head);
       Line(fmt::format("{} = {};", result, read(parts[i], false)));

@@ -106,6 +106,11 @@ class ValueWriter {
   std::string ClampedText(ElementType type, const std::string& value, int64_t most);
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);
   std::string PadValue(const Instruction& instruction, const MultiIndex& index);
+  struct ConcatenatePart {
+    const Instruction* operand;
+    int64_t begin, end;
+  };
+  bool IsOneComputation(const Instruction& concatenate, std::span<const ConcatenatePart> parts) const;
   std::string ConcatenateValue(const Instruction& instruction, const MultiIndex& index);
   std::string DynamicSliceValue(const Instruction& instruction, const MultiIndex& index);
   std::string GatherValue(const Instruction& instruction, const MultiIndex& index);

@@ -20,11 +20,17 @@ struct Family {
   std::string_view call, middle, all;
   std::string_view far, limit;  // of an operand, and what that is not where the middle holds
   std::string_view leaves;      // the same of all operands, to the point
+  size_t fewest;                // calls that are a group
 };
-constexpr Family kDivisions = {"divide_f32", "divide_middle_f32", "corrected_divide_f32",
-                               "far_f32",    ">= 0x7b000000u",    "leaves_middle_f32"};
-constexpr Family kExponentials = {"exponential_f32",  "exponential_middle_f32", "exponential_f32",
-                                  "far_exponent_f32", "> 0x42ae0000u",          "leaves_exponents_f32"};
+constexpr Family kDivisions = {
+    "divide_f32", "divide_middle_f32", "corrected_divide_f32", "far_f32", ">= 0x7b000000u", "leaves_middle_f32", 1};
+constexpr Family kExponentials = {"exponential_f32",
+                                  "exponential_middle_f32",
+                                  "exponential_f32",
+                                  "far_exponent_f32",
+                                  "> 0x42ae0000u",
+                                  "leaves_exponents_f32",
+                                  2};
 
 struct GroupedCall {
   std::string indent, result;
@@ -132,7 +138,7 @@ class Grouping {
   }
 
   void Finish() {
-    if (group_.size() > 1) Write();
+    if (group_.size() >= family_.fewest) Write();
     group_.clear();
     awaited_.clear();
     const bool finishes = std::exchange(finishing_, true);

@@ -54,6 +54,7 @@ void VulkanCommandBuffer::Attach(VkCommandBuffer commands, bool write_sets, bool
   write_sets_ = write_sets;
   if (!goes_on) next_set_ = 0;
   bound_ = VK_NULL_HANDLE;
+  computed_ = copied_ = true;
   error_ = OkStatus();
   state_ = State::kRecording;
 }
@@ -84,6 +85,7 @@ Status VulkanCommandBuffer::Begin(bool resubmitted) {
   }
   current_pool_ = 0;
   bound_ = VK_NULL_HANDLE;
+  computed_ = copied_ = true;
   error_ = OkStatus();
   auto info = MakeVk<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   if (resubmitted) info.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
@@ -162,6 +164,7 @@ Status VulkanCommandBuffer::DispatchIndirect(const Kernel& kernel, BufferRange a
 
 Status VulkanCommandBuffer::Bind(const VulkanKernel& kernel, const BufferRange& arguments,
                                  std::span<const BufferRange> buffers) {
+  computed_ = true;
   if (bound_ != kernel.pipeline) {
     context_->vk().CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline);
     bound_ = kernel.pipeline;
@@ -301,6 +304,18 @@ VkMemoryBarrier2 VulkanCommandBuffer::MemoryBarrier() const {
   return barrier;
 }
 
+VkMemoryBarrier2 VulkanCommandBuffer::BarrierBehind() const {
+  VkMemoryBarrier2 barrier = MemoryBarrier();
+  if (computed_ && !copied_) {
+    barrier.srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+    barrier.srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT;
+  } else if (copied_ && !computed_) {
+    barrier.srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+    barrier.srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  }
+  return barrier;
+}
+
 void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release) {
   if (Status status = Recording("change of owner"); !status.ok()) return Fail(std::move(status));
   const auto& families = context_->plan().queue_families;
@@ -323,7 +338,8 @@ void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release) {
 
 void VulkanCommandBuffer::Barrier(bool indirect) {
   if (Status status = Recording("barrier"); !status.ok()) return Fail(std::move(status));
-  VkMemoryBarrier2 barrier = MemoryBarrier();
+  VkMemoryBarrier2 barrier = BarrierBehind();
+  computed_ = copied_ = false;
   if (indirect) {
     barrier.srcStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
     barrier.dstStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
@@ -348,6 +364,7 @@ void VulkanCommandBuffer::Copy(BufferRange source, BufferRange target) {
                        region.srcOffset < region.dstOffset + region.size &&
                        region.dstOffset < region.srcOffset + region.size;
   if (overlap) return Fail(Internal("copy of {} bytes onto overlapping memory", source.size_bytes));
+  copied_ = true;
   context_->vk().CmdCopyBuffer(commands_, Cast(source).handle(), Cast(target).handle(), 1, &region);
 }
 
@@ -362,6 +379,7 @@ void VulkanCommandBuffer::Fill(BufferRange target, uint32_t word) {
   }
   // At the buffer's end the last word may reach into the allocator's padding.
   const VkDeviceSize size = static_cast<VkDeviceSize>((target.size_bytes + 3) / 4 * 4);
+  copied_ = true;
   context_->vk().CmdFillBuffer(commands_, Cast(target).handle(), Offset(target), size, word);
 }
 

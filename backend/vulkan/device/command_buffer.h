@@ -58,8 +58,11 @@ class VulkanCommandBuffer final : public CommandBuffer {
   explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Recording(const char* what) const;
   void ChangeOwner(const BufferRange& range, bool release);
-  // What may stand in a barrier: a queue for copies has no stage that computes.
+  // Between anything there may be: a queue for copies has no stage that computes.
   VkMemoryBarrier2 MemoryBarrier() const;
+  // Behind what was recorded since the last barrier alone: waiting for copies that are not there costs AMD's driver a
+  // flush of what draws, too.
+  VkMemoryBarrier2 BarrierBehind() const;
   Status CheckRange(const char* what, const BufferRange& range) const;
   Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
   // Pipeline and arguments of a dispatch.
@@ -88,6 +91,8 @@ class VulkanCommandBuffer final : public CommandBuffer {
   std::vector<VkDescriptorSet> sets_;  // of a host's, by dispatch
   size_t next_set_ = 0;
   VkPipeline bound_ = VK_NULL_HANDLE;
+  // Recorded since the last barrier; before the first one, what is not known here may have been.
+  bool computed_ = true, copied_ = true;
   State state_ = State::kFresh;
   Status error_;  // the first failure of a call that returns nothing; End reports it
 };

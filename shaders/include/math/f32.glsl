@@ -192,18 +192,21 @@ FN F corrected_sqrt_f32(float a) {
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
-// For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of either
-// sign. Where fma rounds once, the quotient of a guess, put right twice by the exact rest that fma leaves (Markstein, IA-64
-// and Elementary Functions, 2000, ch. 8): no rest is denormal there. The guess may be 2.5 ulp off. 6 x 10^7 quotients and
-// roots, hard ones among them, with guesses up to 2 ulp off on either side, gave no other bits than the integers.
+// For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of
+// either sign. Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves
+// (Markstein, IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. `second` is off by half a unit
+// and 2^-19 of one at most. Where B is b's significand as a whole number of 24 bits, no quotient lies nearer to a tie
+// than 1 / 2B units, so the last step lands on the right side of it if |b inverse - 1| < 1 / (B + 1). Rounding keeps to
+// that, but the step to the inverse falls short by the square of the guess's error, 2^-42 of it at most, which would
+// leave inverses of significands of (nearly) all ones below the tie that they lie above: 2^-40 more than that is added.
+// The guess may be 4 units off. Tests: each significand as a divisor, from each of these guesses, of what leaves
+// quotients next to a tie.
 FN F divide_middle_f32(float a, float b) {
   F q;
   #ifdef VXLA_FUSED_F32
   F guess = quotient_guess_f32(1.0f, b);
-  F inverse = fma(fma(-b, guess, 1.0f), guess, guess);
-  // Of a significand of ones the inverse lies next to a tie, which one step may leave on the wrong side.
-  uint ones = (floatBitsToUint(b) & 0x007fffffu) == 0x007fffffu ? 1u : 0u;
-  inverse = uintBitsToFloat(floatBitsToUint(inverse) | ones);
+  F rest = fma(-b, guess, 1.0f) + 9.094947e-13f;
+  F inverse = fma(rest, guess, guess);
   F first = a * inverse;
   F second = fma(fma(-b, first, a), inverse, first);
   q = fma(fma(-b, second, a), inverse, second);
@@ -229,7 +232,7 @@ FN F divide_f32(float a, float b) {
   #endif
   return q;
 }
-// The same of a root: a zero gives NaN.
+// The same of a root: a zero gives NaN. Tests: all significands, from guesses up to 4 units off.
 FN F sqrt_middle_f32(float a) {
   F r;
   #ifdef VXLA_FUSED_F32
@@ -248,9 +251,13 @@ FN F sqrt_middle_f32(float a) {
 FN F sqrt_plain_f32(float a) {
   F r = sqrt_middle_f32(a);
   #ifdef VXLA_FUSED_F32
-  if ((floatBitsToUint(a) >> 23) - 66u >= 123u) r = corrected_sqrt_f32(a);
+  if (floatBitsToUint(a) - 0x21000000u >= 0x3d800000u) r = corrected_sqrt_f32(a);
   #endif
   return r;
+}
+// NaN for negative numbers and NaN.
+FN F sqrt_f32(float a) {
+  return sqrt_plain_f32(a);
 }
 #else
 FN F divide_middle_f32(float a, float b) {
@@ -268,6 +275,11 @@ FN F sqrt_middle_f32(float a) {
 FN F sqrt_plain_f32(float a) {
   F r = sqrt(a);
   return r;
+}
+FN F sqrt_f32(float a) {
+  F r = sqrt_plain_f32(a);
+  bool below = is_negative_f32(a) && !is_zero_f32(a);
+  return below || is_nan_f32(a) ? nan_f32() : r;
 }
 #endif
 // The leading 12 bits of the significand; the rest, x - head, has 12 bits too, so products of halves are exact.
@@ -344,24 +356,27 @@ FN F frexp_f32(float x, OUT(int) k) {
   k = (small ? 1 - s : int(b >> 23)) - 127;
   return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
 }
-// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|. A denormal sum is
-// multiplied plainly.
+// The bits of m * 2^k rounded once, denormal results and overflow to infinity included: m of a normal number above 0,
+// from which `outward` was left out, less than half a unit.
+FN uint scale_bits_f32(uint m, float outward, int k) {
+  int e = int(m >> 23) + k;
+  // What was left out decides ties of the denormal rounding: one quarter unit up or down.
+  uint t = ((m & 0x007fffffu) | 0x00800000u) << 2;
+  t = outward > 0.0f ? t + 1u : (outward < 0.0f ? t - 1u : t);
+  int shift = (e < -24 ? 26 : (e > 0 ? 1 : 1 - e)) + 2;
+  uint q = t >> uint(shift);
+  uint d = (t + ((1u << uint(shift - 1)) - 1u) + (q & 1u)) >> uint(shift);
+  uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
+  return e > 0 ? n : d;
+}
+// (hi + lo) * 2^k rounded once; |hi| >= |lo|. A denormal sum is multiplied plainly.
 FN F scale_anything_f32(float hi, float lo, int k) {
   F r = hi + lo;
   F rest = (hi - r) + lo;
   uint b = floatBitsToUint(r);
   uint sign = b & 0x80000000u;
   uint m = b & 0x7fffffffu;
-  int e = int(m >> 23) + k;
-  // What the sum left out decides ties of the denormal rounding: one quarter unit up or down.
-  uint t = ((m & 0x007fffffu) | 0x00800000u) << 2;
-  F outward = flipsign_f32(rest, r);
-  t = outward > 0.0f ? t + 1u : (outward < 0.0f ? t - 1u : t);
-  int shift = (e < -24 ? 26 : (e > 0 ? 1 : 1 - e)) + 2;
-  uint q = t >> uint(shift);
-  uint d = (t + ((1u << uint(shift - 1)) - 1u) + (q & 1u)) >> uint(shift);
-  uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
-  uint v = e > 0 ? n : d;
+  uint v = scale_bits_f32(m, flipsign_f32(rest, r), k);
   F plain = r * pow2_f32(k > 127 ? 127 : (k < -126 ? -126 : k));
   return m < 0x00800000u ? plain : uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
 }
@@ -384,6 +399,20 @@ FN F scale_f32(float hi, float lo, int k) {
   #endif
   return r;
 }
+// The same of a sum between 1/2 and 2, as exponentials have it.
+FN F scale_near_one_f32(float hi, float lo, int k) {
+  F r = hi + lo;
+  F rest = (hi - r) + lo;
+  uint m = floatBitsToUint(r);
+  F v;
+  #ifdef VXLA_FUSED_F32
+  v = uintBitsToFloat(m + (uint(k) << 23));
+  if (uint(k + 125) > 251u) v = uintBitsToFloat(scale_bits_f32(m, rest, k));
+  #else
+  v = uintBitsToFloat(scale_bits_f32(m, rest, k));
+  #endif
+  return v;
+}
 
 FN F abs_f32(float a) {
   return magnitude_f32(a);
@@ -402,11 +431,6 @@ FN F subtract_f32(float a, float b) {
 FN F multiply_f32(float a, float b) {
   F r = a * b;
   return r;
-}
-FN F sqrt_f32(float a) {
-  F r = sqrt_plain_f32(a);
-  bool below = is_negative_f32(a) && !is_zero_f32(a);
-  return below || is_nan_f32(a) ? nan_f32() : r;
 }
 // -1, -0, +0, 1 or NaN.
 FN F sign_f32(float a) {

@@ -48,7 +48,7 @@ FN F exponential_f32(float x) {
   int k;
   F lo;
   F hi = exp_parts_f32(x, 0.0f, k, lo);
-  F r = scale_f32(hi, lo, k);
+  F r = scale_near_one_f32(hi, lo, k);
   return is_nan_f32(x) ? nan_f32() : r;
 }
 // The same within +-87, where the result is a normal number, and below -104, where it is nothing.
@@ -80,7 +80,7 @@ FN F exp2_f32(float x) {
   F p = rl + r * r * (0.5f + r * exp_tail_f32(r));
   F e;
   F s = fast_two_sum_f32(1.0f, r, e);
-  F v = scale_f32(s, e + p, int(n));
+  F v = scale_near_one_f32(s, e + p, int(n));
   return is_nan_f32(x) ? nan_f32() : v;
 }
 // For x in [-40, 200]: e^x = 2^k a, a = ah + al, and e^x - 1 = 2^k (result + lo), both about 2^-29 relative.
