@@ -29,8 +29,6 @@ void trade(uint bit, uint lane, inout float a, inout float b) {
   b = pick(mask, from_a, b);
 }
 
-uint64_t word_of(float re, float im) { return (uint64_t(floatBitsToUint(im)) << 32) | uint64_t(floatBitsToUint(re)); }
-
 #include "generated"
 
 void main() {
