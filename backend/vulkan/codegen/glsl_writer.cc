@@ -502,8 +502,7 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
     }
     return;
   }
-  const bool joined = kernel_.has_pairs() && !kernel_.stores_pairs();
-  const bool pairs = vector_width_ == 8 && (joined || (only_moves_ && kernel_.stores_pairs()));
+  const bool pairs = only_moves_ && vector_width_ == 8 && kernel_.stores_pairs();
   if (kernel_.groups_are_words(k)) return StoreWords(k, group->group, values);
   kernel_.AddVectorView(k, pairs ? 8 : 4);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
@@ -518,11 +517,12 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
     }
     return;
   }
-  const char* bits = tag == "f32" ? "floatBitsToUint" : "uint";
   std::vector<std::string> words;
-  for (size_t i = 0; i < 8; i += 2) {
-    words.push_back(fmt::format("{0}({1}({3}), {1}({4})){2}", joined ? "JOINED" : "packUint2x32(uvec2", bits,
-                                joined ? "" : ")", values[i], values[i + 1]));
+  for (int i = 0; i < 8; i += 2) {
+    const std::string pair = fmt::format("{}, {}", values[i], values[i + 1]);
+    words.push_back(tag == "f32" ? fmt::format("packUint2x32(floatBitsToUint(vec2({})))", pair)
+                                 : fmt::format("packUint2x32(uvec2(ivec2({})))", pair));
+    if (tag == "u32") words.back() = fmt::format("packUint2x32(uvec2({}))", pair);
   }
   Line(fmt::format("STORE({}, u64x4, {}, u64vec4({}));", k, index, fmt::join(words, ", ")));
 }

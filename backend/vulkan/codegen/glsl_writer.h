@@ -46,7 +46,7 @@ class ValueWriter {
   void Vectorize(int variable, int width);
   // Groups of 8 are stored in the pairs of words that they were loaded in, where the driver is fast so: for what is
   // only moved. (What is computed lavapipe has in vectors of 32-bit lanes, and puts pairs of it together on the stack,
-  // lane by lane, but where StoreGroup joins them.)
+  // lane by lane.)
   void OnlyMoves() { only_moves_ = true; }
   // What is loaded in pairs and stored after little arithmetic: LLVM would store a half of a 64-bit lane by a look at
   // the 64-bit vector on the stack, but for a zero that it does not know it is. (Elsewhere it costs a twentieth.)

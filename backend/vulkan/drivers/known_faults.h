@@ -18,9 +18,8 @@ inline bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings) {
 
 // Whether groups of eight 32-bit elements that are only moved are stored as the four 64-bit integers that they were
 // loaded as. Where the processor has AVX-512, lavapipe's vectors of 64-bit lanes fill 64 bytes, which it writes to the
-// stack for each lane that it stores (4M f32 loaded in pairs: 7.1 ms stored in pairs, 4.2 by fours of words). There
-// pairs are joined by JOINED (shaders/include/access.glsl), also of what is computed (1M f32, a sum: 1.6 ms, by fours of
-// words 1.9). Elsewhere every access costs as much, so half of them take half the time.
+// stack for each lane that it stores (4M f32 loaded in pairs: 7.1 ms stored in pairs, 4.2 by fours of words). Elsewhere
+// every access costs as much, so half of them take half the time.
 inline bool StoresPairs(const DeviceFacts& facts) { return !(facts.is_software() && facts.host_avx512); }
 
 }  // namespace VXLA_NAMESPACE::vulkan
