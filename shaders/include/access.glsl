@@ -13,6 +13,9 @@
 // it has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
 // calls first: each argument is read from memory once.
 #define P(k) param_##k
+// Two words as one of 64 bits to be stored: lavapipe stores lane by lane, and LLVM takes a lane's words and joins them as
+// scalars, where of packUint2x32 it would put a vector of 64 bytes on the stack to fetch eight of them.
+#define JOINED(x, y) ((uint64_t(y) << 32) | uint64_t(x))
 #ifdef SPLIT_ADDRESSES
 // lavapipe 22 reads and writes memory lane by lane and, for each lane, stores the whole vector of 64-bit addresses to
 // fetch one of them. A 64-byte store cannot be forwarded to an 8-byte load on CPUs with AVX-512 (3.8 ns a lane instead
@@ -51,11 +54,10 @@ uint site_base = 0u;
           PART(k, u64, 4u * (i) + 3u, 3u))
 #define STORE_u64x4(k, i, value) { \
   u64vec4 octet_ = value; \
-  SITE(1u); \
-  STORE_QUAD(k, 2u * (i), uvec4(unpackUint2x32(octet_.x), unpackUint2x32(octet_.y))); \
-  SITE(2u); \
-  STORE_QUAD(k, 2u * (i) + 1u, uvec4(unpackUint2x32(octet_.z), unpackUint2x32(octet_.w))); \
-  SITE(0u); }
+  PART(k, u64, 4u * (i), 0u) = octet_.x; \
+  PART(k, u64, 4u * (i) + 1u, 1u) = octet_.y; \
+  PART(k, u64, 4u * (i) + 2u, 2u) = octet_.z; \
+  PART(k, u64, 4u * (i) + 3u, 3u) = octet_.w; }
 #define LOAD_u32x2(k, i) PAIR(k, i, 0u)
 #define STORE_u32x2(k, i, value) { \
   uvec2 pair_ = value; \

@@ -1,6 +1,7 @@
 #include "backend/vulkan/lower/fft_kernel.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <bit>
@@ -137,15 +138,17 @@ class FftPassWriter {
     }
     return values;
   }
-  // By fours of words even where loads go by eight: lavapipe keeps a vector of 64-bit lanes in 64 bytes on the stack to
-  // store its lanes one by one, and no processor forwards a store of 64 bytes to a load of eight.
   void StoreGroup(int k, const std::string& index, std::span<const ComplexText> values) {
-    kernel_.AddVectorView(k, 4);
-    for (size_t i = 0; i < values.size(); i += 2) {
-      const ComplexText &a = values[i], &b = values[i + 1];
-      text_.Line(fmt::format("STORE({}, f32x4, ({}) / 2u + {}u, vec4({}, {}, {}, {}));", k, index, i / 2,
-                             text_.Text(a.re), text_.Text(a.im), text_.Text(b.re), text_.Text(b.im)));
+    const bool four = job_.width == 4;
+    kernel_.AddVectorView(k, four ? 8 : 4);
+    std::vector<std::string> words;
+    for (const ComplexText& value : values) {
+      const std::string re = text_.Text(value.re), im = text_.Text(value.im);
+      words.push_back(four ? fmt::format("JOINED(floatBitsToUint({}), floatBitsToUint({}))", re, im)
+                           : fmt::format("{}, {}", re, im));
     }
+    text_.Line(fmt::format("STORE({}, {}, ({}) / {}u, {}({}));", k, four ? "u64x4" : "f32x4", index, job_.width,
+                           four ? "u64vec4" : "vec4", fmt::join(words, ", ")));
   }
   // Whether groups of `width` on lines of this many elements of c64 are whole and lie side by side.
   bool Groups(ElementType type, int64_t size) const {

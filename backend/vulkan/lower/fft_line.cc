@@ -89,7 +89,8 @@ class FftLineWriter {
   std::string GroupText(std::span<const ComplexText, kGroup> values) const {
     std::string words;
     for (const ComplexText& value : values)
-      words += fmt::format("{}packUint2x32(floatBitsToUint({}))", words.empty() ? "" : ", ", text_.Text(value));
+      words += fmt::format("{}JOINED(floatBitsToUint({}), floatBitsToUint({}))", words.empty() ? "" : ", ",
+                           text_.Text(value.re), text_.Text(value.im));
     return fmt::format("u64vec4({})", words);
   }
   RealText Declare(const std::string& value) {
