@@ -21,6 +21,7 @@ struct TargetInfo {
   int64_t max_kernel_operations = 1 << 15;
   int64_t max_elements = INT32_MAX;                 // what kernels tell apart by 32-bit indices (giant_splitter.h)
   bool emulates_i64 = false, emulates_f64 = false;  // these are pairs of words there
+  bool wide_atomics = false;                        // words of 64 bits are compared and exchanged in memory
   // A row program that reads a reduction's result back over the elements runs its rows in parallel only: with fewer
   // rows than this and longer ones than that, separate kernels are faster.
   int64_t row_program_min_rows = 8;

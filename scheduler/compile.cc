@@ -190,6 +190,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.max_elements = facts.max_elements;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
+  target.wide_atomics = facts.wide_atomics;
   target.merges_loops = bindings == BindingMode::kAddresses && !facts.is_software();
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.

@@ -40,6 +40,8 @@ class KernelBuilder {
   // Lets the text use LOAD(k, u32, i), LOAD(k, u32x2, i) or LOAD(k, u32x4, i): the i-th one, two or four words of a
   // slice aligned to them.
   void AddWordsView(int k, int words);
+  // LOAD(k, u64, i): the bits of a 64-bit element.
+  void AddBitsView(int k);
 
   // Words go in pairs where that is one access.
   bool words_go_in_pairs() const { return facts_.byte_offsets || (facts_.is_software() && facts_.int64); }
@@ -75,6 +77,7 @@ class KernelBuilder {
   bool keeps_loops() const { return !facts_.is_software(); }
   // Products of f32 take a term by one rounding (docs/numerics.md).
   bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.is_software(); }
+  bool has_wide_atomics() const { return facts_.wide_atomics; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.
@@ -97,6 +100,7 @@ class KernelBuilder {
   std::map<uint32_t, std::string> data_;
   // The bindings, tensors of one buffer together, and of each tensor which it is.
   std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
+  void AddView(int k, const std::string& tag);
 
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
   bool shares_bindings_ = false;

@@ -656,7 +656,7 @@ class LoopKernelWriter {
       const ScatterText::Target target = scatter.TargetOf(place);
       scatter.OpenIf(target.conditions);
       if (scatter.way() == ScatterWay::kAtomic) {
-        scatter.ApplyAtomic(target.linear, place);
+        scatter.ApplyAtomic(target.linear, {place});
       } else {
         scatter.Apply(target.linear, {place});
       }

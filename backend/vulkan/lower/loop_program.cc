@@ -561,13 +561,13 @@ class LoopReader {
     const ScatterForm form(scatter);
     if (form.arrays != 1) return Unsupported("{} updates several arrays", scatter.name());
     const int64_t updates = scatter.operand(2)->shape().ElementCount();
-    switch (WayOf(scatter)) {
+    switch (WayOf(scatter, context_.facts.wide_atomics)) {
       case ScatterWay::kApart:
         return ReadUpdate(scope, body, updates, 1);
       case ScatterWay::kAtomic: {
         VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
-        // Of the lanes that exchange an element together one gets through each time.
-        if (scatter.shape().element_type() == ElementType::kF32)
+        // Of the lanes that exchange a word together one gets through each time.
+        if (OrderFreeOf(scatter, 0) != OrderFree::kFunction || StorageBytes(scatter.shape().element_type()) < 4)
           cost.iterations += TurnsOf(updates, program_.lanes) * (context_.facts.subgroup_size + 2);
         return cost;
       }
