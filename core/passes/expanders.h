@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/module.h"
+#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -42,9 +43,8 @@ bool ExpandRngs(Module& module);
 bool ExpandStochasticConverts(Module& module);
 
 // A scatter whose updates can meet, in an order that matters, gets its windows sorted by where they start (overlapping
-// windows element by element): equal starts are neighbours then, in their order (scatter_form.h). `wide_atomics`: the
-// device compares and exchanges 64 bits in memory.
-bool ExpandScatters(Module& module, bool wide_atomics);
+// windows element by element): equal starts are neighbours then, in their order (scatter_form.h).
+bool ExpandScatters(Module& module, const TargetInfo& target);
 
 // ragged-dot becomes a dot of rows with their group's matrix, gathered where it is read; one whose contracting
 // dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the

@@ -32,8 +32,11 @@ enum class ScatterWay {
   kParts,     // the same, many and associative: parts of equal length, then those of runs that lie in several
   kUnordered  // to be sorted first (ExpandScatters)
 };
-// `wide_atomics`: the device compares and exchanges 64 bits in memory.
-ScatterWay WayOf(const Instruction& scatter, bool wide_atomics);
+// What the way depends on of the device: whether it compares and exchanges 64 bits in memory.
+struct ScatterTarget {
+  bool is_software = true, wide_atomics = false;
+};
+ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target);
 
 // How an element takes updates whose result does not depend on their order, none of them waiting for another.
 enum class OrderFree : uint8_t {

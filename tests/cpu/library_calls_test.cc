@@ -398,9 +398,15 @@ TEST(LibraryCallTest, BlocksWithScales) {
 
 Literal NumbersOf(ElementType type, const Sizes& sizes, const std::vector<double>& values) {
   Literal array{Shape(type, {sizes.begin(), sizes.end()})};
-  for (size_t i = 0; i < values.size(); ++i)
-    IsComplex(type) ? array.SetComplex(static_cast<int64_t>(i), values[i])
-                    : array.SetDouble(static_cast<int64_t>(i), values[i]);
+  for (size_t k = 0; k < values.size(); ++k) {
+    const auto i = static_cast<int64_t>(k);
+    if (IsComplex(type))
+      array.SetComplex(i, values[k]);
+    else if (IsInteger(type))
+      array.SetInt(i, static_cast<int64_t>(values[k]));
+    else
+      array.SetDouble(i, values[k]);
+  }
   return array;
 }
 
@@ -409,8 +415,8 @@ TEST(LibraryCallTest, SparseProducts) {
   for (const ElementType type : {kF32, kF64, kC64, kC128, kS32, kS64}) {
     for (const ElementType index : {kS32, kS64}) {
       const std::string name(ElementTypeName(type)), of_index(ElementTypeName(index));
-      const Literal a = NumbersOf(type, {5}, {1, 2, 3, 4, 9}), starts = Array(index, {4}, {0, 2, 2, 4});
-      const Literal columns = Array(index, {5}, {1, 3, 0, 2, 4});
+      const Literal a = NumbersOf(type, {5}, {1, 2, 3, 4, 9}), starts = NumbersOf(index, {4}, {0, 2, 2, 4});
+      const Literal columns = NumbersOf(index, {5}, {1, 3, 0, 2, 4});
       EXPECT_EQ(RunText(SparseProductText(name, of_index, 5, "[4]", 3, "[3]"),
                         {a, starts, columns, NumbersOf(type, {4}, {1, 2, 3, 4})}),
                 NumbersOf(type, {3}, {10, 0, 15}));
@@ -419,7 +425,7 @@ TEST(LibraryCallTest, SparseProducts) {
                 NumbersOf(type, {3, 2}, {10, 8, 0, 0, 15, -15}));
     }
   }
-  const Literal none = Array(kS32, {4}, {0, 0, 0, 0});
+  const Literal none = NumbersOf(kS32, {4}, {0, 0, 0, 0});
   EXPECT_EQ(RunText(SparseProductText("f32", "s32", 0, "[4]", 3, "[3]"),
                     {Literal(Shape(kF32, {0})), none, Literal(Shape(kS32, {0})), Array(kF32, {4}, {1, 2, 3, 4})}),
             Array(kF32, {3}, {0, 0, 0}));

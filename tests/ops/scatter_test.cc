@@ -165,7 +165,8 @@ TEST(OrderFreeScatterTest, EveryTypeAndOperationIsOneDispatch) {
 // Rows of whole words, and of parts of some; windows that overlap; batches; more dimensions of indices; no updates.
 TEST(OrderFreeScatterTest, EveryShape) {
   for (const ScatterCase& c : kScatters) {
-    const bool any = c.name == "NoUpdates" || c.name == "OneWindow";
+    // Long windows are sorted sooner where an atomic operation takes long.
+    const bool any = c.name == "NoUpdates" || c.name == "OneWindow" || (c.name == "WideRows" && HasSoftwareKernels());
     for (const ElementType type : {kPred, kS8, kU16, kS64}) {
       for (const std::string operation : {"add(b, a)", "and(a, b)", "maximum(a, b)", "multiply(a, b)"})
         RunOrderFree(c, type, operation, any ? -1 : 1);

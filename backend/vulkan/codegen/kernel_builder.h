@@ -21,6 +21,7 @@ MagicDivisor MakeMagicDivisor(uint32_t divisor);
 class KernelBuilder {
  public:
   explicit KernelBuilder(const DeviceFacts& facts) : facts_(facts) {}
+  const DeviceFacts& facts() const { return facts_; }
   // Binds a tensor and returns its number k. A slice that was bound before with the same element type keeps its number
   // (and becomes kReadWrite if it is both).
   int AddBuffer(ElementType type, Access access, const BufferSlice& slice);
@@ -77,7 +78,6 @@ class KernelBuilder {
   bool keeps_loops() const { return !facts_.is_software(); }
   // Products of f32 take a term by one rounding (docs/numerics.md).
   bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.is_software(); }
-  bool has_wide_atomics() const { return facts_.wide_atomics; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.

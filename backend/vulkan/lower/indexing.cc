@@ -449,7 +449,7 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
 
 Status CanLowerScatter(const LowerContext& context, const FusionDescription& body) {
   VXLA_RETURN_IF_ERROR(CheckNothingBehind(body));
-  if (WayOf(*body.hero, context.facts.wide_atomics) == ScatterWay::kUnordered &&
+  if (WayOf(*body.hero, ScatterTargetOf(context.facts)) == ScatterWay::kUnordered &&
       body.hero->operand(body.hero->operand_count() - 1)->shape().ElementCount() > 0) {
     return Unsupported("{}: windows that may meet and are not sorted", body.hero->name());
   }
@@ -462,7 +462,7 @@ Result<std::vector<Step>> LowerScatter(const LowerContext& context, const Fusion
   const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, &steps);
   if (count == 0) return steps;
   std::vector<Step> updates;
-  if (WayOf(*body.hero, context.facts.wide_atomics) == ScatterWay::kParts) {
+  if (WayOf(*body.hero, ScatterTargetOf(context.facts)) == ScatterWay::kParts) {
     const ScatterForm form(*body.hero);
     std::vector<BufferSlice> parts;
     int64_t values = 2 * ScatterWriter::PartCount(form.count);

@@ -10,9 +10,9 @@
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
 #include "backend/vulkan/lower/loop_units.h"
+#include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
-#include "core/passes/scatter_form.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -560,7 +560,7 @@ class LoopReader {
     const Instruction& scatter = *body.hero;
     const ScatterForm form(scatter);
     const int64_t updates = scatter.operand(scatter.operand_count() - 1)->shape().ElementCount();
-    const ScatterWay way = WayOf(scatter, context_.facts.wide_atomics);
+    const ScatterWay way = WayOf(scatter, ScatterTargetOf(context_.facts));
     const bool one_by_one = way == ScatterWay::kOneByOne;
     VXLA_ASSIGN_OR_RETURN(
         Cost cost, ReadUpdate(scope, body, one_by_one ? updates / form.count : updates, one_by_one ? form.count : 1));

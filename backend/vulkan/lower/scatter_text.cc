@@ -27,7 +27,7 @@ ScatterText::ScatterText(const Instruction& scatter, KernelBuilder& kernel, Inde
                          std::string combine)
     : scatter_(scatter),
       form_(scatter),
-      way_(WayOf(scatter, kernel.has_wide_atomics())),
+      way_(WayOf(scatter, ScatterTargetOf(kernel.facts()))),
       reducer_(ReadReducer(*scatter.called(0))),
       kernel_(kernel),
       space_(space),

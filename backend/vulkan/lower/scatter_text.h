@@ -13,6 +13,8 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+inline ScatterTarget ScatterTargetOf(const DeviceFacts& facts) { return {facts.is_software(), facts.wide_atomics}; }
+
 class ScatterText {
  public:
   // An update: the window's place among the batch dimensions, and the place in the window.
