@@ -111,6 +111,8 @@ struct DeviceFacts {
   // Conversions between f32 and f16 are the device's own: a probe found that they round to nearest even, keep denormals
   // and are not folded away (shaders/include/math/narrow.glsl).
   bool native_f16 = false;
+  // 64-bit integers in buffers are compared and exchanged (shaderBufferInt64Atomics).
+  bool wide_atomics = false;
   // Sums of four products of bytes in one instruction (SPV_KHR_integer_dot_product).
   bool integer_dot_product = false;
   // Products of matrices by a subgroup of matrix_lanes together (VK_KHR_cooperative_matrix), best first; none: it has

@@ -1,5 +1,6 @@
 // Library calls: the custom calls whose names have a meaning of their own here, because JAX writes them where it lowers
-// for CPUs (LAPACK's routines, typed FFI) or because XLA expands them itself (Qr, Eigh, LuDecomposition, TopK ...).
+// for CPUs (LAPACK's routines, typed FFI, and sparse products) or because XLA expands them itself (Qr, Eigh,
+// LuDecomposition, TopK ...).
 #pragma once
 
 #include <string>
@@ -27,6 +28,7 @@ enum class LibraryRoutine : uint8_t {
   kPerturbedSolve,      // lower, diagonal, upper, b -> x; pivots that are next to zero are made larger
   kTopK,                // a -> values, positions
   kApproxTopK,          // operands, initial values -> the first of each in the comparator's order: exact here
+  kSparseProduct,       // values, where rows begin, the values' columns, b -> the sparse matrix times b
   kIdentity,            // what tells XLA where a value is to lie
   kBlockQuantize,       // a -> narrow values, a scale for each block of the last dimension
   kBlockDequantize,     // values, scales -> a

@@ -10,6 +10,7 @@ namespace VXLA_NAMESPACE {
 
 struct TargetInfo {
   bool cheap_dispatches = true;  // a dispatch costs less than what would spare it
+  bool accesses_by_lane = true;  // side by side they gain nothing
   int max_fusion_buffers = 24;   // tensors that one kernel may read and write (descriptor limits, register pressure)
   // As above, of a kernel that computes many small results side by side: a value or two of each is held at a time.
   int max_joined_buffers = 256;
@@ -21,6 +22,7 @@ struct TargetInfo {
   int64_t max_kernel_operations = 1 << 15;
   int64_t max_elements = INT32_MAX;                 // what kernels tell apart by 32-bit indices (giant_splitter.h)
   bool emulates_i64 = false, emulates_f64 = false;  // these are pairs of words there
+  bool wide_atomics = false;                        // words of 64 bits are compared and exchanged in memory
   // A row program that reads a reduction's result back over the elements runs its rows in parallel only: with fewer
   // rows than this and longer ones than that, separate kernels are faster.
   int64_t row_program_min_rows = 8;

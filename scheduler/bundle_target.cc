@@ -51,6 +51,7 @@ constexpr Feature kFeatures[] = {
     {&DeviceFacts::fused_multiply_add, "fused multiply-add"},
     {&DeviceFacts::native_f16, "exact conversions of f16"},
     {&DeviceFacts::integer_dot_product, "integer dot products"},
+    {&DeviceFacts::wide_atomics, "atomics of 64 bits"},
     {&DeviceFacts::subgroup_shuffle, "full subgroups with shuffles"},
     {&DeviceFacts::spirv_1_6, "SPIR-V 1.6"},
 };

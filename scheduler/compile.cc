@@ -183,6 +183,7 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {
   TargetInfo target;
   target.cheap_dispatches = facts.costs.cheap_dispatches;
+  target.accesses_by_lane = facts.costs.accesses_by_lane;
   // Where barriers are dear, memory is as fast as what holds it back.
   if (!facts.costs.dear_barriers && !facts.same_bits) target.attention_min_scores = 1 << 16;
   target.fusion = fusion;
@@ -190,6 +191,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.max_elements = facts.max_elements;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
+  target.wide_atomics = facts.wide_atomics;
   target.merges_loops = bindings == BindingMode::kAddresses && !facts.costs.cheap_dispatches;
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.

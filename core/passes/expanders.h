@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/module.h"
+#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -43,7 +44,7 @@ bool ExpandStochasticConverts(Module& module);
 
 // A scatter whose updates can meet, in an order that matters, gets its windows sorted by where they start (overlapping
 // windows element by element): equal starts are neighbours then, in their order (scatter_form.h).
-bool ExpandScatters(Module& module);
+bool ExpandScatters(Module& module, const TargetInfo& target);
 
 // ragged-dot becomes a dot of rows with their group's matrix, gathered where it is read; one whose contracting
 // dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);
-  ExpandScatters(*optimized);
+  ExpandScatters(*optimized, target);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);

@@ -243,10 +243,12 @@ Instruction* OfOneValue(Computation& computation, Instruction* scatter) {
 
 }  // namespace
 
-bool ExpandScatters(Module& module) {
+bool ExpandScatters(Module& module, const TargetInfo& target) {
+  const ScatterTarget scatters{target.accesses_by_lane, target.wide_atomics};
   const bool changed =
       ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
-        if (instruction->opcode() != Opcode::kScatter || WayOf(*instruction) != ScatterWay::kUnordered) return nullptr;
+        if (instruction->opcode() != Opcode::kScatter) return nullptr;
+        if (WayOf(*instruction, scatters) != ScatterWay::kUnordered) return nullptr;
         const int64_t updates = instruction->operand(instruction->operand_count() - 1)->shape().ElementCount();
         // Indices are 32-bit on devices.
         constexpr int64_t kMost = (int64_t{1} << 31) - 1;

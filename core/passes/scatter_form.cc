@@ -15,24 +15,34 @@ constexpr int64_t kManyWindows = 4096, kMostUpdateParts = 8192, kMostInParts = i
 
 bool Contains(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
-// One operation of 32-bit elements that gives the same in any order: an atomic function of integers, or an extreme of
-// f32 (-0 lies below +0, and any NaN gives the one NaN), by comparing and exchanging.
-bool IsOrderFree(const Instruction& scatter) {
-  const ElementType type = scatter.shape().IsArray() ? scatter.shape().element_type() : ElementType::kPred;
-  const bool integer = type == ElementType::kS32 || type == ElementType::kU32;
-  if (!integer && type != ElementType::kF32) return false;
-  switch (SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract)) {
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return integer;
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-      return true;
-    default:
+// Exchanges that change an element each time wait for each other on GPUs, so where many meet in each element on average
+// they are sorted.
+constexpr int64_t kMostExchanges = 64, kFewUpdates = 1 << 12;
+bool MeetSeldom(const Instruction& scatter) {
+  const int64_t updates = scatter.operand(scatter.operand_count() - 1)->shape().ElementCount();
+  return updates <= std::max(kFewUpdates, kMostExchanges * scatter.operand(0)->shape().ElementCount());
+}
+
+bool IsOrderFree(const Instruction& scatter, bool wide_atomics) {
+  for (int k = 0; k < scatter.operand_count() / 2; ++k) {
+    const OrderFree way = OrderFreeOf(scatter, k);
+    if (way == OrderFree::kNo || (way == OrderFree::kExchangeWide && !wide_atomics)) return false;
+  }
+  return true;
+}
+
+// A software driver takes an atomic operation lane by lane (4 to 5 ns on lavapipe, where a place in a group of elements
+// takes 1) and sorts a window in 60 ns.
+constexpr int64_t kLongWindow = 16;
+
+// Elements of a word each that an atomic function or a few exchanges change: no other way is faster, even where updates
+// are few or sorted.
+bool TakesAtOnce(const Instruction& scatter) {
+  for (int k = 0; k < scatter.operand_count() / 2; ++k) {
+    if (BitWidth(scatter.operand(k)->shape().element_type()) != 32 || OperationOf(scatter, k) == Opcode::kMultiply)
       return false;
   }
+  return true;
 }
 
 // Updates may be put together before they meet what was there.
@@ -87,7 +97,7 @@ ScatterForm::ScatterForm(const Instruction& scatter) : arrays(scatter.operand_co
   }
 }
 
-ScatterWay WayOf(const Instruction& scatter) {
+ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target) {
   const auto& a = scatter.attributes<ScatterAttributes>();
   const ScatterForm form(scatter);
   // Windows of one batching element each lie in slices of their own.
@@ -96,17 +106,78 @@ ScatterWay WayOf(const Instruction& scatter) {
     if (b >= 0) in_slice /= std::max<int64_t>(1, form.batch_sizes[static_cast<size_t>(b)]);
   }
   if (a.unique_indices || in_slice <= 1) return ScatterWay::kApart;
-  if (IsOrderFree(scatter)) return ScatterWay::kAtomic;
-  if (form.can_overlap) return ScatterWay::kUnordered;
-  if (form.count <= kFewWindows) return ScatterWay::kOneByOne;
+  const bool order_free = IsOrderFree(scatter, target.wide_atomics);
+  if (order_free && TakesAtOnce(scatter)) return ScatterWay::kAtomic;
   const auto none = [](const IntList& places) {
     return std::ranges::all_of(places, [](int64_t at) { return at < 0; });
   };
   const bool one_place = none(form.index_of) && none(form.batch_of);
-  if (!a.indices_are_sorted && !one_place) return ScatterWay::kUnordered;
+  if (!form.can_overlap && form.count <= kFewWindows) return ScatterWay::kOneByOne;
+  if (form.can_overlap || (!a.indices_are_sorted && !one_place)) {
+    int64_t window = 1;
+    for (const int64_t size : form.window_sizes) window *= size;
+    const bool sorted_sooner = target.accesses_by_lane && window > kLongWindow && !form.can_overlap;
+    return order_free && !sorted_sooner ? ScatterWay::kAtomic : ScatterWay::kUnordered;
+  }
   if (Replaces(scatter)) return ScatterWay::kLast;
   const bool many = form.count >= kManyWindows && form.count <= kMostInParts;
   return many && IsAssociative(scatter) ? ScatterWay::kParts : ScatterWay::kRuns;
+}
+
+const Instruction& ResultOf(const Instruction& scatter, int k) {
+  const Instruction& root = *scatter.called(0)->root();
+  return root.opcode() == Opcode::kTuple ? *root.operand(k) : root;
+}
+
+std::optional<Opcode> OperationOf(const Instruction& scatter, int k) {
+  const Computation& computation = *scatter.called(0);
+  const Instruction& result = ResultOf(scatter, k);
+  const Instruction* const element = computation.parameter(k);
+  const Instruction* const update = computation.parameter(scatter.operand_count() / 2 + k);
+  const ElementType type = result.shape().element_type();
+  for (const Shape& shape : {element->shape(), scatter.operand(k)->shape()})
+    if (result.operand_count() != 2 || shape.element_type() != type) return std::nullopt;
+  const Instruction *a = result.operand(0), *b = result.operand(1);
+  if ((a != element || b != update) && (a != update || b != element)) return std::nullopt;
+  if (type != ElementType::kPred) return result.opcode();
+  switch (result.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kMaximum:
+      return Opcode::kOr;
+    case Opcode::kMultiply:
+    case Opcode::kMinimum:
+      return Opcode::kAnd;
+    default:
+      return result.opcode();
+  }
+}
+
+// Integers wrap. Of floats only extremes are: -0 lies below +0, and any NaN gives the one NaN.
+OrderFree OrderFreeOf(const Instruction& scatter, int k) {
+  const Shape& array = scatter.operand(k)->shape();
+  const ElementType type = array.element_type();
+  const int bits = BitWidth(type);
+  const bool integer = IsInteger(type) || type == ElementType::kPred;
+  // The words of longer arrays are beyond 32-bit indices.
+  if ((!integer && !IsFloating(type)) || (bits == 64 && array.ElementCount() >= int64_t{1} << 30))
+    return OrderFree::kNo;
+  const OrderFree exchange = bits == 64 ? OrderFree::kExchangeWide : OrderFree::kExchange;
+  switch (OperationOf(scatter, k).value_or(Opcode::kSubtract)) {
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return integer ? OrderFree::kFunction : OrderFree::kNo;
+    case Opcode::kAdd:
+      if (integer && bits >= 8) return OrderFree::kFunction;
+      return integer && MeetSeldom(scatter) ? OrderFree::kExchange : OrderFree::kNo;
+    case Opcode::kMultiply:
+      return integer && MeetSeldom(scatter) ? exchange : OrderFree::kNo;
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+      return integer && bits == 32 ? OrderFree::kFunction : exchange;
+    default:
+      return OrderFree::kNo;
+  }
 }
 
 bool Replaces(const Instruction& scatter) {

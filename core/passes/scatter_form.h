@@ -1,6 +1,8 @@
 // What is known of a scatter before it runs: which updates can meet in one element, and so how a device applies them.
 #pragma once
 
+#include <optional>
+
 #include "core/instruction.h"
 
 namespace VXLA_NAMESPACE {
@@ -30,7 +32,26 @@ enum class ScatterWay {
   kParts,     // the same, many and associative: parts of equal length, then those of runs that lie in several
   kUnordered  // to be sorted first (ExpandScatters)
 };
-ScatterWay WayOf(const Instruction& scatter);
+// What the way depends on of the device: whether it compares and exchanges 64 bits in memory.
+struct ScatterTarget {
+  bool accesses_by_lane = true, wide_atomics = false;
+};
+ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target);
+
+// How an element takes updates whose result does not depend on their order, none of them waiting for another.
+enum class OrderFree : uint8_t {
+  kNo,
+  kFunction,     // by atomic functions of its words: add, and, or, xor, and extremes of 32-bit integers
+  kExchange,     // the 32-bit word that it lies in is compared and exchanged
+  kExchangeWide  // its 64 bits are
+};
+// Of array k.
+OrderFree OrderFreeOf(const Instruction& scatter, int k);
+// The computation's result for array k, and the operation that it is of the element and its update, in either order; of
+// pred it is an And, Or or Xor.
+const Instruction& ResultOf(const Instruction& scatter, int k);
+std::optional<Opcode> OperationOf(const Instruction& scatter, int k);
+
 // Its updates take the place of what was there.
 bool Replaces(const Instruction& scatter);
 // So many windows make a part (kParts): the same on all devices, as sums depend on it.

@@ -171,6 +171,8 @@ Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, cons
     case LibraryRoutine::kBlockDequantize:
     case LibraryRoutine::kBlockScaledDot:
       return BlockScalesDefinition(call, instruction);
+    case LibraryRoutine::kSparseProduct:
+      return SparseProductProgram(instruction);
     case LibraryRoutine::kIdentity: {
       ProgramBuilder program("library_call", instruction);
       return program.Finish(Copy(program.operand(0)));

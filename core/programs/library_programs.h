@@ -10,11 +10,14 @@
 namespace VXLA_NAMESPACE::matrix_ops {
 
 // A module whose entry takes the operands and gives the results, for calls that are one or two operations by another
-// name (Cholesky, triangular-solve, topk, sorts): what they mean, on the reference too. Null: the others.
+// name (Cholesky, triangular-solve, topk, sorts) or a few: what they mean, on the reference too. Null: the others.
 Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, const Instruction& instruction);
 
 // The same of what has an algorithm for devices: LU, QR, Householder products, eigenvalues of Hermitian matrices and
 // singular values. Null: the host computes it.
 Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const Instruction& instruction);
+
+// A sparse matrix times a vector or a matrix, which DefinitionOf gives (sparse_program.cc).
+Result<std::shared_ptr<const Module>> SparseProductProgram(const Instruction& instruction);
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

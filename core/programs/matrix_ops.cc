@@ -11,12 +11,6 @@ XlaComputation Built(const XlaBuilder& b, XlaOp root) {
   return *std::move(computation);
 }
 
-XlaComputation Combiner(const std::string& name, ElementType type, XlaOp (*combine)(XlaOp, XlaOp, const IntList&)) {
-  XlaBuilder b(name);
-  const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");
-  return Built(b, combine(x, y, {}));
-}
-
 XlaOp Zero(XlaOp like) { return Int(like.builder(), 0); }
 
 GatherAttributes Gathering(IntList offset_dims, IntList collapsed, IntList batching, IntList indices_batching,
@@ -32,6 +26,12 @@ GatherAttributes Gathering(IntList offset_dims, IntList collapsed, IntList batch
 }
 
 }  // namespace
+
+XlaComputation Combiner(const std::string& name, ElementType type, XlaOp (*combine)(XlaOp, XlaOp, const IntList&)) {
+  XlaBuilder b(name);
+  const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");
+  return Built(b, combine(x, y, {}));
+}
 
 XlaOp Int(XlaBuilder* b, int64_t value) { return ConstantR0<int32_t>(b, static_cast<int32_t>(value)); }
 XlaOp Number(XlaBuilder* b, ElementType type, double value) { return ConstantScalar(b, type, value); }

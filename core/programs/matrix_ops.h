@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "core/builder/builder.h"
@@ -66,6 +67,8 @@ XlaOp Product(XlaOp a, XlaOp b);         // a b
 XlaOp AdjointProduct(XlaOp a, XlaOp b);  // a^H b
 XlaOp Adjoint(XlaOp a);
 
+// A computation of two scalars: Combiner("sum", kF32, Add).
+XlaComputation Combiner(const std::string& name, ElementType type, XlaOp (*combine)(XlaOp, XlaOp, const IntList&));
 XlaOp SumOver(XlaOp x, const IntList& dimensions);
 XlaOp MaxOver(XlaOp x, const IntList& dimensions);  // of numbers that are not negative
 XlaOp MinOver(XlaOp x, const IntList& dimensions);  // of s32

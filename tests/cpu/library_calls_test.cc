@@ -396,6 +396,41 @@ TEST(LibraryCallTest, BlocksWithScales) {
   EXPECT_EQ(Doubles(narrow[0]), (std::vector<double>{-256, 128, 256, 128}));
 }
 
+Literal NumbersOf(ElementType type, const Sizes& sizes, const std::vector<double>& values) {
+  Literal array{Shape(type, {sizes.begin(), sizes.end()})};
+  for (size_t k = 0; k < values.size(); ++k) {
+    const auto i = static_cast<int64_t>(k);
+    if (IsComplex(type))
+      array.SetComplex(i, values[k]);
+    else if (IsInteger(type))
+      array.SetInt(i, static_cast<int64_t>(values[k]));
+    else
+      array.SetDouble(i, values[k]);
+  }
+  return array;
+}
+
+// [[0,1,0,2],[0,0,0,0],[3,0,4,0]], whose fifth value is of no row, as BCSR matrices with room to spare have it.
+TEST(LibraryCallTest, SparseProducts) {
+  for (const ElementType type : {kF32, kF64, kC64, kC128, kS32, kS64}) {
+    for (const ElementType index : {kS32, kS64}) {
+      const std::string name(ElementTypeName(type)), of_index(ElementTypeName(index));
+      const Literal a = NumbersOf(type, {5}, {1, 2, 3, 4, 9}), starts = NumbersOf(index, {4}, {0, 2, 2, 4});
+      const Literal columns = NumbersOf(index, {5}, {1, 3, 0, 2, 4});
+      EXPECT_EQ(RunText(SparseProductText(name, of_index, 5, "[4]", 3, "[3]"),
+                        {a, starts, columns, NumbersOf(type, {4}, {1, 2, 3, 4})}),
+                NumbersOf(type, {3}, {10, 0, 15}));
+      EXPECT_EQ(RunText(SparseProductText(name, of_index, 5, "[4,2]", 3, "[3,2]"),
+                        {a, starts, columns, NumbersOf(type, {4, 2}, {1, -1, 2, -2, 3, -3, 4, 5})}),
+                NumbersOf(type, {3, 2}, {10, 8, 0, 0, 15, -15}));
+    }
+  }
+  const Literal none = NumbersOf(kS32, {4}, {0, 0, 0, 0});
+  EXPECT_EQ(RunText(SparseProductText("f32", "s32", 0, "[4]", 3, "[3]"),
+                    {Literal(Shape(kF32, {0})), none, Literal(Shape(kS32, {0})), Array(kF32, {4}, {1, 2, 3, 4})}),
+            Array(kF32, {3}, {0, 0, 0}));
+}
+
 // A caller's function of the same name is called instead.
 TEST(LibraryCallTest, RegisteredFunctionsComeFirst) {
   CustomCallRegistry registry;
@@ -433,6 +468,17 @@ TEST(LibraryCallTest, RejectsPerturbedSystemsThatDoNotFit) {
       "custom-call r: tridiagonal_solve_perturbed_ffi: operand 3 is f32[4,2]{1,0}; JAX has matrices column by "
       "column (minor to major 0,1)",
       StatusCode::kUnsupported);
+}
+
+TEST(LibraryCallTest, RejectsSparseProductsThatDoNotFit) {
+  const std::string head = "custom-call r: cpu_csr_sparse_dense_ffi: ";
+  ExpectRefused(SparseProductText("f32", "s32", 5, "[4,2]", 3, "[4,2]"),
+                head + "the result is f32[4,2], f32[3,2] expected for f32[5]");
+  ExpectRefused(SparseProductText("f32", "u32", 5, "[4]", 3, "[3]"),
+                head + "operand 1 is u32[4], where rows begin and the last one ends, s32 or s64, expected");
+  ExpectRefused(SparseProductText("f32", "s32", 5, "[4,2,1]", 3, "[3,2,1]"),
+                head + "operand 3 is f32[4,2,1], a vector or a matrix of static sizes expected");
+  ExpectRefused(SparseProductText("pred", "s32", 5, "[4]", 3, "[3]"), head + "operand 0 is pred[5], numbers expected");
 }
 
 TEST(LibraryCallTest, RejectsScalesThatDoNotFit) {

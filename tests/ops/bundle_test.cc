@@ -405,7 +405,7 @@ TEST(BundleFileTest, RejectsDamage) {
 TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
   std::string file = GenericBundle(kPrograms[0].text);
   Put(file, kVersionAt, 4, 4);
-  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 4 of the format, this build reads version 3");
+  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 5 of the format, this build reads version 4");
 }
 
 TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {

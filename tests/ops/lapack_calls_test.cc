@@ -283,6 +283,27 @@ TEST(LapackCallTest, CallsInLoops) {
       {RandomLiteral(Shape(kF32, {3, 3}), 3)}, Judged(kF32, 3, 2000));
 }
 
+// Rows of 0 to 6 values, the last values of no row.
+TEST(LapackCallTest, SparseProducts) {
+  constexpr int64_t kRows = 700, kValues = 2200, kColumns = 90;
+  Literal starts(Shape(kS32, {kRows + 1})), columns(Shape(kS32, {kValues}));
+  for (int64_t r = 0; r < kRows; ++r) starts.SetInt(r + 1, starts.GetInt(r) + r * 5 % 7);
+  for (int64_t k = 0; k < kValues; ++k) columns.SetInt(k, k * 37 % kColumns);
+  ASSERT_LT(starts.GetInt(kRows), kValues);
+  for (const auto& [type, columns_of] : {std::pair{kF32, 5}, std::pair{kF32, 0}, std::pair{kC64, 2}}) {
+    const std::string behind = columns_of > 0 ? fmt::format(",{}]", columns_of) : "]";
+    const std::string dense = fmt::format("[{}{}", kColumns, behind), result = fmt::format("[{}{}", kRows, behind);
+    const std::string text =
+        SparseProductText(std::string(ElementTypeName(type)), "s32", kValues, dense, kRows, result);
+    const auto module = ParseModule(text);
+    ASSERT_NE(module, nullptr);
+    std::vector<Literal> arguments = RandomArguments(*module, 3);
+    arguments[1] = starts;
+    arguments[2] = columns;
+    RunInOneMode(text, arguments, Judged(type, 8));
+  }
+}
+
 TEST(LapackCallTest, TopKByComparatorAndByValue) {
   const Literal a = RandomLiteral(Shape(kF32, {3, 20}), 3);
   RunInOneMode(

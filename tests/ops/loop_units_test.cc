@@ -278,14 +278,9 @@ TEST(LoopConvolutionTest, OfEveryForm) {
         OneDispatch({.rtol = 2e-2, .atol = 2e-2}));
 }
 
-TEST(LoopScatterTest, UpdatesThatMeet) {
-  // Sums and what comes last of rows that go to a few places, some of them outside.
-  const std::string functions =
-      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
-      "last { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] copy(b) }\n";
-  for (const int count : {70, 200}) {
-    Check(Loop("f32[5,3]", fmt::format("f32[{},3]", count),
-               fmt::format(R"(  row = s32[{0}] iota(), iota_dimension=0
+// Where `count` rows go: places -1 to 5, other ones in each trip.
+std::string RowsAt(int count) {
+  return fmt::format(R"(  row = s32[{0}] iota(), iota_dimension=0
   three = s32[] constant(3)
   threes = s32[{0}] broadcast(three), dimensions={{}}
   seven = s32[] constant(7)
@@ -293,16 +288,104 @@ TEST(LoopScatterTest, UpdatesThatMeet) {
   trip = s32[{0}] broadcast(i), dimensions={{}}
   p = s32[{0}] multiply(row, threes)
   m = s32[{0}] add(p, trip)
-  at = s32[{0}] remainder(m, sevens)
-  t = f32[5,3] scatter(x, at, y), update_window_dims={{1}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=sum
-  small = f32[] constant(0.01)
-  smalls = f32[5,3] broadcast(small), dimensions={{}}
-  u = f32[5,3] multiply(t, smalls)
-  x2 = f32[5,3] scatter(u, at, y), update_window_dims={{1}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=last
-  y2 = f32[{0},3] negate(y))",
-                           count),
+  modulo = s32[{0}] remainder(m, sevens)
+  ones = s32[{0}] broadcast(one), dimensions={{}}
+  at = s32[{0}] subtract(modulo, ones)
+)",
+                     count);
+}
+const std::string kRowsOf =
+    ", update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1";
+
+TEST(LoopScatterTest, UpdatesThatMeet) {
+  // Sums and what comes last of rows that go to a few places, some of them outside.
+  const std::string functions =
+      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "last { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] copy(b) }\n";
+  for (const int count : {70, 200}) {
+    Check(Loop("f32[5,3]", fmt::format("f32[{},3]", count),
+               RowsAt(count) + "  t = f32[5,3] scatter(x, at, y)" + kRowsOf + ", to_apply=sum\n" +
+                   "  small = f32[] constant(0.01)\n  smalls = f32[5,3] broadcast(small), dimensions={}\n"
+                   "  u = f32[5,3] multiply(t, smalls)\n  x2 = f32[5,3] scatter(u, at, y)" +
+                   kRowsOf + ", to_apply=last\n" + fmt::format("  y2 = f32[{0},3] negate(y)", count),
                functions),
           OneDispatch({.rtol = 1e-4, .atol = 1e-4}));
+  }
+}
+
+TEST(LoopScatterTest, UpdatesWhoseOrderDoesNotMatter) {
+  for (const std::string type : {"s8", "u16", "pred", "bf16", "s64", "f64", "s4"}) {
+    const bool whole = type != "bf16" && type != "f64";
+    for (const std::string operation : {"add", "maximum", "multiply", "xor"}) {
+      if (!whole && operation != "maximum") continue;
+      Check(Loop(type + "[5,3]", type + "[70,3]",
+                 RowsAt(70) + "  x2 = " + type + "[5,3] scatter(x, at, y)" + kRowsOf + ", to_apply=f\n" +
+                     "  y2 = " + type + "[70,3] reverse(y), dimensions={0}",
+                 fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] {1}(a, b) }}", type,
+                             operation)));
+    }
+  }
+}
+
+// A value and where it is from: few windows, which each place goes through, and windows that are sorted; arrays that
+// change where they lie, that nobody reads afterwards, and that the trip makes.
+TEST(LoopScatterTest, SeveralArrays) {
+  const std::string better =
+      "f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)\n"
+      "  g = pred[] compare(b, a), direction=GT  c = f32[] select(g, b, a)  k = s32[] select(g, j, i)\n"
+      "  ROOT t = (f32[], s32[]) tuple(c, k) }";
+  const std::string apart =
+      "f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)\n"
+      "  c = f32[] maximum(a, b)  k = s32[] add(i, j)  ROOT t = (f32[], s32[]) tuple(c, k) }";
+  for (const std::string& functions : {better, apart}) {
+    for (const int count : {7, 70}) {
+      const std::string updates = fmt::format(
+          "  u0 = f32[{0},3] broadcast(i0), dimensions={{0}}\n  u1 = f32[{0},3] cosine(u0)\n"
+          "  v = s32[{0},3] iota(), iota_dimension=0\n",
+          count);
+      const std::string rows = RowsAt(count) + fmt::format("  i0 = f32[{}] convert(m)\n", count) + updates;
+      const std::string shape = "(f32[5,3], s32[5,3])";
+      Check(Loop("f32[5,3]", "s32[5,3]",
+                 rows + "  t = " + shape + " scatter(x, y, at, u1, v)" + kRowsOf + ", to_apply=f\n" +
+                     "  x2 = f32[5,3] get-tuple-element(t), index=0\n  y2 = s32[5,3] get-tuple-element(t), index=1",
+                 functions),
+            OneDispatch({.rtol = 1e-5, .atol = 1e-6}));
+      Check(Loop("f32[5,3]", "s32[5,3]",
+                 rows + "  t = " + shape + " scatter(x, y, at, u1, v)" + kRowsOf + ", to_apply=f\n" +
+                     "  x2 = f32[5,3] sine(x)\n  y2 = s32[5,3] get-tuple-element(t), index=1",
+                 functions),
+            OneDispatch({.rtol = 1e-5, .atol = 1e-6}));
+      Check(Loop("f32[5,3]", "s32[5,3]",
+                 rows + "  none = s32[] constant(-1)\n  fresh = s32[5,3] broadcast(none), dimensions={}\n  t = " +
+                     shape + " scatter(x, fresh, at, u1, v)" + kRowsOf + ", to_apply=f\n" +
+                     "  x2 = f32[5,3] get-tuple-element(t), index=0\n  k = s32[5,3] get-tuple-element(t), index=1\n"
+                     "  y2 = s32[5,3] add(k, y)",
+                 functions),
+            OneDispatch({.rtol = 1e-5, .atol = 1e-6}));
+    }
+  }
+}
+
+// The gradient of max pooling: windows that overlap and reach into the padding; such as are walked through by a loop;
+// of fewer elements than lanes, and of more.
+TEST(LoopSelectAndScatterTest, GradientsOfPooling) {
+  for (const std::string type : {"f32", "bf16", "s32"}) {
+    const auto run = [&](const std::string& x, const std::string& y, const std::string& window) {
+      const std::string of_x = type + x, of_y = type + y;
+      Check(Loop(of_x, of_y,
+                 "  zero = " + type + "[] constant(0)\n  t = " + of_x + " select-and-scatter(x, y, zero), window={" +
+                     window + "}, select=ge, scatter=sum\n  x2 = " + of_x + " subtract(x, t)\n  y2 = " + of_y +
+                     " negate(y)",
+                 fmt::format("ge {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = pred[] compare(a, b), "
+                             "direction=GE }}\n"
+                             "sum {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] add(a, b) }}",
+                             type)),
+            OneDispatch({.rtol = 1e-5, .atol = 1e-5}));
+    };
+    run("[1,9,9,2]", "[1,4,4,2]", "size=1x3x3x1 stride=1x2x2x1");
+    run("[7]", "[3]", "size=3 stride=3 pad=1_1");
+    run("[40,11]", "[40,11]", "size=7x7 pad=3_3x3_3");
+    run("[90,40]", "[45,20]", "size=2x2 stride=2x2");
   }
 }
 

@@ -62,4 +62,14 @@ inline std::string PerturbedSolveText(ElementType type, const std::vector<int64_
   return text.replace(begin, end - begin, "tridiagonal_solve_perturbed");
 }
 
+// A sparse matrix of so many values and rows times what has the shape `dense`.
+inline std::string SparseProductText(const std::string& type, const std::string& index, int64_t values,
+                                     const std::string& dense, int64_t rows, const std::string& result) {
+  return fmt::format(
+      "ENTRY e {{ a = {0}[{2}] parameter(0)\n s = {1}[{4}] parameter(1)\n c = {1}[{2}] parameter(2)\n"
+      " x = {0}{3} parameter(3)\n ROOT r = {0}{5} custom-call(a, s, c, x), "
+      "custom_call_target=\"cpu_csr_sparse_dense_ffi\", api_version=API_VERSION_TYPED_FFI, backend_config={{}} }}",
+      type, index, values, dense, rows + 1, result);
+}
+
 }  // namespace VXLA_NAMESPACE::testing

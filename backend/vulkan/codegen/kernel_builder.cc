@@ -28,16 +28,23 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
   return static_cast<int>(bindings_.size()) - 1;
 }
 
-void KernelBuilder::AddVectorView(int k, int width) {
-  const std::string view = groups_are_words(k) ? fmt::format("TENSOR({}, u32)\n", k)
-                                               : fmt::format("TENSOR({}, {}x4)\n", k,
-                                                             width == 8 ? "u64" : StorageTag(RealPart(types_.at(k))));
+void KernelBuilder::AddView(int k, const std::string& tag) {
+  const std::string view = fmt::format("TENSOR({}, {})\n", k, tag);
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 
+void KernelBuilder::AddVectorView(int k, int width) {
+  const std::string_view tag = width == 8 ? "u64" : StorageTag(RealPart(types_.at(k)));
+  AddView(k, groups_are_words(k) ? "u32" : fmt::format("{}x4", tag));
+}
+
 void KernelBuilder::AddWordsView(int k, int words) {
-  const std::string view = fmt::format("TENSOR({}, u32{})\n", k, words > 1 ? fmt::format("x{}", words) : "");
-  if (views_.find(view) == std::string::npos) views_ += view;
+  if (words > 1) return AddView(k, fmt::format("u32x{}", words));
+  if (StorageTag(types_.at(k)) != "u32") AddView(k, "u32");
+}
+
+void KernelBuilder::AddBitsView(int k) {
+  if (StorageTag(types_.at(k)) != "u64") AddView(k, "u64");
 }
 
 std::string KernelBuilder::Param(uint32_t value) {

@@ -21,6 +21,7 @@ MagicDivisor MakeMagicDivisor(uint32_t divisor);
 class KernelBuilder {
  public:
   explicit KernelBuilder(const DeviceFacts& facts) : facts_(facts) {}
+  const DeviceFacts& facts() const { return facts_; }
   // Binds a tensor and returns its number k. A slice that was bound before with the same element type keeps its number
   // (and becomes kReadWrite if it is both).
   int AddBuffer(ElementType type, Access access, const BufferSlice& slice);
@@ -40,6 +41,8 @@ class KernelBuilder {
   // Lets the text use LOAD(k, u32, i), LOAD(k, u32x2, i) or LOAD(k, u32x4, i): the i-th one, two or four words of a
   // slice aligned to them.
   void AddWordsView(int k, int words);
+  // LOAD(k, u64, i): the bits of a 64-bit element.
+  void AddBitsView(int k);
 
   // Words go in pairs where that is one access.
   bool words_go_in_pairs() const { return facts_.byte_offsets || (facts_.costs.accesses_by_lane && facts_.int64); }
@@ -97,6 +100,7 @@ class KernelBuilder {
   std::map<uint32_t, std::string> data_;
   // The bindings, tensors of one buffer together, and of each tensor which it is.
   std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
+  void AddView(int k, const std::string& tag);
 
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
   bool shares_bindings_ = false;

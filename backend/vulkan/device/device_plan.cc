@@ -345,6 +345,7 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
       enabled.integer_dot_product.shaderIntegerDotProduct &&
       (support.dot_product_accelerated || support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
   facts.byte_offsets = facts.int64;
+  facts.wide_atomics = facts.int64 && enabled.vulkan12.shaderBufferInt64Atomics;
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
   constexpr VkExternalMemoryFeatureFlags kBoth =
       VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;

@@ -157,8 +157,7 @@ class ScatterWriter : ScatterKernel, ScatterText {
     const Target target = TargetOf(lanes);
     OpenIf(target.conditions);
     if (way_ == ScatterWay::kAtomic) {
-      for (size_t j = 0; j < lanes.size(); ++j)
-        ApplyAtomic(space_.Add(target.linear, {{}, static_cast<int64_t>(j)}), lanes[j]);
+      ApplyAtomic(target.linear, lanes);
     } else {
       Apply(target.linear, lanes);
     }
@@ -448,9 +447,9 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
   return steps;
 }
 
-Status CanLowerScatter(const LowerContext&, const FusionDescription& body) {
+Status CanLowerScatter(const LowerContext& context, const FusionDescription& body) {
   VXLA_RETURN_IF_ERROR(CheckNothingBehind(body));
-  if (WayOf(*body.hero) == ScatterWay::kUnordered &&
+  if (WayOf(*body.hero, ScatterTargetOf(context.facts)) == ScatterWay::kUnordered &&
       body.hero->operand(body.hero->operand_count() - 1)->shape().ElementCount() > 0) {
     return Unsupported("{}: windows that may meet and are not sorted", body.hero->name());
   }
@@ -463,7 +462,7 @@ Result<std::vector<Step>> LowerScatter(const LowerContext& context, const Fusion
   const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, &steps);
   if (count == 0) return steps;
   std::vector<Step> updates;
-  if (WayOf(*body.hero) == ScatterWay::kParts) {
+  if (WayOf(*body.hero, ScatterTargetOf(context.facts)) == ScatterWay::kParts) {
     const ScatterForm form(*body.hero);
     std::vector<BufferSlice> parts;
     int64_t values = 2 * ScatterWriter::PartCount(form.count);

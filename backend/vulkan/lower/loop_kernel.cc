@@ -9,8 +9,8 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
+#include "backend/vulkan/lower/loop_scatter.h"
 #include "backend/vulkan/lower/loop_units.h"
-#include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
 
@@ -495,16 +495,11 @@ class LoopKernelWriter {
   // Writes what `write` makes of the elements first + 0, 1 ... width - 1 of `count`.
   void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, int64_t width,
                    const std::function<void(const IndexExpression& first)>& write) {
-    const int64_t groups = count / width, lanes = program_.lanes;
+    const int64_t groups = count / width;
     const int loop = space.AddVariable(groups);
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
-    if (groups <= lanes) {
-      writer.Line("uint i = lane;");
-      writer.OpenBlock(groups < lanes ? fmt::format("if (i < {}u)", groups) : "");
-    } else {
-      OpenTurns(writer, "i", groups, lanes);
-    }
+    OpenElements(writer, "i", groups, program_.lanes);
     write(space.Scale(space.Variable(loop), width));
     writer.CloseBlock();
   }
@@ -555,11 +550,14 @@ class LoopKernelWriter {
     IndexSpace space;
     ValueWriter writer(kernel_, body, buffers, space);
     for (const auto& [operand, name] : held) writer.Hold(*operand, name);
-    if (node.fills) {
-      WriteFilled(*body.hero->operand(0), node.results[0].place, writer, space);
+    if (node.fills >= 0) {
+      WriteFilled(*body.hero->operand(node.fills), node.results[0].place, writer, space);
+    } else if (in_part && body.hero->opcode() == Opcode::kScatter) {
+      std::vector<BufferSlice> arrays;
+      for (const int place : node.arrays) arrays.push_back(SliceOf(place));
+      WriteLoopScatter(*body.hero, arrays, writer, program_.lanes, next_unit_++);
     } else if (in_part) {
-      body.hero->opcode() == Opcode::kScatter ? WriteScatter(body, node, writer, space)
-                                              : WriteUpdate(body, node, writer, space);
+      WriteUpdate(body, node, writer, space);
     } else {
       WriteElements(body, node, writer, space);
     }
@@ -612,7 +610,7 @@ class LoopKernelWriter {
     const Instruction& hero = *body.hero;
     const Shape &whole = hero.shape(), &part = hero.operand(1)->shape();
     if (part.ElementCount() == 0) return;
-    const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, SliceOf(node.results[0].place));
+    const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, SliceOf(node.arrays[0]));
     const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
     const int64_t width = program_.WidthOf(part.ElementCount(), OnlyMoves(body));
     EachElement(writer, space, part.ElementCount(), width, [&](const IndexExpression& first) {
@@ -642,77 +640,6 @@ class LoopKernelWriter {
       }
       StoreOwn(writer, place, array.shape().element_type(), first, values);
     });
-  }
-
-  void WriteScatter(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space) {
-    ScatterText scatter(*body.hero, kernel_, space, writer, fmt::format("combine_{}", next_unit_++));
-    const int64_t updates = body.hero->operand(2)->shape().ElementCount();
-    if (updates == 0) return;
-    const BufferSlice array = SliceOf(node.results[0].place);
-    scatter.Declare({&array, 1});
-    const bool runs = scatter.way() == ScatterWay::kRuns;
-    if (runs || scatter.way() == ScatterWay::kLast) return WriteSortedScatter(scatter, updates, runs, writer, space);
-    const bool one_by_one = scatter.way() == ScatterWay::kOneByOne;
-    const auto apply = [&](const ScatterText::Place& place) {
-      const ScatterText::Target target = scatter.TargetOf(place);
-      scatter.OpenIf(target.conditions);
-      if (scatter.way() == ScatterWay::kAtomic) {
-        scatter.ApplyAtomic(target.linear, place);
-      } else {
-        scatter.Apply(target.linear, {place});
-      }
-      writer.CloseBlock();
-    };
-    // One at a time: each has a condition of its own, so neighbours would share no load.
-    EachElement(writer, space, one_by_one ? scatter.window_count() : updates, 1, [&](const IndexExpression& at) {
-      if (!one_by_one) return apply(scatter.PlaceOfUpdate(at));
-      const int window = space.AddVariable(scatter.form().count);
-      writer.Bind(window, "m");
-      writer.OpenBlock(fmt::format("for (uint m = 0u; m < {}u; ++m)", scatter.form().count));
-      apply(scatter.PlaceOf(space.Variable(window), at));
-      writer.CloseBlock();
-    });
-  }
-
-  // Windows of one start are neighbours: the first of a run goes through it, or the last replaces what was there.
-  void WriteSortedScatter(ScatterText& scatter, int64_t updates, bool runs, ValueWriter& writer, IndexSpace& space) {
-    const int64_t count = scatter.form().count;
-    const int loop = space.AddVariable(updates);
-    writer.Bind(loop, "i");
-    OpenTurns(writer, "i", updates, program_.lanes);
-    const auto named = [&](const char* name) {
-      const int variable = space.AddVariable(count);
-      writer.Bind(variable, name);
-      return space.Variable(variable);
-    };
-    const MultiIndex split = space.Delinearize(space.Variable(loop), IntList{count, scatter.window_count()});
-    writer.Line(fmt::format("uint n = {};", writer.Index(split[0])));
-    const IndexExpression n = named("n"), neighbour = named("neighbour");
-    writer.Line(runs ? "uint neighbour = max(n, 1u) - 1u;"
-                     : fmt::format("uint neighbour = min(n + 1u, {}u);", count - 1));
-    const std::vector<std::string> own = scatter.StartsOf(n);
-    writer.Line(
-        fmt::format("bool ends = n == neighbour || !({});", ScatterText::EqualText(own, scatter.StartsOf(neighbour))));
-    const ScatterText::Place place = scatter.PlaceOf(n, split[1]);
-    ScatterText::Target target = scatter.TargetOf(place);
-    target.conditions.insert(target.conditions.begin(), "ends");
-    scatter.OpenIf(target.conditions);
-    if (runs) {
-      const std::vector<std::string> held = scatter.Held(target.linear);
-      writer.Line("bool same = true;");
-      const IndexExpression m = named("m");
-      writer.OpenBlock(fmt::format("for (uint m = n; same && m < {}u; ++m)", count));
-      writer.Line(fmt::format("same = {};", ScatterText::EqualText(own, scatter.StartsOf(m))));
-      writer.OpenBlock("if (same)");
-      scatter.Combine(held, {space.Delinearize(m, scatter.form().batch_sizes), place.window});
-      writer.CloseBlock();
-      writer.CloseBlock();
-      scatter.Store(target.linear, {held});
-    } else {
-      scatter.Apply(target.linear, {place});
-    }
-    writer.CloseBlock();
-    writer.CloseBlock();
   }
 
   void WriteTogether(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,

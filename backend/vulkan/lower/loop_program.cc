@@ -10,9 +10,9 @@
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
 #include "backend/vulkan/lower/loop_units.h"
+#include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
-#include "core/passes/scatter_form.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -561,30 +561,29 @@ class LoopReader {
   Result<Cost> ReadScatter(Scope& scope, const FusionDescription& body) {
     const Instruction& scatter = *body.hero;
     const ScatterForm form(scatter);
-    if (form.arrays != 1) return Unsupported("{} updates several arrays", scatter.name());
-    const int64_t updates = scatter.operand(2)->shape().ElementCount();
-    switch (WayOf(scatter)) {
+    const int64_t updates = scatter.operand(scatter.operand_count() - 1)->shape().ElementCount();
+    const ScatterWay way = WayOf(scatter, ScatterTargetOf(context_.facts));
+    const bool one_by_one = way == ScatterWay::kOneByOne;
+    VXLA_ASSIGN_OR_RETURN(
+        Cost cost, ReadUpdate(scope, body, one_by_one ? updates / form.count : updates, one_by_one ? form.count : 1));
+    switch (way) {
       case ScatterWay::kApart:
-        return ReadUpdate(scope, body, updates, 1);
-      case ScatterWay::kAtomic: {
-        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
-        // Of the lanes that exchange an element together one gets through each time.
-        if (scatter.shape().element_type() == ElementType::kF32)
-          cost.iterations += TurnsOf(updates, program_.lanes) * (context_.facts.subgroup_size + 2);
-        return cost;
-      }
       case ScatterWay::kOneByOne:
-        return ReadUpdate(scope, body, updates / std::max<int64_t>(form.count, 1), form.count);
-      case ScatterWay::kLast: {
-        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
+        return cost;
+      case ScatterWay::kAtomic:
+        // Of the lanes that exchange a word together one gets through each time.
+        for (int k = 0; k < form.arrays; ++k) {
+          const bool at_once = OrderFreeOf(scatter, k) == OrderFree::kFunction &&
+                               StorageBytes(scatter.operand(k)->shape().element_type()) >= 4;
+          if (!at_once) cost.iterations += TurnsOf(updates, program_.lanes) * (context_.facts.subgroup_size + 2);
+        }
+        return cost;
+      case ScatterWay::kLast:
         cost.iterations += 2;
         return cost;
-      }
-      case ScatterWay::kRuns: {
-        VXLA_ASSIGN_OR_RETURN(Cost cost, ReadUpdate(scope, body, updates, 1));
+      case ScatterWay::kRuns:
         cost.iterations += 2 + TurnsOf(updates, program_.lanes) * (form.count + 1);  // all may be one run
         return cost;
-      }
       default:
         return Unsupported("{}: updates that may meet are not applied inside a workgroup's loop", scatter.name());
     }
@@ -598,60 +597,70 @@ class LoopReader {
   // Lanes share `count` elements out, each of which takes so many turns.
   Result<Cost> ReadUpdate(Scope& scope, const FusionDescription& body, int64_t count, int64_t turns) {
     const Instruction& fusion = *body.instruction;
-    const Shape& shape = fusion.shape();
+    const int64_t elements = body.hero->operand(0)->shape().ElementCount();
     Cost cost;
-    if (shape.ElementCount() == 0) return cost;
-    if (!shape.IsArray() || body.in_place.size() > 1 || shape.ElementCount() == 1)
-      return Unsupported("{} updates no array of its own", fusion.name());
-    if (body.in_place.empty()) return ReadFilledUpdate(scope, body, count, turns);
-    const int k = body.in_place[0].operand;
-    const Instruction& array = *fusion.operand(k);
-    const Instruction* inside = body.hero->operand(0);
-    // The array is only written where nothing else of the phase reads it.
-    const bool only_hero = inside->users().size() == 1 && std::ranges::count(fusion.operands(), &array) == 1 &&
-                           std::ranges::count(body.hero->operands(), inside) == 1;
-    const LoopValue value = ValueOf(array, 0);
-    const auto shares = [&](int operand) { return operand == k && only_hero; };
-    const auto held = scope.holder.find(value.place);
-    const bool stays = held != scope.holder.end() && held->second == KeyOf(OriginOf(array, 0)) &&
-                       MayTake(scope, value.place, fusion, shares);
-    const int place = stays ? value.place : PlaceFor(scope, fusion, 0, [](int) { return false; });
-    AddCopy(*scope.block, value.place, place, shape, &cost);
-    scope.holder[place] = {&fusion, 0};
+    if (elements == 0) return cost;
+    if (elements == 1) return Unsupported("{} updates no array of its own", fusion.name());
     LoopNode node;
     node.instruction = &fusion;
+    node.results.resize(static_cast<size_t>(LeafCount(fusion.shape())));
     AddReads(
         fusion, [](int) { return false; }, &node);
-    if (only_hero) std::erase_if(node.uses, [&](const LoopUse& use) { return use.place == value.place; });
-    node.uses.push_back({place, true, false});
-    node.results = {{-1, place}};
-    program_.values[{&fusion, 0}] = node.results[0];
+    for (int array = 0; array < UpdatedArrays(*body.hero); ++array) PlaceUpdated(scope, body, array, &node, &cost);
+    for (size_t leaf = 0; leaf < node.results.size(); ++leaf) {
+      if (node.results[leaf].place < 0) return Unsupported("{} gives an array twice", fusion.name());
+      program_.values[{&fusion, static_cast<int>(leaf)}] = node.results[leaf];
+    }
     AddUpdates(body, count, turns, &cost);
     scope.block->push_back(std::move(node));
     return cost;
   }
 
-  // What the array is at first is computed, into the result's place.
-  Result<Cost> ReadFilledUpdate(Scope& scope, const FusionDescription& body, int64_t count, int64_t turns) {
+  // An array that is updated lies where it lay, or what it is at first is copied to where the result will lie, or is
+  // computed there, as that of a result that nobody reads is too.
+  void PlaceUpdated(Scope& scope, const FusionDescription& body, int number, LoopNode* node, Cost* cost) {
     const Instruction& fusion = *body.instruction;
-    LoopNode node;
-    node.instruction = &fusion;
-    AddReads(
-        fusion, [](int) { return false; }, &node);
-    const int place = PlaceFor(scope, fusion, 0, [](int) { return false; });
-    node.results = {{-1, place}};
-    program_.values[{&fusion, 0}] = node.results[0];
-    LoopNode fill = node;
-    fill.fills = true;
-    fill.uses.push_back({place, true, true});
-    node.uses.push_back({place, true, false});
-    Cost cost;
-    const int64_t elements = fusion.shape().ElementCount();
-    AddElements(elements, OperationsOf(body), program_.WidthOf(elements), &cost);
-    AddUpdates(body, count, turns, &cost);
-    scope.block->push_back(std::move(fill));
-    scope.block->push_back(std::move(node));
-    return cost;
+    const Instruction* inside = body.hero->operand(number);
+    const Instruction* const array = body.OperandOf(*inside);
+    const int leaf = body.LeafOf(*body.hero, number);
+    const Shape& shape = inside->shape();
+    const auto fresh = [&] {
+      int place = leaf < 0 ? -1 : PlaceFor(scope, fusion, leaf, [](int) { return false; });
+      if (place >= 0 && std::ranges::find(node->arrays, place) == node->arrays.end()) return place;
+      place = NewScratch(shape);
+      scope.holder[place] = {&fusion, leaf};
+      return place;
+    };
+    int place = -1;
+    if (array == nullptr || leaf < 0) {
+      place = fresh();
+      LoopNode fill;
+      fill.instruction = &fusion;
+      fill.fills = number;
+      AddReads(
+          fusion, [](int) { return false; }, &fill);
+      fill.results = {{-1, place}};
+      fill.uses.push_back({place, true, true});
+      AddElements(shape.ElementCount(), OperationsOf(body), program_.WidthOf(shape.ElementCount()), cost);
+      scope.block->push_back(std::move(fill));
+    } else {
+      const auto at = std::ranges::find(fusion.operands(), array) - fusion.operands().begin();
+      // The array is only written where nothing else of the phase reads it.
+      const bool only_hero = inside->users().size() == 1 && std::ranges::count(fusion.operands(), array) == 1 &&
+                             std::ranges::count(body.hero->operands(), inside) == 1;
+      const LoopValue value = ValueOf(*array, 0);
+      const auto shares = [&](int operand) { return operand == at && only_hero; };
+      const auto held = scope.holder.find(value.place);
+      const bool stays = held != scope.holder.end() && held->second == KeyOf(OriginOf(*array, 0)) &&
+                         MayTake(scope, value.place, fusion, shares);
+      place = stays ? value.place : fresh();
+      AddCopy(*scope.block, value.place, place, shape, cost);
+      scope.holder[place] = {&fusion, leaf};
+      if (only_hero) std::erase_if(node->uses, [&](const LoopUse& use) { return use.place == value.place; });
+    }
+    node->uses.push_back({place, true, false});
+    node->arrays.push_back(place);
+    if (leaf >= 0) node->results[static_cast<size_t>(leaf)] = {-1, place};
   }
 
   void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, Cost* cost) const {

@@ -54,7 +54,8 @@ struct LoopNode {
   bool waits = false;  // a barrier comes first
   // Of a unit, by leaf.
   std::vector<LoopValue> results;
-  bool fills = false;        // of an update of an array that its fusion computes: writes that array
+  std::vector<int> arrays;   // of an update: the places of the arrays that change
+  int fills = -1;            // before an update: writes the array of this number, which its fusion computes
   std::vector<int> scratch;  // of a unit: places that it alone uses (lower/loop_units.h)
   // Of a copy.
   int from = -1, to = -1;

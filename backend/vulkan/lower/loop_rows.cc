@@ -334,6 +334,12 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
   writer.Line(fmt::format("uint {} = turn * {}u + lane;", name, lanes));
 }
 
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes) {
+  if (count > lanes) return OpenTurns(writer, name, count, lanes);
+  writer.Line(fmt::format("uint {} = lane;", name));
+  writer.OpenBlock(count < lanes ? fmt::format("if ({} < {}u)", name, count) : "");
+}
+
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true;

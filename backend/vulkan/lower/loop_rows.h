@@ -18,6 +18,9 @@ inline int64_t TurnsOf(int64_t count, int64_t lanes) { return (count + lanes - 1
 // that comes out even.
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes);
 
+// The same, in a test where no lane takes two.
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes);
+
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.
 struct LoopRowsShape {
   uint32_t lanes = 1;

@@ -13,6 +13,8 @@ std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const FusionDescription& body, uint
       return NeedsOfLoopCholesky(body, lanes);
     case Opcode::kTriangularSolve:
       return NeedsOfLoopSolve(body, lanes);
+    case Opcode::kSelectAndScatter:
+      return NeedsOfLoopSelect(body, lanes);
     case Opcode::kReduceWindow:
       if (RunningWindowOf(*body.hero)) return NeedsOfLoopRunning(body, lanes);
       return std::nullopt;
@@ -31,6 +33,8 @@ std::string WriteLoopUnit(const FusionDescription& body, BufferMap& buffers, std
       return WriteLoopCholesky(body, buffers, scratch, unit);
     case Opcode::kTriangularSolve:
       return WriteLoopSolve(body, buffers, scratch, unit);
+    case Opcode::kSelectAndScatter:
+      return WriteLoopSelect(body, buffers, scratch, unit);
     default:
       return WriteLoopRunning(body, buffers, unit);
   }

@@ -1,5 +1,5 @@
 // Ops whose lanes work together for longer than a row, inside a loop that one workgroup runs: sorts, cholesky and
-// triangular-solve, running windows.
+// triangular-solve, running windows, select-and-scatter.
 #pragma once
 
 #include <optional>
@@ -35,6 +35,9 @@ std::string WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers,
 LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes);
 std::string WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
                            const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes);
+std::string WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                            const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes);
 std::string WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit);
 

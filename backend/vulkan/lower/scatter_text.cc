@@ -6,7 +6,6 @@
 #include <map>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -28,7 +27,7 @@ ScatterText::ScatterText(const Instruction& scatter, KernelBuilder& kernel, Inde
                          std::string combine)
     : scatter_(scatter),
       form_(scatter),
-      way_(WayOf(scatter)),
+      way_(WayOf(scatter, ScatterTargetOf(kernel.facts()))),
       reducer_(ReadReducer(*scatter.called(0))),
       kernel_(kernel),
       space_(space),
@@ -41,6 +40,11 @@ void ScatterText::Declare(std::span<const BufferSlice> places) {
   for (int k = 0; k < form_.arrays; ++k) {
     tensors_.push_back(kernel_.AddBuffer(scatter_.operand(k)->shape().element_type(), Access::kReadWrite,
                                          places[static_cast<size_t>(k)]));
+  }
+  if (way_ == ScatterWay::kAtomic) {
+    for (int k = 0; k < form_.arrays; ++k)
+      kernel_.Append(ScalarFunction(*scatter_.called(0), ResultOf(scatter_, k), fmt::format("{}_{}", combine_, k)));
+    return;
   }
   kernel_.Append(reducer_.combine(combine_));
   // Updates that the program says are apart may be of one value instead (ExpandScatters).
@@ -61,13 +65,13 @@ ScatterText::Place ScatterText::PlaceOfUpdate(const IndexExpression& linear) {
 ScatterText::Place ScatterText::PlaceOf(const IndexExpression& n, const IndexExpression& in_window) {
   return {space_.Delinearize(n, form_.batch_sizes), space_.Delinearize(in_window, form_.window_sizes)};
 }
-std::string ScatterText::Update(int k, const Place& place) {
+
+std::string ScatterText::UpdateAs(ElementType type, int k, const Place& place) {
   const Instruction& update = *scatter_.operand(form_.arrays + 1 + k);
   MultiIndex index(static_cast<size_t>(update.shape().rank()));
   for (size_t i = 0; i < place.batch.size(); ++i) index[static_cast<size_t>(form_.batch_dims[i])] = place.batch[i];
   for (size_t i = 0; i < place.window.size(); ++i) index[static_cast<size_t>(form_.window_dims[i])] = place.window[i];
-  const ElementType type = update.shape().element_type();
-  return ConvertedText(type, reducer_.types[static_cast<size_t>(k)], writer_.Value(update, index));
+  return ConvertedText(update.shape().element_type(), type, writer_.Value(update, index));
 }
 
 std::string ScatterText::Start(const MultiIndex& batch, int64_t d) {
@@ -146,38 +150,6 @@ void ScatterText::Apply(const IndexExpression& linear, const std::vector<Place>&
     Combine(held.back(), lanes[j]);
   }
   Store(linear, held);
-}
-
-void ScatterText::ApplyAtomic(const IndexExpression& linear, const Place& place) {
-  const std::string index = writer_.Index(linear), value = Update(0, place);
-  const int k = tensors_[0];
-  if (kernel_.buffer_type(k) == ElementType::kF32) return ExchangeUntilKept(k, index, value);
-  static const std::map<Opcode, std::string_view> kFunctions = {{Opcode::kAdd, "Add"},     {Opcode::kAnd, "And"},
-                                                                {Opcode::kOr, "Or"},       {Opcode::kXor, "Xor"},
-                                                                {Opcode::kMaximum, "Max"}, {Opcode::kMinimum, "Min"}};
-  const std::string_view function = kFunctions.at(SingleOperation(*scatter_.called(0)).value());
-  writer_.Line(
-      fmt::format("atomic{}(ELEMENT({}, {}, {}), {});", function, k, StorageTag(kernel_.buffer_type(k)), index, value));
-}
-
-// What others wrote since the element was read only brings it further, so an update that changes nothing of an old
-// value changes nothing of the latest one either.
-void ScatterText::ExchangeUntilKept(int k, const std::string& index, const std::string& value) {
-  kernel_.AddWordsView(k, 1);
-  writer_.OpenBlock("");
-  writer_.Line(fmt::format("index64_t element_ = {};", index));
-  writer_.Line(fmt::format("float update_ = {};", value));
-  writer_.Line(fmt::format("uint seen_ = ELEMENT({}, u32, element_), before_;", k));
-  writer_.OpenBlock("do");
-  writer_.Line("before_ = seen_;");
-  writer_.Line("float kept_ = uintBitsToFloat(seen_);");
-  writer_.Line(fmt::format("{}(kept_, update_);", combine_));
-  writer_.Line("uint wanted_ = floatBitsToUint(kept_);");
-  writer_.Line(
-      fmt::format("if (wanted_ != seen_) seen_ = atomicCompSwap(ELEMENT({}, u32, element_), seen_, wanted_);", k));
-  writer_.CloseBlock();
-  writer_.Line("while (seen_ != before_);");
-  writer_.CloseBlock();
 }
 
 std::vector<std::string> ScatterText::StartsOf(const IndexExpression& n) {

@@ -2,6 +2,7 @@
 // by loops that one workgroup runs.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "core/passes/scatter_form.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+
+inline ScatterTarget ScatterTargetOf(const DeviceFacts& facts) { return {facts.costs.accesses_by_lane, facts.wide_atomics}; }
 
 class ScatterText {
  public:
@@ -38,14 +41,15 @@ class ScatterText {
   Place PlaceOf(const IndexExpression& n, const IndexExpression& in_window);
   // Of the element `linear` of the updates.
   Place PlaceOfUpdate(const IndexExpression& linear);
-  // The value of the update to array k.
-  std::string Update(int k, const Place& place);
+  // The value of the update to array k, as an accumulator of the computation or as `type`.
+  std::string Update(int k, const Place& place) { return UpdateAs(reducer_.types[static_cast<size_t>(k)], k, place); }
+  std::string UpdateAs(ElementType type, int k, const Place& place);
   Target TargetOf(const Place& place);
   void OpenIf(const std::vector<std::string>& conditions);
   // Each lane's update applied to its element, lanes at neighbouring elements from `linear` on.
   void Apply(const IndexExpression& linear, const std::vector<Place>& lanes);
-  // An update by an atomic operation.
-  void ApplyAtomic(const IndexExpression& linear, const Place& place);
+  // The same by atomic operations (scatter_atomics.cc).
+  void ApplyAtomic(const IndexExpression& linear, const std::vector<Place>& lanes);
   // What the arrays hold at a place, as accumulators of the computation.
   std::vector<std::string> Held(const IndexExpression& linear);
   void Combine(const std::vector<std::string>& held, const Place& place);
@@ -73,7 +77,14 @@ class ScatterText {
   };
   // Where a window starts in the operand's dimension d, a uint that may lie outside.
   std::string Start(const MultiIndex& batch, int64_t d);
-  void ExchangeUntilKept(int k, const std::string& index, const std::string& value);
+  // Of elements of a word or of a part of one, and of two words.
+  void ApplyInWord(int k, const std::string& index, std::span<const std::string> updates);
+  void ApplyToTwoWords(int k, const std::string& index, const std::string& update);
+  void AddToParts(const std::string& word, const std::string& added, int64_t bits);
+  void ExchangeUntilKept(const std::string& memory, std::string_view type,
+                         const std::function<std::string(const std::string& seen)>& wanted);
+  // The computation's result for array k of an element and an update.
+  std::string Combined(int k, const std::string& element, const std::string& update) const;
 
   const std::string combine_;
   std::map<std::string, Position> positions_;

@@ -1,11 +1,12 @@
-// Select-and-scatter without atomics: a loop over the windows finds the element that each one selects, and a loop over
-// the elements then looks at the windows that cover it, in order, and takes the sources of those that selected it.
+#include "backend/vulkan/lower/select_and_scatter.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop.h"
+#include "backend/vulkan/lower/loop_units.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/lower/window_place.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // Windows of more taps are walked through by a loop.
 constexpr int64_t kMostWrittenTaps = 32;
+// What windows that lie in the padding alone select.
+constexpr const char* kNothing = "0xffffffffu";
 
 int64_t CountOf(const IntList& sizes) {
   int64_t count = 1;
@@ -21,171 +24,148 @@ int64_t CountOf(const IntList& sizes) {
   return count;
 }
 
-class SelectAndScatterLowering {
- public:
-  SelectAndScatterLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
-      : context_(context), body_(body), buffers_(buffers), hero_(*body.hero) {
-    for (const WindowDimension& w : window()) {
-      taps_.push_back(w.size);
-      covering_.push_back((w.size + w.stride - 1) / w.stride);
-    }
+// Writes `step` for each value of a counter over `sizes`: written out, or as a loop.
+template <typename Body>
+void ForEach(ValueWriter& writer, const IntList& sizes, Body&& step) {
+  const int64_t count = CountOf(sizes);
+  IndexSpace& space = writer.space();
+  if (count <= kMostWrittenTaps) {
+    for (int64_t t = 0; t < count; ++t) step(space.Delinearize({{}, t}, sizes));
+    return;
   }
+  const int counter = space.AddVariable(count);
+  writer.Bind(counter, "tap");
+  writer.OpenBlock(
+      fmt::format("for (uint tap = 0u; tap < {}; ++tap)", writer.kernel().Param(static_cast<uint32_t>(count))));
+  step(space.Delinearize(space.Variable(counter), sizes));
+  writer.CloseBlock();
+}
 
-  std::vector<Step> Lower() {
-    // Windows that lie in the padding alone select this.
-    nothing_ = "0xffffffffu";
-    chosen_ = buffers_.Scratch(std::max<int64_t>(source().shape().ElementCount(), 1) * 4);
-    std::vector<Step> steps;
-    if (source().shape().ElementCount() > 0) steps.push_back(Select());
-    steps.push_back(Scatter());
-    return steps;
+}  // namespace
+
+SelectAndScatterTurns::SelectAndScatterTurns(const Instruction& hero) {
+  for (const WindowDimension& w : hero.attributes<WindowAttributes>().window) {
+    taps.push_back(w.size);
+    covering.push_back((w.size + w.stride - 1) / w.stride);
   }
+}
+int64_t SelectAndScatterTurns::LoopTurns(const IntList& sizes) {
+  const int64_t count = CountOf(sizes);
+  return count > kMostWrittenTaps ? count + 1 : 0;
+}
 
- private:
-  const Window& window() const { return hero_.attributes<WindowAttributes>().window; }
-  const Instruction& operand() const { return *hero_.operand(0); }
-  const Instruction& source() const { return *hero_.operand(1); }
-  ElementType type() const { return hero_.shape().element_type(); }
+SelectAndScatterText::SelectAndScatterText(const Instruction& hero, ValueWriter& writer, int64_t width, int number)
+    : hero_(hero),
+      writer_(writer),
+      space_(writer.space()),
+      kernel_(writer.kernel()),
+      width_(width),
+      turns_(hero),
+      keeps_(fmt::format("keeps_{}", number)),
+      combine_(fmt::format("combine_{}", number)) {}
 
-  // Neighbours that are in different windows at the same taps are taken together.
-  LoopTuning Tuning(const Shape& shape, int64_t steps) const {
-    const int64_t count = shape.ElementCount();
-    LoopTuning tuning = TuneLoop(context_.facts, context_.bindings, count, 1 << 10);
-    tuning.width = 1;
-    const bool channels = !window().empty() && window().back() == WindowDimension{.size = 1};
-    if (channels && !ComputesInPairs(context_, body_)) {
-      const int64_t run = shape.dimension(shape.rank() - 1);
-      if (run % 4 == 0) tuning.width = count >= (1 << 16) && run % 8 == 0 ? 8 : 4;
-    }
-    // Loops of an invocation stay below the device's limit.
-    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-    const int64_t most = limit == 0 ? tuning.items : std::max<int64_t>(limit / 2 / (steps + 1), 1);
-    tuning.items = static_cast<uint32_t>(std::min<int64_t>({tuning.items, most, tuning.width > 1 ? 4 : 16}));
-    if (tuning.width > 1) tuning.workgroup_size = std::min(tuning.workgroup_size, 64u);
-    return tuning;
+std::vector<MultiIndex> SelectAndScatterText::PlacesOf(const IndexExpression& group, const Shape& shape) {
+  std::vector<MultiIndex> places;
+  for (int64_t j = 0; j < width_; ++j)
+    places.push_back(space_.Delinearize(space_.Add(space_.Scale(group, width_), {{}, j}), shape.dimensions()));
+  return places;
+}
+
+void SelectAndScatterText::WriteSelect(const IndexExpression& group, const BufferSlice& chosen) {
+  kernel_.Append(ScalarFunction(*hero_.called(0), *hero_.called(0)->root(), keeps_));
+  std::vector<std::string> selected, held;
+  const std::vector<MultiIndex> at = PlacesOf(group, source().shape());
+  for (size_t j = 0; j < at.size(); ++j) {
+    selected.push_back(writer_.Assignable(ElementType::kU32, kNothing));
+    held.push_back(writer_.Assignable(type(), ZeroText(type())));
   }
+  ForEach(writer_, turns_.taps, [&](const MultiIndex& tap) {
+    for (size_t j = 0; j < at.size(); ++j) SelectAt(at[j], tap, selected[j], held[j]);
+  });
+  const int k = kernel_.AddBuffer(ElementType::kU32, Access::kWrite, chosen);
+  writer_.StoreGroup(k, space_.Scale(group, width_), selected);
+}
 
-  // Writes `step` for each value of a counter over `sizes`: written out, or as a loop.
-  template <typename Body>
-  static void ForEach(LoopKernel& loop, const IntList& sizes, Body&& step) {
-    const int64_t count = CountOf(sizes);
-    IndexSpace& space = loop.space();
-    if (count <= kMostWrittenTaps) {
-      for (int64_t t = 0; t < count; ++t) step(space.Delinearize({{}, t}, sizes));
-      return;
-    }
-    const int counter = space.AddVariable(count);
-    loop.writer().Bind(counter, "turn");
-    loop.writer().OpenBlock(
-        fmt::format("for (uint turn = 0u; turn < {}; ++turn)", loop.kernel().Param(static_cast<uint32_t>(count))));
-    step(space.Delinearize(space.Variable(counter), sizes));
-    loop.writer().CloseBlock();
+// The element under a tap replaces what is held unless the computation keeps that.
+void SelectAndScatterText::SelectAt(const MultiIndex& at, const MultiIndex& tap, const std::string& chosen,
+                                    const std::string& held) {
+  std::vector<std::string> conditions;
+  MultiIndex index;
+  for (size_t d = 0; d < at.size(); ++d) {
+    index.push_back(ElementAt(writer_, TapPosition(space_, window()[d], at[d], tap[d]),
+                              operand().shape().dimension(static_cast<int>(d)), 1, &conditions));
   }
+  const std::string place = writer_.LinearIndex(index, operand().shape()), value = writer_.Value(operand(), index);
+  conditions.push_back(fmt::format("({} == {} || !{}({}, {}))", chosen, kNothing, keeps_, held, value));
+  writer_.Line(
+      fmt::format("if ({}) {{ {} = {}; {} = {}; }}", fmt::join(conditions, " && "), chosen, place, held, value));
+}
 
-  static MultiIndex PlaceOf(LoopKernel& loop, const Shape& shape, int64_t width, int64_t j) {
-    IndexSpace& space = loop.space();
-    return space.Delinearize(space.Add(space.Scale(loop.group(), width), {{}, j}), shape.dimensions());
-  }
-
-  // chosen[window] = the linear index of the element that it selects.
-  Step Select() {
-    const Shape& windows = source().shape();
-    const LoopTuning tuning = Tuning(windows, CountOf(taps_));
-    LoopKernel loop(context_, body_, buffers_, windows.ElementCount(), tuning);
-    ValueWriter& writer = loop.writer();
-    loop.kernel().Append(ScalarFunction(*hero_.called(0), *hero_.called(0)->root(), "keeps"));
-    std::vector<std::string> chosen, held;
-    std::vector<MultiIndex> at;
-    for (int64_t j = 0; j < tuning.width; ++j) {
-      chosen.push_back(writer.Assignable(ElementType::kU32, nothing_));
-      held.push_back(writer.Assignable(type(), ZeroText(type())));
-      at.push_back(PlaceOf(loop, windows, tuning.width, j));
-    }
-    ForEach(loop, taps_, [&](const MultiIndex& tap) {
-      for (size_t j = 0; j < at.size(); ++j) SelectAt(loop, at[j], tap, chosen[j], held[j]);
+void SelectAndScatterText::WriteScatter(const IndexExpression& group, const BufferSlice& chosen,
+                                        const BufferSlice& result) {
+  const Reducer reducer = ReadReducer(*hero_.called(1));
+  kernel_.Append(reducer.combine(combine_));
+  const std::string init = writer_.Value(*hero_.operand(2), {});
+  std::vector<std::string> sums;
+  const std::vector<MultiIndex> at = PlacesOf(group, hero_.shape());
+  for (size_t j = 0; j < at.size(); ++j) sums.push_back(writer_.Assignable(reducer.types[0], init));
+  if (source().shape().ElementCount() > 0) {
+    ForEach(writer_, turns_.covering, [&](const MultiIndex& turn) {
+      for (size_t j = 0; j < at.size(); ++j) TakeFrom(at[j], turn, chosen, sums[j]);
     });
-    const int k = loop.kernel().AddBuffer(ElementType::kU32, Access::kWrite, chosen_);
-    writer.StoreGroup(k, loop.space().Scale(loop.group(), tuning.width), chosen);
-    return loop.Finish(StepName(body_) + " select");
   }
-
-  // The element under a tap replaces what is held unless the computation keeps that.
-  void SelectAt(LoopKernel& loop, const MultiIndex& at, const MultiIndex& tap, const std::string& chosen,
-                const std::string& held) {
-    ValueWriter& writer = loop.writer();
-    std::vector<std::string> conditions;
-    MultiIndex index;
-    for (size_t d = 0; d < at.size(); ++d) {
-      index.push_back(ElementAt(writer, TapPosition(loop.space(), window()[d], at[d], tap[d]),
-                                operand().shape().dimension(static_cast<int>(d)), 1, &conditions));
-    }
-    const std::string place = writer.LinearIndex(index, operand().shape()), value = writer.Value(operand(), index);
-    conditions.push_back(fmt::format("({} == {} || !keeps({}, {}))", chosen, nothing_, held, value));
-    writer.Line(
-        fmt::format("if ({}) {{ {} = {}; {} = {}; }}", fmt::join(conditions, " && "), chosen, place, held, value));
+  if (reducer.types[0] != type()) {
+    for (std::string& sum : sums) sum = Narrowed(type(), sum);
   }
+  const int k = kernel_.AddBuffer(type(), Access::kWrite, result);
+  writer_.StoreGroup(k, space_.Scale(group, width_), sums);
+}
 
-  Step Scatter() {
-    const Shape& result = hero_.shape();
-    const LoopTuning tuning = Tuning(result, CountOf(covering_));
-    LoopKernel loop(context_, body_, buffers_, result.ElementCount(), tuning);
-    ValueWriter& writer = loop.writer();
-    const Reducer reducer = ReadReducer(*hero_.called(1));
-    loop.kernel().Append(reducer.combine("combine"));
-    const std::string init = writer.Value(*hero_.operand(2), {});
-    std::vector<std::string> sums;
-    std::vector<MultiIndex> at;
-    for (int64_t j = 0; j < tuning.width; ++j) {
-      sums.push_back(writer.Assignable(reducer.types[0], init));
-      at.push_back(PlaceOf(loop, result, tuning.width, j));
+// The windows over a place begin at or before it; the last one of a dimension is place / stride, and what selected
+// another element, or does not reach this far, has chosen another index.
+void SelectAndScatterText::TakeFrom(const MultiIndex& at, const MultiIndex& turn, const BufferSlice& chosen,
+                                    const std::string& sum) {
+  std::vector<std::string> conditions;
+  MultiIndex index;
+  for (size_t d = 0; d < at.size(); ++d) {
+    const WindowDimension& w = window()[d];
+    IndexExpression last = at[d];
+    if (w.stride > 1 || w.pad_low != 0) {
+      const int64_t spread = hero_.shape().dimension(static_cast<int>(d)) + std::abs(w.pad_low);
+      last = writer_.Clamped(space_.Add(at[d], {{}, w.pad_low}), spread);
+      if (!last.terms.empty()) last = {{{last.terms[0].variable, w.stride, 0, 1}}, 0};
     }
-    if (source().shape().ElementCount() > 0) {
-      ForEach(loop, covering_, [&](const MultiIndex& turn) {
-        for (size_t j = 0; j < at.size(); ++j) TakeFrom(loop, at[j], turn, sums[j]);
-      });
-    }
-    if (reducer.types[0] != type()) {
-      for (std::string& sum : sums) sum = Narrowed(type(), sum);
-    }
-    const int k = loop.kernel().AddBuffer(type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, 0));
-    writer.StoreGroup(k, loop.space().Scale(loop.group(), tuning.width), sums);
-    return loop.Finish(StepName(body_) + " scatter");
+    const IndexExpression covering = space_.Add(space_.Add(last, turn[d]), {{}, 1 - turns_.covering[d]});
+    index.push_back(ElementAt(writer_, covering, source().shape().dimension(static_cast<int>(d)), 1, &conditions));
   }
+  const int k = kernel_.AddBuffer(ElementType::kU32, Access::kRead, chosen);
+  const std::string place = writer_.LinearIndex(at, hero_.shape());
+  const std::string selected = writer_.Load(k, space_.Linearize(index, source().shape().dimensions()));
+  conditions.push_back(fmt::format("{} == {}", selected, place));
+  writer_.Line(
+      fmt::format("if ({}) {}({}, {});", fmt::join(conditions, " && "), combine_, sum, writer_.Value(source(), index)));
+}
 
-  // The windows over a place begin at or before it; the last one of a dimension is place / stride, and what selected
-  // another element, or does not reach this far, has chosen another index.
-  void TakeFrom(LoopKernel& loop, const MultiIndex& at, const MultiIndex& turn, const std::string& sum) {
-    ValueWriter& writer = loop.writer();
-    IndexSpace& space = loop.space();
-    std::vector<std::string> conditions;
-    MultiIndex index;
-    for (size_t d = 0; d < at.size(); ++d) {
-      const WindowDimension& w = window()[d];
-      IndexExpression last = at[d];
-      if (w.stride > 1 || w.pad_low != 0) {
-        const int64_t spread = hero_.shape().dimension(static_cast<int>(d)) + std::abs(w.pad_low);
-        last = writer.Clamped(space.Add(at[d], {{}, w.pad_low}), spread);
-        if (!last.terms.empty()) last = {{{last.terms[0].variable, w.stride, 0, 1}}, 0};
-      }
-      const IndexExpression covering = space.Add(space.Add(last, turn[d]), {{}, 1 - covering_[d]});
-      index.push_back(ElementAt(writer, covering, source().shape().dimension(static_cast<int>(d)), 1, &conditions));
-    }
-    const int k = writer.kernel().AddBuffer(ElementType::kU32, Access::kRead, chosen_);
-    const std::string place = writer.LinearIndex(at, hero_.shape());
-    const std::string chosen = writer.Load(k, space.Linearize(index, source().shape().dimensions()));
-    conditions.push_back(fmt::format("{} == {}", chosen, place));
-    writer.Line(
-        fmt::format("if ({}) combine({}, {});", fmt::join(conditions, " && "), sum, writer.Value(source(), index)));
+namespace {
+
+// Neighbours that are in different windows at the same taps are taken together.
+LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body, const Shape& shape, int64_t steps) {
+  const int64_t count = shape.ElementCount();
+  const Window& window = body.hero->attributes<WindowAttributes>().window;
+  LoopTuning tuning = TuneLoop(context.facts, context.bindings, count, 1 << 10);
+  tuning.width = 1;
+  const bool channels = !window.empty() && window.back() == WindowDimension{.size = 1};
+  if (channels && !ComputesInPairs(context, body)) {
+    const int64_t run = shape.dimension(shape.rank() - 1);
+    if (run % 4 == 0) tuning.width = count >= (1 << 16) && run % 8 == 0 ? 8 : 4;
   }
-
-  const LowerContext& context_;
-  const FusionDescription& body_;
-  BufferMap& buffers_;
-  const Instruction& hero_;
-  IntList taps_, covering_;
-  BufferSlice chosen_;
-  std::string nothing_;
-};
+  // Loops of an invocation stay below the device's limit.
+  const int64_t limit = context.facts.quirks.loop_iteration_limit;
+  const int64_t most = limit == 0 ? tuning.items : std::max<int64_t>(limit / 2 / (steps + 1), 1);
+  tuning.items = static_cast<uint32_t>(std::min<int64_t>({tuning.items, most, tuning.width > 1 ? 4 : 16}));
+  if (tuning.width > 1) tuning.workgroup_size = std::min(tuning.workgroup_size, 64u);
+  return tuning;
+}
 
 }  // namespace
 
@@ -207,7 +187,70 @@ Status CanLowerSelectAndScatter(const LowerContext& context, const FusionDescrip
 
 Result<std::vector<Step>> LowerSelectAndScatter(const LowerContext& context, const FusionDescription& body,
                                                 BufferMap& buffers) {
-  return SelectAndScatterLowering(context, body, buffers).Lower();
+  const Instruction& hero = *body.hero;
+  const Shape &windows = hero.operand(1)->shape(), &result = hero.shape();
+  const SelectAndScatterTurns turns(hero);
+  const BufferSlice chosen = buffers.Scratch(std::max<int64_t>(windows.ElementCount(), 1) * 4);
+  std::vector<Step> steps;
+  const auto add = [&](const Shape& shape, const IntList& each, const char* phase, const auto& write) {
+    const LoopTuning tuning = TuningOf(context, body, shape, CountOf(each));
+    LoopKernel loop(context, body, buffers, shape.ElementCount(), tuning);
+    SelectAndScatterText text(hero, loop.writer(), tuning.width);
+    write(text, loop.group());
+    steps.push_back(loop.Finish(fmt::format("{} {}", StepName(body), phase)));
+  };
+  if (windows.ElementCount() > 0) {
+    add(windows, turns.taps, "select",
+        [&](SelectAndScatterText& text, const IndexExpression& group) { text.WriteSelect(group, chosen); });
+  }
+  add(result, turns.covering, "scatter", [&](SelectAndScatterText& text, const IndexExpression& group) {
+    text.WriteScatter(group, chosen, buffers.SliceOf(*body.instruction, 0));
+  });
+  return steps;
+}
+
+LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
+  const Instruction& hero = *body.hero;
+  const SelectAndScatterTurns turns(hero);
+  const int64_t windows = hero.operand(1)->shape().ElementCount(), elements = hero.shape().ElementCount();
+  int64_t each = 8;
+  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
+  for (const int k : {0, 1}) {
+    for (const auto& instruction : hero.called(k)->instructions()) each += ElementCost(*instruction);
+  }
+  LoopUnitNeeds needs;
+  needs.scratch = {Shape(ElementType::kU32, {std::max<int64_t>(windows, 1)})};
+  needs.operations = each * (windows * CountOf(turns.taps) + elements * CountOf(turns.covering));
+  needs.iterations =
+      TurnsOf(windows, lanes) * (1 + turns.select()) + TurnsOf(elements, lanes) * (1 + turns.scatter()) + 2;
+  return needs;
+}
+
+std::string WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                            const LoopUnit& unit) {
+  const Instruction& hero = *body.hero;
+  const auto phase = [&](const Shape& shape, const auto& write) {
+    IndexSpace space;
+    ValueWriter writer(unit.kernel, body, buffers, space);
+    for (const auto& [operand, name] : unit.held) writer.Hold(*operand, name);
+    const int i = space.AddVariable(shape.ElementCount());
+    writer.Bind(i, "i");
+    OpenTurns(writer, "i", shape.ElementCount(), unit.lanes);
+    SelectAndScatterText text(hero, writer, 1, unit.number);
+    write(text, space.Variable(i));
+    writer.CloseBlock();
+    return writer.Take();
+  };
+  std::string text;
+  if (hero.operand(1)->shape().ElementCount() > 0) {
+    text = phase(hero.operand(1)->shape(), [&](SelectAndScatterText& windows, const IndexExpression& at) {
+      windows.WriteSelect(at, scratch[0]);
+    });
+    text += "  PHASE\n";
+  }
+  return text + phase(hero.shape(), [&](SelectAndScatterText& elements, const IndexExpression& at) {
+           elements.WriteScatter(at, scratch[0], buffers.SliceOf(*body.instruction, 0));
+         });
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -26,6 +26,7 @@ constexpr UserCapability kCapabilities[] = {
     {9, "Float16", [](const DeviceFacts& facts) { return facts.float16; }},
     {10, "Float64", [](const DeviceFacts& facts) { return facts.float64; }},
     {11, "Int64", [](const DeviceFacts& facts) { return facts.int64; }},
+    {12, "Int64Atomics", [](const DeviceFacts& facts) { return facts.wide_atomics; }},
     // Devices that store such integers compute with them.
     {22, "Int16", [](const DeviceFacts& facts) { return facts.storage16; }},
     {39, "Int8", [](const DeviceFacts& facts) { return facts.storage8; }},

@@ -125,6 +125,8 @@ void AppendExtensions(const Identifiers& used, const DeviceFacts& facts, Binding
       (facts.int64 && Uses(used, {"i64", "u64", "i64_t", "u64_t"}))) {
     extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   }
+  if (facts.wide_atomics && Uses(used, {"atomicCompSwap"}) && Uses(used, {"u64"}))
+    extensions.insert("GL_EXT_shader_atomic_int64");
   if (facts.storage16 && Uses(used, {"u16", "uint16_t", "int16_t"})) extensions.insert("GL_EXT_shader_16bit_storage");
   if (facts.storage8 && Uses(used, {"u8", "uint8_t", "int8_t"})) extensions.insert("GL_EXT_shader_8bit_storage");
   if (Uses(used, {"float16_t", "f16vec2", "f16vec4"}))
