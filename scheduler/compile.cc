@@ -190,7 +190,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.max_elements = facts.max_elements;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
-  target.merges_loops = bindings == BindingMode::kAddresses && !facts.is_software();
+  target.merges_loops = MergesLoops(facts, bindings);
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);
