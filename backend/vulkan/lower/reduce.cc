@@ -180,6 +180,10 @@ void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
 }
 
 Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  if (body.product != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(Step step, LowerProductOfRows(context, body, RowProgramReader(body, buffers).Read()));
+    return std::vector<Step>{std::move(step)};
+  }
   std::vector<Step> steps;
   WithReduceProgram(body, buffers, [&](const RowProgram& program) { steps = LowerRowProgram(context, program); });
   return steps;
