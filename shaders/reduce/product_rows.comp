@@ -1,7 +1,9 @@
-// Row programs of a product: ROWS units, rows of lhs[row, k] * rhs[k, column], which no memory but a workgroup's holds.
+// Row programs of a product: their rows are those of lhs[row, k] * rhs[k, column], which lie in a workgroup's memory
+// alone.
 //
-// A workgroup of LANES * UNITS invocations computes UNITS whole rows of the product into shared memory and then reads
-// them as rows.comp does with HELD: LANES lanes of a subgroup a row, each with HELD steps of four columns in registers.
+// A workgroup of LANES * UNITS invocations computes ROWS whole rows of the product into shared memory and then reads
+// them, UNITS at a time, as rows.comp does with HELD: LANES lanes of a subgroup a row, each with HELD steps of four
+// columns in registers.
 //
 // The product: an invocation owns four neighbouring columns of ROWS_OWN rows. WIDE of them lie side by side, so a
 // subgroup reads neighbouring quads of rhs from memory, those of the next four terms while these are multiplied; the
@@ -14,7 +16,8 @@
 // P(0) workgroups, P(1) units, P(2) steps of a row.
 //
 // The generated part defines what rows.comp says of HELD, MULTIPLY_ADD(quad, a, quad), TERM_QUADS, quads along k of all
-// terms, COLUMN_QUADS, ROWS_OWN, WIDE, STRIP, load_lhs(row, quad along k) and load_rhs(k, quad of columns), vec4 both.
+// terms, COLUMN_QUADS, ROWS, INVOCATIONS, ROWS_OWN, WIDE, STRIP, load_lhs(row, quad along k) and load_rhs(k, quad of
+// columns), vec4 both.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
 layout(constant_id = 5) const uint UNITS = 1;
@@ -86,12 +89,13 @@ void main() {
   if (group >= P(0)) return;
 #endif
   uint place = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID, lane = place % LANES;
-  own_row = place / LANES;
-  multiply_rows(group * UNITS);
-  uint unit = group * UNITS + own_row;
+  multiply_rows(group * ROWS);
+  [[dont_unroll]] for (own_row = place / LANES; own_row < ROWS; own_row += UNITS) {
+    uint unit = group * ROWS + own_row;
 #if SURPLUS_UNITS
-  if (unit >= P(1)) return;
+    if (unit >= P(1)) return;
 #endif
-  prepare(unit);
-  held(unit, lane);
+    prepare(unit);
+    held(unit, lane);
+  }
 }

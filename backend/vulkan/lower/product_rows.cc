@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/row_program.h"
@@ -12,28 +13,28 @@ namespace {
 constexpr uint32_t kStrip = 8;  // quads along k of a strip of the left operand
 
 struct ProductOfRowsShape {
-  uint32_t lanes = 4, rows = 64;  // of a row, of a workgroup
-  uint32_t invocations() const { return lanes * rows; }
+  uint32_t lanes = 4, rows = 64, turns = 1;  // of a row, of a workgroup, of a lane
+  uint32_t invocations() const { return lanes * rows / turns; }
   uint32_t wide(uint32_t column_quads) const { return std::min(column_quads, invocations()); }
 };
 
 uint32_t SharedBytes(uint32_t rows, uint32_t column_quads) { return 16 * rows * (column_quads + 2 * kStrip); }
 
-// Rows of 8 groups of four columns a lane or less, as many to a workgroup as there is shared memory for several, and
-// fewer where they would not keep the device busy.
+// Eight rows of the product to an invocation, as there is shared memory for two workgroups, and fewer where they would
+// not keep the device busy. A lane holds four groups of four columns of a row at a time, where so many lanes can share
+// one: a softmax of twice as many is more code (35 KB) than a GPU's instruction cache holds (32).
 ProductOfRowsShape TuneProductOfRows(const DeviceFacts& facts, int64_t rows, uint32_t column_quads) {
   const uint32_t most = std::min({256u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   const uint32_t bytes = std::min(facts.max_shared_bytes, 40960u);
   ProductOfRowsShape shape;
   const auto divides = [&](uint32_t lanes) { return column_quads % lanes == 0 && lanes <= facts.subgroup_size; };
-  while (divides(2 * shape.lanes) && column_quads / shape.lanes > 8) shape.lanes *= 2;
-  shape.rows = most / shape.lanes;
+  while (divides(2 * shape.lanes) && column_quads / shape.lanes > 4) shape.lanes *= 2;
+  shape.rows = std::min(64u, std::bit_floor(std::max(1u, 8 * most / column_quads)));
   const int64_t wanted = std::max<int64_t>(1, facts.compute_units > 0 ? facts.compute_units : facts.busy_workgroups / 8);
   const auto is_small = [&] { return rows / shape.rows < wanted && shape.rows > 8; };
-  while (shape.rows > 1 && (SharedBytes(shape.rows, column_quads) > bytes || is_small())) {
-    shape.rows /= 2;
-    if (divides(2 * shape.lanes)) shape.lanes *= 2;
-  }
+  while (shape.rows > 1 && (SharedBytes(shape.rows, column_quads) > bytes || is_small())) shape.rows /= 2;
+  while (shape.rows * shape.lanes < most && divides(2 * shape.lanes)) shape.lanes *= 2;
+  shape.turns = std::max(1u, shape.rows * shape.lanes / most);
   return shape;
 }
 
@@ -94,15 +95,21 @@ class ProductOfRows {
 
 }  // namespace
 
-Result<Step> LowerProductOfRows(const LowerContext& context, const FusionDescription& body, RowProgram program) {
+Status CanLowerProductOfRows(const LowerContext& context, const FusionDescription& body) {
   const DeviceFacts& facts = context.facts;
+  const auto column_quads = static_cast<uint32_t>(body.rows->row_size / 4);
+  const ProductOfRowsShape tile = TuneProductOfRows(facts, body.rows->rows, column_quads);
+  const bool shares = facts.subgroup_shuffle && tile.lanes <= facts.subgroup_size && column_quads % tile.lanes == 0 &&
+                      tile.invocations() % facts.subgroup_size == 0;
+  if (shares && SharedBytes(tile.rows, column_quads) <= facts.max_shared_bytes) return OkStatus();
+  return Unsupported("{}: {} cannot hold rows of {} columns for the lanes of a subgroup", body.instruction->name(),
+                     facts.name, body.rows->row_size);
+}
+
+Step LowerProductOfRows(const LowerContext& context, const FusionDescription& body, RowProgram program) {
   const ProductOfRows product(context, body, *program.buffers);
-  const ProductOfRowsShape tile = TuneProductOfRows(facts, program.rows, product.column_quads());
   const uint32_t steps = product.column_quads();
-  if (!facts.subgroup_shuffle || tile.lanes > facts.subgroup_size || steps % tile.lanes != 0 ||
-      tile.invocations() % facts.subgroup_size != 0 || SharedBytes(tile.rows, steps) > facts.max_shared_bytes)
-    return Unsupported("{}: {} cannot hold rows of {} columns for the lanes of a subgroup", program.name, facts.name,
-                       program.row_size);
+  const ProductOfRowsShape tile = TuneProductOfRows(context.facts, program.rows, steps);
   RowShape shape;
   shape.lanes = tile.lanes;
   shape.rows_per_group = tile.rows;
@@ -111,6 +118,7 @@ Result<Step> LowerProductOfRows(const LowerContext& context, const FusionDescrip
   shape.held = steps / tile.lanes;
   program.live_rows = program.live_elements = {};  // all of it: no lane leaves the others
   program.product = body.product;
+  program.turns = tile.turns;
   program.write_product = [&](KernelBuilder& kernel) { product.Write(kernel, tile); };
   program.flop += 2 * program.rows * program.row_size * product.work().k;
   Step step = WriteRowKernel(context, program, {shape, {}});

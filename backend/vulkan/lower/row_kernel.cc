@@ -21,7 +21,7 @@ class RowKernelWriter {
  private:
   int slots() const { return shape_.along_rows ? static_cast<int>(shape_.width) : 1; }
   int width() const { return static_cast<int>(shape_.width); }
-  uint32_t units_per_group() const { return std::max(shape_.rows_per_group, shape_.interleaved); }
+  uint32_t units_per_group() const { return std::max(shape_.rows_per_group / program_.turns, shape_.interleaved); }
   uint32_t invocations() const { return shape_.lanes * units_per_group(); }
   int64_t units() const { return shape_.along_rows ? program_.rows / shape_.width : program_.rows; }
   int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }

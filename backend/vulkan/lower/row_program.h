@@ -82,6 +82,7 @@ struct RowProgram {
   // (reduce/product_rows.comp), by what `write_product` adds to the kernel.
   const Instruction* product = nullptr;
   std::function<void(KernelBuilder&)> write_product;
+  uint32_t turns = 1;  // lanes that share a row take so many of the workgroup's rows, one after another
   int64_t flop = 0;
   int passes() const;
 };
@@ -95,7 +96,8 @@ void WithWindowProgram(const FusionDescription& body, BufferMap& buffers,
                        const std::function<void(const RowProgram&)>& use);
 
 // A row program around a product whose rows it reads. Unsupported where lanes cannot share a row.
-Result<Step> LowerProductOfRows(const LowerContext& context, const FusionDescription& body, RowProgram program);
+Status CanLowerProductOfRows(const LowerContext& context, const FusionDescription& body);
+Step LowerProductOfRows(const LowerContext& context, const FusionDescription& body, RowProgram program);
 
 // One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of
 // the pass at split * rows + row (along_rows) or row * splits + split of partial[l].
