@@ -93,6 +93,7 @@ struct DeviceFacts {
   bool int64 = false, float64 = false, float16 = false;
   bool storage16 = false, storage8 = false;
   bool buffer_addresses = false;
+  bool buffer_arrays = false;  // kernels choose from arrays of storage buffers by values that a workgroup shares
   bool signed_zero_inf_nan_preserve_32 = false, signed_zero_inf_nan_preserve_16 = false,
        signed_zero_inf_nan_preserve_64 = false;
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;

@@ -12,6 +12,7 @@ namespace VXLA_NAMESPACE {
 inline uint64_t HashOf(const KernelKey& key) {
   std::string bytes =
       fmt::format("{}|{}|{}|{}|", key.algorithm.size(), key.generated.size(), key.buffer_count, key.param_count);
+  if (key.written_array > 0) bytes += fmt::format("{} of {}|", key.written_array, key.piece_tensors);
   if (key.in_parts) bytes += "parts|";
   if (key.small_subgroups) bytes += "small|";
   if (key.is_module) bytes += "module|";

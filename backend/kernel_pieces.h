@@ -1,6 +1,6 @@
 // Loops and reductions side by side: several steps of one kernel, none of which waits for another, as one dispatch.
-// Only tensors are bound by address, so a workgroup can find out which step it belongs to and read that step's
-// arguments.
+// A workgroup finds out which step it belongs to and reads that step's arguments: where its tensors are, or which
+// elements of the arrays of descriptors they are.
 #pragma once
 
 #include "backend/step.h"
@@ -17,7 +17,9 @@ inline size_t PiecesConstant(const KernelKey& key) {
 }
 
 // How many steps share a dispatch of this kernel; 0: it is one step's. The argument block of n pieces, each of which
-// has b addresses and p parameters: n * b addresses, the first workgroup of each piece, n * p parameters.
+// has b tensors and p parameters: n * b addresses, the first workgroup of each piece, n * p parameters. Under
+// descriptors nothing lies at the addresses, which are as many as there are elements in the arrays, and behind the first
+// workgroups come n * b pairs of words: the tensor's place in its array and its first byte there.
 inline uint32_t PiecesOf(const KernelKey& key) {
   const size_t constant = PiecesConstant(key);
   return constant > 0 && key.constants.size() > constant ? key.constants[constant] : 0;

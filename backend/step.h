@@ -18,6 +18,9 @@ struct KernelKey {
   std::vector<uint32_t> constants;  // specialisation constants by id; ids 0, 1, 2 are the workgroup size
   uint32_t buffer_count = 0;        // tensors bound (the argument block does not count)
   uint32_t param_count = 0;         // 32-bit words of parameters in the argument block
+  // Under descriptors tensors of several pieces (backend/kernel_pieces.h) are bound as two arrays: of so many that are
+  // written, then of the rest, and a piece has so many of them; 0: each is a binding of its own.
+  uint32_t written_array = 0, piece_tensors = 0;
   bool in_parts = false;            // some dispatches begin at another workgroup than the first
   bool small_subgroups = false;     // runs best in the smallest subgroups that the device lets a pipeline ask for
   bool is_module = false;           // `generated` is a whole SPIR-V module, its words as bytes
@@ -67,7 +70,8 @@ struct StepAccumulation {
 //   uint64 address[buffer_count]   (zero in descriptors mode)
 //   uint32 param[param_count]
 // Under addresses the kernel gets the block's address as its only push constant (8 bytes); under descriptors the block
-// is set 0 binding 0 and tensor k is set 0 binding k + 1.
+// is set 0 binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array at
+// binding 1 or element k - written_array of the one at binding written_array + 1.
 struct Step {
   std::string name;  // readable: "fusion.3 (exp, subtract)"
   KernelKey kernel;

@@ -30,6 +30,9 @@ struct TargetInfo {
   // Attention of at least so many scores (rows of queries by keys) and rows is one kernel, which writes none of them;
   // of fewer where rows have so many keys.
   int64_t attention_min_scores = INT64_MAX, attention_min_rows = 8, attention_long_row = 1024;
+  // A product of so many terms, or of so many multiply-adds in all, is computed where a row program reads its rows
+  // (core/passes/product_rows.h); 0: none is.
+  int64_t product_rows_most_terms = 0, product_rows_small_work = 0;
   // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_loops.h).
   bool merges_loops = false;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats

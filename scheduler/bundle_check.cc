@@ -149,12 +149,21 @@ class Checker {
       return InvalidArgument("{} modules of {} kernels", variant_.modules.size(), plan_.kernels.size());
     for (size_t i = 0; i < plan_.kernels.size(); ++i) {
       VXLA_RETURN_IF_ERROR(CheckPart(variant_.modules[i], bundle_.modules, "a module"));
+      VXLA_RETURN_IF_ERROR(CheckArrays(plan_.kernels[i], i));
       if (variant_.modules[i].size % 4 != 0 || plan_.kernels[i].constants.size() < 3) {
         return InvalidArgument("kernel {}: a module of {} bytes with {} specialisation constants", i,
                                variant_.modules[i].size, plan_.kernels[i].constants.size());
       }
     }
     return OkStatus();
+  }
+
+  // Tensors bound as two arrays are so many that are written, at least one, and the rest.
+  static Status CheckArrays(const KernelKey& kernel, size_t number) {
+    const uint32_t written = kernel.written_array;
+    if (written <= kernel.buffer_count && (written > 0 || kernel.piece_tensors == 0)) return OkStatus();
+    return InvalidArgument("kernel {}: an array of {} tensors that are written, of {}", number, written,
+                           kernel.buffer_count);
   }
 
   Status CheckSteps() const {

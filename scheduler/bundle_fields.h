@@ -54,7 +54,7 @@ void Fields(Archive& a, PlanConstant& v) {
 }
 template <typename Archive>
 void Fields(Archive& a, KernelKey& v) {
-  a(v.algorithm, v.constants, v.buffer_count, v.param_count, v.in_parts, v.small_subgroups);
+  a(v.algorithm, v.constants, v.buffer_count, v.param_count, v.written_array, v.piece_tensors, v.in_parts, v.small_subgroups);
 }
 template <typename Archive>
 void Fields(Archive& a, Binding& v) {
@@ -101,7 +101,7 @@ void Fields(Archive& a, MatrixShape& v) {
 template <typename Archive>
 void Fields(Archive& a, DeviceFacts& v) {
   a(v.name, v.driver, v.driver_version, v.api_version, v.vendor_id, v.device_id, v.device_uuid, v.driver_uuid, v.kind);
-  a(v.int64, v.float64, v.float16, v.storage16, v.storage8, v.buffer_addresses);
+  a(v.int64, v.float64, v.float16, v.storage16, v.storage8, v.buffer_addresses, v.buffer_arrays);
   a(v.signed_zero_inf_nan_preserve_32, v.signed_zero_inf_nan_preserve_16, v.signed_zero_inf_nan_preserve_64);
   a(v.rounding_rte_32, v.rounding_rte_16, v.rounding_rte_64);
   a(v.denorm_preserve_32, v.denorm_preserve_16, v.denorm_preserve_64);

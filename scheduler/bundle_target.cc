@@ -39,6 +39,7 @@ constexpr Feature kFeatures[] = {
     {&DeviceFacts::storage16, "16-bit storage"},
     {&DeviceFacts::storage8, "8-bit storage"},
     {&DeviceFacts::buffer_addresses, "buffer addresses"},
+    {&DeviceFacts::buffer_arrays, "arrays of storage buffers"},
     {&DeviceFacts::signed_zero_inf_nan_preserve_32, "signed zeros, infinities and NaN of f32"},
     {&DeviceFacts::signed_zero_inf_nan_preserve_16, "signed zeros, infinities and NaN of f16"},
     {&DeviceFacts::signed_zero_inf_nan_preserve_64, "signed zeros, infinities and NaN of f64"},

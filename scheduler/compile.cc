@@ -185,14 +185,22 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.cheap_dispatches = facts.costs.cheap_dispatches;
   target.accesses_by_lane = facts.costs.accesses_by_lane;
   // Where barriers are dear, memory is as fast as what holds it back.
-  if (!facts.costs.dear_barriers && !facts.same_bits) target.attention_min_scores = 1 << 16;
+  if (!facts.costs.dear_barriers && !facts.same_bits) {
+    target.attention_min_scores = 1 << 16;
+    // Lanes of a subgroup share a row; a kernel of its own reads each operand less often, but writes and reads the
+    // product.
+    if (facts.subgroup_shuffle && facts.subgroup_size >= 8) {
+      target.product_rows_most_terms = 192;
+      target.product_rows_small_work = facts.kind == DeviceFacts::Kind::kDiscrete ? 1 << 26 : 1 << 22;
+    }
+  }
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
   target.max_elements = facts.max_elements;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
   target.wide_atomics = facts.wide_atomics;
-  target.merges_loops = bindings == BindingMode::kAddresses && !facts.costs.cheap_dispatches;
+  target.merges_loops = MergesLoops(facts, bindings);
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);

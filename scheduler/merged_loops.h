@@ -6,7 +6,11 @@
 
 namespace VXLA_NAMESPACE {
 
-// Expects barriers. Steps that are part of a merged one leave the plan.
+// Whether the device runs them and gains by it.
+bool MergesLoops(const DeviceFacts& facts, BindingMode bindings);
+
+// Expects barriers. Steps that are part of a merged one leave the plan. Under descriptors as many share a dispatch as
+// the device has bindings for; neighbours in one block of memory are one binding.
 void MergeLoops(Plan& plan, const DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE

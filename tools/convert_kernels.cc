@@ -158,6 +158,7 @@ Status ConvertKernels(std::span<const std::byte> file, const std::string& folder
     kernel["entry_point"] = language == "msl" ? "main0" : "main";
     kernel["workgroup"] = {key.constants[0], key.constants[1], key.constants[2]};
     if (language == "spirv") kernel["specialisation_constants"] = key.constants;
+    if (key.written_array > 0) kernel["tensor_arrays"] = {key.written_array, key.buffer_count - key.written_array};
   }
   Json program = ProgramJson(bundle, *variant);
   program["kernels"] = std::move(kernels);

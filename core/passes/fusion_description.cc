@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/passes/product_rows.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -93,11 +95,33 @@ bool FindChain(FusionDescription& description) {
   return true;
 }
 
+// A dot before the reductions of a row program is its product, if nothing reads it but at its own place.
+void FindProductOfRows(FusionDescription& description) {
+  const auto& heroes = description.heroes;
+  const bool before_rows = heroes.size() > 1 && heroes[0]->opcode() == Opcode::kDot &&
+                           std::all_of(heroes.begin() + 1, heroes.end(),
+                                       [](const Instruction* i) { return i->opcode() == Opcode::kReduce; });
+  if (!before_rows) return;
+  const Instruction& dot = *heroes[0];
+  if (!IsProductOfRows(dot, RowSpace(*heroes[1]))) return;
+  std::unordered_set<const Instruction*> in_place{&dot};
+  for (const Instruction* i : description.computed) {
+    for (int k = 0; k < i->operand_count(); ++k) {
+      if (!in_place.contains(i->operand(k))) continue;
+      if (!ReadsProductInPlace(*i, k, dot)) return;
+      if (i->opcode() != Opcode::kReduce) in_place.insert(i);
+    }
+  }
+  description.product = &dot;
+  description.heroes.erase(description.heroes.begin());
+}
+
 Status FindHeroes(FusionDescription& description) {
   if (FindAttention(description) || FindChain(description)) return OkStatus();
   for (const Instruction* i : description.computed) {
     if (HeroKind(i->opcode())) description.heroes.push_back(i);
   }
+  FindProductOfRows(description);
   if (description.heroes.empty()) return OkStatus();
   description.hero = description.heroes.front();
   const bool row_program = HeroKind(description.hero->opcode()) == FusionKind::kInput;

@@ -41,6 +41,7 @@ struct FusionDescription {
   std::optional<ProductChain> chain;
   // Of row programs.
   std::optional<RowSpace> rows;
+  const Instruction* product = nullptr;  // a dot whose rows these are, computed where they are read
   int phases = 0;  // heroes one after another on the longest path
   std::vector<InPlacePair> in_place;
 
@@ -60,7 +61,7 @@ struct FusionDescription {
 
   // Whether the instruction is computed by a kernel of its own, in the middle of the fusion.
   bool IsHeroHere(const Instruction& i) const {
-    if (attention || chain) return std::ranges::find(heroes, &i) != heroes.end();
+    if (attention || chain || product != nullptr) return std::ranges::find(heroes, &i) != heroes.end();
     return HeroKind(i.opcode()).has_value();
   }
 

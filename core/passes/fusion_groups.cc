@@ -333,9 +333,44 @@ bool FusionGroups::GrowEpilogue(int g, Instruction* i) {
   return true;
 }
 
+// A product whose rows a row program reads, as they are or after what follows element by element, is of its kernel.
+bool FusionGroups::JoinRowsOf(Instruction* dot) {
+  if (dot->opcode() != Opcode::kDot || !IsWorthwhileInRows(*dot, target_) || dot->HasControlEdges()) return false;
+  std::vector<const Instruction*> in_place{dot}, joining{dot};
+  std::unordered_set<const Instruction*> seen{dot};
+  int group = -1;
+  for (size_t next = 0; next < in_place.size(); ++next) {
+    for (const Instruction* user : in_place[next]->users()) {
+      const int g = OnlyGroupOf(user);
+      const bool is_program = g >= 0 && groups_[g].kind == FusionKind::kInput;
+      if (is_program && group >= 0 && g != group) return false;
+      if (is_program) group = g;
+      bool reads_in_place = true;
+      for (int k = 0; k < user->operand_count(); ++k) {
+        if (user->operand(k) == in_place[next]) reads_in_place &= ReadsProductInPlace(*user, k, *dot);
+      }
+      if (is_program && !reads_in_place) return false;
+      const bool may_join = !is_program && IsFusible(*user) && GroupsOf(user).empty() && !user->HasControlEdges();
+      if (!reads_in_place || !(is_program || may_join) || user->opcode() == Opcode::kReduce) continue;
+      if (!seen.insert(user).second) continue;
+      in_place.push_back(user);
+      if (may_join) joining.push_back(user);
+    }
+  }
+  if (group < 0 || !IsProductOfRows(*dot, *groups_[group].rows)) return false;
+  const auto is_known = [&](const Instruction* i) { return InGroup(i, group); };
+  // What the program does not read stays outside.
+  std::ranges::sort(joining, {}, [&](const Instruction* i) { return -number_.at(i); });
+  for (const Instruction* i : joining) {
+    if (i != dot && std::ranges::none_of(i->users(), is_known)) continue;
+    if (!HasRoomFor(*i, group) || !Join(i, group)) return false;
+  }
+  return InGroup(dot, group);
+}
+
 void FusionGroups::GrowDots() {
   for (Instruction* i : order_) {
-    if (!GroupsOf(i).empty()) continue;
+    if (!GroupsOf(i).empty() || JoinRowsOf(i)) continue;
     if (IsHero(*i)) {
       // What updates a part of an array walks the updates.
       const int arrays = UpdatedArrays(*i);

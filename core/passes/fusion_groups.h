@@ -89,6 +89,7 @@ class FusionGroups {
   bool GrowRowProgram(int group, Instruction* instruction);
   bool ChainsReductions(const Instruction& i) const;
   void GrowDots();
+  bool JoinRowsOf(Instruction* dot);
   bool GrowEpilogue(int group, Instruction* instruction);
   void TrimEpilogue(int group);
   bool IsForItsReader(const Instruction& i, int group) const;

@@ -32,7 +32,7 @@ enum class ScatterWay {
   kParts,     // the same, many and associative: parts of equal length, then those of runs that lie in several
   kUnordered  // to be sorted first (ExpandScatters)
 };
-// What the way depends on of the device: whether it compares and exchanges 64 bits in memory.
+// What the way depends on of the device (target_info.h).
 struct ScatterTarget {
   bool accesses_by_lane = true, wide_atomics = false;
 };

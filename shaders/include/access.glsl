@@ -131,6 +131,19 @@ uint site_base = 0u;
 #undef ELEMENT
 #define ELEMENT(k, tag, i) tensor_##k##_##tag.v[(i) + FIRST_BYTE_##k / SIZE_##tag]
 #define ELEMENT_TYPE(tag, type, alignment)
+#elif defined(WRITTEN_ARRAY)
+// Tensors of several pieces are two arrays, apart for what reads alone: address_<k> holds the place in one and the first
+// byte there, which all of a workgroup share.
+#define TENSOR(k, tag) TENSOR_IN_ARRAY(k, tag, TENSOR_ARRAY_##k)
+#define TENSOR_IN_ARRAY(k, tag, which) TENSOR_OF_ARRAY(k, tag, which)
+#define TENSOR_OF_ARRAY(k, tag, which) \
+  layout(std430, set = 0, binding = FIRST_##which) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } \
+      tensor_##k##_##tag[which##_ARRAY];
+#define FIRST_WRITTEN 1
+#define FIRST_READ WRITTEN_ARRAY + 1
+#undef ELEMENT
+#define ELEMENT(k, tag, i) tensor_##k##_##tag[address_##k.x].v[(i) + address_##k.y / SIZE_##tag]
+#define ELEMENT_TYPE(tag, type, alignment)
 #else
 #define TENSOR(k, tag) \
   layout(std430, set = 0, binding = k + 1) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } tensor_##k##_##tag;

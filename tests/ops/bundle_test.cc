@@ -404,7 +404,7 @@ TEST(BundleFileTest, RejectsDamage) {
 
 TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
   std::string file = GenericBundle(kPrograms[0].text);
-  Put(file, kVersionAt, 4, 4);
+  Put(file, kVersionAt, 5, 4);
   ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 5 of the format, this build reads version 4");
 }
 
@@ -573,6 +573,7 @@ TEST(BundleFileTest, RejectsTablesThatDoNotAgree) {
       {[](BundleVariant& v) { v.modules[0].size += 1u << 30; }, "a module: "},
       {[](BundleVariant& v) { v.modules.pop_back(); }, "modules of"},
       {[](BundleVariant& v) { v.plan.kernel_of_step[0] = -1; }, "a step's kernel -1"},
+      {[](BundleVariant& v) { v.plan.kernels[0].written_array = 99; }, "an array of 99 tensors that are written, of "},
       {[](BundleVariant& v) { v.plan.steps[0].bindings.pop_back(); }, "bindings and"},
       {[](BundleVariant& v) { v.plan.steps[0].groups[1] = 0; }, "0 workgroups"},
       {[](BundleVariant& v) { v.plan.steps[0].bindings[0].slice.offset_bytes = 4; }, "a part of buffer"},

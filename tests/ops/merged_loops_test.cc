@@ -3,6 +3,11 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/lower/lower.h"
+#include "core/passes/pipeline.h"
+#include "scheduler/compile.h"
+#include "scheduler/result_copies.h"
+#include "tests/codegen/codegen_test_support.h"
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -40,6 +45,27 @@ std::string Momentum(int copies, bool second_level) {
   return text + fmt::format("ROOT t = ({}) tuple({}) }}\n", shapes, results);
 }
 
+// How many dispatches the program is where a device has so many storage buffers and binds them as arrays.
+int DispatchesWith(const std::string& text, uint32_t storage_buffers) {
+  const auto module = ParseModule(text);
+  DeviceFacts facts = vulkan::FullFacts();
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.buffer_arrays = true;
+  facts.max_storage_buffers = storage_buffers;
+  const auto optimized = Optimize(*module, TargetOf(facts, BindingMode::kDescriptors, true));
+  EXPECT_TRUE(optimized.ok()) << optimized.status().message();
+  PlanOptions options;
+  options.bindings = BindingMode::kDescriptors;
+  const auto lowering = vulkan::MakeLowering(facts, options.bindings);
+  CopySharedResults(**optimized, *lowering);
+  const auto plan = MakePlan(**optimized, *lowering, facts, options);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  if (!plan.ok()) return -1;
+  for (const Step& step : plan->steps) EXPECT_LT(step.bindings.size(), storage_buffers) << step.name;
+  return plan->dispatch_count();
+}
+
+// So many dispatches at most under addresses and where there is a descriptor for every buffer. Devices here have less.
 void ExpectMerged(const std::string& text, int dispatches) {
   const auto module = ParseModule(text);
   ASSERT_NE(module, nullptr);
@@ -49,9 +75,27 @@ void ExpectMerged(const std::string& text, int dispatches) {
   const auto client = GpuClient(BindingMode::kAddresses);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, {}, dispatches, *expected);
+  EXPECT_LE(DispatchesWith(text, 1 << 20), dispatches);
+  const auto bound = GpuClient(BindingMode::kDescriptors);
+  ASSERT_NE(bound, nullptr);
+  EXPECT_TRUE(bound->device().facts().buffer_arrays);
+  ExpectOnGpu(*bound, *module, arguments, {}, dispatches + static_cast<int>(arguments.size()) / 3, *expected);
 }
 
 TEST(MergedLoopsTest, AnOptimizersStepOverManyParametersIsAFewDispatches) { ExpectMerged(Momentum(10, false), 4); }
+
+// Three buffers of each of 160 parameters, and two more of each where the results are not written over arguments.
+TEST(MergedLoopsTest, AStepIsAsManyDispatchesAsADevicesDescriptorsTake) {
+  const std::string text = Momentum(10, false);
+  EXPECT_LE(DispatchesWith(text, 32), 29);
+  EXPECT_LE(DispatchesWith(text, 256), 7);
+  std::string aliases;
+  for (int n = 0; n < 160; ++n) {
+    aliases += fmt::format("{}{{{}}}: ({}, {{}}, must-alias), {{{}}}: ({}, {{}}, must-alias)", n == 0 ? "" : ", ", 2 * n,
+                           3 * n + 2, 2 * n + 1, 3 * n);
+  }
+  EXPECT_LE(DispatchesWith(fmt::format("HloModule m, input_output_alias={{ {} }}\n{}", aliases, text), 32), 19);
+}
 
 TEST(MergedLoopsTest, WhatWaitsForThemIsMergedBehindABarrier) { ExpectMerged(Momentum(2, true), 12); }
 

@@ -122,6 +122,7 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
   if (!emulate.narrow) CopyFeature(base.shaderInt16, wanted.shaderInt16);
   if (!emulate.f64) CopyFeature(base.shaderFloat64, wanted.shaderFloat64);
   if (wants.bindings == BindingMode::kDescriptors) CopyFeature(base.robustBufferAccess, wanted.robustBufferAccess);
+  CopyFeature(base.shaderStorageBufferArrayDynamicIndexing, wanted.shaderStorageBufferArrayDynamicIndexing);
   if (halves) CopyFeature(supported.vulkan11.storageBuffer16BitAccess, chosen.vulkan11.storageBuffer16BitAccess);
   const VkPhysicalDeviceVulkan12Features& from = supported.vulkan12;
   VkPhysicalDeviceVulkan12Features& to = chosen.vulkan12;
@@ -346,6 +347,7 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
       (support.dot_product_accelerated || support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
   facts.byte_offsets = facts.int64;
   facts.wide_atomics = facts.int64 && enabled.vulkan12.shaderBufferInt64Atomics;
+  facts.buffer_arrays = enabled.base.features.shaderStorageBufferArrayDynamicIndexing;
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
   constexpr VkExternalMemoryFeatureFlags kBoth =
       VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;

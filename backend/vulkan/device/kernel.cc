@@ -13,16 +13,17 @@ KernelLayouts::~KernelLayouts() {
   }
 }
 
-Result<KernelLayout> KernelLayouts::Get(BindingMode mode, uint32_t buffer_count) {
-  const int64_t slot = mode == BindingMode::kAddresses ? -1 : static_cast<int64_t>(buffer_count);
+Result<KernelLayout> KernelLayouts::Get(BindingMode mode, uint32_t buffer_count, uint32_t written_array) {
+  const std::pair<int64_t, uint32_t> slot = {
+      mode == BindingMode::kAddresses ? -1 : static_cast<int64_t>(buffer_count), written_array};
   std::lock_guard lock(mutex_);
   if (const auto it = layouts_.find(slot); it != layouts_.end()) return it->second;
-  VXLA_ASSIGN_OR_RETURN(const KernelLayout layout, Make(mode, buffer_count));
+  VXLA_ASSIGN_OR_RETURN(const KernelLayout layout, Make(mode, buffer_count, written_array));
   layouts_[slot] = layout;
   return layout;
 }
 
-Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count) {
+Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count, uint32_t written_array) {
   const DeviceTable& vk = context_->vk();
   KernelLayout layout;
   auto info = MakeVk<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
@@ -38,14 +39,15 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
           "(--bindings=addresses has none)",
           buffer_count, context_->facts().name, context_->facts().max_storage_buffers);
     }
-    std::vector<VkDescriptorSetLayoutBinding> bindings(count);
-    for (uint32_t i = 0; i < count; ++i) {
-      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    std::vector<VkDescriptorSetLayoutBinding> bindings;
+    for (uint32_t i = 0, array = 1; i < count; i += array) {
+      if (i > 0 && written_array > 0) array = i == 1 ? written_array : count - i;
+      bindings.push_back({i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, array, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
     }
     auto set = MakeVk<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     layout.pushed = count <= context_->plan().most_pushed_descriptors;
     if (layout.pushed) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-    set.bindingCount = count;
+    set.bindingCount = static_cast<uint32_t>(bindings.size());
     set.pBindings = bindings.data();
     VXLA_RETURN_IF_ERROR(
         context_->Check(vk.CreateDescriptorSetLayout(context_->handle(), &set, context_->allocation(), &layout.set),
@@ -108,9 +110,10 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   auto kernel = std::make_shared<VulkanKernel>(context, layouts);
   kernel->mode = request.mode;
   kernel->buffer_count = key.buffer_count;
+  kernel->written_array = key.written_array;
   kernel->name = key.algorithm;
   kernel->in_parts = key.in_parts;
-  VXLA_ASSIGN_OR_RETURN(kernel->layout, layouts->Get(request.mode, key.buffer_count));
+  VXLA_ASSIGN_OR_RETURN(kernel->layout, layouts->Get(request.mode, key.buffer_count, key.written_array));
 
   VXLA_ASSIGN_OR_RETURN(const SubgroupRequest subgroups, RequestSubgroups(*request.spirv, key, context->plan()));
 

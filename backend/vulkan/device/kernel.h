@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/device.h"
@@ -29,15 +30,15 @@ class KernelLayouts {
   KernelLayouts(const KernelLayouts&) = delete;
   KernelLayouts& operator=(const KernelLayouts&) = delete;
 
-  // kUnsupported if the device cannot bind so many buffers.
-  Result<KernelLayout> Get(BindingMode mode, uint32_t buffer_count);
+  // kUnsupported if the device cannot bind so many buffers. `written_array`: KernelKey's.
+  Result<KernelLayout> Get(BindingMode mode, uint32_t buffer_count, uint32_t written_array = 0);
 
  private:
-  Result<KernelLayout> Make(BindingMode mode, uint32_t buffer_count);
+  Result<KernelLayout> Make(BindingMode mode, uint32_t buffer_count, uint32_t written_array);
 
   std::shared_ptr<DeviceContext> context_;
   std::mutex mutex_;
-  std::map<int64_t, KernelLayout> layouts_;  // -1: addresses; else the number of tensors
+  std::map<std::pair<int64_t, uint32_t>, KernelLayout> layouts_;  // -1: addresses; else the numbers of tensors
 };
 
 struct VulkanKernel final : public Kernel {
@@ -52,7 +53,7 @@ struct VulkanKernel final : public Kernel {
   KernelLayout layout;
   VkPipeline pipeline = VK_NULL_HANDLE;
   BindingMode mode = BindingMode::kAddresses;
-  uint32_t buffer_count = 0;
+  uint32_t buffer_count = 0, written_array = 0;  // KernelKey's
   bool in_parts = false;
   std::string name;
 };

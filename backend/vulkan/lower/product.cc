@@ -38,15 +38,6 @@ bool TakesQuads(ElementType sum) {
 // computed meanwhile is done; or as words of four bytes, which are multiplied as such.
 enum class QuadTerms : uint8_t { kValues, kHalves, kBytes };
 
-// What matmul_quads.comp adds up in: f32 by one rounding a term where the device's fma is one.
-std::string QuadSums(ElementType sum, bool fused) {
-  const std::string add =
-      sum != ElementType::kF32 ? "sum += Quad(a) * (b)"
-      : fused                  ? "sum = fma(Quad(a), b, sum)"
-              : "{ precise Quad product_ = Quad(a) * (b); precise Quad next_ = sum + product_; sum = next_; }";
-  return fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", add);
-}
-
 // Four products of bytes at a time, by OpSDotKHR or OpUDotKHR of words in PackedVectorFormat4x8Bit; drivers make one
 // instruction of product and sum.
 std::string ByteSums(ElementType term) {
@@ -706,6 +697,15 @@ std::string ProductReader::Converted(const Instruction& operand, const std::stri
 
 bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, MultiIndex index, int k) const {
   return vulkan::RunsAlong(body_, space, operand, std::move(index), k);
+}
+
+// What matmul_quads.comp adds up in: f32 by one rounding a term where the device's fma is one.
+std::string QuadSums(ElementType sum, bool fused) {
+  const std::string add =
+      sum != ElementType::kF32 ? "sum += Quad(a) * (b)"
+      : fused                  ? "sum = fma(Quad(a), b, sum)"
+              : "{ precise Quad product_ = Quad(a) * (b); precise Quad next_ = sum + product_; sum = next_; }";
+  return fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", add);
 }
 
 std::string ProductTypes(const ProductReader& reader, bool fused) {

@@ -67,6 +67,9 @@ std::unique_ptr<ProductReader> ReadConvolution(const FusionDescription& body);
 // where it is `fused`, and ADD(sum, a).
 std::string ProductTypes(const ProductReader& reader, bool fused);
 
+// MULTIPLY_ADD of groups of four: Quad sums, a term, Quad terms.
+std::string QuadSums(ElementType sum, bool fused);
+
 // How a product in rows of their own is taken: a row is one result, its elements are the terms.
 struct ProductRows {
   bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side

@@ -168,9 +168,9 @@ class RowProgramReader {
 
 }  // namespace
 
-Status CanLowerReduce(const LowerContext&, const FusionDescription& body) {
+Status CanLowerReduce(const LowerContext& context, const FusionDescription& body) {
   for (const Instruction* reduce : body.heroes) VXLA_RETURN_IF_ERROR(CheckReducer(*reduce->called(0)));
-  return OkStatus();
+  return body.product != nullptr ? CanLowerProductOfRows(context, body) : OkStatus();
 }
 
 void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
@@ -180,6 +180,10 @@ void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
 }
 
 Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  if (body.product != nullptr) {
+    RowProgramReader reader(body, buffers);
+    return std::vector<Step>{LowerProductOfRows(context, body, reader.Read())};
+  }
   std::vector<Step> steps;
   WithReduceProgram(body, buffers, [&](const RowProgram& program) { steps = LowerRowProgram(context, program); });
   return steps;

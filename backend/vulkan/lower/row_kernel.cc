@@ -21,7 +21,7 @@ class RowKernelWriter {
  private:
   int slots() const { return shape_.along_rows ? static_cast<int>(shape_.width) : 1; }
   int width() const { return static_cast<int>(shape_.width); }
-  uint32_t units_per_group() const { return std::max(shape_.rows_per_group, shape_.interleaved); }
+  uint32_t units_per_group() const { return std::max(shape_.rows_per_group / program_.turns, shape_.interleaved); }
   uint32_t invocations() const { return shape_.lanes * units_per_group(); }
   int64_t units() const { return shape_.along_rows ? program_.rows / shape_.width : program_.rows; }
   int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }
@@ -53,6 +53,7 @@ class RowKernelWriter {
   void WritePartial(int pass);
   void WriteElements();
   void WriteHeld();
+  void HoldProduct(Function& function, int step, const std::string& name) const;
   void CombineElement(Function& function, int pass, const RowPlace& place, int slot,
                       const std::string& accumulators) const;
   void ComputeValues(Function& function, int level);
@@ -293,6 +294,19 @@ void RowKernelWriter::WriteAccumulate(int pass) {
                              function.writer->Take()));
 }
 
+// The product's values at a step: four columns, which lie in shared memory.
+void RowKernelWriter::HoldProduct(Function& function, int step, const std::string& name) const {
+  const auto dimensions = program_.product->shape().dimensions();
+  function.writer->Line(fmt::format("vec4 product_{0} = product_at({0});", name));
+  for (int j = 0; j < width(); ++j) {
+    const RowPlace place = PlaceOf(function, step, j);
+    const IndexExpression linear =
+        function.space.Add(function.space.Scale(place.row, program_.row_size), place.element);
+    function.writer->Override(*program_.product, function.space.Delinearize(linear, dimensions),
+                              fmt::format("product_{}.{}", name, "xyzw"[j]));
+  }
+}
+
 // All passes in one function: its locals hold what the passes share.
 void RowKernelWriter::WriteHeld() {
   Function function;
@@ -304,6 +318,7 @@ void RowKernelWriter::WriteHeld() {
     function.writer->Line(fmt::format("uint {} = lane + {}u * LANES;", name, n));
     function.writer->Bind(step, name);
     if (width() > 1) function.writer->Vectorize(step, width());
+    if (program_.product != nullptr) HoldProduct(function, step, name);
     steps_of_lane.push_back(step);
   }
   for (int pass = 1; pass <= program_.passes(); ++pass) {
@@ -469,6 +484,7 @@ Step RowKernelWriter::Write() {
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
   WriteLiveEnds();
   WriteGlobals();
+  if (program_.product != nullptr) program_.write_product(kernel_);
   WritePrepare();
   for (int p = 1; p <= passes; ++p) {
     WriteAccumulator(p);
@@ -486,8 +502,9 @@ Step RowKernelWriter::Write() {
   kernel_.Append(
       fmt::format("#define BY_SUBGROUP {}\n#define UNITS_ALONG_X {}\n", by_subgroup ? 1 : 0, along_x ? 1 : 0));
   const uint32_t x = by_subgroup || along_x ? invocations() : shape_.lanes;
+  const char* const algorithm = program_.product != nullptr ? "reduce/product_rows.comp" : "reduce/rows.comp";
   Step step =
-      kernel_.Finish(program_.name, "reduce/rows.comp",
+      kernel_.Finish(program_.name, algorithm,
                      {x, invocations() / x, 1, static_cast<uint32_t>(block), shape_.lanes, units_per_group()}, grid);
   step.flop = program_.flop;
   step.accumulations = program_.joins;

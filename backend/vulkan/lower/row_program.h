@@ -78,6 +78,11 @@ struct RowProgram {
   // How much there is to do, where the device knows that it may be less than all (core/passes/live_rows.h): rows behind
   // are left alone, and elements behind leave every sum as it is. No size: all of it.
   LiveCount live_rows, live_elements;
+  // A dot, no array in memory, whose rows these are: a workgroup computes its own rows of it first
+  // (reduce/product_rows.comp), by what `write_product` adds to the kernel.
+  const Instruction* product = nullptr;
+  std::function<void(KernelBuilder&)> write_product;
+  uint32_t turns = 1;  // lanes that share a row take so many of the workgroup's rows, one after another
   int64_t flop = 0;
   int passes() const;
 };
@@ -89,6 +94,10 @@ void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
 // The same of a fusion around a reduce-window: rows are the results, elements the taps of the window.
 void WithWindowProgram(const FusionDescription& body, BufferMap& buffers,
                        const std::function<void(const RowProgram&)>& use);
+
+// A row program around a product whose rows it reads. Unsupported where lanes cannot share a row.
+Status CanLowerProductOfRows(const LowerContext& context, const FusionDescription& body);
+Step LowerProductOfRows(const LowerContext& context, const FusionDescription& body, RowProgram program);
 
 // One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of
 // the pass at split * rows + row (along_rows) or row * splits + split of partial[l].

@@ -110,7 +110,9 @@ Status CheckBuffers(const ModuleInterface& module, const KernelKey& key) {
     }
     seen[buffer.binding] = true;
   }
+  const auto is_array = [&](uint32_t binding) { return binding == 1 || binding == key.written_array + 1; };
   for (uint32_t binding = 0; binding < seen.size(); ++binding) {
+    if (key.written_array > 0 && binding > 0 && !is_array(binding)) continue;
     // The argument block may be missing from a kernel without parameters: it holds only addresses then.
     if (seen[binding] || (binding == 0 && key.param_count == 0)) continue;
     return Internal("kernel {}: it declares no storage buffer at binding {}, the host binds {} buffers", key.algorithm,

@@ -166,10 +166,15 @@ constexpr std::string_view kNativeF16 =
 
 // load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.
 std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
-  const uint32_t buffers = key.buffer_count / pieces, params = key.param_count / pieces - 1;
+  const uint32_t arrays = key.written_array > 0 ? 1 : 0, buffers = arrays > 0 ? key.piece_tensors : key.buffer_count / pieces;
+  const uint32_t params = key.param_count / pieces - 1 - 2 * buffers * arrays;
   std::string text =
       fmt::format("#define SEVERAL_PIECES 1\nlayout(constant_id = {}) const uint PIECES = 1;\nuint group_of_piece;\n",
                   PiecesConstant(key));
+  if (arrays > 0) {
+    text += fmt::format("#define WRITTEN_ARRAY {}\n#define READ_ARRAY {}\n", key.written_array,
+                        key.buffer_count - key.written_array);
+  }
   std::string load = fmt::format(
       "void load_arguments() {{\n  uint piece = 0u;\n"
       "  for (uint step = {}u; step > 0u; step /= 2u) {{\n"
@@ -178,11 +183,19 @@ std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
       std::bit_floor(pieces));
   for (uint32_t k = 0; k < buffers; ++k) {
     text += fmt::format("uvec2 address_{};\n", k);
-    load += fmt::format("  address_{} = arguments.address[piece * {}u + {}u];\n", k, buffers, k);
+    if (arrays == 0) {
+      load += fmt::format("  address_{} = arguments.address[piece * {}u + {}u];\n", k, buffers, k);
+      continue;
+    }
+    for (const char* half : {".x", ".y"}) {
+      load += fmt::format("  address_{}{} = arguments.param[PIECES + piece * {}u + {}u];\n", k, half, 2 * buffers,
+                          2 * k + (half[1] - 'x'));
+    }
   }
   for (uint32_t k = 0; k < params; ++k) {
     text += fmt::format("uint param_{};\n", k);
-    load += fmt::format("  param_{} = arguments.param[PIECES + piece * {}u + {}u];\n", k, params, k);
+    load += fmt::format("  param_{} = arguments.param[PIECES * {}u + piece * {}u + {}u];\n", k,
+                        1 + 2 * buffers * arrays, params, k);
   }
   return text + load + "}\n";
 }

@@ -1,0 +1,118 @@
+// Rows of products that softmax, layer norm and rms norm read, as one kernel on GPUs.
+#include <fmt/format.h>
+
+#include "tests/support/gpu_client.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace product_rows_test {
+
+constexpr const char* kReducers =
+    "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+    "most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n";
+
+// Sums of products that cancel out are as exact as the products are: some 1e-6.
+constexpr Tolerance kTolerance{.rtol = 1e-4, .atol = 1e-5};
+
+struct Size {
+  int m, k, n;
+};
+
+// x w + b, and what a row program makes of it: `rows` names y of y0 = x w + b, by z and low.
+std::string Program(const Size& size, const std::string& rows, const std::string& results) {
+  std::string text = fmt::format("{}ENTRY e {{\nx = f32[{}, {}] parameter(0)  w = f32[{}, {}] parameter(1)\n", kReducers,
+                                 size.m, size.k, size.k, size.n);
+  text += "b = f32[N] parameter(2)  g = f32[N] parameter(3)  z = f32[] constant(0)  low = f32[] constant(-inf)\n"
+          "d = f32[M,N] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+          "bb = f32[M,N] broadcast(b), dimensions={1}  gb = f32[M,N] broadcast(g), dimensions={1}\n" +
+          rows + results;
+  for (const auto& [name, value] : {std::pair("M", size.m), std::pair("N", size.n)}) {
+    for (const char* place : {"[{}", ",{}]"}) {
+      const std::string from = fmt::format(fmt::runtime(place), name), to = fmt::format(fmt::runtime(place), value);
+      for (size_t at = text.find(from); at != text.npos; at = text.find(from, at + 1)) text.replace(at, from.size(), to);
+    }
+  }
+  return text + "}\n";
+}
+
+const std::string kSoftmax =
+    "m = f32[M] reduce(d, low), dimensions={1}, to_apply=most  mb = f32[M,N] broadcast(m), dimensions={0}\n"
+    "s = f32[M,N] subtract(d, mb)  e = f32[M,N] exponential(s)  t = f32[M] reduce(e, z), dimensions={1}, to_apply=sum\n"
+    "tb = f32[M,N] broadcast(t), dimensions={0}\n";
+
+std::string LayerNorm(int n) {
+  return fmt::format(
+      "y = f32[M,N] add(d, bb)  c = f32[] constant({})  cb = f32[M] broadcast(c), dimensions={{}}\n"
+      "t = f32[M] reduce(y, z), dimensions={{1}}, to_apply=sum  u = f32[M] divide(t, cb)\n"
+      "ub = f32[M,N] broadcast(u), dimensions={{0}}  o = f32[M,N] subtract(y, ub)  q = f32[M,N] multiply(o, o)\n"
+      "v = f32[M] reduce(q, z), dimensions={{1}}, to_apply=sum  a = f32[M] divide(v, cb)\n"
+      "eps = f32[] constant(1e-5)  eb = f32[M] broadcast(eps), dimensions={{}}  p = f32[M] add(a, eb)\n"
+      "i = f32[M] rsqrt(p)  ib = f32[M,N] broadcast(i), dimensions={{0}}  h = f32[M,N] multiply(o, ib)\n",
+      n);
+}
+
+void ExpectDispatches(const std::string& text, int least, int most) {
+  SCOPED_TRACE(text);
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected.has_value());
+  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto client = GpuClient(mode);
+    ASSERT_NE(client, nullptr);
+    if (!client->device().facts().subgroup_shuffle) GTEST_SKIP() << "no full subgroups of one size";
+    ExpectOnGpu(*client, *module, arguments, {.tolerance = kTolerance}, most, *expected);
+    const auto executable = client->Compile(*module);
+    EXPECT_GE((*executable)->plan().dispatch_count(), least);
+    EXPECT_TRUE((*executable)->plan().faults.empty());
+  }
+}
+
+TEST(ProductRowsTest, SoftmaxOfAProductIsOneDispatch) {
+  for (const Size& size : {Size{37, 20, 16}, {100, 4, 96}, {33, 60, 192}, {64, 64, 256}, {17, 36, 512}})
+    ExpectDispatches(Program(size, kSoftmax, "ROOT r = f32[M,N] divide(e, tb)\n"), 1, 1);
+}
+
+TEST(ProductRowsTest, LayerNormOfAProductIsOneDispatch) {
+  for (const Size& size : {Size{64, 64, 64}, {41, 92, 128}, {30, 32, 320}})
+    ExpectDispatches(Program(size, LayerNorm(size.n), "hg = f32[M,N] multiply(h, gb)  ROOT r = f32[M,N] add(hg, bb)\n"),
+                     1, 1);
+}
+
+TEST(ProductRowsTest, TheProductMayBeAResultToo) {
+  ExpectDispatches(Program({50, 40, 64}, LayerNorm(64), "ROOT r = (f32[M,N], f32[M,N]) tuple(y, h)\n"), 1, 1);
+}
+
+TEST(ProductRowsTest, WhatFollowsTheProductIsOfItsKernel) {
+  ExpectDispatches(
+      Program({64, 48, 128},
+              "y = f32[M,N] add(d, bb)  l = f32[M,N] tanh(y)  q = f32[M,N] multiply(l, l)\n"
+              "t = f32[M] reduce(q, z), dimensions={1}, to_apply=sum  i = f32[M] rsqrt(t)\n"
+              "ib = f32[M,N] broadcast(i), dimensions={0}\n",
+              "ROOT r = f32[M,N] multiply(l, ib)\n"),
+      1, 1);
+}
+
+// A workgroup cannot hold the rows, their lanes do not take them evenly, or a kernel of products is worth more.
+TEST(ProductRowsTest, OtherProductsKeepTheirKernel) {
+  for (const Size& size : {Size{64, 64, 1024}, {64, 64, 100}, {64, 6, 64}})
+    ExpectDispatches(Program(size, kSoftmax, "ROOT r = f32[M,N] divide(e, tb)\n"), 2, 3);
+  const auto client = GpuClient(BindingMode::kAddresses);
+  ASSERT_NE(client, nullptr);
+  for (const auto& [k, least] : {std::pair{192, 1}, {1024, 2}}) {
+    const auto module = ParseModule(Program({4096, k, 512}, kSoftmax, "ROOT r = f32[M,N] divide(e, tb)\n"));
+    const auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ((*executable)->plan().dispatch_count(), least) << k;
+  }
+}
+
+// The reversed rows are read at other places than those where they are computed.
+TEST(ProductRowsTest, AProductThatIsReadElsewhereKeepsItsKernel) {
+  ExpectDispatches(Program({64, 64, 64}, "v = f32[M,N] reverse(d), dimensions={1}\n" + kSoftmax,
+                           "y = f32[M,N] divide(e, tb)  ROOT r = f32[M,N] multiply(y, v)\n"),
+                   2, 3);
+}
+
+}  // namespace product_rows_test
+}  // namespace VXLA_NAMESPACE::testing
