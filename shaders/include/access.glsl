@@ -22,7 +22,7 @@
 // of 0.8). Where each access site has its own sum of 32-bit parts, LLVM adds the lane's parts as scalars and no such
 // vector exists; so a site, told by its line, moves the base up and the index down by the same bytes. (Fused add of 16M
 // f32: 60 ms, was 218.) Groups are read in pairs, half the loads, and stored singly, as a stored pair would lie in a
-// 64-byte vector again. site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing
+// 64-byte vector again; u64x4 are stored as they come, so JOINED. site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing
 // constant indices below zero.
 uint site_base = 0u;
 #define SITE(n) site_base = (n) * 4096u

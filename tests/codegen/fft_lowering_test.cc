@@ -1,4 +1,5 @@
 // What a Fourier transform becomes on made-up devices, and the tables that it reads.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <bit>
@@ -200,6 +201,29 @@ TEST(FftTablesTest, TheSpectrumIsTheChirpsTransform) {
     for (int64_t e = 0; e < kPoints; ++e)
       value += spectrum[static_cast<size_t>(e)] * std::conj(UnitRoot(e * k % kPoints, kPoints));
     EXPECT_LE(std::abs(value - std::conj(chirp[static_cast<size_t>(k)])), 1e-15);
+  }
+}
+
+// 64-bit words of shuffled halves lie on lavapipe's stack for each lane that stores one.
+TEST(FftLoweringTest, LavapipeStoresWordsThatAreJoinedByShifts) {
+  DeviceFacts facts = Gpu();
+  facts.kind = DeviceFacts::Kind::kSoftware;
+  facts.subgroup_shuffle = true;
+  facts.subgroup_size = 8;
+  const auto steps = [&](const char* shape, int length) {
+    return LowerRoot(fmt::format("ENTRY e {{ x = c64[{0},{1}] parameter(0)  ROOT y = c64[{0},{1}] fft(x), "
+                                 "fft_type=FFT, fft_length={{{1}}} }}",
+                                 shape, length),
+                     facts);
+  };
+  for (const std::vector<Step>& lowered : {steps("64", 4096), steps("4", 65536)}) {
+    for (const Step& step : lowered) {
+      const std::string& text = step.kernel.generated;
+      EXPECT_EQ(Count(text, "packUint2x32(") - Count(text, "unpackUint2x32("), 0) << text;
+      EXPECT_EQ(Count(text, "STORE(1, f32x4"), 0) << text;
+      EXPECT_GE(Count(text, "STORE(1, u64x4"), 1) << text;
+      EXPECT_GE(Count(text, "JOINED("), 4 * Count(text, "STORE(1, u64x4")) << text;
+    }
   }
 }
 
