@@ -31,8 +31,8 @@ bool IsOrderFree(const Instruction& scatter, bool wide_atomics) {
   return true;
 }
 
-// A software driver takes an atomic operation lane by lane (4 to 5 ns on lavapipe, where a place in a group of elements
-// takes 1) and sorts a window in 60 ns.
+// A software driver takes atomic operations lane by lane, while a window's share of a sort (60 ns on lavapipe) is for
+// all its elements, which then go in groups.
 constexpr int64_t kLongWindow = 16;
 
 // Elements of a word each that an atomic function or a few exchanges change: no other way is faster, even where updates
