@@ -185,7 +185,8 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.is_software = facts.is_software();
   // Software drivers run workgroups with barriers slowly, and their memory is as fast as what holds it back.
   if (!facts.is_software() && !facts.same_bits) target.attention_min_scores = 1 << 16;
-  // Lanes of a subgroup share a row; a kernel of its own reads each operand less often, but writes and reads the product.
+  // Lanes of a subgroup share a row; a kernel of its own reads each operand less often, but writes and reads the
+  // product.
   if (!facts.is_software() && !facts.same_bits && facts.subgroup_shuffle && facts.subgroup_size >= 8) {
     target.product_rows_most_terms = 192;
     target.product_rows_small_work = facts.kind == DeviceFacts::Kind::kDiscrete ? 1 << 26 : 1 << 22;
