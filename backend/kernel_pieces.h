@@ -18,8 +18,8 @@ inline size_t PiecesConstant(const KernelKey& key) {
 
 // How many steps share a dispatch of this kernel; 0: it is one step's. The argument block of n pieces, each of which
 // has b tensors and p parameters: n * b addresses, the first workgroup of each piece, n * p parameters. Under
-// descriptors nothing lies at the addresses, which are as many as there are elements in the arrays, and behind the first
-// workgroups come n * b pairs of words: the tensor's place in its array and its first byte there.
+// descriptors nothing lies at the addresses, which are as many as there are elements in the arrays, and behind the
+// first workgroups come n * b pairs of words: the tensor's place in its array and its first byte there.
 inline uint32_t PiecesOf(const KernelKey& key) {
   const size_t constant = PiecesConstant(key);
   return constant > 0 && key.constants.size() > constant ? key.constants[constant] : 0;

@@ -21,9 +21,9 @@ struct KernelKey {
   // Under descriptors tensors of several pieces (backend/kernel_pieces.h) are bound as two arrays: of so many that are
   // written, then of the rest, and a piece has so many of them; 0: each is a binding of its own.
   uint32_t written_array = 0, piece_tensors = 0;
-  bool in_parts = false;            // some dispatches begin at another workgroup than the first
-  bool small_subgroups = false;     // runs best in the smallest subgroups that the device lets a pipeline ask for
-  bool is_module = false;           // `generated` is a whole SPIR-V module, its words as bytes
+  bool in_parts = false;         // some dispatches begin at another workgroup than the first
+  bool small_subgroups = false;  // runs best in the smallest subgroups that the device lets a pipeline ask for
+  bool is_module = false;        // `generated` is a whole SPIR-V module, its words as bytes
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 
@@ -70,17 +70,17 @@ struct StepAccumulation {
 //   uint64 address[buffer_count]   (zero in descriptors mode)
 //   uint32 param[param_count]
 // Under addresses the kernel gets the block's address as its only push constant (8 bytes); under descriptors the block
-// is set 0 binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array at
-// binding 1 or element k - written_array of the one at binding written_array + 1.
+// is set 0 binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array
+// at binding 1 or element k - written_array of the one at binding written_array + 1.
 struct Step {
   std::string name;  // readable: "fusion.3 (exp, subtract)"
   KernelKey kernel;
   std::vector<Binding> bindings;  // buffer_count of them
   std::vector<uint32_t> params;   // param_count words
   std::array<uint32_t, 3> groups{1, 1, 1};
-  int64_t flop = 0;               // for --profile; 0 if it makes no sense
-  int64_t part_bytes = -1;        // what it moves, where that is not all that it is bound to; MovedBytes()
-  bool beyond_reach = false;      // an index passes what the kernel can hold: lowering refuses it
+  int64_t flop = 0;           // for --profile; 0 if it makes no sense
+  int64_t part_bytes = -1;    // what it moves, where that is not all that it is bound to; MovedBytes()
+  bool beyond_reach = false;  // an index passes what the kernel can hold: lowering refuses it
   std::vector<StepAccumulation> accumulations;  // in the order in which they happen; none if it adds nothing up
   std::vector<SharedPlace> in_place;
   // Where a step before it left how many workgroups there is something to do for, three words, at most `groups`; no

@@ -54,7 +54,8 @@ void Fields(Archive& a, PlanConstant& v) {
 }
 template <typename Archive>
 void Fields(Archive& a, KernelKey& v) {
-  a(v.algorithm, v.constants, v.buffer_count, v.param_count, v.written_array, v.piece_tensors, v.in_parts, v.small_subgroups);
+  a(v.algorithm, v.constants, v.buffer_count, v.param_count, v.written_array, v.piece_tensors, v.in_parts,
+    v.small_subgroups);
 }
 template <typename Archive>
 void Fields(Archive& a, Binding& v) {

@@ -38,11 +38,11 @@ struct TensorArrays {
     PhysicalRange range;
     BufferSlice first;  // the tensor at its begin
   };
-  std::vector<bool> is_written;      // by tensor of the kernel
-  std::vector<Bound> bound;          // the array of what is written, then that of the rest
-  uint32_t written = 0;              // so many of them
-  std::vector<uint32_t> places;      // by step and tensor: the place in its array, and the first byte there
-  std::vector<PhysicalRange> gaps;   // bound between tensors
+  std::vector<bool> is_written;     // by tensor of the kernel
+  std::vector<Bound> bound;         // the array of what is written, then that of the rest
+  uint32_t written = 0;             // so many of them
+  std::vector<uint32_t> places;     // by step and tensor: the place in its array, and the first byte there
+  std::vector<PhysicalRange> gaps;  // bound between tensors
 };
 
 class LoopMerger {

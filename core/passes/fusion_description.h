@@ -42,7 +42,7 @@ struct FusionDescription {
   // Of row programs.
   std::optional<RowSpace> rows;
   const Instruction* product = nullptr;  // a dot whose rows these are, computed where they are read
-  int phases = 0;  // heroes one after another on the longest path
+  int phases = 0;                        // heroes one after another on the longest path
   std::vector<InPlacePair> in_place;
 
   // The operand of the instruction whose buffer holds this value, or null if it is computed.

@@ -650,7 +650,8 @@ TEST(BundleFileTest, RejectsAModuleThatIsNoSpirv) {
   EXPECT_THAT(loaded.status().message(), HasSubstr("the SPIR-V module is cut off or broken"));
 }
 
-// Lavapipe gave zeros for a descriptor that the pipeline's layout has not, and crashed on kernels for another way to bind.
+// Lavapipe gave zeros for a descriptor that the pipeline's layout has not, and crashed on kernels for another way to
+// bind.
 TEST(BundleFileTest, RejectsAModuleOfAnotherLayout) {
   std::string file = GenericBundle(kPrograms[0].text, BindingMode::kDescriptors);
   const auto bundle = ReadBundle(Bytes(file));

@@ -91,8 +91,8 @@ TEST(MergedLoopsTest, AStepIsAsManyDispatchesAsADevicesDescriptorsTake) {
   EXPECT_LE(DispatchesWith(text, 256), 7);
   std::string aliases;
   for (int n = 0; n < 160; ++n) {
-    aliases += fmt::format("{}{{{}}}: ({}, {{}}, must-alias), {{{}}}: ({}, {{}}, must-alias)", n == 0 ? "" : ", ", 2 * n,
-                           3 * n + 2, 2 * n + 1, 3 * n);
+    aliases += fmt::format("{}{{{}}}: ({}, {{}}, must-alias), {{{}}}: ({}, {{}}, must-alias)", n == 0 ? "" : ", ",
+                           2 * n, 3 * n + 2, 2 * n + 1, 3 * n);
   }
   EXPECT_LE(DispatchesWith(fmt::format("HloModule m, input_output_alias={{ {} }}\n{}", aliases, text), 32), 19);
 }

@@ -150,14 +150,14 @@ TEST(FusionDescriptionTest, OfASingleInstructionIsThatInstruction) {
 // Rows of 16 columns, that a workgroup can hold; what RefusalOf asks about are rows of 7.
 TEST(FusionDescriptionTest, ADotWhoseRowsAreReducedWhereTheyLieIsARowProgramsProduct) {
   for (const bool in_place : {true, false}) {
-    const auto module = Parse(
-        std::string(kReducers) +
-        "fused { x = f32[16,16] parameter(0)  z = f32[] constant(0)\n"
-        "d = f32[16,16] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-        "s = f32[16] reduce(d, z), dimensions={1}, to_apply=add  b = f32[16,16] broadcast(s), dimensions={0}\n" +
-        (in_place ? "v = f32[16,16] negate(d)\n" : "v = f32[16,16] reverse(d), dimensions={0}\n") +
-        "ROOT r = f32[16,16] add(v, b) }\n"
-        "ENTRY e { x = f32[16,16] parameter(0)  ROOT f = f32[16,16] fusion(x), kind=kInput, calls=fused }");
+    const auto module =
+        Parse(std::string(kReducers) +
+              "fused { x = f32[16,16] parameter(0)  z = f32[] constant(0)\n"
+              "d = f32[16,16] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+              "s = f32[16] reduce(d, z), dimensions={1}, to_apply=add  b = f32[16,16] broadcast(s), dimensions={0}\n" +
+              (in_place ? "v = f32[16,16] negate(d)\n" : "v = f32[16,16] reverse(d), dimensions={0}\n") +
+              "ROOT r = f32[16,16] add(v, b) }\n"
+              "ENTRY e { x = f32[16,16] parameter(0)  ROOT f = f32[16,16] fusion(x), kind=kInput, calls=fused }");
     const auto description = DescribeFusion(*module->entry()->root());
     ASSERT_EQ(description.ok(), in_place);
     if (!in_place) continue;

@@ -237,7 +237,9 @@ Status VulkanCommandBuffer::FillWrites(const VulkanKernel& kernel, const BufferR
     infos_[i] = {Cast(range).handle(), Offset(range), static_cast<VkDeviceSize>(size)};
     writes_[i] = MakeVk<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
     writes_[i].dstSet = set;
-    const size_t array = kernel.written_array == 0 || i == 0 ? i : i <= kernel.written_array ? 1 : kernel.written_array + 1;
+    const size_t array = kernel.written_array == 0 || i == 0 ? i
+                         : i <= kernel.written_array         ? 1
+                                                             : kernel.written_array + 1;
     writes_[i].dstBinding = static_cast<uint32_t>(array);
     writes_[i].dstArrayElement = static_cast<uint32_t>(i - array);
     writes_[i].descriptorCount = 1;

@@ -14,8 +14,8 @@ KernelLayouts::~KernelLayouts() {
 }
 
 Result<KernelLayout> KernelLayouts::Get(BindingMode mode, uint32_t buffer_count, uint32_t written_array) {
-  const std::pair<int64_t, uint32_t> slot = {
-      mode == BindingMode::kAddresses ? -1 : static_cast<int64_t>(buffer_count), written_array};
+  const std::pair<int64_t, uint32_t> slot = {mode == BindingMode::kAddresses ? -1 : static_cast<int64_t>(buffer_count),
+                                             written_array};
   std::lock_guard lock(mutex_);
   if (const auto it = layouts_.find(slot); it != layouts_.end()) return it->second;
   VXLA_ASSIGN_OR_RETURN(const KernelLayout layout, Make(mode, buffer_count, written_array));

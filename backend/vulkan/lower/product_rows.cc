@@ -30,7 +30,8 @@ ProductOfRowsShape TuneProductOfRows(const DeviceFacts& facts, int64_t rows, uin
   const auto divides = [&](uint32_t lanes) { return column_quads % lanes == 0 && lanes <= facts.subgroup_size; };
   while (divides(2 * shape.lanes) && column_quads / shape.lanes > 4) shape.lanes *= 2;
   shape.rows = std::min(64u, std::bit_floor(std::max(1u, 8 * most / column_quads)));
-  const int64_t wanted = std::max<int64_t>(1, facts.compute_units > 0 ? facts.compute_units : facts.busy_workgroups / 8);
+  const int64_t wanted =
+      std::max<int64_t>(1, facts.compute_units > 0 ? facts.compute_units : facts.busy_workgroups / 8);
   const auto is_small = [&] { return rows / shape.rows < wanted && shape.rows > 8; };
   while (shape.rows > 1 && (SharedBytes(shape.rows, column_quads) > bytes || is_small())) shape.rows /= 2;
   while (shape.rows * shape.lanes < most && divides(2 * shape.lanes)) shape.lanes *= 2;
@@ -83,8 +84,8 @@ class ProductOfRows {
       values.push_back(lhs ? reader_->LhsValue(writer, at) : reader_->RhsValue(writer, at));
     }
     writer.Line(fmt::format("return vec4({});", fmt::join(values, ", ")));
-    kernel.Append(fmt::format("vec4 {} {{\n{}}}\n", lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)",
-                              writer.Take()));
+    kernel.Append(fmt::format("vec4 {} {{\n{}}}\n",
+                              lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)", writer.Take()));
   }
 
   const LowerContext& context_;

@@ -166,7 +166,8 @@ constexpr std::string_view kNativeF16 =
 
 // load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.
 std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
-  const uint32_t arrays = key.written_array > 0 ? 1 : 0, buffers = arrays > 0 ? key.piece_tensors : key.buffer_count / pieces;
+  const uint32_t arrays = key.written_array > 0 ? 1 : 0,
+                 buffers = arrays > 0 ? key.piece_tensors : key.buffer_count / pieces;
   const uint32_t params = key.param_count / pieces - 1 - 2 * buffers * arrays;
   std::string text =
       fmt::format("#define SEVERAL_PIECES 1\nlayout(constant_id = {}) const uint PIECES = 1;\nuint group_of_piece;\n",
