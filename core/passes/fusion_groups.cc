@@ -18,6 +18,8 @@ constexpr int64_t kMostEvaluations = 32, kFewEvaluations = 4;
 // Groups that are asked to take an instruction in besides the ones before; each answer costs time.
 constexpr size_t kMostCandidates = 16;
 constexpr size_t kMostSources = 64;
+// Values between a product and what reads its rows.
+constexpr size_t kMostReadInPlace = 64;
 
 // A number for where operand k of an instruction is read when the instruction is wanted at `place` (the mixing of
 // SplitMix64).
@@ -353,6 +355,7 @@ bool FusionGroups::JoinRowsOf(Instruction* dot) {
       const bool may_join = !is_program && IsFusible(*user) && GroupsOf(user).empty() && !user->HasControlEdges();
       if (!reads_in_place || !(is_program || may_join) || user->opcode() == Opcode::kReduce) continue;
       if (!seen.insert(user).second) continue;
+      if (seen.size() > kMostReadInPlace) return false;
       in_place.push_back(user);
       if (may_join) joining.push_back(user);
     }

@@ -13,8 +13,8 @@
 // it has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
 // calls first: each argument is read from memory once.
 #define P(k) param_##k
-// Two words as one of 64 bits to be stored: lavapipe stores lane by lane, and LLVM takes a lane's words and joins them as
-// scalars, where of packUint2x32 it would put a vector of 64 bytes on the stack to fetch eight of them.
+// Two words as one of 64 bits to be stored: lavapipe stores lane by lane, and LLVM takes a lane's words and joins them
+// as scalars, where of packUint2x32 it would put a vector of 64 bytes on the stack to fetch eight of them.
 #define JOINED(x, y) ((uint64_t(y) << 32) | uint64_t(x))
 #ifdef SPLIT_ADDRESSES
 // lavapipe 22 reads and writes memory lane by lane and, for each lane, stores the whole vector of 64-bit addresses to
@@ -22,8 +22,8 @@
 // of 0.8). Where each access site has its own sum of 32-bit parts, LLVM adds the lane's parts as scalars and no such
 // vector exists; so a site, told by its line, moves the base up and the index down by the same bytes. (Fused add of 16M
 // f32: 60 ms, was 218.) Groups are read in pairs, half the loads, and stored singly, as a stored pair would lie in a
-// 64-byte vector again; u64x4 are stored as they come, so JOINED. site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing
-// constant indices below zero.
+// 64-byte vector again; u64x4 are stored as they come, so JOINED. site_base tells the copies of an unrolled loop apart,
+// and keeps the front end from seeing constant indices below zero.
 uint site_base = 0u;
 #define SITE(n) site_base = (n) * 4096u
 #define SITE_NUMBER(part) (4u * __LINE__ + part + site_base)
@@ -132,8 +132,8 @@ uint site_base = 0u;
 #define ELEMENT(k, tag, i) tensor_##k##_##tag.v[(i) + FIRST_BYTE_##k / SIZE_##tag]
 #define ELEMENT_TYPE(tag, type, alignment)
 #elif defined(WRITTEN_ARRAY)
-// Tensors of several pieces are two arrays, apart for what reads alone: address_<k> holds the place in one and the first
-// byte there, which all of a workgroup share.
+// Tensors of several pieces are two arrays, apart for what is only read: address_<k> holds the place in one and the
+// first byte there, which all of a workgroup share.
 #define TENSOR(k, tag) TENSOR_IN_ARRAY(k, tag, TENSOR_ARRAY_##k)
 #define TENSOR_IN_ARRAY(k, tag, which) TENSOR_OF_ARRAY(k, tag, which)
 #define TENSOR_OF_ARRAY(k, tag, which) \

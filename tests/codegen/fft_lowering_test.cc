@@ -207,7 +207,7 @@ TEST(FftTablesTest, TheSpectrumIsTheChirpsTransform) {
 // 64-bit words of shuffled halves lie on lavapipe's stack for each lane that stores one.
 TEST(FftLoweringTest, LavapipeStoresWordsThatAreJoinedByShifts) {
   DeviceFacts facts = Gpu();
-  facts.kind = DeviceFacts::Kind::kSoftware;
+  NoteSoftwareCosts(facts);
   facts.subgroup_shuffle = true;
   facts.subgroup_size = 8;
   const auto steps = [&](const char* shape, int length) {
