@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
 #include "core/passes/pipeline.h"
 #include "scheduler/compile.h"
@@ -49,7 +50,7 @@ std::string Momentum(int copies, bool second_level) {
 int DispatchesWith(const std::string& text, uint32_t storage_buffers) {
   const auto module = ParseModule(text);
   DeviceFacts facts = vulkan::FullFacts();
-  facts.kind = DeviceFacts::Kind::kDiscrete;
+  vulkan::TakeForGpu(facts);
   facts.buffer_arrays = true;
   facts.max_storage_buffers = storage_buffers;
   const auto optimized = Optimize(*module, TargetOf(facts, BindingMode::kDescriptors, true));
