@@ -27,17 +27,14 @@ static const char kCopies[] =
 static const char kDonates[] =
     "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
     "ENTRY e { x = f32[5] parameter(0)\n ROOT r = f32[5] add(x, x) }\n";
-// So many times: negated, turned round and moved by an op that is not run inside one workgroup's loop.
+// So many times: negated, turned round and transformed by ops that are not run inside one workgroup's loop.
 #define LOOP(TRIPS)                                                                                \
   "HloModule m\n"                                                                                  \
-  "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"                                         \
-  "  ROOT r = pred[] compare(a, b), direction=GE }\n"                                              \
-  "sum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"           \
   "body { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"            \
   "  v = f32[5] get-tuple-element(s), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n" \
-  "  n = f32[5] negate(v)\n r = f32[5] reverse(n), dimensions={0}\n z = f32[] constant(0)\n"       \
-  "  c = f32[5] select-and-scatter(r, r, z), window={size=1}, select=ge, scatter=sum\n"            \
-  "  d = f32[5] select-and-scatter(c, c, z), window={size=1}, select=ge, scatter=sum\n"            \
+  "  n = f32[5] negate(v)\n r = f32[5] reverse(n), dimensions={0}\n"                               \
+  "  f = c64[3] fft(r), fft_type=RFFT, fft_length={5}\n"                                           \
+  "  g = f32[5] fft(f), fft_type=IRFFT, fft_length={5}\n d = f32[5] round-nearest-even(g)\n"       \
   "  ROOT t = (s32[], f32[5]) tuple(j, d) }\n"                                                     \
   "cond { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"            \
   "  k = s32[] constant(" TRIPS                                                                    \
