@@ -156,7 +156,10 @@ int FuseComputation(Module& module, Computation& entry, const TargetInfo& target
   SplitColumns(entry, target);
   JoinScoreProducts(entry, target);
   SeparateChains(entry, target);
-  FusionGroups groups(entry, target);
+  // A loop that is one kernel computes products by units of its own (loop_program.h).
+  TargetInfo of_entry = target;
+  if (&entry != module.entry()) of_entry.product_rows_most_terms = of_entry.product_rows_small_work = -1;
+  FusionGroups groups(entry, of_entry);
   groups.Decide();
   // Rewriting changes who uses what, so all outputs are asked for first. A group without outputs is dead.
   std::vector<std::vector<Instruction*>> outputs;

@@ -122,5 +122,26 @@ TEST(ProductRowsTest, AProductThatIsReadElsewhereKeepsItsKernel) {
                    2, 3);
 }
 
+// The loop is one kernel, which computes products by units of its own.
+TEST(ProductRowsTest, LoopsOfSuchRowsAreOneDispatch) {
+  const std::string text = fmt::format(
+      "{}body {{ s = (s32[], f32[8,64], f32[64,64]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+      "one = s32[] constant(1)  j = s32[] add(i, one)  x = f32[8,64] get-tuple-element(s), index=1\n"
+      "w = f32[64,64] get-tuple-element(s), index=2  z = f32[] constant(0)  low = f32[] constant(-inf)\n"
+      "d = f32[8,64] dot(x, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+      "m = f32[8] reduce(d, low), dimensions={{1}}, to_apply=most  mb = f32[8,64] broadcast(m), dimensions={{0}}\n"
+      "q = f32[8,64] subtract(d, mb)  e = f32[8,64] exponential(q)\n"
+      "t = f32[8] reduce(e, z), dimensions={{1}}, to_apply=sum  tb = f32[8,64] broadcast(t), dimensions={{0}}\n"
+      "y = f32[8,64] divide(e, tb)  ROOT n = (s32[], f32[8,64], f32[64,64]) tuple(j, y, w) }}\n"
+      "cond {{ s = (s32[], f32[8,64], f32[64,64]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+      "c = s32[] constant(5)  ROOT p = pred[] compare(i, c), direction=LT }}\n"
+      "ENTRY e {{ x = f32[8,64] parameter(0)  w = f32[64,64] parameter(1)  o = s32[] constant(0)\n"
+      "t = (s32[], f32[8,64], f32[64,64]) tuple(o, x, w)\n"
+      "l = (s32[], f32[8,64], f32[64,64]) while(t), condition=cond, body=body\n"
+      "ROOT r = f32[8,64] get-tuple-element(l), index=1 }}\n",
+      kReducers);
+  ExpectDispatches(text, 1, 1);
+}
+
 }  // namespace product_rows_test
 }  // namespace VXLA_NAMESPACE::testing
