@@ -125,8 +125,8 @@ void form_scores(uint product, uint batch, uint first_row, uint row_count, uint 
     barrier();
     // Four depths are enough to wait for at once; drivers would write all of them out, for each product.
     [[dont_unroll]] for (uint first_of_four = 0u; first_of_four < CHUNK; first_of_four += 4u) {
-      [[unroll]] for (uint d = first_of_four; d < first_of_four + 4u; ++d) {
-        vec4 a = row_terms[d * ROW_STRIDE + y], b = key_terms[d * KEY_STRIDE + x];
+      [[unroll]] for (uint d = 0u; d < 4u; ++d) {
+        vec4 a = row_terms[(first_of_four + d) * ROW_STRIDE + y], b = key_terms[(first_of_four + d) * KEY_STRIDE + x];
         [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(scores[i], a[i], b);
       }
     }

@@ -6,9 +6,11 @@
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/user_module.h"
+#include "backend/vulkan/spirv/forward_stores.h"
 #include "backend/vulkan/spirv/inline_functions.h"
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "backend/vulkan/spirv/no_contraction.h"
+#include "backend/vulkan/spirv/unroll_loops.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -33,7 +35,7 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   // Flat first: that is quick function by function.
   if (target.flat) words = FlattenBranches(words);
   // The compiler that walks every path takes calls as they are; others replace them by slower means.
-  if (!target.flat && !target.short_blocks) words = InlineFunctions(words);
+  if (!target.flat && !target.short_blocks) words = ForwardStores(UnrollLoops(InlineFunctions(words)));
   if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), compiled_for);
   return WithoutContraction(target.short_blocks ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }

@@ -24,7 +24,7 @@ SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts
     : disk_(std::move(disk)),
       target_(facts, mode),
       compiler_(std::move(compiler)),
-      prefix_(fmt::format("spirv|7|{}|{}|{}|", compiler_.identity, target_.ToString(), DeviceIdentity(facts))) {}
+      prefix_(fmt::format("spirv|8|{}|{}|{}|", compiler_.identity, target_.ToString(), DeviceIdentity(facts))) {}
 
 std::string SpirvCache::Identity(const KernelKey& key, const std::string& text) const {
   // The counts are part of it because the interface check that a kept module passed depends on them.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backend/vulkan/spirv/module_rewrite.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -24,7 +25,7 @@ struct Function {
 class Inliner {
  public:
   Inliner(const Words& words, bool branching)
-      : branching_(branching), header_(words.begin(), words.begin() + kHeaderWords), bound_(words[kBoundWord]) {
+      : branching_(branching), header_(words.begin(), words.begin() + kHeaderWords), ids_(words[kBoundWord]) {
     Split(Read(words));
   }
 
@@ -32,18 +33,9 @@ class Inliner {
     for (Function& function : functions_) Finish(function);
     DropUncalled();
     Words out = header_;
-    out[kBoundWord] = bound_;
-    for (const Instruction& instruction : declarations_) {
-      const uint32_t op = instruction.op();
-      if ((op != kDecorate && op != kName) || !gone_.contains(instruction.words[1])) Append(instruction, &out);
-      if (op != kDecorate) continue;
-      for (uint32_t copy : copies_of_[instruction.words[1]]) {  // NoContraction
-        if (gone_.contains(copy)) continue;
-        Instruction decoration = instruction;
-        decoration.words[1] = copy;
-        Append(decoration, &out);
-      }
-    }
+    out[kBoundWord] = ids_.bound();
+    ids_.Append(
+        declarations_, [&](uint32_t id) { return gone_.contains(id); }, &out);
     for (const Function& function : functions_) {
       if (!gone_.contains(function.head.words[2])) AppendFunction(function, &out);
     }
@@ -60,7 +52,7 @@ class Inliner {
         current = &functions_.emplace_back();
         current->head = instruction;
       } else if (current == nullptr) {
-        if (op == kDecorate) decorated_as_[instruction.words[1]] = instruction.words[1];
+        ids_.Declare(instruction);
         if (op == kEntryPoint) entries_.push_back(instruction.words[2]);
         declarations_.push_back(instruction);
       } else if (op == kFunctionEnd) {
@@ -158,9 +150,9 @@ class Inliner {
     };
     // Loops name values before these stand.
     for (const Block& block : callee.blocks) {
-      renamed[block.label] = &block == callee.blocks.data() ? caller->blocks.back().label : bound_++;
+      renamed[block.label] = &block == callee.blocks.data() ? caller->blocks.back().label : ids_.Fresh();
       for (const Instruction& original : block.body) {
-        if (HasResult(original.op())) renamed[original.words[2]] = Fresh(original.words[2]);
+        if (HasResult(original.op())) renamed[original.words[2]] = ids_.CopyOf(original.words[2]);
       }
     }
     for (const Block& block : callee.blocks) {
@@ -178,34 +170,6 @@ class Inliner {
         if (HasResult(op)) rename(copy.words[2]);
         (op == kVariable ? caller->variables : caller->blocks.back().body).push_back(std::move(copy));
       }
-    }
-  }
-
-  // An id for a copy of what `original` names, decorated as that.
-  uint32_t Fresh(uint32_t original) {
-    const uint32_t fresh = bound_++;
-    if (const auto decorated = decorated_as_.find(original); decorated != decorated_as_.end()) {
-      const uint32_t first = decorated->second;
-      copies_of_[first].push_back(fresh);
-      decorated_as_[fresh] = first;
-    }
-    return fresh;
-  }
-
-  // Of branches and merges, but for OpSwitch.
-  static void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
-    switch (instruction.op()) {
-      case kBranch:
-      case kSelectionMerge:
-        return visit(instruction.words[1]);
-      case kLoopMerge:
-        visit(instruction.words[1]);
-        return visit(instruction.words[2]);
-      case kBranchConditional:
-        visit(instruction.words[2]);
-        return visit(instruction.words[3]);
-      default:
-        return;
     }
   }
 
@@ -258,14 +222,11 @@ class Inliner {
 
   const bool branching_;
   Words header_;
-  uint32_t bound_;
+  CopiedIds ids_;
   Instructions declarations_;
   std::vector<Function> functions_;
   std::unordered_map<uint32_t, size_t> index_of_;
   std::vector<uint32_t> entries_;
-  std::unordered_map<uint32_t, uint32_t>
-      decorated_as_;  // an id with decorations, and the one of the text that it copies
-  std::unordered_map<uint32_t, std::vector<uint32_t>> copies_of_;
   std::unordered_set<uint32_t> gone_;  // ids of functions that nothing calls any more
 };
 

@@ -166,4 +166,20 @@ bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)
   return true;
 }
 
+void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
+  switch (instruction.op()) {
+    case kBranch:
+    case kSelectionMerge:
+      return visit(instruction.words[1]);
+    case kLoopMerge:
+      visit(instruction.words[1]);
+      return visit(instruction.words[2]);
+    case kBranchConditional:
+      visit(instruction.words[2]);
+      return visit(instruction.words[3]);
+    default:
+      return;
+  }
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -45,16 +45,35 @@ enum Op : uint32_t {
   kCompositeExtract = 81,
   kCompositeInsert = 82,
   kCopyObject = 83,
+  kBitcast = 124,
+  kIAdd = 128,
   kFAdd = 129,
+  kISub = 130,
   kFSub = 131,
+  kIMul = 132,
   kFMul = 133,
+  kUDiv = 134,
   kFDiv = 136,
+  kUMod = 137,
   kFRem = 140,
   kFMod = 141,
   kVectorTimesScalar = 142,
   kDot = 148,
   kSelect = 169,
   kIEqual = 170,
+  kINotEqual = 171,
+  kUGreaterThan = 172,
+  kSGreaterThan = 173,
+  kUGreaterThanEqual = 174,
+  kSGreaterThanEqual = 175,
+  kULessThan = 176,
+  kSLessThan = 177,
+  kULessThanEqual = 178,
+  kSLessThanEqual = 179,
+  kShiftRightLogical = 194,
+  kShiftLeftLogical = 196,
+  kBitwiseOr = 197,
+  kBitwiseAnd = 199,
   kLastArithmetic = 205,
   kControlBarrier = 224,
   kMemoryBarrier = 225,
@@ -107,5 +126,7 @@ bool HasResult(uint32_t op);
 // Calls `visit` with each id of a value that the instruction reads (pointers too; no types, labels and literals). False
 // for an instruction whose operands are not known here, before any call.
 bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
+// With each label of a branch or merge, but for OpSwitch.
+void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
 
 }  // namespace VXLA_NAMESPACE::vulkan::spirv

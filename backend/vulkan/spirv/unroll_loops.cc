@@ -1,0 +1,284 @@
+#include "backend/vulkan/spirv/unroll_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "backend/vulkan/spirv/module_rewrite.h"
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using namespace spirv;
+
+constexpr size_t kMostTurns = 32;  // what drivers unroll: RADV's limit
+// Loops beyond this are left to the driver: a guard against the product of many.
+constexpr size_t kMostInstructions = 50000;
+
+// What an instruction on integers of 32 bits gives; comparisons 0 or 1.
+std::optional<uint32_t> Computed(uint32_t op, uint32_t a, uint32_t b) {
+  const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b);
+  switch (op) {
+    case kIAdd:
+      return a + b;
+    case kISub:
+      return a - b;
+    case kIMul:
+      return a * b;
+    case kUDiv:
+      return b != 0 ? std::optional(a / b) : std::nullopt;
+    case kUMod:
+      return b != 0 ? std::optional(a % b) : std::nullopt;
+    case kShiftRightLogical:
+      return b < 32 ? std::optional(a >> b) : std::nullopt;
+    case kShiftLeftLogical:
+      return b < 32 ? std::optional(a << b) : std::nullopt;
+    case kBitwiseOr:
+      return a | b;
+    case kBitwiseAnd:
+      return a & b;
+    case kIEqual:
+      return a == b;
+    case kINotEqual:
+      return a != b;
+    case kUGreaterThan:
+      return a > b;
+    case kSGreaterThan:
+      return sa > sb;
+    case kUGreaterThanEqual:
+      return a >= b;
+    case kSGreaterThanEqual:
+      return sa >= sb;
+    case kULessThan:
+      return a < b;
+    case kSLessThan:
+      return sa < sb;
+    case kULessThanEqual:
+      return a <= b;
+    case kSLessThanEqual:
+      return sa <= sb;
+    default:
+      return std::nullopt;
+  }
+}
+
+class Unroller {
+ public:
+  explicit Unroller(const Words& words) : module_(words) {
+    for (const Instruction& instruction : module_.declarations) {
+      const uint32_t op = instruction.op();
+      if (op == kTypeInt && instruction.words[2] == 32) integers_.insert(instruction.words[1]);
+      if (op == kConstant && integers_.contains(instruction.words[1])) {
+        values_[instruction.words[2]] = instruction.words[3];
+        constants_.try_emplace({instruction.words[1], instruction.words[3]}, instruction.words[2]);
+      }
+    }
+  }
+
+  Words Run() {
+    return module_.Run([&](std::vector<Block> blocks) {
+      counters_.clear();
+      written_ = 0;
+      for (const Block& block : blocks) written_ += block.body.size();
+      return FindWholeVariables(blocks, &counters_) ? Expanded(std::move(blocks)) : blocks;
+    });
+  }
+
+ private:
+  struct Loop {
+    uint32_t counter = 0;
+    std::vector<uint32_t> values;  // of the counter, by turn
+    size_t first = 0, end = 0;     // the blocks of a turn
+    uint32_t next = 0, after = 0;  // where a turn ends, and where the loop does
+  };
+
+  std::vector<Block> Expanded(std::vector<Block> blocks) {
+    std::vector<Block> out;
+    for (size_t at = 0; at < blocks.size();) {
+      const auto loop = out.empty() ? std::nullopt : LoopAt(blocks, at, out.back());
+      if (!loop) {
+        out.push_back(std::move(blocks[at++]));
+        continue;
+      }
+      for (size_t turn = 0; turn < loop->values.size(); ++turn) {
+        std::vector<Block> copy = Turn(blocks, *loop, loop->values[turn]);
+        out.back().body.back() = Make(kBranch, {copy[0].label});
+        copy = Expanded(std::move(copy));
+        std::ranges::move(copy, std::back_inserter(out));
+      }
+      out.back().body.back() = Make(kBranch, {loop->after});
+      at = loop->end;
+    }
+    return out;
+  }
+
+  // The loop whose header stands at blocks[at], if it is one to write out. `before` comes before it.
+  std::optional<Loop> LoopAt(const std::vector<Block>& blocks, size_t at, const Block& before) const {
+    const Instructions& header = blocks[at].body;
+    constexpr uint32_t kUnroll = 1;
+    if (header.size() != 2 || header[0].op() != kLoopMerge || header[0].words[3] != kUnroll ||
+        header[1].op() != kBranch || at + 3 >= blocks.size() || header[1].words[1] != blocks[at + 1].label ||
+        before.body.back().op() != kBranch || before.body.back().words[1] != blocks[at].label)
+      return std::nullopt;
+    Loop loop;
+    loop.after = header[0].words[1];
+    loop.next = header[0].words[2];
+    loop.first = at + 2;
+    for (loop.end = loop.first; loop.end < blocks.size() && blocks[loop.end].label != loop.after;) ++loop.end;
+    const Instruction& test = blocks[at + 1].body.back();
+    if (loop.end == blocks.size() || loop.end == loop.first || blocks[loop.end - 1].label != loop.next ||
+        test.op() != kBranchConditional || test.words[2] != blocks[loop.first].label || test.words[3] != loop.after ||
+        blocks[loop.end].body[0].op() == kPhi || !EndsByItsTest(blocks, loop, blocks[at].label))
+      return std::nullopt;
+    if (!CountTurns(blocks[at + 1], blocks[loop.end - 1], before, &loop)) return std::nullopt;
+    size_t instructions = 0;
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      instructions += blocks[b].body.size();
+      if (b + 1 == loop.end) break;
+      for (const Instruction& each : blocks[b].body) {
+        if (each.op() == kStore && each.words[1] == loop.counter) return std::nullopt;
+      }
+    }
+    if (written_ + instructions * loop.values.size() > kMostInstructions) return std::nullopt;
+    return loop;
+  }
+
+  // Whether nothing leaves a turn but its end, which is reached from one place.
+  static bool EndsByItsTest(const std::vector<Block>& blocks, const Loop& loop, uint32_t header) {
+    std::unordered_set<uint32_t> inside;
+    for (size_t b = loop.first; b < loop.end; ++b) inside.insert(blocks[b].label);
+    size_t ends = 0;
+    bool within = true;
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      for (const Instruction& each : blocks[b].body) within &= each.op() != kVariable;
+      Instruction last = blocks[b].body.back();
+      within &= last.op() == kBranch || last.op() == kBranchConditional;
+      VisitLabels(last, [&](uint32_t& label) {
+        ends += label == loop.next ? 1 : 0;
+        within &= b + 1 == loop.end ? label == header : inside.contains(label);
+      });
+    }
+    return within && ends == 1;
+  }
+
+  // The values that the counter takes; false unless they follow from its loads and stores, and constants.
+  bool CountTurns(const Block& test, const Block& step, const Block& before, Loop* loop) const {
+    for (const Instruction& each : step.body) {
+      if (each.op() == kStore) loop->counter = each.words[1];
+    }
+    if (!counters_.contains(loop->counter)) return false;
+    std::optional<uint32_t> value;
+    for (const Instruction& each : before.body) {
+      if (each.op() == kStore && each.words[1] == loop->counter) value = ValueOf(each.words[2], {});
+    }
+    while (value) {
+      std::optional<uint32_t> next = value;
+      const auto condition = Evaluate(test, loop->counter, &next);
+      if (!condition) return false;
+      if (*condition == 0) return true;
+      loop->values.push_back(*value);
+      if (loop->values.size() > kMostTurns) return false;
+      Evaluate(step, loop->counter, &next);
+      value = next;
+    }
+    return false;
+  }
+
+  using Values = std::unordered_map<uint32_t, uint32_t>;
+  std::optional<uint32_t> ValueOf(uint32_t id, const Values& computed) const {
+    if (const auto it = computed.find(id); it != computed.end()) return it->second;
+    const auto constant = values_.find(id);
+    return constant == values_.end() ? std::nullopt : std::optional(constant->second);
+  }
+
+  // Runs a block for a value of the counter, which a store changes: the condition on which it branches, if it does.
+  std::optional<uint32_t> Evaluate(const Block& block, uint32_t counter, std::optional<uint32_t>* value) const {
+    Values computed;
+    for (const Instruction& each : block.body) {
+      const uint32_t op = each.op();
+      if (op == kLoad && each.words[3] == counter && *value) {
+        computed[each.words[2]] = **value;
+      } else if (op == kStore && each.words[1] == counter) {
+        *value = ValueOf(each.words[2], computed);
+      } else if (const auto result = ResultOf(each, computed)) {
+        computed[each.words[2]] = *result;
+      }
+    }
+    const Instruction& last = block.body.back();
+    return last.op() == kBranchConditional ? ValueOf(last.words[1], computed) : std::nullopt;
+  }
+
+  std::optional<uint32_t> ResultOf(const Instruction& instruction, const Values& computed) const {
+    if (!HasResult(instruction.op()) || instruction.words.size() < 4) return std::nullopt;
+    const auto a = ValueOf(instruction.words[3], computed);
+    if (instruction.op() == kBitcast) return a;
+    if (!a || instruction.words.size() != 5) return std::nullopt;
+    const auto b = ValueOf(instruction.words[4], computed);
+    return b ? Computed(instruction.op(), *a, *b) : std::nullopt;
+  }
+
+  // The blocks of one turn, in which the counter is a constant.
+  std::vector<Block> Turn(const std::vector<Block>& blocks, const Loop& loop, uint32_t value) {
+    std::unordered_map<uint32_t, uint32_t> renamed;
+    auto rename = [&](uint32_t& id) {
+      if (const auto it = renamed.find(id); it != renamed.end()) id = it->second;
+    };
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      renamed[blocks[b].label] = module_.ids.Fresh();
+      for (const Instruction& each : blocks[b].body) {
+        if (HasResult(each.op())) renamed[each.words[2]] = module_.ids.CopyOf(each.words[2]);  // phis name these earlier
+      }
+    }
+    std::vector<Block> turn;
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      turn.push_back({renamed.at(blocks[b].label), {}});
+      for (const Instruction& original : blocks[b].body) {
+        const uint32_t op = original.op();
+        if (op == kLoad && original.words[3] == loop.counter) {
+          renamed[original.words[2]] = ConstantOf(original.words[1], value);
+          continue;
+        }
+        Instruction copy = original;
+        VisitOperands(copy, rename);
+        VisitLabels(copy, rename);
+        if (HasResult(op)) {
+          const auto result = integers_.contains(copy.words[1]) ? ResultOf(copy, {}) : std::nullopt;
+          if (result) {
+            renamed[original.words[2]] = ConstantOf(copy.words[1], *result);
+            continue;
+          }
+          rename(copy.words[2]);
+        }
+        ++written_;
+        turn.back().body.push_back(std::move(copy));
+      }
+    }
+    return turn;
+  }
+
+  uint32_t ConstantOf(uint32_t type, uint32_t value) {
+    const auto [it, is_new] = constants_.try_emplace({type, value}, 0);
+    if (is_new) {
+      it->second = module_.ids.Fresh();
+      module_.declarations.push_back(Make(kConstant, {type, it->second, value}));
+      values_[it->second] = value;
+    }
+    return it->second;
+  }
+
+  ModuleRewrite module_;
+  std::unordered_set<uint32_t> integers_;                        // types of 32 bits
+  std::unordered_map<uint32_t, uint32_t> values_;                // of their constants
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;  // by type and value
+  std::unordered_set<uint32_t> counters_;                        // of the function at hand: variables
+  size_t written_ = 0;                                           // its instructions
+};
+
+}  // namespace
+
+std::vector<uint32_t> UnrollLoops(const std::vector<uint32_t>& words) { return Unroller(words).Run(); }
+
+}  // namespace VXLA_NAMESPACE::vulkan
