@@ -24,8 +24,8 @@ TEST(ForwardStoresTest, ParametersAndResultsOfCallsAreValues) {
 }
 
 TEST(ForwardStoresTest, TheOnlyStoreIsWhatLaterBlocksLoad) {
-  const auto words = Forwarded(
-      "uint a = data[0];\nif (data[1] > a) { data[2] = a; } else { data[3] = a; }\ndata[4] = a;");
+  const auto words =
+      Forwarded("uint a = data[0];\nif (data[1] > a) { data[2] = a; } else { data[3] = a; }\ndata[4] = a;");
   EXPECT_EQ(CountOf(words, kVariable), 1);
   EXPECT_EQ(CountOf(words, kLoad), 2);
 }
@@ -49,8 +49,9 @@ TEST(ForwardStoresTest, ALoadAfterAnotherStoreHasTheLaterValue) {
 }
 
 TEST(ForwardStoresTest, WhatOnlyUnreadStoresNeedGoes) {
-  const auto words = Forwarded("precise float x = uintBitsToFloat(data[0]);\nfloat y = x * x;\nuint z = data[3] * 7u;\n"
-                               "uint k = z * z;\ndata[1] = 1u;");
+  const auto words = Forwarded(
+      "precise float x = uintBitsToFloat(data[0]);\nfloat y = x * x;\nuint z = data[3] * 7u;\n"
+      "uint k = z * z;\ndata[1] = 1u;");
   EXPECT_EQ(CountOf(words, kIMul), 0);
   EXPECT_EQ(CountOf(words, kLoad), 0);
   EXPECT_EQ(CountOf(words, kDecorate), CountOf(Forwarded("data[1] = 1u;"), kDecorate))

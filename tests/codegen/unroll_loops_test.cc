@@ -5,11 +5,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace unroll_loops_test {
 
-constexpr uint32_t kDecorate = 71, kIAdd = 128, kIMul = 132, kFMul = 133, kLoopMerge = 246;
+constexpr uint32_t kDecorate = 71, kIAdd = 128, kIMul = 132, kFMul = 133, kLoopMerge = 246, kLabel = 248;
 
 std::vector<uint32_t> Unrolled(const std::string& body) {
-  const auto words =
-      CompileMain(body, "#extension GL_EXT_control_flow_attributes : require\nshared uint parts[64];\n");
+  const auto words = CompileMain(body, "#extension GL_EXT_control_flow_attributes : require\nshared uint parts[64];\n");
   auto unrolled = UnrollLoops(words);
   ExpectValid(unrolled);
   return unrolled;
@@ -69,6 +68,29 @@ TEST(UnrollLoopsTest, LoopsThatEndOtherwiseOrAreNotMarkedStay) {
     const auto words = Unrolled(body);
     EXPECT_EQ(CountOf(words, kLoopMerge), 1) << body;
     EXPECT_EQ(CountOf(words, kIMul), 1) << body;
+  }
+}
+
+// The block that tests is gone then: its test stands behind the step.
+TEST(UnrollLoopsTest, LoopsThatCertainlyHaveATurnTestLast) {
+  const std::vector<std::pair<std::string, int>> bodies = {
+      {"for (uint i = 0u; i < 40u; ++i) { data[i] *= 7u; }", 1},
+      {"[[dont_unroll]] for (int i = 3; i > 0; --i) { data[i] *= 7u; }", 1},
+      {"for (uint i = 0u; i < 40u; ++i) { if (data[i] == 3u) break; data[i] *= 7u; }", 1},
+      {"for (uint i = 0u; i < 40u; ++i) { for (uint j = 0u; j < 40u; ++j) { data[i + j] *= 7u; } }", 2},
+      {"for (uint i = 0u; i < 40u; ++i) { if (data[i] == 3u) continue; data[i] *= 7u; }", 0},
+      {"for (uint i = 0u; i < data[50]; ++i) { data[i] *= 7u; }", 0},
+      {"for (uint i = data[50]; i < 40u; ++i) { data[i] *= 7u; }", 0},
+      {"for (uint i = 40u; i < 40u; ++i) { data[i] *= 7u; }", 0},
+      {"for (uint i = 0u; atomicAdd(data[50], 1u) < 40u; ++i) { data[i] *= 7u; }", 0},
+      {"for (uint i = 0u; i < 40u && data[50] > i; ++i) { data[i] *= 7u; }", 0},
+  };
+  for (const auto& [body, moved] : bodies) {
+    const auto words = CompileMain(body, "#extension GL_EXT_control_flow_attributes : require\n");
+    const auto unrolled = UnrollLoops(words);
+    ExpectValid(unrolled);
+    EXPECT_EQ(CountOf(words, kLabel) - CountOf(unrolled, kLabel), moved) << body;
+    EXPECT_EQ(CountOf(words, kLoopMerge), CountOf(unrolled, kLoopMerge)) << body;
   }
 }
 

@@ -82,29 +82,39 @@ class Unroller {
     return module_.Run([&](std::vector<Block> blocks) {
       counters_.clear();
       written_ = 0;
-      for (const Block& block : blocks) written_ += block.body.size();
+      for (Block& block : blocks) {
+        for (Instruction& each : block.body) Count(each);
+      }
       return FindWholeVariables(blocks, &counters_) ? Expanded(std::move(blocks)) : blocks;
     });
   }
 
  private:
   struct Loop {
+    size_t test = 0, first = 0, end = 0;     // blocks: the one that tests, and those of a turn, the step in the last
+    uint32_t head = 0, next = 0, after = 0;  // labels: of the header, of the step, and where the loop ends
     uint32_t counter = 0;
-    std::vector<uint32_t> values;  // of the counter, by turn
-    size_t first = 0, end = 0;     // the blocks of a turn
-    uint32_t next = 0, after = 0;  // where a turn ends, and where the loop does
+    std::vector<uint32_t> values;  // of the counter, by turn, the first ones
+    bool all_known = false;        // whether these are all
   };
+
+  void Count(Instruction& instruction) {
+    ++written_;
+    VisitOperands(instruction, [&](uint32_t& id) { ++uses_[id]; });
+  }
 
   std::vector<Block> Expanded(std::vector<Block> blocks) {
     std::vector<Block> out;
     for (size_t at = 0; at < blocks.size();) {
       const auto loop = out.empty() ? std::nullopt : LoopAt(blocks, at, out.back());
-      if (!loop) {
-        out.push_back(std::move(blocks[at++]));
+      if (!loop || !IsWrittenOut(blocks, at, *loop)) {
+        if (loop && CanTestLast(blocks, *loop)) TestLast(*loop, blocks[at], blocks);
+        if (!blocks[at].body.empty()) out.push_back(std::move(blocks[at]));
+        ++at;
         continue;
       }
-      for (size_t turn = 0; turn < loop->values.size(); ++turn) {
-        std::vector<Block> copy = Turn(blocks, *loop, loop->values[turn]);
+      for (uint32_t value : loop->values) {
+        std::vector<Block> copy = Turn(blocks, *loop, value);
         out.back().body.back() = Make(kBranch, {copy[0].label});
         copy = Expanded(std::move(copy));
         std::ranges::move(copy, std::back_inserter(out));
@@ -115,76 +125,113 @@ class Unroller {
     return out;
   }
 
-  // The loop whose header stands at blocks[at], if it is one to write out. `before` comes before it.
+  // The loop whose header stands at blocks[at], of the form of a `for` whose counter begins as a constant in the block
+  // that comes before.
   std::optional<Loop> LoopAt(const std::vector<Block>& blocks, size_t at, const Block& before) const {
     const Instructions& header = blocks[at].body;
-    constexpr uint32_t kUnroll = 1;
-    if (header.size() != 2 || header[0].op() != kLoopMerge || header[0].words[3] != kUnroll ||
-        header[1].op() != kBranch || at + 3 >= blocks.size() || header[1].words[1] != blocks[at + 1].label ||
-        before.body.back().op() != kBranch || before.body.back().words[1] != blocks[at].label)
+    if (header.size() != 2 || header[0].op() != kLoopMerge || header[1].op() != kBranch || at + 3 >= blocks.size() ||
+        header[1].words[1] != blocks[at + 1].label || before.body.back().op() != kBranch ||
+        before.body.back().words[1] != blocks[at].label)
       return std::nullopt;
     Loop loop;
+    loop.head = blocks[at].label;
     loop.after = header[0].words[1];
     loop.next = header[0].words[2];
+    loop.test = at + 1;
     loop.first = at + 2;
     for (loop.end = loop.first; loop.end < blocks.size() && blocks[loop.end].label != loop.after;) ++loop.end;
-    const Instruction& test = blocks[at + 1].body.back();
+    const Instruction& branch = blocks[loop.test].body.back();
     if (loop.end == blocks.size() || loop.end == loop.first || blocks[loop.end - 1].label != loop.next ||
-        test.op() != kBranchConditional || test.words[2] != blocks[loop.first].label || test.words[3] != loop.after ||
-        blocks[loop.end].body[0].op() == kPhi || !EndsByItsTest(blocks, loop, blocks[at].label))
+        branch.op() != kBranchConditional || branch.words[2] != blocks[loop.first].label ||
+        branch.words[3] != loop.after || blocks[loop.end].body[0].op() == kPhi ||
+        blocks[loop.end - 1].body.back().op() != kBranch)
       return std::nullopt;
-    if (!CountTurns(blocks[at + 1], blocks[loop.end - 1], before, &loop)) return std::nullopt;
-    size_t instructions = 0;
-    for (size_t b = loop.first; b < loop.end; ++b) {
-      instructions += blocks[b].body.size();
-      if (b + 1 == loop.end) break;
-      for (const Instruction& each : blocks[b].body) {
-        if (each.op() == kStore && each.words[1] == loop.counter) return std::nullopt;
-      }
+    for (const Instruction& each : blocks[loop.end - 1].body) {
+      if (each.op() == kStore) loop.counter = each.words[1];
     }
-    if (written_ + instructions * loop.values.size() > kMostInstructions) return std::nullopt;
+    if (!counters_.contains(loop.counter)) return std::nullopt;
+    CountTurns(blocks, before, &loop);
     return loop;
   }
 
-  // Whether nothing leaves a turn but its end, which is reached from one place.
-  static bool EndsByItsTest(const std::vector<Block>& blocks, const Loop& loop, uint32_t header) {
-    std::unordered_set<uint32_t> inside;
-    for (size_t b = loop.first; b < loop.end; ++b) inside.insert(blocks[b].label);
-    size_t ends = 0;
-    bool within = true;
-    for (size_t b = loop.first; b < loop.end; ++b) {
-      for (const Instruction& each : blocks[b].body) within &= each.op() != kVariable;
-      Instruction last = blocks[b].body.back();
-      within &= last.op() == kBranch || last.op() == kBranchConditional;
-      VisitLabels(last, [&](uint32_t& label) {
-        ends += label == loop.next ? 1 : 0;
-        within &= b + 1 == loop.end ? label == header : inside.contains(label);
-      });
-    }
-    return within && ends == 1;
+  bool IsWrittenOut(const std::vector<Block>& blocks, size_t at, const Loop& loop) const {
+    constexpr uint32_t kUnroll = 1;
+    if (blocks[at].body[0].words[3] != kUnroll || !loop.all_known || !EndsByItsTest(blocks, loop)) return false;
+    size_t instructions = 0;
+    for (size_t b = loop.first; b < loop.end; ++b) instructions += blocks[b].body.size();
+    return written_ + instructions * loop.values.size() <= kMostInstructions;
   }
 
-  // The values that the counter takes; false unless they follow from its loads and stores, and constants.
-  bool CountTurns(const Block& test, const Block& step, const Block& before, Loop* loop) const {
-    for (const Instruction& each : step.body) {
-      if (each.op() == kStore) loop->counter = each.words[1];
+  // Whether nothing leaves a turn but its end, which is reached from one place, and only the step changes the counter.
+  static bool EndsByItsTest(const std::vector<Block>& blocks, const Loop& loop) {
+    std::unordered_set<uint32_t> inside;
+    for (size_t b = loop.first; b < loop.end; ++b) inside.insert(blocks[b].label);
+    bool within = GoesOnOnce(blocks, loop);
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      const bool step = b + 1 == loop.end;
+      for (const Instruction& each : blocks[b].body) {
+        within &= each.op() != kVariable && (step || each.op() != kStore || each.words[1] != loop.counter);
+      }
+      Instruction last = blocks[b].body.back();
+      within &= last.op() == kBranch || last.op() == kBranchConditional;
+      VisitLabels(last, [&](uint32_t& label) { within &= step ? label == loop.head : inside.contains(label); });
     }
-    if (!counters_.contains(loop->counter)) return false;
+    return within;
+  }
+
+  static bool GoesOnOnce(const std::vector<Block>& blocks, const Loop& loop) {
+    size_t ends = 0;
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      Instruction last = blocks[b].body.back();
+      VisitLabels(last, [&](uint32_t& label) { ends += label == loop.next ? 1 : 0; });
+    }
+    return ends == 1;
+  }
+
+  // The values that the counter takes if nothing but the step changes it, as far as they follow from constants.
+  void CountTurns(const std::vector<Block>& blocks, const Block& before, Loop* loop) const {
     std::optional<uint32_t> value;
     for (const Instruction& each : before.body) {
       if (each.op() == kStore && each.words[1] == loop->counter) value = ValueOf(each.words[2], {});
     }
-    while (value) {
+    while (value && loop->values.size() <= kMostTurns) {
       std::optional<uint32_t> next = value;
-      const auto condition = Evaluate(test, loop->counter, &next);
-      if (!condition) return false;
-      if (*condition == 0) return true;
+      const auto condition = Evaluate(blocks[loop->test], loop->counter, &next);
+      loop->all_known = condition == 0u;
+      if (!condition || *condition == 0) return;
       loop->values.push_back(*value);
-      if (loop->values.size() > kMostTurns) return false;
-      Evaluate(step, loop->counter, &next);
+      Evaluate(blocks[loop->end - 1], loop->counter, &next);
       value = next;
     }
-    return false;
+  }
+
+  // Whether the loop has a first turn for certain, and what tests is used for nothing else.
+  bool CanTestLast(const std::vector<Block>& blocks, const Loop& loop) {
+    if (loop.values.empty() || !GoesOnOnce(blocks, loop)) return false;
+    std::unordered_map<uint32_t, size_t> tested;
+    for (const Instruction& each : blocks[loop.test].body) {
+      const uint32_t op = each.op();
+      if (op == kBranchConditional) continue;
+      if (op != kLoad && (op < kFirstArithmetic || op > kLastArithmetic)) return false;
+      tested.emplace(each.words[2], 0);
+    }
+    for (Instruction each : blocks[loop.test].body) {
+      VisitOperands(each, [&](uint32_t& id) {
+        if (const auto it = tested.find(id); it != tested.end()) ++it->second;
+      });
+    }
+    return std::ranges::all_of(tested, [&](const auto& each) { return uses_[each.first] == each.second; });
+  }
+
+  // Moves the test behind the step.
+  static void TestLast(const Loop& loop, Block& header, std::vector<Block>& blocks) {
+    Instructions& step = blocks[loop.end - 1].body;
+    Instructions& test = blocks[loop.test].body;
+    header.body.back() = Make(kBranch, {blocks[loop.first].label});
+    step.pop_back();
+    std::ranges::move(test, std::back_inserter(step));
+    step.back().words[2] = loop.head;
+    test.clear();
   }
 
   using Values = std::unordered_map<uint32_t, uint32_t>;
@@ -229,7 +276,8 @@ class Unroller {
     for (size_t b = loop.first; b < loop.end; ++b) {
       renamed[blocks[b].label] = module_.ids.Fresh();
       for (const Instruction& each : blocks[b].body) {
-        if (HasResult(each.op())) renamed[each.words[2]] = module_.ids.CopyOf(each.words[2]);  // phis name these earlier
+        if (HasResult(each.op()))
+          renamed[each.words[2]] = module_.ids.CopyOf(each.words[2]);  // phis name these earlier
       }
     }
     std::vector<Block> turn;
@@ -252,7 +300,7 @@ class Unroller {
           }
           rename(copy.words[2]);
         }
-        ++written_;
+        Count(copy);
         turn.back().body.push_back(std::move(copy));
       }
     }
@@ -274,7 +322,8 @@ class Unroller {
   std::unordered_map<uint32_t, uint32_t> values_;                // of their constants
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;  // by type and value
   std::unordered_set<uint32_t> counters_;                        // of the function at hand: variables
-  size_t written_ = 0;                                           // its instructions
+  std::unordered_map<uint32_t, size_t> uses_;                    // of what was read or written
+  size_t written_ = 0;                                           // instructions of the function at hand
 };
 
 }  // namespace
