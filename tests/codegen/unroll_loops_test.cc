@@ -71,6 +71,13 @@ TEST(UnrollLoopsTest, LoopsThatEndOtherwiseOrAreNotMarkedStay) {
   }
 }
 
+TEST(UnrollLoopsTest, LoopsAroundOneThatStaysStay) {
+  const auto words =
+      Unrolled("[[unroll]] for (uint i = 0u; i < 5u; ++i) { for (uint j = data[0]; j < 40u; ++j) { data[j] *= 7u; } }");
+  EXPECT_EQ(CountOf(words, kLoopMerge), 2);
+  EXPECT_EQ(CountOf(words, kIMul), 1);
+}
+
 // The block that tests is gone then: its test stands behind the step.
 TEST(UnrollLoopsTest, LoopsThatCertainlyHaveATurnTestLast) {
   const std::vector<std::pair<std::string, int>> bodies = {

@@ -158,7 +158,12 @@ class Unroller {
     constexpr uint32_t kUnroll = 1;
     if (blocks[at].body[0].words[3] != kUnroll || !loop.all_known || !EndsByItsTest(blocks, loop)) return false;
     size_t instructions = 0;
-    for (size_t b = loop.first; b < loop.end; ++b) instructions += blocks[b].body.size();
+    for (size_t b = loop.first; b < loop.end; ++b) {
+      instructions += blocks[b].body.size();
+      for (const Instruction& each : blocks[b].body) {
+        if (each.op() == kLoopMerge && each.words[3] != kUnroll) return false;
+      }
+    }
     return written_ + instructions * loop.values.size() <= kMostInstructions;
   }
 
