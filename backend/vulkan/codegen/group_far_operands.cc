@@ -199,11 +199,13 @@ class Grouping {
 }  // namespace
 
 // What divides an exponential, as a softmax does, is one group where divisions of other values wait for it.
-std::string GroupFarOperands(std::string_view text) {
+std::string GroupFarOperands(std::string_view text, bool fused) {
   const std::string call = fmt::format("{}(", kExponentials.call);
   const size_t first = text.find(call);
-  if (first == text.npos || text.find(call, first + 1) == text.npos) return Grouping(kDivisions, nullptr).Run(text);
-  return Grouping(kDivisions, nullptr).Run(Grouping(kExponentials, &kDivisions).Run(text));
+  std::string grouped(text);
+  if (first != text.npos && text.find(call, first + 1) != text.npos)
+    grouped = Grouping(kExponentials, fused ? &kDivisions : nullptr).Run(grouped);
+  return fused ? Grouping(kDivisions, nullptr).Run(grouped) : grouped;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -12,7 +12,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // instead of one for each. One alone gains by it too: the test in front leaves zeros to the one behind it, where
 // compilers join the two if no loop stands between them. Other declarations may stand between: those that a quotient is needed for move behind the
 // group, if they are GlslWriter's, which only compute. The same of `precise float e = exponential_f32(x);`, behind which
-// divisions move, where there are several. Groups have 32 calls at most.
-std::string GroupFarOperands(std::string_view text);
+// divisions move, where there are several. Groups have 32 calls at most. Where no multiply-add is `fused` the integers
+// are all that there is for any operands, so divisions stay.
+std::string GroupFarOperands(std::string_view text, bool fused);
 
 }  // namespace VXLA_NAMESPACE::vulkan
