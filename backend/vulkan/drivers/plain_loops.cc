@@ -39,6 +39,16 @@ class Types {
   Instructions added_;
 };
 
+// The comparison of integers that is true where this one is false.
+uint32_t OppositeOf(uint32_t op) {
+  constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{170, 171}, {172, 178}, {173, 179}, {174, 176}, {175, 177}};
+  for (const auto& [one, other] : kOpposites) {
+    if (op == one) return other;
+    if (op == other) return one;
+  }
+  return kNop;
+}
+
 class FunctionLoops {
  public:
   FunctionLoops(std::vector<Block> blocks, Types& types, uint32_t& bound)
@@ -46,6 +56,7 @@ class FunctionLoops {
 
   std::vector<Block> Run() {
     EndEarly();
+    LeaveByThen();
     for (size_t i = 0; i < blocks_.size(); ++i) {
       const Instructions& body = blocks_[i].body;
       if (body.size() > 1 && body[body.size() - 2].op() == kLoopMerge) EmptyContinueOf(i);
@@ -94,6 +105,40 @@ class FunctionLoops {
       blocks_[i].body.resize(blocks_[i].body.size() - 2);
       blocks_[i].body.push_back(Make(kBranch, {first}));
       blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
+  // A condition under which a loop ends, or what follows is not done, becomes the opposite one where Mesa would turn
+  // it.
+  void LeaveByThen() {
+    std::map<uint32_t, std::pair<Instruction*, int>> comparisons;  // and how often they are read
+    for (Block& block : blocks_) {
+      for (Instruction& instruction : block.body) {
+        if (OppositeOf(instruction.op()) != kNop) comparisons.emplace(instruction.words[2], std::pair(&instruction, 0));
+      }
+    }
+    for (Block& block : blocks_) {
+      for (Instruction& instruction : block.body) {
+        const bool known = VisitOperands(instruction, [&](uint32_t& id) {
+          if (const auto it = comparisons.find(id); it != comparisons.end()) ++it->second.second;
+        });
+        if (!known) return;
+      }
+    }
+    for (Block& block : blocks_) {
+      if (block.body.size() < 2 || block.body.back().op() != kBranchConditional) continue;
+      const Instruction& merge = *(block.body.end() - 2);
+      Words& branch = block.body.back().words;
+      const bool loop_ends = merge.op() == kLoopMerge && branch[3] == merge.words[1];
+      const bool rest_follows =
+          merge.op() == kSelectionMerge && branch[2] != branch[3] &&
+          (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == kReturn);
+      const auto it = comparisons.find(branch[1]);
+      if ((!loop_ends && !rest_follows) || it == comparisons.end() || it->second.second != 1) continue;
+      if (branch.size() != 4) continue;  // with weights of the sides
+      uint32_t& head = it->second.first->words[0];
+      head = (head & ~0xffffu) | OppositeOf(head & 0xffffu);
+      std::swap(branch[2], branch[3]);
     }
   }
 
