@@ -2,13 +2,13 @@
 #define JOIN_LANES_0(p)
 #define JOIN_LANES_1(p) \
   for (uint m = 1u; m < LANES; m *= 2u) { \
-    for (uint s = 0u; s < SLOTS; ++s) { \
+    [[unroll]] for (uint s = 0u; s < SLOTS; ++s) { \
       Acc_##p other = shuffle_##p(total[s], m); \
       join_##p(total[s], other, (lane & m) != 0u); \
     } \
   }
 #define JOIN_LANES_2(p) \
-  for (uint s = 0u; s < SLOTS; ++s) { \
+  [[unroll]] for (uint s = 0u; s < SLOTS; ++s) { \
     for (uint m = 1u; m < gl_SubgroupSize; m *= 2u) { \
       Acc_##p other = shuffle_##p(total[s], m); \
       join_##p(total[s], other, (lane & m) != 0u); \
@@ -32,7 +32,7 @@
   }
 // Shares of a workgroup (INTERLEAVED) have LANES accumulators each.
 #define JOIN_LANES_3(p) \
-  for (uint s = 0u; s < SLOTS; ++s) { \
+  [[unroll]] for (uint s = 0u; s < SLOTS; ++s) { \
     uint mine = INTERLEAVED > 1 ? gl_LocalInvocationID.y * LANES : 0u; \
     shared_##p[mine + lane] = total[s]; \
     barrier(); \

@@ -20,14 +20,27 @@ class Types {
       const Words& w = instruction.words;
       const uint32_t op = instruction.op();
       if (op >= kTypeBool && op <= kTypeVector) values_.insert(w[1]);
-      if (op == kTypePointer && w[2] == kFunctionClass) pointers_.emplace(w[3], w[1]);
+      if (op == kTypePointer) pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
+      if (op == kTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
+      if (op == kConstant) constants_.emplace(w[2], w[3]);
       if (op == kFunction) break;
+      if (op == kVariable) variables_.emplace(w[2], w[1]);
     }
   }
+  // A pointer to the member of a buffer that a constant names, or 0.
+  uint32_t PointerToMember(uint32_t buffer, uint32_t index) {
+    const auto variable = variables_.find(buffer);
+    const auto constant = constants_.find(index);
+    if (variable == variables_.end() || constant == constants_.end()) return 0;
+    const auto [storage_class, pointee] = pointees_.at(variable->second);
+    const auto members = members_.find(pointee);
+    if (storage_class != kStorageBufferClass || members == members_.end()) return 0;
+    return PointerTo(members->second.at(constant->second), storage_class);
+  }
   bool IsValue(uint32_t type) const { return values_.contains(type); }
-  uint32_t PointerTo(uint32_t type) {
-    const auto [it, is_new] = pointers_.emplace(type, bound_);
-    if (is_new) added_.push_back(Make(kTypePointer, {bound_++, kFunctionClass, type}));
+  uint32_t PointerTo(uint32_t type, uint32_t storage_class) {
+    const auto [it, is_new] = pointers_.emplace(std::pair(storage_class, type), bound_);
+    if (is_new) added_.push_back(Make(kTypePointer, {bound_++, storage_class, type}));
     return it->second;
   }
   const Instructions& added() const { return added_; }
@@ -35,7 +48,10 @@ class Types {
  private:
   uint32_t& bound_;
   std::set<uint32_t> values_;
-  std::map<uint32_t, uint32_t> pointers_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> pointers_;
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> pointees_;
+  std::map<uint32_t, Words> members_;
+  std::map<uint32_t, uint32_t> constants_, variables_;
   Instructions added_;
 };
 
@@ -61,6 +77,7 @@ class FunctionLoops {
       const Instructions& body = blocks_[i].body;
       if (body.size() > 1 && body[body.size() - 2].op() == kLoopMerge) EmptyContinueOf(i);
     }
+    FindBuffersOnce();
     Instructions& first = blocks_[0].body;
     first.insert(first.begin(), variables_.begin(), variables_.end());
     return std::move(blocks_);
@@ -142,6 +159,33 @@ class FunctionLoops {
     }
   }
 
+  // The way to a member of a buffer that several ways lead through.
+  void FindBuffersOnce() {
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<Instruction*>> ways;
+    for (Block& block : blocks_) {
+      for (Instruction& instruction : block.body) {
+        const Words& w = instruction.words;
+        if (instruction.op() == kAccessChain && w.size() > 5) ways[{w[3], w[4]}].push_back(&instruction);
+      }
+    }
+    Instructions found;
+    for (auto& [member, from] : ways) {
+      const uint32_t pointer = from.size() > 1 ? types_.PointerToMember(member.first, member.second) : 0;
+      if (pointer == 0) continue;
+      const uint32_t array = bound_++;
+      found.push_back(Make(kAccessChain, {pointer, array, member.first, member.second}));
+      for (Instruction* way : from) {
+        Words& w = way->words;
+        w[3] = array;
+        w.erase(w.begin() + 4);
+        w[0] -= 1u << 16;
+      }
+    }
+    Instructions& body = blocks_[0].body;
+    body.insert(std::ranges::find_if(body, [](const Instruction& each) { return each.op() != kVariable; }),
+                found.begin(), found.end());
+  }
+
   // What stands in the continue block moves to the end of the body, if that has one end.
   void EmptyContinueOf(size_t header) {
     const uint32_t head_label = blocks_[header].label;
@@ -196,7 +240,7 @@ class FunctionLoops {
         continue;
       }
       const uint32_t variable = bound_++;
-      variables_.push_back(Make(kVariable, {types_.PointerTo(w[1]), variable, kFunctionClass}));
+      variables_.push_back(Make(kVariable, {types_.PointerTo(w[1], kFunctionClass), variable, kFunctionClass}));
       for (size_t i = 3; i < 7; i += 2)
         stores.emplace_back(w[i + 1] == from ? last : At(w[i + 1]), Make(kStore, {variable, w[i]}));
       loads.push_back(Make(kLoad, {w[1], w[2], variable}));
