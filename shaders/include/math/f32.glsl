@@ -164,12 +164,8 @@ FN F corrected_divide_f32(float a, float b) {
   q += (over ? 1u : 0u) - (under ? 1u : 0u);
   r += (under ? int(my) : 0) - (over ? int(my) : 0);
   F v = round_significand_f32(sign, ex - ey + (less ? 126 : 127), (q << 1) | (r != 0 ? 1u : 0u));
-  bool x_inf = x == 0x7f800000u;
-  bool y_zero = y == 0u;
-  bool inf = x_inf || y_zero;
-  bool x_zero = x == 0u;
-  bool y_inf = y == 0x7f800000u;
-  bool zero = x_zero || y_inf;
+  bool inf = min(x ^ 0x7f800000u, y) == 0u;
+  bool zero = min(x, y ^ 0x7f800000u) == 0u;
   bool no_number = max(x, y) > 0x7f800000u;
   bool both = inf && zero;
   bool either = inf || zero;
