@@ -41,6 +41,8 @@
 #define ROW_STRIDE (Y + 1u)
 #define KEY_STRIDE (X + 1u)
 #define UNITS (CHUNK / 4u)
+#define BY_UNITS(e) (UNITS == 1u ? (e) : (e) / UNITS)
+#define OF_UNITS(e) (UNITS == 1u ? 0u : (e) % UNITS)
 #define ROW_LOADS ((UNITS * ROWS + X * Y - 1u) / (X * Y))
 #define KEY_LOADS ((UNITS * KEYS + X * Y - 1u) / (X * Y))
 shared vec4 row_terms[CHUNK * ROW_STRIDE];
@@ -62,9 +64,9 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
     if (ROW_ALONG_DEPTH(product)) {
-      uint at = depth / 4u + e % UNITS;
+      uint at = depth / 4u + OF_UNITS(e);
       if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
-        load_row(product, batch, first_row + min(e / UNITS, row_count - 1u), at, quad);
+        load_row(product, batch, first_row + min(BY_UNITS(e), row_count - 1u), at, quad);
     } else {
       uint at = depth + e / Y, unit = min(first_row / 4u + e % Y, (P(2) + 3u) / 4u - 1u);
       if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
@@ -76,9 +78,9 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
     if (KEY_ALONG_DEPTH(product)) {
-      uint at = depth / 4u + e % UNITS;
+      uint at = depth / 4u + OF_UNITS(e);
       if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
-        load_key(product, batch, first_key + min(e / UNITS, key_count - 1u), at, quad);
+        load_key(product, batch, first_key + min(BY_UNITS(e), key_count - 1u), at, quad);
     } else {
       uint at = depth + e / X, unit = min(first_key / 4u + e % X, (P(3) + 3u) / 4u - 1u);
       if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
@@ -90,7 +92,7 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     if (e < UNITS * ROWS) {
       if (ROW_ALONG_DEPTH(product)) {
-        uint row = e / UNITS, at = 4u * (e % UNITS);
+        uint row = BY_UNITS(e), at = 4u * (OF_UNITS(e));
         [[unroll]] for (uint j = 0u; j < 4u; ++j)
           row_terms[(at + j) * ROW_STRIDE + row / 4u][row % 4u] = rows[4u * p + j];
       } else {
@@ -103,7 +105,7 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     if (e < UNITS * KEYS) {
       if (KEY_ALONG_DEPTH(product)) {
-        uint key = e / UNITS, at = 4u * (e % UNITS);
+        uint key = BY_UNITS(e), at = 4u * (OF_UNITS(e));
         [[unroll]] for (uint j = 0u; j < 4u; ++j)
           key_terms[(at + j) * KEY_STRIDE + key / 4u][key % 4u] = keys[4u * p + j];
       } else {

@@ -77,7 +77,7 @@ void main() {
 #endif
   for (uint first_key = begin_key; first_key < end_key; first_key += KEYS) {
 #if CAUSAL
-    if (skips && !sees(batch, first_row + row_count - 1u, first_key)) {
+    if (skips && !sees(batch, first_row + (row_count - 1u), first_key)) {
       bool weighs = false;
       [[unroll]] for (uint i = 0u; i < TM; ++i) {
         weighs = weighs || (y + Y * i < row_count && !(largest[i] - HIDDEN > 128.0f));
@@ -100,7 +100,7 @@ void main() {
       }
       [[unroll]] for (uint p = 0u; p < KEY_HELD; ++p) {
         uint e = first + p * (X * Y), at = e / DEPTH_UNITS * STRIDE + 4u * (e % DEPTH_UNITS);
-        if (e < KEYS * DEPTH_UNITS) {
+        if (p == 0u || e < KEYS * DEPTH_UNITS) {
           [[unroll]] for (uint j = 0u; j < 4u; ++j) block[at + j] = held[4u * p + j];
         }
       }
@@ -148,7 +148,7 @@ void main() {
       }
       [[unroll]] for (uint p = 0u; p < VALUE_HELD; ++p) {
         uint e = first + p * (X * Y), at = e / COLUMN_UNITS * VALUE_STRIDE + 4u * (e % COLUMN_UNITS);
-        if (e < count * COLUMN_UNITS) {
+        if (p == 0u || e < count * COLUMN_UNITS) {
           [[unroll]] for (uint j = 0u; j < 4u; ++j) block[at + j] = held[4u * p + j];
         }
       }

@@ -29,7 +29,7 @@
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
 // P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
 //
-// The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
+// The generated part defines K_LOOP, how the loop over a strip is unrolled, Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
 // LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, ROLLED, BLOCK, load_lhs(batch, row, k, part) and load_rhs(batch, k, column,
 // part), where the dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
@@ -103,10 +103,10 @@ void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_Q
   [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * LHS_STRIDE);
 #if LHS_ALONG_K
-    uint row = e / (TK / 4u), kk = 4u * (e % (TK / 4u));
+    uint kk = 4u * (e % (TK / 4u));
     TermQuad quad = FETCHED(lhs_next, p);
     [[unroll]] for (uint j = 0u; j < 4u; ++j)
-      lhs_strips[base + (kk + j) * LHS_STRIDE + row / 4u][row % 4u] = quad[j];
+      lhs_strips[base + (kk + j) * LHS_STRIDE + e / TK][e / (TK / 4u) % 4u] = quad[j];
 #else
     lhs_strips[base + e] = ACROSS_K(FETCHED(lhs_next, p));
 #endif
@@ -114,10 +114,10 @@ void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_Q
   [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * RHS_STRIDE);
 #if RHS_ALONG_K
-    uint column = e / (TK / 4u), kk = 4u * (e % (TK / 4u));
+    uint kk = 4u * (e % (TK / 4u));
     TermQuad quad = FETCHED(rhs_next, p);
     [[unroll]] for (uint j = 0u; j < 4u; ++j)
-      rhs_strips[base + (kk + j) * RHS_STRIDE + column / 4u][column % 4u] = quad[j];
+      rhs_strips[base + (kk + j) * RHS_STRIDE + e / TK][e / (TK / 4u) % 4u] = quad[j];
 #else
     rhs_strips[base + e] = ACROSS_K(FETCHED(rhs_next, p));
 #endif
@@ -165,7 +165,7 @@ void main() {
     // The last turn fetches its own strips again, so that there is no test around the loads.
     fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
     uint lhs_at = which * (TK * LHS_STRIDE) + y, rhs_at = which * (TK * RHS_STRIDE) + x;
-    for (uint kk = 0u; kk < TK; ++kk) {
+    K_LOOP for (uint kk = 0u; kk < TK; ++kk) {
       TermQuad a[TM / 4u], b[TN / 4u];
       [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + kk * LHS_STRIDE + Y * i];
       [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + kk * RHS_STRIDE + X * j];

@@ -1,14 +1,14 @@
 // How lanes join what they have of a row, for rows.comp and product_rows.comp: JOIN_LANES_0 to JOIN_LANES_3, as there.
+// EACH_SLOT names what follows' slot s, without a loop where there is one.
 #define JOIN_LANES_0(p)
 #define JOIN_LANES_1(p) \
   for (uint m = 1u; m < LANES; m *= 2u) { \
-    for (uint s = 0u; s < SLOTS; ++s) { \
+    EACH_SLOT { \
       Acc_##p other = shuffle_##p(total[s], m); \
       join_##p(total[s], other, (lane & m) != 0u); \
     } \
   }
-#define JOIN_LANES_2(p) \
-  for (uint s = 0u; s < SLOTS; ++s) { \
+#define JOIN_LANES_2(p) { EACH_SLOT { \
     for (uint m = 1u; m < gl_SubgroupSize; m *= 2u) { \
       Acc_##p other = shuffle_##p(total[s], m); \
       join_##p(total[s], other, (lane & m) != 0u); \
@@ -29,10 +29,9 @@
       barrier(); \
       total[s] = shared_##p[0]; \
     } \
-  }
+  } }
 // Shares of a workgroup (INTERLEAVED) have LANES accumulators each.
-#define JOIN_LANES_3(p) \
-  for (uint s = 0u; s < SLOTS; ++s) { \
+#define JOIN_LANES_3(p) { EACH_SLOT { \
     uint mine = INTERLEAVED > 1 ? gl_LocalInvocationID.y * LANES : 0u; \
     shared_##p[mine + lane] = total[s]; \
     barrier(); \
@@ -45,4 +44,4 @@
       barrier(); \
     } \
     total[s] = shared_##p[mine]; \
-  }
+  } }

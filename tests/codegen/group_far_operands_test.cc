@@ -17,8 +17,10 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+std::string Grouped(std::string_view text) { return GroupFarOperands(text, DivisionText::kMiddle); }
+
 TEST(GroupFarOperandsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
-  EXPECT_EQ(GroupFarOperands("void f() {\n"
+  EXPECT_EQ(Grouped("void f() {\n"
                              "  precise float v2 = divide_f32(v0.x, v1);\n"
                              "  precise float v3 = subtract_f32(v0.y, v1);\n"
                              "  precise float v4 = divide_f32(v3, v1);\n"
@@ -49,7 +51,7 @@ TEST(GroupFarOperandsTest, MathTestsComputeWithIt) {
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_EQ(
-      GroupFarOperands("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
+      Grouped("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
                        "  precise float v6 = divide_f32(a.z, b.z);\n  precise float v7 = divide_f32(a.w, b.w);\n"),
       text.str());
 }
@@ -59,11 +61,11 @@ TEST(GroupFarOperandsTest, ExponentialsShareTheirRestAndDivisionsStandBehind) {
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_EQ(
-      GroupFarOperands("  precise float v4 = exponential_f32(a.x);\n  precise float v5 = exponential_f32(a.y);\n"
+      Grouped("  precise float v4 = exponential_f32(a.x);\n  precise float v5 = exponential_f32(a.y);\n"
                        "  precise float v6 = exponential_f32(a.z);\n  precise float v7 = exponential_f32(a.w);\n"),
       text.str());
   // One division of each row depends on an exponential, the other does not: all four are one group.
-  const std::string grouped = GroupFarOperands(
+  const std::string grouped = Grouped(
       "  precise float v0 = divide_f32(a.x, b);\n  precise float v1 = exponential_f32(a.x);\n"
       "  precise float v2 = divide_f32(v1, b);\n  precise float v3 = divide_f32(a.y, b);\n"
       "  precise float v4 = exponential_f32(a.y);\n  precise float v5 = divide_f32(v4, b);\n  STORE(v0, v2, v3, "
@@ -73,11 +75,11 @@ TEST(GroupFarOperandsTest, ExponentialsShareTheirRestAndDivisionsStandBehind) {
   EXPECT_EQ(Count(grouped, " = divide_middle_f32("), 4) << grouped;
   EXPECT_EQ(Count(grouped, " = corrected_divide_f32("), 1) << grouped;
   const std::string alone = "  precise float v1 = exponential_f32(v0);\n";
-  EXPECT_EQ(GroupFarOperands(alone), alone);
+  EXPECT_EQ(Grouped(alone), alone);
 }
 
 TEST(GroupFarOperandsTest, OneAloneHasATestOfItsOwn) {
-  EXPECT_EQ(GroupFarOperands("  precise float v2 = divide_f32(v0, v1);\n"),
+  EXPECT_EQ(Grouped("  precise float v2 = divide_f32(v0, v1);\n"),
             "  precise float v2 = divide_middle_f32(v0, v1);\n"
             "  if (max(far_f32(v0), far_f32(v1)) >= 0x7b000000u) {\n"
             "    uint left_v2 = 0u;\n"
@@ -96,17 +98,17 @@ TEST(GroupFarOperandsTest, OneThatNeedsAnotherOrStandsBehindAChangeIsAGroupOfIts
         "  precise float v2 = divide_f32(v0, v1);\n  v0 = v5;\n"
         "  precise float v3 = divide_f32(v0, v1);\n",
         "  precise float v2 = divide_f32(v0, v1);\n  }\n  precise float v3 = divide_f32(v0, v1);\n"}) {
-    EXPECT_EQ(Count(GroupFarOperands(text), "corrected_divide_f32("), 2) << text;
+    EXPECT_EQ(Count(Grouped(text), "corrected_divide_f32("), 2) << text;
   }
   for (const char* line :
        {"  precise float v2 = divide_f32(f(v0), v1);\n", "  precise float v2 = other_divide_f32(v0, v1);\n"})
-    EXPECT_EQ(GroupFarOperands(line), line);
+    EXPECT_EQ(Grouped(line), line);
 }
 
 // Of two places, each of which uses its quotient before the next one begins: what needs one moves behind both. A loop,
 // a store and what is no value of the writer's end the group.
 TEST(GroupFarOperandsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
-  const std::string grouped = GroupFarOperands(
+  const std::string grouped = Grouped(
       "  float v1 = LOAD(0, f32, 0u);\n"
       "  precise float v2 = divide_f32(s.x, v1);\n"
       "  precise float v3 = add_f32(v2, v1);\n"
@@ -129,13 +131,13 @@ TEST(GroupFarOperandsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
   for (const char* text : {"  for (;;) {\n", "  STORE(0, f32, 0u, v2);\n", "  float other = f(v2);\n"}) {
     const std::string apart =
         fmt::format("  precise float v2 = divide_f32(v0, v1);\n{}  precise float v3 = divide_f32(v0, v5);\n", text);
-    EXPECT_EQ(Count(GroupFarOperands(apart), "corrected_divide_f32("), 2) << apart;
+    EXPECT_EQ(Count(Grouped(apart), "corrected_divide_f32("), 2) << apart;
   }
 }
 
 // v20 is not v2.
 TEST(GroupFarOperandsTest, NamesAreWhole) {
-  EXPECT_THAT(GroupFarOperands("  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v20, v1);\n"),
+  EXPECT_THAT(Grouped("  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v20, v1);\n"),
               HasSubstr("divide_middle_f32(v20, v1)"));
 }
 
@@ -143,10 +145,41 @@ TEST(GroupFarOperandsTest, AGroupHasAWordOfBits) {
   std::string text;
   for (int i = 0; i < 33; ++i)
     text += "  precise float q" + std::to_string(i) + " = divide_f32(a" + std::to_string(i) + ", b);\n";
-  const std::string grouped = GroupFarOperands(text);
+  const std::string grouped = Grouped(text);
   EXPECT_THAT(grouped, HasSubstr("? 2147483648u : 0u"));
   EXPECT_EQ(Count(grouped, "corrected_divide_f32("), 2);
   EXPECT_THAT(grouped, Not(HasSubstr("q31 = divide_f32")));
+}
+
+// Where no multiply-add is fused the integers are all that there is: behind them they would only be there once more.
+TEST(GroupFarOperandsTest, WithoutAMiddleDivisionsStayOrAreRolled) {
+  const std::string two =
+      "  precise float v2 = divide_f32(v0.x, v1);\n  precise float v3 = subtract_f32(v0.y, v1);\n"
+      "  precise float v4 = divide_f32(v3, v1);\n  STORE(1, f32, 0u, v2 + v4);\n";
+  EXPECT_EQ(GroupFarOperands(two, DivisionText::kApart), two);
+  EXPECT_EQ(GroupFarOperands(two, DivisionText::kRolled),
+            "  precise float v2 = 0.0f;\n"
+            "  precise float v3 = subtract_f32(v0.y, v1);\n"
+            "  precise float v4 = 0.0f;\n"
+            "  [[dont_unroll]] for (uint at = 0u; at < 2u; ++at) {\n"
+            "    precise float far = corrected_divide_f32(at == 0u ? v0.x : v3, v1);\n"
+            "    v2 = at == 0u ? far : v2;\n"
+            "    v4 = at == 1u ? far : v4;\n"
+            "  }\n"
+            "  STORE(1, f32, 0u, v2 + v4);\n");
+  const std::string alone = "  precise float v2 = divide_f32(v0, v1);\n";
+  EXPECT_EQ(GroupFarOperands(alone, DivisionText::kRolled), alone);
+  std::string nine;
+  for (int i = 0; i < 9; ++i)
+    nine += fmt::format("  precise float q{} = divide_f32(a{}, b);\n", i, i);
+  const std::string rolled = GroupFarOperands(nine, DivisionText::kRolled);
+  EXPECT_THAT(rolled, HasSubstr("at < 8u"));
+  EXPECT_THAT(rolled, HasSubstr("q8 = divide_f32(a8, b)")) << "one is left alone";
+  const std::string exponentials =
+      "  precise float v1 = exponential_f32(a.x);\n  precise float v2 = divide_f32(v1, b);\n"
+      "  precise float v3 = exponential_f32(a.y);\n  precise float v4 = divide_f32(v3, b);\n";
+  EXPECT_EQ(Count(GroupFarOperands(exponentials, DivisionText::kRolled), "corrected_divide_f32("), 1);
+  EXPECT_EQ(Count(GroupFarOperands(exponentials, DivisionText::kApart), " = exponential_middle_f32("), 2);
 }
 
 }  // namespace

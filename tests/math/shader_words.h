@@ -2,6 +2,7 @@
 // own.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -34,6 +35,7 @@ using shader_math::or_pred;
 using std::floor;
 using std::fma;
 using std::max;
+using std::min;
 
 // Off by up to so many units in the last place.
 inline float Spoilt(float x, int units) {

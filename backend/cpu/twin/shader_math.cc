@@ -1,6 +1,7 @@
 // The shader arithmetic (shaders/include/math) compiled as C++: the same text, the same bits.
 #include "backend/cpu/twin/shader_math.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <glm/glm.hpp>
@@ -44,6 +45,8 @@ inline void umulExtended(uint a, uint b, uint& high, uint& low) {
   high = static_cast<uint>(p >> 32);
   low = static_cast<uint>(p);
 }
+using std::max;
+using std::min;
 inline float sqrt(float x) { return std::sqrt(x); }
 inline double sqrt(double x) { return std::sqrt(x); }
 inline float floor(float x) { return std::floor(x); }

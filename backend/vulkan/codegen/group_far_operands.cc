@@ -14,6 +14,7 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr size_t kMostGrouped = 32;  // bits of a word
+constexpr size_t kMostRolled = 8;    // each turn of the loop chooses among so many
 
 // A function of which one part holds for ordinary operands and another for all.
 struct Family {
@@ -21,9 +22,11 @@ struct Family {
   std::string_view far, limit;  // of an operand, and what that is not where the middle holds
   std::string_view leaves;      // the same of all operands, to the point
   size_t fewest;                // calls that are a group
+  bool all_only = false;        // no middle: the loop is over all of a group
 };
 constexpr Family kDivisions = {
     "divide_f32", "divide_middle_f32", "corrected_divide_f32", "far_f32", ">= 0x7b000000u", "leaves_middle_f32", 1};
+constexpr Family kRolledDivisions = {"divide_f32", "", "corrected_divide_f32", "", "", "", 2, true};
 constexpr Family kExponentials = {"exponential_f32",
                                   "exponential_middle_f32",
                                   "exponential_f32",
@@ -117,6 +120,7 @@ class Grouping {
   }
 
  private:
+  size_t Most() const { return family_.all_only ? kMostRolled : kMostGrouped; }
   bool Holds() const { return !group_.empty() || !waiting_.empty(); }
 
   void Add(std::string_view line) {
@@ -128,7 +132,7 @@ class Grouping {
       return;
     }
     // Several rounds: what waited may hold a group of its own, and what waits for that one.
-    while (Holds() && (waits || !IsDeclaration(line) || group_.size() == kMostGrouped)) Finish();
+    while (Holds() && (waits || !IsDeclaration(line) || group_.size() == Most())) Finish();
     if (auto call = ReadCall(line, family_)) {
       call->line = lines_.size();
       awaited_.insert(call->result);
@@ -157,6 +161,10 @@ class Grouping {
   }
 
   void Write() {
+    if (family_.all_only) {
+      WriteRolled();
+      return;
+    }
     const std::string &indent = group_[0].indent, &name = group_[0].result;
     std::vector<std::string> operands;
     for (const GroupedCall& call : group_) {
@@ -177,14 +185,28 @@ class Grouping {
     lines_.push_back(
         fmt::format("{0}  [[dont_unroll]] for (; left_{1} != 0u; left_{1} &= left_{1} - 1u) {{", indent, name));
     lines_.push_back(fmt::format("{}    uint at = uint(findLSB(left_{}));", indent, name));
-    std::vector<std::string> chosen;
-    for (size_t operand = 0; operand < group_[0].operands.size(); ++operand) chosen.push_back(Choice(operand));
-    lines_.push_back(fmt::format("{}    precise float far = {}({});", indent, family_.all, fmt::join(chosen, ", ")));
-    for (size_t i = 0; i < group_.size(); ++i) {
-      lines_.push_back(fmt::format("{0}    {1} = at == {2}u ? far : {1};", indent, group_[i].result, i));
-    }
+    WriteTurn(indent + "    ");
     lines_.push_back(indent + "  }");
     lines_.push_back(indent + "}");
+  }
+
+  void WriteRolled() {
+    const std::string& indent = group_[0].indent;
+    for (const GroupedCall& call : group_)
+      lines_[call.line] = fmt::format("{}precise float {} = 0.0f;", call.indent, call.result);
+    lines_.push_back(
+        fmt::format("{}[[dont_unroll]] for (uint at = 0u; at < {}u; ++at) {{", indent, group_.size()));
+    WriteTurn(indent + "  ");
+    lines_.push_back(indent + "}");
+  }
+
+  // The call that the loop is at.
+  void WriteTurn(const std::string& indent) {
+    std::vector<std::string> chosen;
+    for (size_t operand = 0; operand < group_[0].operands.size(); ++operand) chosen.push_back(Choice(operand));
+    lines_.push_back(fmt::format("{}precise float far = {}({});", indent, family_.all, fmt::join(chosen, ", ")));
+    for (size_t i = 0; i < group_.size(); ++i)
+      lines_.push_back(fmt::format("{0}{1} = at == {2}u ? far : {1};", indent, group_[i].result, i));
   }
 
   const Family& family_;
@@ -199,11 +221,16 @@ class Grouping {
 }  // namespace
 
 // What divides an exponential, as a softmax does, is one group where divisions of other values wait for it.
-std::string GroupFarOperands(std::string_view text) {
+std::string GroupFarOperands(std::string_view text, DivisionText divisions) {
+  const Family* family = divisions == DivisionText::kMiddle   ? &kDivisions
+                         : divisions == DivisionText::kRolled ? &kRolledDivisions
+                                                              : nullptr;
   const std::string call = fmt::format("{}(", kExponentials.call);
   const size_t first = text.find(call);
-  if (first == text.npos || text.find(call, first + 1) == text.npos) return Grouping(kDivisions, nullptr).Run(text);
-  return Grouping(kDivisions, nullptr).Run(Grouping(kExponentials, &kDivisions).Run(text));
+  std::string grouped(text);
+  if (first != text.npos && text.find(call, first + 1) != text.npos)
+    grouped = Grouping(kExponentials, family).Run(grouped);
+  return family == nullptr ? grouped : Grouping(*family, nullptr).Run(grouped);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -6,6 +6,12 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+enum class DivisionText {
+  kMiddle,  // multiply-adds for ordinary operands, and behind them the integers for the others
+  kApart,   // the integers for all operands, as where no multiply-add is fused
+  kRolled   // the same, once for those that stand together, in a loop: for drivers that take long over text
+};
+
 // Pure, of a kernel's GLSL. Where `precise float q = divide_f32(a, b);` stand together, each becomes the few
 // multiply-adds that hold for ordinary operands (divide_middle_f32), one test follows for all of them, and behind that
 // a loop over those that need the integers of corrected_divide_f32: the same bits, from one copy of that long text
@@ -13,6 +19,6 @@ namespace VXLA_NAMESPACE::vulkan {
 // compilers join the two if no loop stands between them. Other declarations may stand between: those that a quotient is needed for move behind the
 // group, if they are GlslWriter's, which only compute. The same of `precise float e = exponential_f32(x);`, behind which
 // divisions move, where there are several. Groups have 32 calls at most.
-std::string GroupFarOperands(std::string_view text);
+std::string GroupFarOperands(std::string_view text, DivisionText divisions);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -487,7 +487,9 @@ class ProductWriter {
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
-    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n", RollsStores() ? 1 : 0, block));
+    // Most of what a driver makes of a kernel when it loads it would be copies of the products.
+    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n", RollsStores() ? 1 : 0, block,
+                              context_.facts.is_any_device() ? "[[dont_unroll]]" : ""));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},

@@ -251,8 +251,22 @@ class ChainWriter {
     constexpr int64_t kMostLines = 64;
     std::string text = WeightsText(kernel, {"[i]"});
     const bool together = std::ranges::count(text, '\n') <= kMostLines;
-    text = together ? WeightsText(kernel, {".x", ".y", ".z", ".w"})
-                    : fmt::format("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}  }}\n", text);
+    if (together) {
+      text = WeightsText(kernel, {".x", ".y", ".z", ".w"});
+    } else if (context_.facts.is_any_device()) {
+      // The next place's after a place's, which is the first one: the text is there once, as it takes drivers time to
+      // load.
+      text = WeightsText(kernel, {".x"});
+      const char* places = shape_.matrix ? "keys" : "rows";
+      text = fmt::format(
+          "  [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = vec4(0.0f);\n"
+          "  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}    {} = {}.yzwx;\n"
+          "    [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) scores[p] = scores[p].yzwx;\n"
+          "    [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = of_sums[s].yzwx;\n  }}\n",
+          text, places, places);
+    } else {
+      text = fmt::format("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}  }}\n", text);
+    }
     kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}}}\n",
                               shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", text));
   }

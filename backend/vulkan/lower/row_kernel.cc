@@ -464,9 +464,10 @@ Step RowKernelWriter::Write() {
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
   kernel_.Append(
       fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
-                  "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n",
+                  "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n#define EACH_SLOT {}\n",
                   width(), slots(), JoinKind(), shape_.held, steps_per_lane > block || shape_.alike ? 1 : 0,
-                  shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0));
+                  shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0,
+                  slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)"));
   const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,

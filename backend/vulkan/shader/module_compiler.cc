@@ -2,6 +2,7 @@
 
 #include "backend/vulkan/drivers/break_blocks.h"
 #include "backend/vulkan/drivers/flatten_branches.h"
+#include "backend/vulkan/drivers/plain_loops.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
@@ -45,7 +46,7 @@ std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKe
   const bool as_is = key.is_module || IsCustomShader(key) || target.flat || target.short_blocks;
   if (as_is) return words;
   // A bundle for any device may meet the compiler that walks every path.
-  return FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
+  return PlainLoops(FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide));
 }
 
 }  // namespace

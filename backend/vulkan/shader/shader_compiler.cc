@@ -12,6 +12,7 @@
 #include "backend/vulkan/spirv/float_modes.h"
 #include "backend/vulkan/spirv/inline_functions.h"
 #include "backend/vulkan/spirv/no_contraction.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -151,6 +152,12 @@ const std::vector<std::string> kSimplifyingPasses = {"--eliminate-dead-branches"
                                                      "--merge-blocks",
                                                      "--simplify-instructions"};
 
+bool HasLoopToUnroll(const std::vector<uint32_t>& words) {
+  return std::ranges::any_of(spirv::Read(words), [](const spirv::Instruction& instruction) {
+    return instruction.op() == spirv::kLoopMerge && (instruction.words[3] & 1u) != 0;
+  });
+}
+
 std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarget& target,
                                  const std::vector<std::string>& passes) {
   spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_2);
@@ -183,11 +190,15 @@ std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTar
 }
 
 std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target) {
-  words = WithPasses(std::move(words), target, kUnrollingPasses);
   // The copies of an unrolled loop's body lack the decoration, which what follows heeds: without it, it makes
-  // fused multiply-adds. Unrolling again what is countable only then takes drivers up to a third longer (products in a
-  // loop), or a twentieth less (attention).
-  return WithPasses(WithoutContraction(std::move(words)), target, kSimplifyingPasses);
+  // fused multiply-adds.
+  auto unrolled_and_simplified = [&](const std::vector<std::string>& unrolling) {
+    words = WithPasses(WithoutContraction(WithPasses(std::move(words), target, unrolling)), target, kSimplifyingPasses);
+  };
+  unrolled_and_simplified(kUnrollingPasses);
+  // A loop around others is left, the arrays that it indexes with it: drivers would unroll it, and begin again.
+  if (HasLoopToUnroll(words)) unrolled_and_simplified({"--loop-unroll"});
+  return words;
 }
 
 const std::string& CompilerIdentity() {

@@ -258,7 +258,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   const ShaderVariant variant = VariantFor(facts);
   const bool fused = facts.fused_multiply_add && !facts.costs.slow_fma;
   if (!facts.costs.plain_text && !IsCustomShader(key)) {
-    if (variant.correct_f32) body = GroupFarOperands(body);
+    const DivisionText unfused = facts.is_any_device() ? DivisionText::kRolled : DivisionText::kApart;
+    if (variant.correct_f32) body = GroupFarOperands(body, fused ? DivisionText::kMiddle : unfused);
     if (facts.native_f16) body = PackHalves(body);
     body = PackRoundings(body, facts.native_f16);
   }

@@ -22,6 +22,7 @@ enum Op : uint32_t {
   kTypeInt = 21,
   kTypeFloat = 22,
   kTypeVector = 23,
+  kTypeStruct = 30,
   kTypePointer = 32,
   kLastType = 39,
   kFirstConstant = 41,
@@ -97,7 +98,7 @@ enum Op : uint32_t {
   kCooperativeMatrixLength = 4460,
 };
 enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
-enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };
+enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9, kStorageBufferClass = 12 };
 
 using Words = std::vector<uint32_t>;
 struct Instruction {

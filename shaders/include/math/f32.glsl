@@ -52,7 +52,9 @@ FN int order_f32(float a) {
 FN bool ordered_f32(float a, float b) {
   uint x = floatBitsToUint(a) & 0x7fffffffu;
   uint y = floatBitsToUint(b) & 0x7fffffffu;
-  return (x > y ? x : y) <= 0x7f800000u;
+  bool first = x <= 0x7f800000u;
+  bool second = y <= 0x7f800000u;
+  return first && second;
 }
 FN bool compare_eq_f32(float a, float b) {
   bool equal = order_f32(a) == order_f32(b);
@@ -128,11 +130,11 @@ FN uint significand_f32(uint m, OUT(int) e) {
 // sign | t * 2^(e - 153) rounded to nearest even, denormal results and overflow included; t in [2^26, 2^27), its last
 // bit sticky.
 FN F round_significand_f32(uint sign, int e, uint t) {
-  int below = e < 1 ? 1 - e : 0;
-  uint drop = uint(3 + (below > 26 ? 26 : below));
-  uint q = (t + ((1u << (drop - 1u)) - 1u + ((t >> drop) & 1u))) >> drop;
-  uint v = q + (uint(e < 1 ? 0 : e - 1) << 23);
-  return uintBitsToFloat(sign | (v > 0x7f800000u ? 0x7f800000u : v));
+  uint below = uint(min(max(1 - e, 0), 26));
+  uint drop = below + 3u;
+  uint q = (t + ((4u << below) - 1u + ((t >> drop) & 1u))) >> drop;
+  uint v = q + (uint(max(e - 1, 0)) << 23);
+  return uintBitsToFloat(sign | min(v, 0x7f800000u));
 }
 // a / b correctly rounded on any device: 26 bits of the significands' quotient from a guess good to 2^-19, put right by
 // the exact rest in integers, which also tells which side of a tie it lies on. Denormals and special values as IEEE 754
@@ -162,11 +164,15 @@ FN F corrected_divide_f32(float a, float b) {
   q += (over ? 1u : 0u) - (under ? 1u : 0u);
   r += (under ? int(my) : 0) - (over ? int(my) : 0);
   F v = round_significand_f32(sign, ex - ey + (less ? 126 : 127), (q << 1) | (r != 0 ? 1u : 0u));
-  bool inf = x == 0x7f800000u || y == 0u;
-  bool zero = x == 0u || y == 0x7f800000u;
-  bool nan = x > 0x7f800000u || y > 0x7f800000u || (inf && zero);
+  bool inf = min(x ^ 0x7f800000u, y) == 0u;
+  bool zero = min(x, y ^ 0x7f800000u) == 0u;
+  bool no_number = max(x, y) > 0x7f800000u;
+  bool both = inf && zero;
+  bool either = inf || zero;
+  bool nan = no_number || both;
   uint special = nan ? 0x7fc00000u : sign | (inf ? 0x7f800000u : 0u);
-  return nan || inf || zero ? uintBitsToFloat(special) : v;
+  bool is_special = no_number || either;
+  return is_special ? uintBitsToFloat(special) : v;
 }
 // The root of a likewise: 25 bits of it and the exact rest; NaN for what is below 0, -0 for -0. Roots are never ties.
 FN F corrected_sqrt_f32(float a) {
@@ -184,7 +190,7 @@ FN F corrected_sqrt_f32(float a) {
   bool under = r < 0;
   bool over = r > int(q << 1);
   q += (over ? 1u : 0u) - (under ? 1u : 0u);
-  uint v = ((q + 1u) >> 1) + (uint(((e - (odd ? 128 : 127)) >> 1) + 126) << 23);
+  uint v = ((q + 1u) >> 1) + (uint(((e + (odd ? -128 : -127)) >> 1) + 126) << 23);
   bool same = x == 0x80000000u || x == 0u || x == 0x7f800000u;
   bool nan = x > 0x7f800000u && x != 0x80000000u;
   return nan ? nan_f32() : (same ? a : uintBitsToFloat(v));

@@ -9,6 +9,13 @@ FN F reduce_ln2_f32(float xh, float xl, OUT(int) k, OUT(float) rl) {
   F h = xh - n * 0.693145752f;
   return fast_two_sum_f32(h, xl - n * 1.42860677e-06f, rl);
 }
+// The same of xh alone.
+FN F reduce_ln2_plain_f32(float xh, OUT(int) k, OUT(float) rl) {
+  F n = floor(xh * 1.44269502f + 0.5f);
+  k = int(n);
+  F h = xh - n * 0.693145752f;
+  return fast_two_sum_f32(h, n * -1.42860677e-06f, rl);
+}
 // (e^r - 1 - r - r^2/2) / r^3, 2^-26.9 absolute.
 FN F exp_tail_f32(float r) {
   F p = 0.166666672f + r * (0.0416665561f + r * (0.00833332073f + r * (0.0013926191f + r * 0.000198827067f)));
@@ -33,35 +40,38 @@ FN F hold_exponent_f32(float x) {
   #endif
   return c;
 }
-// e^(xh + xl) = (result + lo) * 2^k, about 2^-28; the argument is held within +-200, and NaN is the caller's affair.
-FN F exp_parts_f32(float xh, float xl, OUT(int) k, OUT(float) lo) {
-  F c = hold_exponent_f32(xh);
-  F rl;
-  F r = reduce_ln2_f32(c, xl, k, rl);
+// e^(r + rl) = result + lo, about 2^-28, for |r| <= 0.36.
+FN F exp_sum_f32(float r, float rl, OUT(float) lo) {
   F p = rl + r * r * (0.5f + r * exp_tail_f32(r));
   F e;
   F s = fast_two_sum_f32(1.0f, r, e);
   return fast_two_sum_f32(s, e + p, lo);
 }
+// e^(xh + xl) = (result + lo) * 2^k, about 2^-28; the argument is held within +-200, and NaN is the caller's affair.
+FN F exp_parts_f32(float xh, float xl, OUT(int) k, OUT(float) lo) {
+  F c = hold_exponent_f32(xh);
+  F rl;
+  F r = reduce_ln2_f32(c, xl, k, rl);
+  return exp_sum_f32(r, rl, lo);
+}
 // <= 1 ulp.
 FN F exponential_f32(float x) {
   int k;
+  F rl;
   F lo;
-  F hi = exp_parts_f32(x, 0.0f, k, lo);
-  F r = scale_near_one_f32(hi, lo, k);
-  return is_nan_f32(x) ? nan_f32() : r;
+  F r = reduce_ln2_plain_f32(hold_exponent_f32(x), k, rl);
+  F hi = exp_sum_f32(r, rl, lo);
+  F v = scale_near_one_f32(hi, lo, k);
+  return is_nan_f32(x) ? nan_f32() : v;
 }
 // The same within +-87, where the result is a normal number, and below -104, where it is nothing.
 FN F exponential_middle_f32(float x) {
   bool vanishes = x < -104.0f;
   int k;
   F rl;
-  F r = reduce_ln2_f32(vanishes ? 0.0f : x, 0.0f, k, rl);
-  F p = rl + r * r * (0.5f + r * exp_tail_f32(r));
-  F e;
-  F s = fast_two_sum_f32(1.0f, r, e);
+  F r = reduce_ln2_plain_f32(vanishes ? 0.0f : x, k, rl);
   F lo;
-  F hi = fast_two_sum_f32(s, e + p, lo);
+  F hi = exp_sum_f32(r, rl, lo);
   return vanishes ? 0.0f : scale_normal_f32(hi, lo, k);
 }
 // Above 0x42ae0000, which is 87.0 (backend/vulkan/codegen/group_far_operands.cc asks), where x is out of that; NaN is.

@@ -1,0 +1,287 @@
+#include "backend/vulkan/drivers/plain_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using namespace spirv;
+
+// Types of numbers and truth values, and pointers to such in functions. Those that are missing are added.
+class Types {
+ public:
+  Types(const Instructions& instructions, uint32_t& bound) : bound_(bound) {
+    for (const Instruction& instruction : instructions) {
+      const Words& w = instruction.words;
+      const uint32_t op = instruction.op();
+      if (op >= kTypeBool && op <= kTypeVector) values_.insert(w[1]);
+      if (op == kTypePointer) pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
+      if (op == kTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
+      if (op == kConstant) constants_.emplace(w[2], w[3]);
+      if (op == kFunction) break;
+      if (op == kVariable) variables_.emplace(w[2], w[1]);
+    }
+  }
+  // A pointer to the member of a buffer that a constant names, or 0.
+  uint32_t PointerToMember(uint32_t buffer, uint32_t index) {
+    const auto variable = variables_.find(buffer);
+    const auto constant = constants_.find(index);
+    if (variable == variables_.end() || constant == constants_.end()) return 0;
+    const auto [storage_class, pointee] = pointees_.at(variable->second);
+    const auto members = members_.find(pointee);
+    if (storage_class != kStorageBufferClass || members == members_.end()) return 0;
+    return PointerTo(members->second.at(constant->second), storage_class);
+  }
+  bool IsValue(uint32_t type) const { return values_.contains(type); }
+  uint32_t PointerTo(uint32_t type, uint32_t storage_class) {
+    const auto [it, is_new] = pointers_.emplace(std::pair(storage_class, type), bound_);
+    if (is_new) added_.push_back(Make(kTypePointer, {bound_++, storage_class, type}));
+    return it->second;
+  }
+  const Instructions& added() const { return added_; }
+
+ private:
+  uint32_t& bound_;
+  std::set<uint32_t> values_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> pointers_;
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> pointees_;
+  std::map<uint32_t, Words> members_;
+  std::map<uint32_t, uint32_t> constants_, variables_;
+  Instructions added_;
+};
+
+// The comparison of integers that is true where this one is false.
+uint32_t OppositeOf(uint32_t op) {
+  constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{170, 171}, {172, 178}, {173, 179}, {174, 176}, {175, 177}};
+  for (const auto& [one, other] : kOpposites) {
+    if (op == one) return other;
+    if (op == other) return one;
+  }
+  return kNop;
+}
+
+class FunctionLoops {
+ public:
+  FunctionLoops(std::vector<Block> blocks, Types& types, uint32_t& bound)
+      : blocks_(std::move(blocks)), types_(types), bound_(bound) {}
+
+  std::vector<Block> Run() {
+    EndEarly();
+    LeaveByThen();
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const Instructions& body = blocks_[i].body;
+      if (body.size() > 1 && body[body.size() - 2].op() == kLoopMerge) EmptyContinueOf(i);
+    }
+    FindBuffersOnce();
+    Instructions& first = blocks_[0].body;
+    first.insert(first.begin(), variables_.begin(), variables_.end());
+    return std::move(blocks_);
+  }
+
+ private:
+  size_t At(uint32_t label) const {
+    return std::ranges::find(blocks_, label, &Block::label) - blocks_.begin();
+  }
+  // Whether control goes from the block to the label, and by nothing else than a branch without a condition.
+  static bool GoesTo(const Block& block, uint32_t label, bool* plainly) {
+    const Words& end = block.body.back().words;
+    *plainly = block.body.back().op() == kBranch;
+    if (*plainly) return end[1] == label;
+    const bool branches = block.body.back().op() == kBranchConditional || block.body.back().op() == kSwitch;
+    return branches && std::find(end.begin() + 2, end.end(), label) != end.end();
+  }
+  static void AddToEnd(Block& block, Instruction instruction) {
+    auto end = block.body.end() - 1;
+    if (end != block.body.begin() && ((end - 1)->op() == kLoopMerge || (end - 1)->op() == kSelectionMerge)) --end;
+    block.body.insert(end, std::move(instruction));
+  }
+
+  // Selections by a switch without cases whose merge block only returns.
+  void EndEarly() {
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      const Instructions& body = blocks_[i].body;
+      if (body.size() < 2 || body.back().op() != kSwitch || body.back().words.size() != 3) continue;
+      if (body[body.size() - 2].op() != kSelectionMerge) continue;
+      const uint32_t end = body[body.size() - 2].words[1], first = body.back().words[2];
+      const size_t at = At(end);
+      bool plain = end != first && blocks_[at].body.size() == 1 && blocks_[at].body[0].op() == kReturn;
+      for (const Block& block : blocks_) {
+        bool plainly = false;
+        plain = plain && (!GoesTo(block, end, &plainly) || plainly);
+      }
+      if (!plain) continue;
+      for (Block& block : blocks_) {
+        bool plainly = false;
+        if (GoesTo(block, end, &plainly)) block.body.back() = Make(kReturn, {});
+      }
+      blocks_[i].body.resize(blocks_[i].body.size() - 2);
+      blocks_[i].body.push_back(Make(kBranch, {first}));
+      blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
+  // A condition under which a loop ends, or what follows is not done, becomes the opposite one where Mesa would turn
+  // it.
+  void LeaveByThen() {
+    std::map<uint32_t, std::pair<Instruction*, int>> comparisons;  // and how often they are read
+    for (Block& block : blocks_) {
+      for (Instruction& instruction : block.body) {
+        if (OppositeOf(instruction.op()) != kNop) comparisons.emplace(instruction.words[2], std::pair(&instruction, 0));
+      }
+    }
+    for (Block& block : blocks_) {
+      for (Instruction& instruction : block.body) {
+        const bool known = VisitOperands(instruction, [&](uint32_t& id) {
+          if (const auto it = comparisons.find(id); it != comparisons.end()) ++it->second.second;
+        });
+        if (!known) return;
+      }
+    }
+    for (Block& block : blocks_) {
+      if (block.body.size() < 2 || block.body.back().op() != kBranchConditional) continue;
+      const Instruction& merge = *(block.body.end() - 2);
+      Words& branch = block.body.back().words;
+      const bool loop_ends = merge.op() == kLoopMerge && branch[3] == merge.words[1];
+      const bool rest_follows =
+          merge.op() == kSelectionMerge && branch[2] != branch[3] &&
+          (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == kReturn);
+      const auto it = comparisons.find(branch[1]);
+      if ((!loop_ends && !rest_follows) || it == comparisons.end() || it->second.second != 1) continue;
+      if (branch.size() != 4) continue;  // with weights of the sides
+      uint32_t& head = it->second.first->words[0];
+      head = (head & ~0xffffu) | OppositeOf(head & 0xffffu);
+      std::swap(branch[2], branch[3]);
+    }
+  }
+
+  // The way to a member of a buffer that several ways lead through.
+  void FindBuffersOnce() {
+    std::map<std::pair<uint32_t, uint32_t>, std::vector<Instruction*>> ways;
+    for (Block& block : blocks_) {
+      for (Instruction& instruction : block.body) {
+        const Words& w = instruction.words;
+        if (instruction.op() == kAccessChain && w.size() > 5) ways[{w[3], w[4]}].push_back(&instruction);
+      }
+    }
+    Instructions found;
+    for (auto& [member, from] : ways) {
+      const uint32_t pointer = from.size() > 1 ? types_.PointerToMember(member.first, member.second) : 0;
+      if (pointer == 0) continue;
+      const uint32_t array = bound_++;
+      found.push_back(Make(kAccessChain, {pointer, array, member.first, member.second}));
+      for (Instruction* way : from) {
+        Words& w = way->words;
+        w[3] = array;
+        w.erase(w.begin() + 4);
+        w[0] -= 1u << 16;
+      }
+    }
+    Instructions& body = blocks_[0].body;
+    body.insert(std::ranges::find_if(body, [](const Instruction& each) { return each.op() != kVariable; }),
+                found.begin(), found.end());
+  }
+
+  // What stands in the continue block moves to the end of the body, if that has one end.
+  void EmptyContinueOf(size_t header) {
+    const uint32_t head_label = blocks_[header].label;
+    uint32_t& in_merge = (blocks_[header].body.end() - 2)->words[2];
+    const uint32_t label = in_merge;
+    if (label == head_label) return;  // the loop is one block
+    const size_t at = At(label);
+    Instructions& body = blocks_[at].body;
+    if (body.back().op() != kBranch || body.back().words[1] != head_label || body[0].op() == kPhi) return;
+    size_t before = blocks_.size();
+    bool plainly = false;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      bool plainly_here = false;
+      if (!GoesTo(blocks_[i], label, &plainly_here)) continue;
+      if (before != blocks_.size()) return;  // several ends
+      before = i, plainly = plainly_here;
+    }
+    if (before == blocks_.size() || (before != header && !plainly)) return;
+    uint32_t from = label;
+    size_t last = before;
+    if (before != header) {
+      Instructions& end = blocks_[before].body;
+      end.insert(end.end() - 1, body.begin(), body.end() - 1);
+      body.erase(body.begin(), body.end() - 1);
+    } else {
+      // The block is all of the body: an empty one behind it.
+      from = in_merge = bound_++;
+      body.back() = Make(kBranch, {from});
+      last = at;
+      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, Block{from, {Make(kBranch, {head_label})}});
+    }
+    HandOnInVariables(header, label, from, last);
+  }
+
+  // The header's phis of values, of which one comes from the continue block, which was `was` and is `from`. `last` ends
+  // the body.
+  void HandOnInVariables(size_t header, uint32_t was, uint32_t from, size_t last) {
+    Instructions kept, loads, rest;
+    Instructions old = std::move(blocks_[header].body);
+    std::vector<std::pair<size_t, Instruction>> stores;
+    for (Instruction& instruction : old) {
+      Words& w = instruction.words;
+      if (instruction.op() != kPhi) {
+        rest.push_back(std::move(instruction));
+        continue;
+      }
+      for (size_t i = 4; i < w.size(); i += 2) {
+        if (w[i] == was) w[i] = from;
+      }
+      if (w.size() != 7 || !types_.IsValue(w[1])) {
+        kept.push_back(std::move(instruction));
+        continue;
+      }
+      const uint32_t variable = bound_++;
+      variables_.push_back(Make(kVariable, {types_.PointerTo(w[1], kFunctionClass), variable, kFunctionClass}));
+      for (size_t i = 3; i < 7; i += 2)
+        stores.emplace_back(w[i + 1] == from ? last : At(w[i + 1]), Make(kStore, {variable, w[i]}));
+      loads.push_back(Make(kLoad, {w[1], w[2], variable}));
+    }
+    Instructions& body = blocks_[header].body;
+    body = std::move(kept);
+    body.insert(body.end(), loads.begin(), loads.end());
+    body.insert(body.end(), rest.begin(), rest.end());
+    for (auto& [block, store] : stores) AddToEnd(blocks_[block], std::move(store));
+  }
+
+  std::vector<Block> blocks_;
+  Types& types_;
+  uint32_t& bound_;
+  Instructions variables_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words) {
+  const Instructions instructions = Read(words);
+  Words out(words.begin(), words.begin() + kHeaderWords);
+  uint32_t bound = out[kBoundWord];
+  Types types(instructions, bound);
+  const auto functions = std::ranges::find(instructions, uint32_t{kFunction}, &Instruction::op);
+  Words text;
+  for (size_t at = functions - instructions.begin(); at < instructions.size();) {
+    if (instructions[at].op() != kLabel) {
+      Append(instructions[at++], &text);
+      continue;
+    }
+    for (const Block& block : FunctionLoops(TakeBlocks(instructions, &at), types, bound).Run()) {
+      Append(Make(kLabel, {block.label}), &text);
+      for (const Instruction& each : block.body) Append(each, &text);
+    }
+  }
+  for (auto each = instructions.begin(); each != functions; ++each) Append(*each, &out);
+  for (const Instruction& each : types.added()) Append(each, &out);
+  out.insert(out.end(), text.begin(), text.end());
+  out[kBoundWord] = bound;
+  return out;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,139 @@
+#include "backend/vulkan/drivers/plain_loops.h"
+
+#include "backend/vulkan/spirv/spirv_words.h"
+#include "tests/codegen/spirv_test_support.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace plain_loops_test {
+
+using spirv::Block;
+using spirv::Instruction;
+using spirv::kAccessChain;
+using spirv::kBranchConditional;
+using spirv::kLabel;
+using spirv::kLoopMerge;
+using spirv::kPhi;
+using spirv::kReturn;
+using spirv::kSwitch;
+using spirv::kVariable;
+using spirv::Words;
+
+std::vector<Block> BlocksOf(const Words& words) {
+  const spirv::Instructions instructions = spirv::Read(words);
+  size_t at = 0;
+  while (instructions[at].op() != kLabel) ++at;
+  return spirv::TakeBlocks(instructions, &at);
+}
+const Block& BlockOf(const std::vector<Block>& blocks, uint32_t label) {
+  for (const Block& block : blocks) {
+    if (block.label == label) return block;
+  }
+  ADD_FAILURE() << "no block " << label;
+  return blocks[0];
+}
+// Of a kernel as bundles hold it, valid before and after.
+Words PlainOf(const std::string& main_body, Words* before) {
+  *before = Optimized(CompileMain(main_body), {});
+  ExpectValid(*before);
+  const Words after = PlainLoops(*before);
+  ExpectValid(after);
+  return after;
+}
+// Loops whose continue block holds more than its branch.
+int FullContinues(const Words& words) {
+  const std::vector<Block> blocks = BlocksOf(words);
+  int count = 0;
+  for (const Block& block : blocks) {
+    for (const Instruction& instruction : block.body) {
+      if (instruction.op() == kLoopMerge) count += BlockOf(blocks, instruction.words[2]).body.size() > 1;
+    }
+  }
+  return count;
+}
+
+constexpr char kNested[] =
+    "uint s = 0u, last = 1u;\nfor (uint i = 0u; i < data[0]; ++i) {\n  uint t = last;\n"
+    "  for (uint j = 0u; j < data[i]; ++j) { t = t * 3u + data[j]; }\n  last = s;\n  s += t;\n}\ndata[1] = s + last;";
+
+TEST(PlainLoopsTest, ContinueBlocksAreEmptyAndWhatIsHandedOnLiesInVariables) {
+  Words before;
+  const Words after = PlainOf(kNested, &before);
+  EXPECT_EQ(CountOf(before, kLoopMerge), 2);
+  EXPECT_EQ(CountOf(after, kLoopMerge), 2);
+  EXPECT_EQ(CountOf(before, kPhi), 5);
+  EXPECT_EQ(CountOf(after, kPhi), 0);
+  EXPECT_EQ(CountOf(after, kVariable) - CountOf(before, kVariable), 5);
+  EXPECT_EQ(FullContinues(before), 2);
+  EXPECT_EQ(FullContinues(after), 0);
+}
+
+// The continue block that several ways lead to stays, and with it the phis that stand in it.
+TEST(PlainLoopsTest, LoopsWithSeveralEndsStay) {
+  Words before;
+  const Words after =
+      PlainOf("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) {\n  if (data[i] > 3u) { data[1] = i; continue; }\n"
+              "  if (data[i] > 2u) { data[2] = i; continue; }\n  s += data[i + 1u];\n  data[3] = s;\n}\ndata[1] = s;",
+              &before);
+  EXPECT_EQ(CountOf(after, kLoopMerge), 1);
+  EXPECT_EQ(FullContinues(after), FullContinues(before));
+}
+
+TEST(PlainLoopsTest, AnEarlyEndIsAReturn) {
+  Words before;
+  const Words after = PlainOf("if (data[0] >= 3u) return;\ndata[1] = 7u;\nif (data[2] < 3u) return;\ndata[3] = 8u;", &before);
+  EXPECT_EQ(CountOf(before, kSwitch), 1);
+  EXPECT_EQ(CountOf(before, kReturn), 1);
+  EXPECT_EQ(CountOf(after, kSwitch), 0);
+  EXPECT_EQ(CountOf(after, kReturn), 3);
+}
+
+// Where the body or the rest would follow behind an `else`, which readers turn, the opposite is asked.
+TEST(PlainLoopsTest, ConditionsAskWhatNeedsNoTurning) {
+  constexpr uint32_t kAtLeast = 174, kLess = 176;
+  Words before;
+  const Words after = PlainOf("if (data[0] >= 3u) return;\nfor (uint i = 0u; i < data[1]; ++i) data[i] = 7u;", &before);
+  EXPECT_EQ(CountOf(before, kAtLeast), 1);
+  EXPECT_EQ(CountOf(after, kAtLeast), 1);
+  EXPECT_EQ(CountOf(after, kLess), 1);
+  auto loop_ends_first = [](const Words& words) {
+    for (const Block& block : BlocksOf(words)) {
+      const Instruction& merge = block.body[block.body.size() > 1 ? block.body.size() - 2 : 0];
+      if (merge.op() == kLoopMerge) return block.body.back().words[2] == merge.words[1];
+    }
+    return false;
+  };
+  EXPECT_FALSE(loop_ends_first(before));
+  EXPECT_TRUE(loop_ends_first(after));
+}
+
+TEST(PlainLoopsTest, ABufferIsFoundOnce) {
+  Words before;
+  const Words after = PlainOf("data[1] = data[2] + data[3];", &before);
+  auto from_variables = [](const Words& words) {
+    int count = 0;
+    for (const Block& block : BlocksOf(words)) {
+      for (const Instruction& instruction : block.body)
+        count += instruction.op() == kAccessChain && instruction.words.size() == 6;
+    }
+    return count;
+  };
+  EXPECT_EQ(from_variables(before), 3);
+  EXPECT_EQ(from_variables(after), 0);
+  EXPECT_EQ(CountOf(after, kAccessChain), 4);
+}
+
+// Loops around others are unrolled too, and no array that they index is left.
+TEST(OptimizedTest, UnrollsLoopsAroundLoops) {
+  const Words words = Optimized(
+      CompileMain("uint held[8];\n[[unroll]] for (uint p = 0u; p < 2u; ++p) {\n"
+                  "  [[unroll]] for (uint j = 0u; j < 4u; ++j) held[4u * p + j] = data[8u + 4u * p + j];\n}\n"
+                  "[[unroll]] for (uint p = 0u; p < 2u; ++p) {\n  if (data[p] > 3u) {\n"
+                  "    [[unroll]] for (uint j = 0u; j < 4u; ++j) data[data[40u] + 4u * p + j] = held[4u * p + j];\n  }\n}",
+                  "#extension GL_EXT_control_flow_attributes : require\n"),
+      {});
+  EXPECT_EQ(CountOf(words, kLoopMerge), 0);
+  EXPECT_EQ(CountOf(words, kVariable), 1) << "the buffer";
+}
+
+}  // namespace plain_loops_test
+}  // namespace VXLA_NAMESPACE::vulkan
