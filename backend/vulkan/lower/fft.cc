@@ -41,26 +41,22 @@ Status CanLowerFft(const LowerContext& context, const FusionDescription& body) {
 Result<std::vector<Step>> LowerFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
   const FftPlan plan = PlanFft(context, body);
   const BufferSlice result = buffers.SliceOf(*body.instruction, 0);
-  // Passes write the result's memory and scratch in turns, so that the last writes the result; two of scratch where
-  // something on the way is larger than the result.
-  int64_t most_bytes = 0;
-  for (size_t i = 0; i + 1 < plan.jobs.size(); ++i)
-    most_bytes = std::max(most_bytes, plan.jobs[i].out_elements() * StorageBytes(plan.complex));
-  const bool large = most_bytes > result.size_bytes;
+  const std::vector<int> places =
+      plan.PlacesOfPasses(plan.most_between() * StorageBytes(plan.complex) <= result.size_bytes);
   std::array<std::optional<BufferSlice>, 2> scratch;
   const BufferSlice tables = plan.tables.count() > 0 ? buffers.Constant(plan.tables.Words()) : BufferSlice();
   BufferSlice from = buffers.SliceOf(*body.instruction->operand(0), 0);
   std::vector<Step> steps;
   for (size_t i = 0; i < plan.jobs.size(); ++i) {
-    const size_t left = plan.jobs.size() - 1 - i, turn = left % 2;
     BufferSlice into = result;
-    if (left > 0 && (large || turn == 1)) {
-      if (!scratch[turn]) scratch[turn] = buffers.Scratch(most_bytes);
-      into = *scratch[turn];
+    if (places[i] >= 0) {
+      std::optional<BufferSlice>& between = scratch.at(static_cast<size_t>(places[i]));
+      if (!between) between = buffers.Scratch(plan.most_between() * StorageBytes(plan.complex));
+      into = *between;
     }
     const std::string name = plan.jobs.size() == 1 ? StepName(body) : fmt::format("{} pass {}", StepName(body), i + 1);
     into.size_bytes = plan.jobs[i].out_elements() * StorageBytes(plan.jobs[i].out.type);
-    steps.push_back(WriteFftPass(context, plan, plan.jobs[i], name, from, into, tables));
+    steps.push_back(WriteFftPass(context, plan, plan.jobs[i], name, {from, into, tables}));
     from = into;
   }
   steps[0].flop = plan.flop;

@@ -20,43 +20,52 @@ using Spectrum = PassInput::Spectrum;
 
 class FftPassWriter {
  public:
-  FftPassWriter(const LowerContext& context, const FftPlan& plan, const FftJob& job)
-      : context_(context),
-        plan_(plan),
-        job_(job),
-        kernel_(context.facts),
-        text_(RealPart(plan.complex), plan.fuses, job.turned) {}
+  FftPassWriter(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job)
+      : plan_(plan), job_(job), kernel_(kernel), text_(RealPart(plan.complex), plan.fuses, job.turned) {}
 
-  Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
+  Step Write(const DeviceFacts& facts, const std::string& name, const FftSlices& slices) {
     const bool staged = !job_.pass.stages.empty();
     const uint32_t lanes = staged ? static_cast<uint32_t>(job_.pass.lanes * job_.pass.transforms) : 64;
     // Butterflies are long: an invocation makes one, or one for each of some neighbours.
     const int64_t each = staged ? job_.pass.transforms : lanes, groups = (job_.units() + each - 1) / each;
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+    const std::array<uint32_t, 3> grid = GroupGrid(facts, groups);
     kernel_.Param(static_cast<uint32_t>(staged ? groups : job_.units()));  // P(0) of the algorithm
-    from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, from);
-    into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, into);
-    const bool reads_tables =
-        staged || !job_.Twiddles().empty() || job_.in.chirp || job_.out.factors || !job_.PackedRoots().empty();
-    if (reads_tables) tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
-    if (reads_tables && job_.turned) DeclareTurns();
+    AddBuffers(slices);
     if (staged) {
       WriteStages();
       kernel_.Append("void transforms(uint group, uint i) {\n" + text_.Take() + "}\n");
       return kernel_.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
     }
-    if (job_.untangles) {
-      WriteUntangle();
-    } else {
-      job_.symmetric() ? WriteDirectPair() : job_.pass.direct ? WriteDirect() : WriteButterfly();
-    }
+    WriteUnit();
     kernel_.Append("void element(uint u) {\n" + text_.Take() + "}\n");
     if (groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups)
       kernel_.Append("#define WHOLE_ITEMS 1u\n");
     return kernel_.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
   }
 
+  std::string UnitText(const FftSlices& slices) {
+    AddBuffers(slices);
+    WriteUnit();
+    return text_.Take();
+  }
+
  private:
+  void AddBuffers(const FftSlices& slices) {
+    held_ = slices.held;
+    if (held_.empty()) from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, slices.from);
+    into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, slices.into);
+    const bool reads_tables = !job_.pass.stages.empty() || !job_.Twiddles().empty() || job_.in.chirp ||
+                              job_.out.factors || !job_.PackedRoots().empty();
+    if (reads_tables) tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, slices.tables);
+    if (reads_tables && job_.turned) DeclareTurns();
+  }
+  // Unit `u` of the pass.
+  void WriteUnit() {
+    if (job_.untangles) return WriteUntangle();
+    job_.symmetric() ? WriteDirectPair() : job_.pass.direct ? WriteDirect() : WriteButterfly();
+  }
+  std::string LoadFrom(const std::string& index) { return held_.empty() ? kernel_.Load(from_, index) : held_; }
+
   std::string Number(int64_t value) { return kernel_.Param(static_cast<uint32_t>(value)); }
   void Declare(const std::string& name, const std::string& value) {
     text_.Line(fmt::format("uint {} = {};", name, value));
@@ -108,12 +117,16 @@ class FftPassWriter {
   }
   // (-i)^quarters times, the quarters being the two highest bits.
   void DeclareTurns() {
-    kernel_.Append(RealPart(plan_.complex) == ElementType::kF32 ? kTurned : R"(dvec2 turned(uint bits, dvec2 value) {
+    // A loop's kernel has several passes, which may be of both types.
+    const bool single = RealPart(plan_.complex) == ElementType::kF32;
+    kernel_.Append(fmt::format("#ifndef TURNS_{0}\n#define TURNS_{0}\n", single ? "f32" : "f64"));
+    kernel_.Append(single ? kTurned : R"(dvec2 turned(uint bits, dvec2 value) {
   dvec2 across = (bits & 0x40000000u) != 0u ? value.yx : value;
   return dvec2((bits & 0x80000000u) != 0u ? -across.x : across.x,
                ((bits ^ (bits << 1)) & 0x80000000u) != 0u ? -across.y : across.y);
 }
 )");
+    kernel_.Append("#endif\n");
   }
   // w(a)^e from two tables: coarse + coarse * fine.
   ComplexText RootFromTwo(const std::vector<FftTable>& two, const std::string& e, const std::string& name) {
@@ -158,12 +171,12 @@ class FftPassWriter {
   // Value `t` of the line as a local of its own number.
   ComplexText LoadValue(const std::string& t, const std::string& name) {
     if (!IsComplex(job_.in.type)) {
-      text_.Line(fmt::format("{} {} = {};", CarrierType(job_.in.type), name, kernel_.Load(from_, At("line_in", t))));
+      text_.Line(fmt::format("{} {} = {};", CarrierType(job_.in.type), name, LoadFrom(At("line_in", t))));
       return {{name}, {}};
     }
     const std::string type(CarrierType(plan_.complex));
     if (job_.in.spectrum == Spectrum::kWhole) {
-      text_.Line(fmt::format("{} {} = {};", type, name, kernel_.Load(from_, At("line_in", t))));
+      text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", t))));
       return ButterflyWriter::PartsOf(name);
     }
     return job_.in.spectrum == Spectrum::kHermitian ? LoadHermitian(t, name) : LoadPacked(t, name);
@@ -173,7 +186,7 @@ class FftPassWriter {
     const std::string type(CarrierType(plan_.complex));
     const std::string real(CarrierType(RealPart(plan_.complex))), length = Number(job_.length);
     Declare(name + "_at", fmt::format("min({0}, {1} - {0})", t, length));
-    text_.Line(fmt::format("{} {} = {};", type, name, kernel_.Load(from_, At("line_in", name + "_at"))));
+    text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", name + "_at"))));
     text_.Line(fmt::format("{0} {1}_im = {1}.y;", real, name));
     text_.Line(fmt::format("{} {}_minus = {};", real, name, text_.Text(RealText{name + "_im", true})));
     text_.Line(fmt::format("if ({0} > {1}_at) {1}_im = {1}_minus;", t, name));
@@ -185,9 +198,8 @@ class FftPassWriter {
   // difference; the imaginary parts of X at 0 and length count for nothing.
   ComplexText LoadPacked(const std::string& t, const std::string& name) {
     const std::string type(CarrierType(plan_.complex)), length = Number(job_.length), other = name + "_other";
-    text_.Line(fmt::format("{} {} = {};", type, name, kernel_.Load(from_, At("line_in", t))));
-    text_.Line(fmt::format("{} {} = {};", type, other,
-                           kernel_.Load(from_, At("line_in", fmt::format("({} - {})", length, t)))));
+    text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", t))));
+    text_.Line(fmt::format("{} {} = {};", type, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t)))));
     const std::string zero = ZeroText(RealPart(plan_.complex));
     text_.Line(fmt::format("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero));
     const ComplexText a{{name + ".x"}, {name + ".y"}}, b{{other + ".x"}, {other + ".y", true}};
@@ -265,9 +277,9 @@ class FftPassWriter {
     const std::string type(CarrierType(plan_.complex)), length = Number(job_.length);
     Split("line", "k", "u", job_.length / 2 + 1);
     DeclareLines("line", "0u");
-    text_.Line(fmt::format("{} a = {};", type, kernel_.Load(from_, "line_in + k")));
+    text_.Line(fmt::format("{} a = {};", type, LoadFrom("line_in + k")));
     Declare("mirror", fmt::format("k == 0u ? 0u : {} - k", length));
-    text_.Line(fmt::format("{} b = {};", type, kernel_.Load(from_, "line_in + mirror")));
+    text_.Line(fmt::format("{} b = {};", type, LoadFrom("line_in + mirror")));
     const ComplexText a = ButterflyWriter::PartsOf("a"), b{{"b.x"}, {"b.y", true}};
     auto halved = [this](const ComplexText& value) {
       const RealText half = text_.Constant(0.5);
@@ -591,20 +603,25 @@ class FftPassWriter {
     text_.Line("}");
   }
 
-  const LowerContext& context_;
   const FftPlan& plan_;
   const FftJob& job_;
-  KernelBuilder kernel_;
+  KernelBuilder& kernel_;
   ButterflyWriter text_;
+  std::string held_;
   int from_ = -1, into_ = -1, tables_ = -1;
 };
 
 }  // namespace
 
 Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob& job, const std::string& name,
-                  const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
-  if (job.pass.by_subgroup) return WriteFftLines(context, plan, job, name, from, into, tables);
-  return FftPassWriter(context, plan, job).Write(name, from, into, tables);
+                  const FftSlices& slices) {
+  if (job.pass.by_subgroup) return WriteFftLines(context, plan, job, name, slices.from, slices.into, slices.tables);
+  KernelBuilder kernel(context.facts);
+  return FftPassWriter(kernel, plan, job).Write(context.facts, name, slices);
+}
+
+std::string FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices) {
+  return FftPassWriter(kernel, plan, job).UnitText(slices);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -10,8 +10,9 @@ using Kind = FftTable::Kind;
 
 class FftPlanner {
  public:
-  FftPlanner(const LowerContext& context, const FusionDescription& body)
+  FftPlanner(const LowerContext& context, const FusionDescription& body, bool one_workgroup)
       : context_(context),
+        one_workgroup_(one_workgroup),
         fft_(*body.hero),
         attributes_(fft_.attributes<FftAttributes>()),
         from_(fft_.operand(0)->shape()),
@@ -84,8 +85,8 @@ class FftPlanner {
     const bool plain = job.in.type == plan_.complex && job.in.spectrum == PassInput::Spectrum::kWhole &&
                        job.out.type == plan_.complex && job.in.size == job.length && job.out.size == job.length;
     const bool real = !IsComplex(job.in.type) || !IsComplex(job.out.type);
-    const FftShape shape = TuneFft(
-        context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_, real, plain});
+    const FftShape shape = TuneFft(context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex,
+                                                    in_pairs_, real, plain, one_workgroup_});
     job.points = shape.points;
     if (!shape.chirp) return AddPasses(job, shape.passes);
     AddChirp(job, shape.passes);
@@ -149,6 +150,7 @@ class FftPlanner {
   }
 
   const LowerContext& context_;
+  const bool one_workgroup_;
   const Instruction& fft_;
   const FftAttributes& attributes_;
   const Shape& from_;
@@ -192,6 +194,23 @@ std::vector<FftTable> FftJob::StageTwiddles() const {
   return tables;
 }
 
-FftPlan PlanFft(const LowerContext& context, const FusionDescription& body) { return FftPlanner(context, body).Make(); }
+int64_t FftPlan::most_between() const {
+  int64_t most = 0;
+  for (size_t i = 0; i + 1 < jobs.size(); ++i) most = std::max(most, jobs[i].out_elements());
+  return most;
+}
+
+std::vector<int> FftPlan::PlacesOfPasses(bool in_result) const {
+  std::vector<int> places;
+  for (size_t left = jobs.size(); left-- > 0;) {
+    const bool result = left == 0 || (in_result && left % 2 == 0);
+    places.push_back(result ? -1 : in_result ? 0 : static_cast<int>(left % 2));
+  }
+  return places;
+}
+
+FftPlan PlanFft(const LowerContext& context, const FusionDescription& body, bool one_workgroup) {
+  return FftPlanner(context, body, one_workgroup).Make();
+}
 
 }  // namespace VXLA_NAMESPACE::vulkan

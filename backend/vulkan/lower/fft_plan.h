@@ -98,8 +98,15 @@ struct FftPlan {
   // Products are added without a rounding of their own (docs/numerics.md).
   bool fuses = false;
   int64_t flop = 0;
+
+  // Elements of the largest array that one pass hands to the next.
+  int64_t most_between() const;
+  // Where each pass writes, so that the last writes the result: -1 there, else scratch 0 or 1, which is written in
+  // turns with the result's memory if what lies between passes fits in there, else with the other scratch.
+  std::vector<int> PlacesOfPasses(bool in_result) const;
 };
 
-FftPlan PlanFft(const LowerContext& context, const FusionDescription& body);
+// `one_workgroup`: its lanes make one pass after the other, whose values lie in memory.
+FftPlan PlanFft(const LowerContext& context, const FusionDescription& body, bool one_workgroup = false);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -59,6 +59,8 @@ bool IsPrime(int64_t n) {
 // traffic and some 250 operations a point, is less work, and where that counts rounds no more than FFTW, which adds up
 // primes to 173; of real values sums are half the work and round less.
 int64_t LargestDirect(const FftWork& work) {
+  // So short, the dozen passes of a chirp are longer than the sums, as text too (211 points: lavapipe compiles 5 s).
+  if (work.one_workgroup) return 512;
   return work.real || work.length * work.lines < (int64_t{1} << 14) ? 173 : 61;
 }
 
@@ -134,6 +136,9 @@ bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
 int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
   constexpr int64_t kMostAlone = 20;  // 18 and 20 points round less as one butterfly than as two passes
   if (work.in_pairs) return 5;
+  // Many lanes share the registers of a whole loop, and lavapipe compiles 1024 points there and back in 1.5 s (3.1 with
+  // sixteens).
+  if (work.one_workgroup) return 8;
   if (work.length <= kMostAlone) return kMostAlone;
   return work.type == ElementType::kC128 && !facts.costs.values_in_memory ? 8 : 16;
 }
@@ -145,7 +150,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
   const bool in_pairs = work.in_pairs;
   FftShape shape;
   shape.points = length;
-  if (SubgroupHolds(facts, work)) {
+  if (!work.one_workgroup && SubgroupHolds(facts, work)) {
     shape.passes.push_back({length});
     shape.passes[0].by_subgroup = true;
     return shape;
@@ -165,7 +170,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
     if (in_pairs) std::swap(direct, split);
   }
   for (int64_t radix : direct) shape.passes.push_back({radix, true});
-  if (!facts.costs.dear_barriers && !in_pairs) {
+  if (!facts.costs.dear_barriers && !in_pairs && !work.one_workgroup) {
     for (int64_t radix : primes) rest *= radix;
     StagedPasses(facts, work, shape.chirp ? shape.points : rest, largest, &shape);
   } else {

@@ -41,6 +41,8 @@ struct FftWork {
   bool in_pairs = false;  // the type is emulated, so arithmetic is hundreds of operations
   bool real = false;      // real values come in or go out
   bool plain = false;     // as many complex values come in as go out, and nothing but swaps and a scale is done to them
+  // One workgroup makes all of it beside other things: each pass by butterflies through memory.
+  bool one_workgroup = false;
 };
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work);
 

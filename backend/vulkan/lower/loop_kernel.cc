@@ -42,8 +42,9 @@ constexpr int64_t kMostPacked = int64_t{1} << 14;
 // Of a workgroup whose pipeline asks for full ones: Intel's devices stop there, others have fewer in 512 lanes.
 constexpr uint32_t kMostSubgroups = 64;
 // Elements that the text reads or writes in memory, where text is dear. Lavapipe's compiler makes blocks of each, and
-// takes time by their square and more: 1 second of 320 (20 steps of NUTS), 6 of 750 and 9 of 810 (steps of small language
-// models), 7 of 890 (a game of Othello), 43 of 1,040 (a beam search, which runs as quickly as kernels of its own).
+// takes time by their square and more: 1 second of 320 (20 steps of NUTS), 6 of 750 and 9 of 810 (steps of small
+// language models), 7 of 890 (a game of Othello), 43 of 1,040 (a beam search, which runs as quickly as kernels of its
+// own).
 constexpr int64_t kMostAccesses = 960;
 // Of arrays in one buffer: the most that a device may want of what it binds.
 constexpr int64_t kScratchAlignment = 256;
@@ -646,10 +647,10 @@ class LoopKernelWriter {
                      std::vector<std::pair<const Instruction*, std::string>> held) {
     const auto width = [this](int64_t count) { return program_.WidthOf(count); };
     const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
-    if (NeedsOfLoopUnit(body, program_.lanes)) {
+    if (NeedsOfLoopUnit(context_, body, program_.lanes)) {
       std::vector<BufferSlice> scratch;
       for (const int place : node.scratch) scratch.push_back(SliceOf(place));
-      return Block(WriteLoopUnit(body, buffers, scratch, unit));
+      return Block(WriteLoopUnit(context_, body, buffers, scratch, unit));
     }
     const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
     const auto rows = [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); };

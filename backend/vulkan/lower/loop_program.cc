@@ -492,7 +492,7 @@ class LoopReader {
       return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
     }
     if (body.hero == nullptr) return ReadElements(scope, body);
-    if (const auto needs = NeedsOfLoopUnit(body, program_.lanes)) return ReadTogether(scope, body, *needs);
+    if (const auto needs = NeedsOfLoopUnit(context_, body, program_.lanes)) return ReadTogether(scope, body, *needs);
     switch (body.hero->opcode()) {
       case Opcode::kDynamicUpdateSlice:
         return ReadUpdate(scope, body);

@@ -4,7 +4,8 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const FusionDescription& body, uint32_t lanes) {
+std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body,
+                                             uint32_t lanes) {
   switch (body.hero->opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:
@@ -15,6 +16,8 @@ std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const FusionDescription& body, uint
       return NeedsOfLoopSolve(body, lanes);
     case Opcode::kSelectAndScatter:
       return NeedsOfLoopSelect(body, lanes);
+    case Opcode::kFft:
+      return NeedsOfLoopFft(context, body, lanes);
     case Opcode::kReduceWindow:
       if (RunningWindowOf(*body.hero)) return NeedsOfLoopRunning(body, lanes);
       return std::nullopt;
@@ -23,8 +26,8 @@ std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const FusionDescription& body, uint
   }
 }
 
-std::string WriteLoopUnit(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                          const LoopUnit& unit) {
+std::string WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                          std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   switch (body.hero->opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:
@@ -35,6 +38,8 @@ std::string WriteLoopUnit(const FusionDescription& body, BufferMap& buffers, std
       return WriteLoopSolve(body, buffers, scratch, unit);
     case Opcode::kSelectAndScatter:
       return WriteLoopSelect(body, buffers, scratch, unit);
+    case Opcode::kFft:
+      return WriteLoopFft(context, body, buffers, scratch, unit);
     default:
       return WriteLoopRunning(body, buffers, unit);
   }

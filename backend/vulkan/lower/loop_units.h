@@ -1,5 +1,5 @@
 // Ops whose lanes work together for longer than a row, inside a loop that one workgroup runs: sorts, cholesky and
-// triangular-solve, running windows, select-and-scatter.
+// triangular-solve, running windows, select-and-scatter, Fourier transforms.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,13 @@ struct LoopUnitNeeds {
   int64_t operations = 0, iterations = 0;
 };
 // None: the fusion is around no such op.
-std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const FusionDescription& body, uint32_t lanes);
+std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body,
+                                             uint32_t lanes);
 
 // The statements, for lane `lane` of the workgroup. Lanes wait for each other within them, but not before the first nor
 // after the last.
-std::string WriteLoopUnit(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                          const LoopUnit& unit);
+std::string WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                          std::span<const BufferSlice> scratch, const LoopUnit& unit);
 
 // By family.
 LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes);
@@ -38,6 +39,9 @@ std::string WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, st
 LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes);
 std::string WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
                             const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
+std::string WriteLoopFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                         std::span<const BufferSlice> scratch, const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes);
 std::string WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit);
 

@@ -1,0 +1,137 @@
+// Fourier transforms inside loops that one workgroup runs.
+#include <gmock/gmock.h>
+
+#include "tests/support/device_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace loop_fft_test {
+
+// A loop over arrays x and y, of which `body` makes "x2" and "y2".
+std::string Loop(const std::string& x, const std::string& y, const std::string& body) {
+  return fmt::format(R"(HloModule transforms
+condition {{
+  s = (s32[], {0}, {1}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}}
+body {{
+  s = (s32[], {0}, {1}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = {0} get-tuple-element(s), index=1
+  y = {1} get-tuple-element(s), index=2
+{2}
+  ROOT r = (s32[], {0}, {1}) tuple(next, x2, y2)
+}}
+ENTRY main {{
+  x = {0} parameter(0)
+  y = {1} parameter(1)
+  i = s32[] constant(0)
+  start = (s32[], {0}, {1}) tuple(i, x, y)
+  ROOT loop = (s32[], {0}, {1}) while(start), condition=condition, body=body
+}}
+)",
+                     x, y, body);
+}
+
+void Check(const std::string& text, double tolerance) {
+  SCOPED_TRACE(text);
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  RunOptions options;
+  options.tolerance = {.rtol = tolerance, .atol = tolerance};
+  options.dispatches = 1;
+  RunBoth(text, RandomArguments(*module, 3), options);
+}
+
+// There, times y, and back.
+std::string ComplexTransforms(const std::string& type, const std::string& shape, const std::string& length) {
+  const std::string whole = type + shape;
+  return Loop(whole, whole,
+              fmt::format("  f = {0} fft(x), fft_type=FFT, fft_length={{{1}}}\n  h = {0} multiply(f, y)\n"
+                          "  x2 = {0} fft(h), fft_type=IFFT, fft_length={{{1}}}\n  y2 = {0} negate(y)",
+                          whole, length));
+}
+std::string RealTransforms(const std::string& real, const std::string& complex, const std::string& shape,
+                           const std::string& half, const std::string& length) {
+  return Loop(real + shape, complex + half,
+              fmt::format("  f = {2} fft(x), fft_type=RFFT, fft_length={{{0}}}\n  h = {2} multiply(f, y)\n"
+                          "  x2 = {1} fft(h), fft_type=IRFFT, fft_length={{{0}}}\n  y2 = {2} negate(y)",
+                          length, real + shape, complex + half));
+}
+
+TEST(LoopFftTest, ComplexTransformsOfEveryKindOfLength) {
+  for (const int length : {1, 2, 7, 12, 17, 30, 64, 1024})
+    Check(ComplexTransforms("c64", fmt::format("[2,{}]", length), std::to_string(length)), 1e-4);
+  for (const int length : {4, 19, 90})
+    Check(ComplexTransforms("c128", fmt::format("[3,{}]", length), std::to_string(length)), 1e-11);
+}
+
+// 211 is added up, 521 is too long for that.
+TEST(LoopFftTest, LengthsThatAreNoProductsOfRadices) {
+  Check(ComplexTransforms("c64", "[211]", "211"), 1e-4);
+  Check(RealTransforms("f32", "c64", "[422]", "[212]", "422"), 1e-4);
+  Check(ComplexTransforms("c64", "[521]", "521"), 1e-4);
+}
+
+TEST(LoopFftTest, RealTransformsOfEveryKindOfLength) {
+  for (const auto& [real, complex, tolerance] : {std::tuple{"f32", "c64", 1e-4}, std::tuple{"f64", "c128", 1e-11}}) {
+    for (const int length : {1, 2, 5, 60}) {
+      Check(RealTransforms(real, complex, fmt::format("[2,{}]", length), fmt::format("[2,{}]", length / 2 + 1),
+                           std::to_string(length)),
+            tolerance);
+    }
+  }
+  Check(RealTransforms("f32", "c64", "[1024]", "[513]", "1024"), 1e-4);  // packed
+}
+
+TEST(LoopFftTest, SeveralAxes) {
+  Check(ComplexTransforms("c64", "[2,6,8]", "6,8"), 1e-4);
+  Check(ComplexTransforms("c128", "[3,4,5]", "3,4,5"), 1e-11);
+  Check(RealTransforms("f32", "c64", "[2,9,12]", "[2,9,7]", "9,12"), 1e-4);
+  Check(RealTransforms("f64", "c128", "[4,2,10]", "[4,2,6]", "4,2,10"), 1e-11);
+}
+
+// What a transform reads lies in registers.
+TEST(LoopFftTest, ArraysOfOneElement) {
+  Check(ComplexTransforms("c64", "[1]", "1"), 1e-5);
+  Check(RealTransforms("f32", "c64", "[1]", "[1]", "1"), 1e-5);
+}
+
+// The heat equation until it is flat, which only the device knows when.
+TEST(LoopFftTest, ASpectralStepUntilTheDataSaysSo) {
+  const std::string text = R"(HloModule heat
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }
+condition {
+  s = (f32[], f32[64]) parameter(0)
+  high = f32[] get-tuple-element(s), index=0
+  limit = f32[] constant(0.1)
+  ROOT c = pred[] compare(high, limit), direction=GT
+}
+body {
+  s = (f32[], f32[64]) parameter(0)
+  u = f32[64] get-tuple-element(s), index=1
+  spectrum = c64[33] fft(u), fft_type=RFFT, fft_length={64}
+  decay = c64[] constant((0.5, 0))
+  decays = c64[33] broadcast(decay), dimensions={}
+  damped = c64[33] multiply(spectrum, decays)
+  next = f32[64] fft(damped), fft_type=IRFFT, fft_length={64}
+  sizes = f32[64] abs(next)
+  none = f32[] constant(0)
+  high = f32[] reduce(sizes, none), dimensions={0}, to_apply=max
+  ROOT r = (f32[], f32[64]) tuple(high, next)
+}
+ENTRY main {
+  u = f32[64] parameter(0)
+  one = f32[] constant(1)
+  start = (f32[], f32[64]) tuple(one, u)
+  ROOT loop = (f32[], f32[64]) while(start), condition=condition, body=body
+}
+)";
+  Check(text, 1e-4);
+}
+
+}  // namespace loop_fft_test
+}  // namespace VXLA_NAMESPACE::testing
