@@ -47,7 +47,7 @@ Literal Filled(const Literal& value, const Shape& shape) {
 
 std::string WhatDiffers(const Check& check, const Comparison& comparison, std::string_view limit) {
   std::string reason = fmt::format("{} at {}:{}: ", check.operation, check.location.line, check.location.column);
-  if (!comparison.shapes_match) return reason + "the shapes differ";
+  if (!comparison.shapes_match) return fmt::format("{}the shapes differ: {}", reason, comparison.shapes);
   if (comparison.worst.empty()) return reason + "the values differ";
   const ElementDifference& worst = comparison.worst.front();
   reason += fmt::format("[{}] is {}, want {}", worst.where, worst.actual, worst.expected);

@@ -166,7 +166,10 @@ Comparison Compare(const Literal& actual, const Literal& expected, const Toleran
   Comparison comparison;
   comparison.shapes_match = Compatible(actual.shape(), expected.shape());
   comparison.elements = expected.element_count();
-  if (!comparison.shapes_match) return comparison;
+  if (!comparison.shapes_match) {
+    comparison.shapes = fmt::format("{}, want {}", actual.shape().ToString(), expected.shape().ToString());
+    return comparison;
+  }
   if (actual.is_dynamic() || expected.is_dynamic()) {  // padding is no part of a value
     const Literal magnitudes = tolerance.magnitudes == nullptr ? Literal() : CutToLiveSizes(*tolerance.magnitudes);
     const Literal overflows = tolerance.may_overflow == nullptr ? Literal() : CutToLiveSizes(*tolerance.may_overflow);

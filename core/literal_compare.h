@@ -46,6 +46,7 @@ inline constexpr std::array<double, 6> kRelativeBuckets = {1e-7, 1e-6, 1e-5, 1e-
 
 struct Comparison {
   bool shapes_match = true;
+  std::string shapes;  // where they do not: both, of what lives
   int64_t elements = 0;
   int64_t mismatches = 0;                                      // outside the tolerance
   int64_t nan_mismatches = 0;                                  // NaN on one side only

@@ -23,6 +23,7 @@
 #include "tools/bench_peers.h"
 #include "tools/bench_places.h"
 #include "tools/bench_tune.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/flop_count.h"
@@ -488,9 +489,11 @@ CommandBody AddBench(CLI::App& app) {
          "3, 4 and 8 logical devices of the one that is named")
       ->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
-  app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();
+  app.add_option("--seed", flags->seed, "of the arguments that no file gives")
+      ->check(WholeNumber(0, UINT64_MAX))
+      ->capture_default_str();
   app.add_option("--num-runs", flags->runs, "the best of so many runs counts")
-      ->check(CLI::Range(1, 100000))
+      ->check(WholeNumber(1, 100000))
       ->capture_default_str();
   flags->device.AddTo(app);
   flags->compile.AddTo(app);

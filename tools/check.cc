@@ -11,6 +11,7 @@
 
 #include "api/custom_call_files.h"
 #include "core/mlir/parser.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/session.h"
@@ -213,7 +214,7 @@ CommandBody AddCheck(CLI::App& app) {
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   app.add_option("-j,--jobs", flags->jobs, "work at so many sections at a time (default: one per processor)")
-      ->check(CLI::Range(1, 4096));
+      ->check(WholeNumber(1, 4096));
   app.add_flag("-q,--quiet", flags->quiet, "no line for a function that passed");
   app.add_flag("--json", flags->json, "the verdicts as one JSON object on stdout");
   return [flags](Json& json) { return CheckFiles(*flags, json); };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -155,6 +156,28 @@ Status UsageError(const CLI::App& app, const std::vector<std::string>& words, co
   }
   if (sub == &app) return InvalidArgument("a subcommand is needed; vxla help lists them");
   return InvalidArgument("{}", parser_message);
+}
+
+CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) {
+        uint64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && stop == end && least <= value && value <= most) return std::string();
+        return fmt::format("{} is not a whole number from {} to {}", text.empty() ? "''" : text, least, most);
+      },
+      "");
+}
+
+CLI::Validator NumberFromZero(double most) {
+  return CLI::Validator(
+      [most](const std::string& text) {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && 0 <= value && value <= most) return std::string();
+        return fmt::format("{} is not a number from 0 to {}", text.empty() ? "''" : text, most);
+      },
+      "");
 }
 
 }  // namespace VXLA_NAMESPACE

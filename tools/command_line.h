@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +41,10 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 // else what the parser says.
 Status UsageError(const CLI::App& app, const std::vector<std::string>& words, const std::string& parser_message);
 Status UnknownSubcommand(const CLI::App& app, const std::string& word);
+
+// Checks of an option's number. CLI11's own wrap -1 and 2^64 to other numbers, take NaN, and name a bound by 300
+// digits.
+CLI::Validator WholeNumber(uint64_t least, uint64_t most);
+CLI::Validator NumberFromZero(double most);
 
 }  // namespace VXLA_NAMESPACE

@@ -15,6 +15,7 @@
 #include "core/replica_groups.h"
 #include "core/text/hlo_printer.h"
 #include "tools/arguments.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/diff_report.h"
 #include "tools/files.h"
@@ -91,7 +92,7 @@ Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Sha
 void PrintLeaf(const LeafReport& leaf) {
   const Comparison& c = leaf.comparison;
   fmt::print("result_{} {}: ", leaf.index, leaf.shape);
-  if (!c.shapes_match) return fmt::print("the shapes differ\n");
+  if (!c.shapes_match) return fmt::print("the shapes differ: {}\n", c.shapes);
   if (c.differing == 0) return fmt::print("equal, bit for bit\n");
   fmt::print("{} of {} elements differ, worst {:.4g} ulp, {:.3g} absolute, {:.3g} relative: {}\n", c.differing,
              c.elements, c.max_ulp, c.max_abs, c.max_rel,
@@ -395,13 +396,6 @@ std::vector<std::string> WordsOf(const CLI::App& app) {
   return words;
 }
 
-// --rtol, --atol and --ulp: a negative tolerance or NaN would make every result differ.
-std::string NotATolerance(const std::string& text) {
-  double value = 0;
-  if (!CLI::detail::lexical_cast(text, value)) return {};  // said by the option's own conversion
-  return value >= 0 ? "" : fmt::format("Value {} is not a tolerance: a number of 0 or more", text);
-}
-
 }  // namespace
 
 CommandBody AddDiff(CLI::App& app) {
@@ -417,11 +411,13 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--against-bindings", flags->against_bindings, "how the other device's kernels reach memory")
       ->check(CLI::IsMember({"addresses", "descriptors"}));
   app.add_option("--against-emulate", flags->against_emulate, "what the other device does without, as --emulate");
-  app.add_option("--rtol", flags->options.rtol, "relative tolerance (default 1e-5)")->check(NotATolerance);
+  // A negative one or NaN would make every result differ.
+  const CLI::Validator tolerance = NumberFromZero(HUGE_VAL);
+  app.add_option("--rtol", flags->options.rtol, "relative tolerance (default 1e-5)")->check(tolerance);
   app.add_option("--atol", flags->options.atol,
                  "absolute tolerance (default 1e-6 of the largest expected magnitude, more after long sums)")
-      ->check(NotATolerance);
-  app.add_option("--ulp", flags->options.ulp, "or so many units in the last place")->check(NotATolerance);
+      ->check(tolerance);
+  app.add_option("--ulp", flags->options.ulp, "or so many units in the last place")->check(tolerance);
   app.add_flag("--isolate", flags->options.isolate,
                "run each instruction by itself on the reference's operands; list those outside their bound");
   app.add_flag("--bisect", flags->options.bisect,

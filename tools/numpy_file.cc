@@ -344,7 +344,11 @@ Result<NumpyArray> NpzFile::Read(const std::string& name, const AcceptArray& acc
   const std::unique_ptr<zip_file_t, void (*)(zip_file_t*)> file(zip_fopen_index(zip, entry->second, 0),
                                                                 [](zip_file_t* f) { zip_fclose(f); });
   if (file == nullptr) return InvalidArgument("{} is corrupt: {}", what, zip_strerror(zip));
-  auto corrupt = [&] { return InvalidArgument("{} is corrupt: {}", what, zip_file_strerror(file.get())); };
+  auto corrupt = [&] {
+    // Data that end before the size in the directory are no error of libzip's.
+    const bool ends = zip_error_code_zip(zip_file_get_error(file.get())) == ZIP_ER_OK;
+    return InvalidArgument("{} is corrupt: {}", what, ends ? "its data end early" : zip_file_strerror(file.get()));
+  };
   uint64_t read = 0;
   auto read_bytes = [&](char* to, size_t size) {
     read += size;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/replicas.h"
+#include "tools/command_line.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -33,7 +34,7 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   if (CLI::Option* const device = app.get_option_no_throw("--device")) places->excludes(device);
   app.add_option("--collective-timeout", collective_timeout_s,
                  "seconds that a device waits for others before the deadlock report; 0: forever")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NumberFromZero(1e9))
       ->capture_default_str();
   if (!feeds) return;
   app.add_option("--infeed", infeed, "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them")

@@ -17,6 +17,7 @@
 #include "scheduler/replicas/mpi_module.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/numpy_file.h"
@@ -350,7 +351,8 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   const auto start = Clock::now();
   Compiled compiled;
   if (grid.count() > 1) {
-    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options, host_steps));
+    VXLA_ASSIGN_OR_RETURN(compiled.several,
+                          ReplicatedExecutable::Compile(*client, module, grid, pointers, options, host_steps));
   } else {
     VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
   }
@@ -480,7 +482,7 @@ CommandBody AddRun(CLI::App& app) {
   app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...")
       ->type_name("FILE");
   app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")
-      ->check(CLI::Range(1, 1000000))
+      ->check(WholeNumber(1, 1000000))
       ->capture_default_str();
   app.add_flag("--check-same", flags->check_same,
                "with --num-runs: an error (exit code 1) unless every run gives the same bits");

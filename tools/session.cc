@@ -7,6 +7,7 @@
 
 #include "api/custom_call_files.h"
 #include "scheduler/plan_printer.h"
+#include "tools/command_line.h"
 #include "tools/files.h"
 
 namespace VXLA_NAMESPACE {
@@ -27,12 +28,12 @@ void DeviceFlags::AddTo(CLI::App& app) {
       "driver runs the kernels of GPUs, with matrices also those of matrix units; gcn, rdna2, rdna3, nvidia, "
       "intel, apple, mobile: of such a GPU; queues: its one queue stands for several");
   app.add_option("--queues", queues, "open so many of the device's queues at most (default: all that are of use)")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1, INT32_MAX))
       ->type_name("N");
   app.add_option("--work-budget", work_budget_ms,
                  "milliseconds: cut what is estimated to keep the device busy for longer at once; 0: nothing (default: "
                  "200, and 0 on software drivers)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NumberFromZero(1e9))
       ->type_name("MS");
   app.add_flag("--same-bits", same_bits,
                "products and sums round as on every other device, instead of by what this one does fastest");
@@ -49,6 +50,7 @@ void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
   app.add_option(
          "--seed", seed,
          "of the arguments that no file gives, and of the state that rng and rng-get-and-update-state draw from")
+      ->check(WholeNumber(0, UINT64_MAX))
       ->capture_default_str();
 }
 
@@ -61,7 +63,7 @@ void CompileFlags::AddTo(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--max-loop-iterations", max_loop_iterations,
                  "a while that wants more iterations ends the run with exit code 1")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WholeNumber(0, INT64_MAX));
   app.add_option("--kernel", kernels,
                  "run custom calls of NAME by a compute shader: NAME=FILE.comp (GLSL) or NAME=FILE.spv; repeatable")
       ->expected(1)

@@ -5,12 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
-#include <exception>
+#include <cstring>
 #include <map>
-#include <new>
 #include <nlohmann/json.hpp>
 
+#include "core/guarded.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -63,14 +64,6 @@ Status RunCommand(const std::vector<std::string>& words, Json& json) {
   return bodies.at(app.get_subcommands().front())(json);
 }
 
-Status RunCommandCaught(const std::vector<std::string>& words, Json& json) try {
-  return RunCommand(words, json);
-} catch (const std::bad_alloc&) {
-  return ResourceExhausted("out of host memory");
-} catch (const std::exception& error) {
-  return Internal("{}", error.what());
-}
-
 // One object on stdout, of a failure too; text that is not UTF-8 (a name in a program) is made so.
 Status PrintJson(const Json& json) {
   return WriteText("-", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -82,7 +75,7 @@ int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool wants_json = std::ranges::find(words, "--json") != words.end();
   Json json;
-  Status status = RunCommandCaught(words, json);
+  Status status = Guarded([&] { return RunCommand(words, json); });
   Progress("");
   // A mismatch is what the object says already; any other failure is named, beside what there is.
   const bool said = json.is_object() && status.code() == StatusCode::kMismatch;
@@ -96,9 +89,12 @@ int Main(int argc, char** argv) {
   const Status printed = wants_json && !json.is_null() ? PrintJson(json) : OkStatus();
   if (status.ok()) status = printed;
   // Whatever else happened, the results are lost.
+  errno = 0;
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  if (lost && status.code() != StatusCode::kResourceExhausted)
-    status = ResourceExhausted("standard output: cannot be written");
+  if (lost && status.code() != StatusCode::kResourceExhausted) {
+    status = ResourceExhausted("standard output: cannot be written{}",
+                               errno != 0 ? fmt::format(": {}", std::strerror(errno)) : "");  // else: an earlier write
+  }
   return Report(status);
 }
 

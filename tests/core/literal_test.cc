@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/float_formats.h"
+#include "core/literal_compare.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -81,6 +82,16 @@ TEST(LiteralTest, DynamicSizesBeginAtTheirBounds) {
   EXPECT_EQ(literal.dynamic_size(1), 3);
   EXPECT_EQ(literal.dynamic_size(0), 2);
   EXPECT_FALSE(literal == Literal(shape));
+}
+
+TEST(LiteralTest, ComparedSizesThatDifferAreNamed) {
+  Shape shape(ElementType::kF32, {7});
+  shape.set_dynamic_dimension(0, true);
+  Literal three(shape), seven(shape);
+  three.set_dynamic_size(0, 3);
+  const Comparison comparison = Compare(three, seven, Tolerance{});
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_EQ(comparison.shapes, "f32[3], want f32[7]");
 }
 
 TEST(LiteralTest, ReshapeKeepsTheBytes) {

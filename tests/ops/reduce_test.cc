@@ -79,6 +79,16 @@ TEST(ReduceTest, AnyDimensions) {
   ExpectBoth(Reduce("f32", "2,3,5,2,3,4", "1,3,4", "2,5,4"), 1);
 }
 
+TEST(ReduceTest, SeveralArraysOverNoDimensions) {
+  for (const char* shape : {"", "3", "0"}) {
+    std::string text = ArgMax(shape, 0, shape);
+    const size_t iota = text.find("iota(), iota_dimension=0"), dimensions = text.find("dimensions={0}");
+    text.replace(dimensions, 14, "dimensions={}");
+    text.replace(iota, 24, "parameter(1)");
+    ExpectBoth(text);
+  }
+}
+
 TEST(ReduceTest, EmptyRowsGiveTheInitialValueAndEmptyResultsNothing) {
   ExpectBoth(Reduce("f32", "5,0", "1", "5", "add", "3"));
   ExpectBoth(Reduce("f32", "0,5", "1", "0"), 0);

@@ -501,6 +501,25 @@ TEST(CommandErrorTest, AFullDiskLeavesNoHalfWrittenFile) {
   ExpectError(RunVxla("run " + AddProgram() + " -o /nonexistent/out.npz"), 3, "cannot be written");
 }
 
+TEST(CommandErrorTest, NumbersOutOfBoundsAreNoOtherNumbers) {
+  const std::string run = "run " + AddProgram() + " --device cpu ";
+  for (const char* seed : {"-1", "18446744073709551616", "1.5", "''"})
+    ExpectError(RunVxla(run + "--seed " + seed), 2, "is not a whole number from 0 to 18446744073709551615");
+  EXPECT_EQ(RunVxla(run + "--seed 18446744073709551615").exit_code, 0);
+  ExpectError(RunVxla(run + "--queues 0"), 2, "--queues: 0 is not a whole number from 1 to 2147483647");
+  ExpectError(RunVxla(run + "--num-runs 0"), 2, "--num-runs: 0 is not a whole number from 1 to 1000000");
+  ExpectError(RunVxla(run + "--max-loop-iterations 9223372036854775808"), 2, "from 0 to 9223372036854775807");
+  for (const char* option : {"--work-budget", "--collective-timeout"}) {
+    for (const char* value : {"nan", "inf", "-1", "soon"})
+      ExpectError(RunVxla(run + option + " " + value), 2, "is not a number from 0 to 1000000000");
+  }
+}
+
+TEST(CommandErrorTest, ArgumentsThatNoHostHoldsAreTheirBytes) {
+  const std::string program = WriteScratch("huge.hlo", "ENTRY e { ROOT x = f32[1000000,1000000] parameter(0) }");
+  ExpectError(RunVxla("run " + program + " --device cpu"), 3, "out of host memory: 4000000000000 bytes asked for");
+}
+
 TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
   const std::string program =
       WriteScratch("sort.hlo",

@@ -182,6 +182,12 @@ TEST(NpzTest, EntriesThatLieAreRefused) {
             "x: the .npy data is cut short: 7 bytes where the shape (2) of f4 needs 8");
   EXPECT_EQ(error(""), "x: not a .npy array (its first bytes are not \\x93NUMPY)");
   EXPECT_EQ(error("0123456789ab"), "x: not a .npy array (its first bytes are not \\x93NUMPY)");
+  // The directory, whose entry has sizes at 20 and 24, tells of more bytes than a deflated entry has.
+  std::string longer = Contents(WriteZip("longer.npz", {{"x.npy", kTwo.substr(0, kTwo.size() - 4)}}, ZIP_CM_DEFLATE));
+  longer[longer.find("PK\1\2") + 24] += 4;
+  const auto file = NpzFile::Open(WriteScratch("longer.npz", longer));
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_THAT((*file)->Read("x").status().message(), HasSubstr("x is corrupt: its data end early"));
   const std::string cut = Contents(WriteZip("whole.npz", {{"x.npy", kTwo}}));
   const std::string path = WriteScratch("cut.npz", cut.substr(0, cut.size() / 2));
   EXPECT_THAT(NpzFile::Open(path).status().message(), HasSubstr(path + ": not a readable .npz"));

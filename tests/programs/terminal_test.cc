@@ -151,7 +151,7 @@ TEST(PipeTest, AFullDiskBehindStandardOutputIsAnError) {
   for (const std::string& command : std::vector<std::string>{"ops", "devices", "diff " + AddProgram()}) {
     const CommandResult result = RunShell("\"$VXLA\" " + command + " >/dev/full");
     EXPECT_EQ(result.exit_code, 3) << command;
-    EXPECT_THAT(result.err, HasSubstr("standard output: cannot be written")) << command;
+    EXPECT_THAT(result.err, HasSubstr("standard output: cannot be written: No space left on device")) << command;
   }
 }
 

@@ -149,6 +149,7 @@ class RowProgramReader {
   void FindLiveElements() {
     LiveCount live;
     for (const Instruction* reduce : body_.heroes) {
+      if (reduce->dimensions().empty()) return;
       const int64_t d = *std::ranges::min_element(reduce->dimensions());
       const Instruction* const own = LiveSizeOfIdentities(*reduce, d);
       const int64_t count = reduce->operand(0)->shape().dimension(static_cast<int>(d));
