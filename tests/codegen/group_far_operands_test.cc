@@ -21,11 +21,11 @@ std::string Grouped(std::string_view text) { return GroupFarOperands(text, Divis
 
 TEST(GroupFarOperandsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
   EXPECT_EQ(Grouped("void f() {\n"
-                             "  precise float v2 = divide_f32(v0.x, v1);\n"
-                             "  precise float v3 = subtract_f32(v0.y, v1);\n"
-                             "  precise float v4 = divide_f32(v3, v1);\n"
-                             "  STORE(1, f32, 0u, v2 + v4);\n"
-                             "}\n"),
+                    "  precise float v2 = divide_f32(v0.x, v1);\n"
+                    "  precise float v3 = subtract_f32(v0.y, v1);\n"
+                    "  precise float v4 = divide_f32(v3, v1);\n"
+                    "  STORE(1, f32, 0u, v2 + v4);\n"
+                    "}\n"),
             "void f() {\n"
             "  precise float v2 = divide_middle_f32(v0.x, v1);\n"
             "  precise float v3 = subtract_f32(v0.y, v1);\n"
@@ -50,20 +50,18 @@ TEST(GroupFarOperandsTest, MathTestsComputeWithIt) {
   std::ifstream file(std::string(SourceDir()) + "/tests/math/grouped_divisions.inc");
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(
-      Grouped("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
-                       "  precise float v6 = divide_f32(a.z, b.z);\n  precise float v7 = divide_f32(a.w, b.w);\n"),
-      text.str());
+  EXPECT_EQ(Grouped("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
+                    "  precise float v6 = divide_f32(a.z, b.z);\n  precise float v7 = divide_f32(a.w, b.w);\n"),
+            text.str());
 }
 
 TEST(GroupFarOperandsTest, ExponentialsShareTheirRestAndDivisionsStandBehind) {
   std::ifstream file(std::string(SourceDir()) + "/tests/math/grouped_exponentials.inc");
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(
-      Grouped("  precise float v4 = exponential_f32(a.x);\n  precise float v5 = exponential_f32(a.y);\n"
-                       "  precise float v6 = exponential_f32(a.z);\n  precise float v7 = exponential_f32(a.w);\n"),
-      text.str());
+  EXPECT_EQ(Grouped("  precise float v4 = exponential_f32(a.x);\n  precise float v5 = exponential_f32(a.y);\n"
+                    "  precise float v6 = exponential_f32(a.z);\n  precise float v7 = exponential_f32(a.w);\n"),
+            text.str());
   // One division of each row depends on an exponential, the other does not: all four are one group.
   const std::string grouped = Grouped(
       "  precise float v0 = divide_f32(a.x, b);\n  precise float v1 = exponential_f32(a.x);\n"
@@ -170,8 +168,7 @@ TEST(GroupFarOperandsTest, WithoutAMiddleDivisionsStayOrAreRolled) {
   const std::string alone = "  precise float v2 = divide_f32(v0, v1);\n";
   EXPECT_EQ(GroupFarOperands(alone, DivisionText::kRolled), alone);
   std::string nine;
-  for (int i = 0; i < 9; ++i)
-    nine += fmt::format("  precise float q{} = divide_f32(a{}, b);\n", i, i);
+  for (int i = 0; i < 9; ++i) nine += fmt::format("  precise float q{} = divide_f32(a{}, b);\n", i, i);
   const std::string rolled = GroupFarOperands(nine, DivisionText::kRolled);
   EXPECT_THAT(rolled, HasSubstr("at < 8u"));
   EXPECT_THAT(rolled, HasSubstr("q8 = divide_f32(a8, b)")) << "one is left alone";

@@ -70,17 +70,18 @@ TEST(PlainLoopsTest, ContinueBlocksAreEmptyAndWhatIsHandedOnLiesInVariables) {
 // The continue block that several ways lead to stays, and with it the phis that stand in it.
 TEST(PlainLoopsTest, LoopsWithSeveralEndsStay) {
   Words before;
-  const Words after =
-      PlainOf("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) {\n  if (data[i] > 3u) { data[1] = i; continue; }\n"
-              "  if (data[i] > 2u) { data[2] = i; continue; }\n  s += data[i + 1u];\n  data[3] = s;\n}\ndata[1] = s;",
-              &before);
+  const Words after = PlainOf(
+      "uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) {\n  if (data[i] > 3u) { data[1] = i; continue; }\n"
+      "  if (data[i] > 2u) { data[2] = i; continue; }\n  s += data[i + 1u];\n  data[3] = s;\n}\ndata[1] = s;",
+      &before);
   EXPECT_EQ(CountOf(after, kLoopMerge), 1);
   EXPECT_EQ(FullContinues(after), FullContinues(before));
 }
 
 TEST(PlainLoopsTest, AnEarlyEndIsAReturn) {
   Words before;
-  const Words after = PlainOf("if (data[0] >= 3u) return;\ndata[1] = 7u;\nif (data[2] < 3u) return;\ndata[3] = 8u;", &before);
+  const Words after =
+      PlainOf("if (data[0] >= 3u) return;\ndata[1] = 7u;\nif (data[2] < 3u) return;\ndata[3] = 8u;", &before);
   EXPECT_EQ(CountOf(before, kSwitch), 1);
   EXPECT_EQ(CountOf(before, kReturn), 1);
   EXPECT_EQ(CountOf(after, kSwitch), 0);
@@ -125,11 +126,12 @@ TEST(PlainLoopsTest, ABufferIsFoundOnce) {
 // Loops around others are unrolled too, and no array that they index is left.
 TEST(OptimizedTest, UnrollsLoopsAroundLoops) {
   const Words words = Optimized(
-      CompileMain("uint held[8];\n[[unroll]] for (uint p = 0u; p < 2u; ++p) {\n"
-                  "  [[unroll]] for (uint j = 0u; j < 4u; ++j) held[4u * p + j] = data[8u + 4u * p + j];\n}\n"
-                  "[[unroll]] for (uint p = 0u; p < 2u; ++p) {\n  if (data[p] > 3u) {\n"
-                  "    [[unroll]] for (uint j = 0u; j < 4u; ++j) data[data[40u] + 4u * p + j] = held[4u * p + j];\n  }\n}",
-                  "#extension GL_EXT_control_flow_attributes : require\n"),
+      CompileMain(
+          "uint held[8];\n[[unroll]] for (uint p = 0u; p < 2u; ++p) {\n"
+          "  [[unroll]] for (uint j = 0u; j < 4u; ++j) held[4u * p + j] = data[8u + 4u * p + j];\n}\n"
+          "[[unroll]] for (uint p = 0u; p < 2u; ++p) {\n  if (data[p] > 3u) {\n"
+          "    [[unroll]] for (uint j = 0u; j < 4u; ++j) data[data[40u] + 4u * p + j] = held[4u * p + j];\n  }\n}",
+          "#extension GL_EXT_control_flow_attributes : require\n"),
       {});
   EXPECT_EQ(CountOf(words, kLoopMerge), 0);
   EXPECT_EQ(CountOf(words, kVariable), 1) << "the buffer";

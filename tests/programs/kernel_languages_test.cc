@@ -95,8 +95,7 @@ TEST(KernelLanguagesTest, SumsOfRowsInARowBecomeHlsl) {
       "u = f32[64] reduce(q, o), dimensions={1}, to_apply=sum  c = f32[64,256] broadcast(u), dimensions={0}\n"
       "ROOT r = f32[64,256] multiply(z, c) }");
   const std::string text = ReadScratch(Converted(program, "rows", "hlsl") + "/kernel_0.hlsl");
-  EXPECT_THAT(text, HasSubstr("[1]; _"));
-  EXPECT_THAT(text, Not(HasSubstr("[1] = {")));
+  EXPECT_THAT(text, Not(HasSubstr("[1] = {"))) << "no array of one struct, on whose list Debian's glslang crashes";
   EXPECT_TRUE(IsHlsl(text));
 }
 

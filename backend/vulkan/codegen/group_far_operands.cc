@@ -194,8 +194,7 @@ class Grouping {
     const std::string& indent = group_[0].indent;
     for (const GroupedCall& call : group_)
       lines_[call.line] = fmt::format("{}precise float {} = 0.0f;", call.indent, call.result);
-    lines_.push_back(
-        fmt::format("{}[[dont_unroll]] for (uint at = 0u; at < {}u; ++at) {{", indent, group_.size()));
+    lines_.push_back(fmt::format("{}[[dont_unroll]] for (uint at = 0u; at < {}u; ++at) {{", indent, group_.size()));
     WriteTurn(indent + "  ");
     lines_.push_back(indent + "}");
   }

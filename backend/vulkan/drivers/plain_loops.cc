@@ -20,7 +20,8 @@ class Types {
       const Words& w = instruction.words;
       const uint32_t op = instruction.op();
       if (op >= kTypeBool && op <= kTypeVector) values_.insert(w[1]);
-      if (op == kTypePointer) pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
+      if (op == kTypePointer)
+        pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
       if (op == kTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
       if (op == kConstant) constants_.emplace(w[2], w[3]);
       if (op == kFunction) break;
@@ -84,9 +85,7 @@ class FunctionLoops {
   }
 
  private:
-  size_t At(uint32_t label) const {
-    return std::ranges::find(blocks_, label, &Block::label) - blocks_.begin();
-  }
+  size_t At(uint32_t label) const { return std::ranges::find(blocks_, label, &Block::label) - blocks_.begin(); }
   // Whether control goes from the block to the label, and by nothing else than a branch without a condition.
   static bool GoesTo(const Block& block, uint32_t label, bool* plainly) {
     const Words& end = block.body.back().words;
@@ -147,9 +146,8 @@ class FunctionLoops {
       const Instruction& merge = *(block.body.end() - 2);
       Words& branch = block.body.back().words;
       const bool loop_ends = merge.op() == kLoopMerge && branch[3] == merge.words[1];
-      const bool rest_follows =
-          merge.op() == kSelectionMerge && branch[2] != branch[3] &&
-          (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == kReturn);
+      const bool rest_follows = merge.op() == kSelectionMerge && branch[2] != branch[3] &&
+                                (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == kReturn);
       const auto it = comparisons.find(branch[1]);
       if ((!loop_ends && !rest_follows) || it == comparisons.end() || it->second.second != 1) continue;
       if (branch.size() != 4) continue;  // with weights of the sides

@@ -6,12 +6,16 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// A module that does the same. What SPIRV-Tools leaves is read by Mesa (22.3, lavapipe and RADV) at twice the cost:
-//  - A loop's continue block with anything in it goes in front of the body, behind a flag, and every value that it reads of
-//    the body, or hands to the loop's next turn, is repaired with phis. So continue blocks become empty, and what a loop
-//    hands on lies in variables, which are what phis are read as anyway.
+// A module that does the same, without what costs Mesa (22.3) most of what SPIRV-Tools leaves:
+//  - A loop's continue block with anything in it goes in front of the body, behind a flag, and every value that it
+//  reads of
+//    the body, or hands to the loop's next turn, is repaired with phis. So continue blocks become empty, and what a
+//    loop hands on lies in variables, which are what phis are read as anyway.
 //  - A way to leave the kernel early, written as a switch of one case, puts what follows behind a flag. It becomes the
 //    return that it was.
+//  - Conditions under which a loop ends, or nothing follows, are turned, and optimised once more: the opposite is
+//  asked.
+//  - A buffer's member is found anew for each access: once for all of them.
 // `words` is a valid module.
 std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words);
 

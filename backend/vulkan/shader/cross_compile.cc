@@ -47,25 +47,6 @@ constexpr std::string_view kExtendedProduct =
     "    high = hh + (lh >> 16) + (hl >> 16) + (middle >> 16);\n"
     "}\n\n";
 
-// "Type name[1] = { value };" as two statements: glslang 12 crashes on lists that hold one struct.
-std::string WithoutListsOfOne(std::string_view text) {
-  constexpr std::string_view kBegin = "[1] = { ", kEnd = " };\n";
-  std::string result;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
-    text.remove_prefix(line.size());
-    const size_t at = line.find(kBegin), name = line.substr(0, at).rfind(' ');
-    const std::string_view value = at == line.npos ? "" : line.substr(at + kBegin.size());
-    const bool one = line.starts_with("    ") && value.ends_with(kEnd) && name != line.npos &&
-                     value.find_first_of(",{ ") == value.size() - kEnd.size();
-    result += line.substr(0, one ? at : line.size());
-    if (one)
-      result +=
-          fmt::format("[1];{}[0] = {};\n", line.substr(name, at - name), value.substr(0, value.size() - kEnd.size()));
-  }
-  return result;
-}
-
 class CrossCompiler {
  public:
   CrossCompiler(spvc_context context, const std::string& name) : context_(context), name_(name) {}
@@ -131,9 +112,8 @@ Result<std::string> CrossCompile(const std::vector<uint32_t>& words, const std::
   VXLA_RETURN_IF_ERROR(compiler.SetOptions(language, ShaderModelFor(words)));
   if (language == ShadingLanguage::kHlsl) compiler.NameWorkgroupCounts();
   VXLA_ASSIGN_OR_RETURN(std::string text, compiler.Text());
-  if (language != ShadingLanguage::kHlsl) return text;
-  if (text.find("umulExtended(") != text.npos) text.insert(0, kExtendedProduct);
-  return WithoutListsOfOne(text);
+  if (language == ShadingLanguage::kHlsl && text.find("umulExtended(") != text.npos) text.insert(0, kExtendedProduct);
+  return text;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

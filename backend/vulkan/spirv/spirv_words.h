@@ -98,7 +98,13 @@ enum Op : uint32_t {
   kCooperativeMatrixLength = 4460,
 };
 enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
-enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9, kStorageBufferClass = 12 };
+enum StorageClass : uint32_t {
+  kInputClass = 1,
+  kPrivateClass = 6,
+  kFunctionClass = 7,
+  kPushConstantClass = 9,
+  kStorageBufferClass = 12
+};
 
 using Words = std::vector<uint32_t>;
 struct Instruction {
