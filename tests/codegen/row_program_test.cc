@@ -337,6 +337,9 @@ TEST(RowProgramTest, TilesOfWindowsMoveAndReadEachPlaceOnce) {
   ASSERT_NE(loop, std::string::npos);
   EXPECT_EQ(Count(moving.substr(0, loop), "LOAD("), 9 + 12);
   EXPECT_EQ(Count(moving.substr(loop), "LOAD("), 6);
+  EXPECT_EQ(moving.find("LOAD(", moving.find("combine(", loop)), std::string::npos) << "loads come first";
+  EXPECT_EQ(Count(moving, "STORE(2, u64x4"), 4);
+  EXPECT_EQ(Count(moving, "STORE(2, f32x4"), 0);
   // A step that is no multiple of the dilation shows other places.
   EXPECT_EQ(text(FullFacts(), "pad=2_2x2_2 rhs_dilate=2x2").find("uint move"), std::string::npos);
   DeviceFacts gpu = FullFacts();

@@ -503,7 +503,8 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
     }
     return;
   }
-  const bool pairs = only_moves_ && vector_width_ == 8 && kernel_.stores_pairs();
+  const bool joined = joins_pairs_ && vector_width_ == 8 && kernel_.has_pairs();
+  const bool pairs = joined || (only_moves_ && vector_width_ == 8 && kernel_.stores_pairs());
   if (kernel_.groups_are_words(k)) return StoreWords(k, group->group, values);
   kernel_.AddVectorView(k, pairs ? 8 : 4);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
@@ -521,6 +522,11 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
   std::vector<std::string> words;
   for (int i = 0; i < 8; i += 2) {
     const std::string pair = fmt::format("{}, {}", values[i], values[i + 1]);
+    if (joined) {
+      const char* bits = tag == "f32" ? "floatBitsToUint" : "uint";
+      words.push_back(fmt::format("JOINED({0}({1}), {0}({2}))", bits, values[i], values[i + 1]));
+      continue;
+    }
     words.push_back(tag == "f32" ? fmt::format("packUint2x32(floatBitsToUint(vec2({})))", pair)
                                  : fmt::format("packUint2x32(uvec2(ivec2({})))", pair));
     if (tag == "u32") words.back() = fmt::format("packUint2x32(uvec2({}))", pair);

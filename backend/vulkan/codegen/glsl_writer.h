@@ -48,6 +48,9 @@ class ValueWriter {
   // only moved. (What is computed lavapipe has in vectors of 32-bit lanes, and puts pairs of it together on the stack,
   // lane by lane.)
   void OnlyMoves() { only_moves_ = true; }
+  // Groups of 8 that are computed are stored as pairs of words, too, which shifts join (JOINED in access.glsl): half
+  // the accesses. (Not where few operations are done: LLVM may then fetch their operands from 64-bit vectors.)
+  void JoinPairs() { joins_pairs_ = true; }
   // What is loaded in pairs and stored after little arithmetic: LLVM would store a half of a 64-bit lane by a look at
   // the 64-bit vector on the stack, but for a zero that it does not know it is. (Elsewhere it costs a twentieth.)
   void HideLoads() { hides_loads_ = true; }
@@ -155,7 +158,7 @@ class ValueWriter {
   std::unordered_map<const Instruction*, std::string> held_;
   std::vector<int> vector_variables_;
   int vector_width_ = 1;
-  bool only_moves_ = false, hides_loads_ = false;
+  bool only_moves_ = false, hides_loads_ = false, joins_pairs_ = false;
   std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;

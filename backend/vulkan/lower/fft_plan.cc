@@ -204,7 +204,7 @@ std::vector<int> FftPlan::PlacesOfPasses(bool in_result) const {
   std::vector<int> places;
   for (size_t left = jobs.size(); left-- > 0;) {
     const bool result = left == 0 || (in_result && left % 2 == 0);
-    places.push_back(result ? -1 : in_result ? 0 : static_cast<int>(left % 2));
+    places.push_back(result ? -1 : in_result ? 0 : static_cast<int>((left + 1) % 2));
   }
   return places;
 }

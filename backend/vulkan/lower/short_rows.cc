@@ -40,6 +40,7 @@ class ShortRowWriter {
     // A GPU's scalar registers do not hold the parameters of every access, and lavapipe loads each of them lane by
     // lane.
     if (program.rows * program.row_size >= kLargeWork) loop_.kernel().InlineParams();
+    loop_.writer().JoinPairs();
   }
 
   Step Write() {
@@ -120,11 +121,23 @@ class ShortRowWriter {
 
   void WriteTile(const std::vector<RowPlace>& places) {
     for (const RowPlace& place : places) Publish(place, 0);
-    std::vector<std::vector<std::string>> values(program_.outputs.size());
-    for (size_t row = 0; row < places.size(); ++row) {
+    std::vector<std::vector<std::string>> values(program_.outputs.size(), std::vector<std::string>(places.size()));
+    const auto write = [&](size_t row) {
       WriteRow(places[row], row);
       for (size_t i = 0; i < values.size(); ++i)
-        values[i].push_back(program_.outputs[i].value(loop_.writer(), places[row]));
+        values[i][row] = program_.outputs[i].value(loop_.writer(), places[row]);
+    };
+    // All loads first, then the rows of one place of the last dimension after those of another: lavapipe makes a loop
+    // of each load, and between them would fetch what rows multiply by from the stack for each row.
+    if (tile_.moves > 1) {
+      for (size_t row = 0; row < places.size(); ++row) {
+        for (int64_t element = 0; element < program_.row_size; ++element)
+          Seen({places[row].row, {{}, element}}, row, element);
+      }
+    }
+    const size_t apart = tile_.moves > 1 ? static_cast<size_t>(tile_.tile.back()) : 1;
+    for (size_t first = 0; first < apart; ++first) {
+      for (size_t row = first; row < places.size(); row += apart) write(row);
     }
     // Every value is computed before any is stored: a store would keep the compiler from moving loads.
     for (size_t i = 0; i < values.size(); ++i) Store(program_.outputs[i], values[i], places);
