@@ -261,17 +261,9 @@ TEST(LiveSizesTest, SizesThatDataDecideNeedNoHostStep) {
 // What is sorted along with them is static, also where its result is stated to be dynamic; data decide the size here.
 TEST(LiveSizesTest, AStaticArraySortedBesideDynamicOnesLivesWhole) {
   constexpr char kText[] = R"(HloModule m
-less {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  i = s32[] parameter(2)
-  j = s32[] parameter(3)
-  ROOT r = pred[] compare(a, b), direction=LT
-}
-ENTRY e {
-  p = f32[8] parameter(0)
-  q = s32[8] iota(), iota_dimension=0
-  n = s32[] parameter(1)
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  i = s32[] parameter(2)  j = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { p = f32[8] parameter(0)  q = s32[8] iota(), iota_dimension=0  n = s32[] parameter(1)
   m = s32[] add(n, n)
   d = f32[<=8] set-dimension-size(p, m), dimensions={0}
   ROOT r = (f32[<=8], s32[<=8]) sort(d, q), dimensions={0}, to_apply=less
