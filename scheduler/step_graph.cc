@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/live_layout.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/device_merger.h"
 #include "core/passes/dynamic_padder.h"
@@ -251,7 +252,9 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
   current_ = &instruction;
   scratch_count_ = 0;
   AddLeaves(instruction);
-  if (instruction.shape().SizeBytes() == 0 && !HasSideEffect(instruction)) return OkStatus();
+  const bool empty =
+      std::ranges::all_of(FlattenTuple(instruction.shape()), [](const Shape* leaf) { return DeviceBytes(*leaf) == 0; });
+  if (empty && !HasSideEffect(instruction)) return OkStatus();
   const Status refusal = WithoutThrowing([&] { return lowering_.CanLower(instruction); });
   if (refusal.ok()) return AddSteps(instruction);
   if (refusal.code() == StatusCode::kInternal) {

@@ -105,6 +105,17 @@ std::optional<int64_t> Looked(const Instruction& i) {
   return KnownValue(*i.operand(0))->GetInt(linear);
 }
 
+// A floating zero that is written as an integer or truth value: kernels keep zeros from drivers that compute x * 0 and
+// x / 0 wrongly (backend/vulkan/codegen/glsl_writer.cc), which takes a constant of the type.
+bool IsFloatingZero(const Instruction& i) {
+  const ElementType type = i.shape().IsArray() ? i.shape().element_type() : ElementType::kPred;
+  const bool converts = i.opcode() == Opcode::kConvert && type != ElementType::kF8E8M0FNU;  // which has no zero
+  if (!(converts || i.opcode() == Opcode::kBitcastConvert) || !(IsFloating(type) || IsComplex(type))) return false;
+  const Literal* const given = KnownValue(*i.operand(0));
+  return given != nullptr && !i.shape().IsDynamic() && given->element_count() == 1 && i.shape().ElementCount() == 1 &&
+         given->GetInt(0) == 0;
+}
+
 }  // namespace
 
 std::optional<int64_t> KnownInteger(const Instruction& i) {
@@ -148,11 +159,11 @@ std::optional<int64_t> KnownInteger(const Instruction& i) {
 
 bool FoldIntegers(Module& module) {
   return ExpandEach(ControlComputations(module), [](Computation& computation, Instruction* i) -> Instruction* {
-    const bool live = !i->users().empty() || i == computation.root();
-    const std::optional<int64_t> value = live && !i->HasControlEdges() ? KnownInteger(*i) : std::nullopt;
-    if (!value) return nullptr;
+    const bool live = (!i->users().empty() || i == computation.root()) && !i->HasControlEdges();
+    const std::optional<int64_t> value = live ? KnownInteger(*i) : std::nullopt;
+    if (!value && !(live && IsFloatingZero(*i))) return nullptr;
     Literal literal(Shape(i->shape().element_type(), SizesOf(i->shape())));
-    literal.SetInt(0, *value);
+    if (value) literal.SetInt(0, *value);
     return Expansion(computation, i).Constant(std::move(literal));
   });
 }

@@ -316,9 +316,6 @@ PaddedOp::Result PaddedOp::Sort() {
   const int64_t along = instruction().attributes<SortAttributes>().dimensions.at(0);
   const Sizes sizes = Operand(0).sizes;
   const Shape& stated = instruction().shape();
-  const auto stated_of = [&](int k) -> const Shape& {
-    return stated.IsTuple() ? stated.tuple_elements()[static_cast<size_t>(k)] : stated;
-  };
   std::vector<Instruction*> sorted;
   const IntList bounds = SizesOf(ShapeOf(0));
   if (Lives(Operand(0), along)) {
@@ -337,9 +334,9 @@ PaddedOp::Result PaddedOp::Sort() {
   }
   std::vector<PaddedArray> values;
   for (int k = 0; k < Count(); ++k) {
-    if (stated_of(k).IsDynamic()) {
+    if (instruction().operand(k)->shape().IsDynamic()) {
       values.push_back({sorted[static_cast<size_t>(k)], sizes});
-    } else {  // beyond the live elements it is as it was
+    } else {  // beyond the live elements it is as it was, and all of it lives, whatever the result is stated to be
       Instruction* const whole = Operand(k).array;
       values.push_back({Selected(LiveMask(bounds, sizes), sorted[static_cast<size_t>(k)], whole), Sizes(sizes.size())});
     }

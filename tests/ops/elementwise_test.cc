@@ -78,6 +78,33 @@ void RunAll(const Names& operations, const std::string& type, int operands, cons
   RunBoth(text, values);
 }
 
+// lavapipe takes x * 0 and 0 / x for 0 and x / 0 for nothing in particular where the zero is a literal.
+TEST(ElementwiseTest, ConstantZerosKeepInfinitiesAndNan) {
+  for (const std::string type : {"f32", "f64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "c64", "c128"}) {
+    SCOPED_TRACE(type);
+    std::vector<std::string> zeros = {"constant(0)", "convert(none)", "convert(no)"};
+    if (type == "f32") zeros.push_back("bitcast-convert(none)");
+    if (type[0] == 'c') zeros = {"constant((0, 0))", "constant((0, 1))", "constant((1, 0))"};
+    std::string body, names, shapes;
+    int count = 0;
+    for (size_t z = 0; z < zeros.size(); ++z) {
+      body += fmt::format("  z{0} = {1}[] {2}\n  b{0} = {1}[{3}] broadcast(z{0}), dimensions={{}}\n", z, type, zeros[z],
+                          kCount);
+      for (const char* call : {"multiply(x, b{})", "multiply(b{}, x)", "divide(x, b{})", "divide(b{}, x)"}) {
+        body += fmt::format("  r{} = {}[{}] {}\n", count, type, kCount, fmt::format(fmt::runtime(call), z));
+        names += fmt::format("{}r{}", count > 0 ? ", " : "", count);
+        shapes += fmt::format("{}{}[{}]", count > 0 ? ", " : "", type, kCount);
+        ++count;
+      }
+    }
+    RunBoth(
+        fmt::format("ENTRY e {{\n  x = {}[{}] parameter(0)\n  none = s32[] constant(0)\n  no = pred[] constant(false)\n"
+                    "{}  ROOT t = ({}) tuple({}) }}",
+                    type, kCount, body, shapes, names),
+        {Values(type, 1)});
+  }
+}
+
 TEST(ElementwiseTest, UnaryOperationsOfFloats) {
   for (const std::string& type : kFloats) {
     RunAll({"abs", "negate", "sign", "ceil", "floor", "round-nearest-afz", "round-nearest-even", "sqrt", "rsqrt",

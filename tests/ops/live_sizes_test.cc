@@ -74,6 +74,20 @@ ENTRY e {{
   }
 }
 
+// An array without elements has the sizes of its other dimensions all the same.
+TEST(LiveSizesTest, EmptyArraysHaveSizes) {
+  const auto result = RunBoth(R"(HloModule m
+ENTRY e {
+  p = f16[0,8] parameter(0)
+  n = s32[] parameter(1)
+  m = s32[] add(n, n)
+  ROOT r = f16[0,<=8] set-dimension-size(p, m), dimensions={1}
+})",
+                              {Literal(Shape(ElementType::kF16, {0, 8})), Literal::ScalarInt(ElementType::kS32, 3)});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->dynamic_size(1), 6);
+}
+
 // Whose size comes from the values is checked by the host, with both numbers in the message.
 TEST(LiveSizesTest, SizesOutOfRangeAreRefused) {
   constexpr char kText[] = R"(HloModule m
@@ -242,6 +256,23 @@ TEST(LiveSizesTest, SizesThatDataDecideNeedNoHostStep) {
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), std::max<int64_t>(live - 1, 0));
   }
+}
+
+// What is sorted along with them is static, also where its result is stated to be dynamic; data decide the size here.
+TEST(LiveSizesTest, AStaticArraySortedBesideDynamicOnesLivesWhole) {
+  constexpr char kText[] = R"(HloModule m
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  i = s32[] parameter(2)  j = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { p = f32[8] parameter(0)  q = s32[8] iota(), iota_dimension=0  n = s32[] parameter(1)
+  m = s32[] add(n, n)
+  d = f32[<=8] set-dimension-size(p, m), dimensions={0}
+  ROOT r = (f32[<=8], s32[<=8]) sort(d, q), dimensions={0}, to_apply=less
+})";
+  const auto result =
+      RunBoth(kText, {RandomLiteral(Shape(ElementType::kF32, {8}), 1), Literal::ScalarInt(ElementType::kS32, 2)});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), 4);
+  EXPECT_EQ(result->tuple_elements()[1].dynamic_size(0), 8);
 }
 
 // Sizes that no trip changes: the state is static, and the loop as any other.

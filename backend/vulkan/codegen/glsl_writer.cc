@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -287,14 +289,25 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
     if (type == ElementType::kU32) return Local("uint", word);
     return Local(CarrierType(type), (type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")");
   }
-  const bool is_real = IsFloating(type);
-  if (is_real && magnitude << (type == ElementType::kF64 ? 1 : 33) == 0 && StorageBytes(type) >= 4) {
-    // lavapipe folds x + 0 and 0 - x wrongly for x = -0 when the zero is a literal, so zeros come as data.
-    const std::string high = kernel_.Data(static_cast<uint32_t>(magnitude >> (type == ElementType::kF64 ? 32 : 0)));
-    if (type == ElementType::kF32) return Local("float", "uintBitsToFloat(" + high + ")");
-    return Local("f64_t", "from_words_f64(" + high + ", 0u)");
+  // lavapipe folds x + 0, 0 - x, x * 0, x / 0 and 0 / x wrongly (for x = -0, infinities, NaN) when the zero is a
+  // literal, so zeros come as data.
+  const auto part = [&](double value, const std::byte* at) {
+    const ElementType real = RealPart(type);
+    if (value != 0) return ConstantText(real, at);
+    const std::string high = kernel_.Data(std::signbit(value) ? 0x80000000u : 0u);
+    return real == ElementType::kF64 ? "from_words_f64(" + high + ", 0u)" : "uintBitsToFloat(" + high + ")";
+  };
+  std::string text;
+  if (IsFloating(type)) {
+    text = part(instruction.literal().GetDouble(0), bytes);
+  } else if (IsComplex(type)) {
+    const std::complex<double> value = instruction.literal().GetComplex(0);
+    text = fmt::format("{}({}, {})", type == ElementType::kC64 ? "vec2" : "complex_f64", part(value.real(), bytes),
+                       part(value.imag(), bytes + StorageBytes(type) / 2));
+  } else {
+    text = ConstantText(type, bytes);
   }
-  return Local(CarrierType(type), ConstantText(type, bytes));
+  return Local(CarrierType(type), text);
 }
 
 std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIndex& index) {

@@ -12,6 +12,7 @@
 #include "backend/vulkan/lower/loop_kernel.h"
 #include "backend/vulkan/lower/moved_bytes.h"
 #include "backend/vulkan/lower/tuning.h"
+#include "core/live_layout.h"
 #include "core/passes/giant_splitter.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -193,7 +194,8 @@ class VulkanLowering final : public Lowering {
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
     const auto leaves = FlattenTuple(instruction.shape());
-    if (std::ranges::all_of(leaves, [](const Shape* leaf) { return leaf->ElementCount() == 0; }))
+    // An empty array that is dynamic in some dimension has its sizes.
+    if (std::ranges::all_of(leaves, [](const Shape* leaf) { return DeviceBytes(*leaf) == 0; }))
       return std::vector<Step>();
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     Result<std::vector<Step>> steps = LoweringOf(body).lower(context_, body, buffers);
