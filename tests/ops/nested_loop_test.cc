@@ -475,8 +475,8 @@ TEST(NestedLoopTest, ThePlanSaysWhyALoopIsNotOneDispatch) {
   std::string text = Collatz(5);
   const size_t at = text.find("  kept = ");
   text.insert(at,
-              "  wave = c64[5] convert(all)\n  none = c64[] constant((0, 0))\n"
-              "  long = c64[262144] pad(wave, none), padding=0_262139\n"
+              "  wave = c64[5] convert(all)\n  nothing = c64[] constant((0, 0))\n"
+              "  long = c64[262144] pad(wave, nothing), padding=0_262139\n"
               "  whole = c64[262144] fft(long), fft_type=FFT, fft_length={262144}\n"
               "  waves = c64[5] slice(whole), slice={[0:5]}\n"
               "  parts = f32[5] real(waves)\n  other = u32[5] convert(parts)\n  mixed = u32[5] add(other, all)\n");
