@@ -2,39 +2,12 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/device_test_support.h"
+#include "tests/support/loop_text.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace loop_fft_test {
 
-// A loop over arrays x and y, of which `body` makes "x2" and "y2".
-std::string Loop(const std::string& x, const std::string& y, const std::string& body) {
-  return fmt::format(R"(HloModule transforms
-condition {{
-  s = (s32[], {0}, {1}) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant(3)
-  ROOT c = pred[] compare(i, n), direction=LT
-}}
-body {{
-  s = (s32[], {0}, {1}) parameter(0)
-  i = s32[] get-tuple-element(s), index=0
-  one = s32[] constant(1)
-  next = s32[] add(i, one)
-  x = {0} get-tuple-element(s), index=1
-  y = {1} get-tuple-element(s), index=2
-{2}
-  ROOT r = (s32[], {0}, {1}) tuple(next, x2, y2)
-}}
-ENTRY main {{
-  x = {0} parameter(0)
-  y = {1} parameter(1)
-  i = s32[] constant(0)
-  start = (s32[], {0}, {1}) tuple(i, x, y)
-  ROOT loop = (s32[], {0}, {1}) while(start), condition=condition, body=body
-}}
-)",
-                     x, y, body);
-}
+using loop_text::Loop;
 
 void Check(const std::string& text, double tolerance) {
   SCOPED_TRACE(text);

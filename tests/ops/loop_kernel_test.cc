@@ -490,12 +490,14 @@ TEST(LoopKernelTest, AVeryLongTextIsNoKernelOfASoftwareDriver) {
   EXPECT_THAT(ToText(executable->plan()), software ? matcher : HasSubstr("while"));
 }
 
-TEST(LoopKernelTest, ABodyWithATransformKeepsItsKernelsApart) {
+TEST(LoopKernelTest, ABodyWithALongTransformKeepsItsKernelsApart) {
   Loop loop = Recurrence(3, 40);
   const size_t at = loop.body.find("  ROOT");
   loop.body.insert(
       at,
-      "  z = c64[21] fft(y), fft_type=RFFT, fft_length={40}\n  t = f32[40] fft(z), fft_type=IRFFT, fft_length={40}\n");
+      "  none = f32[] constant(0)\n  long = f32[131072] pad(y, none), padding=0_131032\n"
+      "  z = c64[65537] fft(long), fft_type=RFFT, fft_length={131072}\n"
+      "  back = f32[131072] fft(z), fft_type=IRFFT, fft_length={131072}\n  t = f32[40] slice(back), slice={[0:40]}\n");
   loop.body.replace(loop.body.find("(next, y"), 8, "(next, t");
   RunOptions options;
   options.tolerance = Tolerance{.rtol = 1e-5, .atol = 1e-5};
