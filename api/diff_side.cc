@@ -6,6 +6,7 @@
 
 #include "backend/cpu/twin/shader_evaluator.h"
 #include "core/literal_compare.h"
+#include "core/passes/dynamic_padder.h"
 #include "scheduler/plan_orders.h"
 #include "scheduler/step_graph.h"
 
@@ -75,7 +76,12 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
   ShaderEvaluation evaluation;
   evaluation.orders = OrdersOf(executable.plan());
   evaluation.options = evaluate_;
-  if (shader_math_calls_ != nullptr) evaluation.options.custom_calls = shader_math_calls_;
+  const CustomCallRegistry* registered = shader_math_calls_ != nullptr ? shader_math_calls_ : evaluate_.custom_calls;
+  CustomCallRegistry calls = registered != nullptr ? *registered : CustomCallRegistry();
+  // The module is the executable's, which compares live sizes itself; programs have no such call.
+  calls.RegisterEvaluator(std::string(kLiveSizeCheck),
+                          [](const Instruction&, std::span<const Literal>, Literal&, CustomCallStatus&) {});
+  evaluation.options.custom_calls = &calls;
   const auto instructions = InstructionsByPlanName(executable.module());
   for (const Fallback& fallback : executable.fallbacks()) {
     const auto found = instructions.find(fallback.instruction);

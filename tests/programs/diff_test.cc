@@ -53,6 +53,17 @@ TEST(DiffTest, TheDeviceGivesTheBitsOfShaderMathInBothBindingModes) {
   }
 }
 
+TEST(DiffTest, ShaderMathFollowsSizesThatDataDecide) {
+  const std::string program =
+      "ENTRY e { x = f32[8] parameter(0)  n = s32[] parameter(1)  two = s32[] constant(2)  m = s32[] add(n, two)\n"
+      "  a = f32[<=8] set-dimension-size(x, m), dimensions={0}  y = f32[8] parameter(2)\n"
+      "  b = f32[<=8] set-dimension-size(y, m), dimensions={0}  ROOT r = f32[<=8] add(a, b) }";
+  const CommandResult result = RunVxla("diff " + WriteScratch("sizes.hlo", program) + " --json");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["same_bits_as_shader_math"], true);
+  EXPECT_THAT(result.err, Not(HasSubstr("no shader math"))) << result.err;
+}
+
 TEST(DiffTest, IsolateListsEachInstructionWithItsBound) {
   const Json json = DiffJson(WriteScratch("attention.hlo", kAttention) + " --isolate", 0);
   ASSERT_EQ(json["instructions"].size(), 9u);
