@@ -195,8 +195,8 @@ class LoopRowsWriter {
   }
 
   // Each lane joins what it has with what another one has, twice as far away at each turn: all know the whole then,
-  // and none waits. Written out, as distances that are constants need no instruction of their own, and as Mesa optimises
-  // the whole kernel again for each of these loops (a transformer's decoding, RADV 25.0.7: 128 ms, 75 so).
+  // and none waits. Written out, as distances that are constants need no instruction of their own, and as Mesa
+  // optimises the whole kernel again for each of these loops (a transformer's decoding, RADV 25.0.7: 128 ms, 75 so).
   void JoinByShuffles(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
     const bool knows = reduce.identity.empty();
