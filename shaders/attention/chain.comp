@@ -22,7 +22,7 @@
 // P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys; where a workgroup owns ROWS by KEYS results, P(4) tiles of
 // keys, P(5) parts of a batch, each of which the loads take for a batch.
 //
-// The generated part defines X, Y, CHUNK, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
+// The generated part defines X, Y, CHUNK, DEPTHS, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
 //   weigh(batch, rows, key, scores, weights): weights of each sum for four rows from their scores of each product;
 //   ROW_ALONG_DEPTH(p), KEY_ALONG_DEPTH(p): whether depths of a term, or else neighbouring terms, lie side by side in
 //     memory; load_row(p, batch, row, unit, quad), load_key(p, batch, key, unit, quad): four depths of a term, or, with a
@@ -57,18 +57,19 @@ shared vec4 values[VALUE_KEYS * X * TN];
 shared uint weighing;  // hidden keys that do weigh something
 #endif
 
-// The chunk of a product's terms that begins at `depth`, into shared memory.
-void stage(uint product, uint batch, uint first_row, uint row_count, uint first_key, uint key_count, uint depth) {
+// The chunk of a product's terms that begins at a unit of four depths, into shared memory.
+void stage(uint product, uint batch, uint first_row, uint row_count, uint first_key, uint key_count,
+           uint first_unit) {
   float rows[4u * ROW_LOADS], keys[4u * KEY_LOADS];
   [[unroll]] for (uint p = 0u; p < ROW_LOADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
     if (ROW_ALONG_DEPTH(product)) {
-      uint at = depth / 4u + OF_UNITS(e);
+      uint at = first_unit + OF_UNITS(e);
       if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
         load_row(product, batch, first_row + min(BY_UNITS(e), row_count - 1u), at, quad);
     } else {
-      uint at = depth + e / Y, unit = min(first_row / 4u + e % Y, (P(2) + 3u) / 4u - 1u);
+      uint at = 4u * first_unit + e / Y, unit = min(first_row / 4u + e % Y, (P(2) + 3u) / 4u - 1u);
       if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
         load_row(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
     }
@@ -78,11 +79,11 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
     if (KEY_ALONG_DEPTH(product)) {
-      uint at = depth / 4u + OF_UNITS(e);
+      uint at = first_unit + OF_UNITS(e);
       if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
         load_key(product, batch, first_key + min(BY_UNITS(e), key_count - 1u), at, quad);
     } else {
-      uint at = depth + e / X, unit = min(first_key / 4u + e % X, (P(3) + 3u) / 4u - 1u);
+      uint at = 4u * first_unit + e / X, unit = min(first_key / 4u + e % X, (P(3) + 3u) / 4u - 1u);
       if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
         load_key(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
     }
@@ -122,15 +123,19 @@ void form_scores(uint product, uint batch, uint first_row, uint row_count, uint 
                  out vec4 scores[4]) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = vec4(0.0f);
-  for (uint first = 0u; first < DEPTH(product); first += CHUNK) {
-    stage(product, batch, first_row, row_count, first_key, key_count, first);
+  for (uint first_unit = 0u; first_unit < (DEPTH(product) + 3u) / 4u; first_unit += UNITS) {
+    stage(product, batch, first_row, row_count, first_key, key_count, first_unit);
     barrier();
-    // Four depths are enough to wait for at once; drivers would write all of them out, for each product.
-    [[dont_unroll]] for (uint first_of_four = 0u; first_of_four < CHUNK; first_of_four += 4u) {
-      [[unroll]] for (uint d = 0u; d < 4u; ++d) {
-        vec4 a = row_terms[(first_of_four + d) * ROW_STRIDE + y], b = key_terms[(first_of_four + d) * KEY_STRIDE + x];
+    // DEPTHS are enough to wait for at once; drivers would write all of them out, for each product. Places run along
+    // with counters, here and below: what is computed of a counter, Mesa takes apart once more in each round.
+    uint row_at = y, key_at = x;
+    [[dont_unroll]] for (uint first_depth = 0u; first_depth < CHUNK; first_depth += DEPTHS) {
+      [[unroll]] for (uint d = 0u; d < DEPTHS; ++d) {
+        vec4 a = row_terms[row_at + d * ROW_STRIDE], b = key_terms[key_at + d * KEY_STRIDE];
         [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(scores[i], a[i], b);
       }
+      row_at += DEPTHS * ROW_STRIDE;
+      key_at += DEPTHS * KEY_STRIDE;
     }
     barrier();
   }
@@ -169,9 +174,10 @@ void add_values(uint which, uint batch, uint first_key, uint key_count, inout ve
 // The next row's sums after a row's: the text of a store is written out once for each quad of columns.
 void store_sums(uint which, uint batch, uint first_row, uint row_count, vec4 sums[4u * TN]) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
-  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {
+  uint row = 4u * y;
+  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i, ++row) {
     [[unroll]] for (uint j = 0u; j < TN; ++j) {
-      uint row = 4u * y + i, unit = x + X * j;
+      uint unit = x + X * j;
       vec4 sum = sums[j];
       [[unroll]] for (uint k = j; k < 3u * TN; k += TN) sums[k] = sums[k + TN];
       if (row < row_count && unit < COLUMN_UNITS(which))
@@ -200,11 +206,12 @@ void main() {
     [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[4u + i] = of_one[i];
 #endif
     // One key at a time, as below.
-    [[dont_unroll]] for (uint j = 0u; j < 4u; ++j) {
+    uint key = 4u * x;
+    [[dont_unroll]] for (uint j = 0u; j < 4u; ++j, ++key) {
       vec4 of_each[PRODUCTS], of_sums[SUMS];
       [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = first_of_each(scores, p);
       weigh(batch + part, first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u),
-            first_key + min(4u * x + j, key_count - 1u), of_each, of_sums);
+            first_key + min(key, key_count - 1u), of_each, of_sums);
       [[unroll]] for (uint i = 0u; i < 4u; ++i) {
         float all = joined[i].x;
         combine(all, of_sums[0][i]);
@@ -281,18 +288,19 @@ void main() {
     [[unroll]] for (uint j = 0u; j < 4u; ++j) later[j] = vec4(0.0f);
 #endif
     // One key at a time, the scores of the next one after it: the text of weights is long.
-    [[dont_unroll]] for (uint j = 0u; j < 4u; ++j) {
+    uint key = 4u * x;
+    [[dont_unroll]] for (uint j = 0u; j < 4u; ++j, ++key) {
       vec4 of_each[PRODUCTS], of_sums[SUMS];
       [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = first_of_each(scores, p);
       weigh(batch, first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u),
-            first_key + min(4u * x + j, key_count - 1u), of_each, of_sums);
-      bool exists = 4u * x + j < key_count;
+            first_key + min(key, key_count - 1u), of_each, of_sums);
+      bool exists = key < key_count;
 #if REDUCES
       if (exists) {
         [[unroll]] for (uint i = 0u; i < 4u; ++i) combine(joined[i], of_sums[0][i]);
       }
 #else
-      weights[(4u * x + j) * ROW_STRIDE + y] = exists ? of_sums[0] : vec4(0.0f);
+      weights[key * ROW_STRIDE + y] = exists ? of_sums[0] : vec4(0.0f);
 #endif
 #if SUMS > 1
       later[0] = later[1];

@@ -214,9 +214,10 @@ void main() {
   }
 #endif
   // One at a time, the sums and totals moving up: the text of a division is long.
-  [[dont_unroll]] for (uint i = 0u; i < TM; ++i) {
-    [[dont_unroll]] for (uint j = 0u; j < TN; ++j) {
-      uint row = y + Y * i, column = x + X * j;
+  uint row = y;
+  [[dont_unroll]] for (uint i = 0u; i < TM; ++i, row += Y) {
+    uint column = x;
+    [[dont_unroll]] for (uint j = 0u; j < TN; ++j, column += X) {
       if (row < row_count && column < COLUMNS) store(batch, first_row + row, column, divide_f32(sums[0], total[0]));
       [[unroll]] for (uint k = 1u; k < TM * TN; ++k) sums[k - 1u] = sums[k];
     }

@@ -29,10 +29,11 @@
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
 // P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
 //
-// The generated part defines K_LOOP, how the loop over a strip is unrolled, Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
+// The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
-// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, ROLLED, BLOCK, load_lhs(batch, row, k, part) and load_rhs(batch, k, column,
-// part), where the dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
+// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, K_LOOP (how the loop over a strip is unrolled), SPLIT, ROLLED, BLOCK,
+// load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the dimension that lies along memory counts
+// quads, and store(batch, row, unit, share, sums).
 #include "generated"
 
 #define ROW_QUADS (Y * TM / 4u)
@@ -167,12 +168,14 @@ void main() {
     uint lhs_at = which * (TK * LHS_STRIDE) + y, rhs_at = which * (TK * RHS_STRIDE) + x;
     K_LOOP for (uint kk = 0u; kk < TK; ++kk) {
       TermQuad a[TM / 4u], b[TN / 4u];
-      [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + kk * LHS_STRIDE + Y * i];
-      [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + kk * RHS_STRIDE + X * j];
+      [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + Y * i];
+      [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + X * j];
       [[unroll]] for (uint i = 0u; i < TM; ++i) {
         [[unroll]] for (uint j = 0u; j < TN / 4u; ++j)
           MULTIPLY_ADD(sums[i * (TN / 4u) + j], a[i / 4u][i % 4u], b[j]);
       }
+      lhs_at += LHS_STRIDE;
+      rhs_at += RHS_STRIDE;
     }
     which ^= 1u;
 #if BLOCK > 0

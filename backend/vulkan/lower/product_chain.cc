@@ -130,6 +130,7 @@ class ChainWriter {
     for (const ChainSum& sum : chain_.sums) units.push_back(UnitsOf(sum.columns));
     kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define CHUNK {}u\n#define PRODUCTS {}\n#define SUMS {}\n",
                               shape_.lanes, shape_.lanes_y, shape_.chunk, chain_.products.size(), chain_.sums.size()));
+    kernel.Append(fmt::format("#define DEPTHS {}u\n", context_.facts.is_any_device() ? 1 : 4));
     kernel.Append(fmt::format("#define DEPTH(which) {}\n#define REDUCES {}\n", choice(depths),
                               chain_.sums[0].is_product()     ? 0
                               : chain_.sums[0].over_batches() ? 2
