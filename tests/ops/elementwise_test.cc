@@ -105,6 +105,35 @@ TEST(ElementwiseTest, ConstantZerosKeepInfinitiesAndNan) {
   }
 }
 
+TEST(ElementwiseTest, ConstantZerosOfReducersAndCombinersKeepInfinitiesAndNan) {
+  for (const std::string type : {"f32", "f64", "bf16", "c64"}) {
+    SCOPED_TRACE(type);
+    for (const char* call : {"multiply(a, z)", "divide(z, a)", "divide(a, z)"}) {
+      SCOPED_TRACE(call);
+      const std::string computation = fmt::format(
+          "f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  z = {0}[] constant({2})  c = {0}[] {1}  ROOT r = {0}[] "
+          "add(c, b) }}\n",
+          type, call, type == "c64" ? "(0, 0)" : "0");
+      const std::string operands = fmt::format(
+          "ENTRY e {{ x = {0}[{1}] parameter(0)  y = {0}[{1}] reverse(x), dimensions={{0}}  ", type, kCount);
+      RunBoth(
+          computation + operands +
+              fmt::format("i = s32[{1},1] iota(), iota_dimension=0\n  ROOT s = {0}[{1}] scatter(x, i, y), "
+                          "update_window_dims={{}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, "
+                          "index_vector_dim=1, unique_indices=true, to_apply=f }}",
+                          type, kCount),
+          {Values(type, 1)});
+      if (type == "c64" || call[0] != 'm') continue;  // depends on the order
+      RunBoth(computation + operands +
+                  fmt::format("one = {0}[] constant(1)\n  u = {0}[{1},1] reshape(x)  v = {0}[{1},1] reshape(y)  "
+                              "w = {0}[{1},2] concatenate(u, v), dimensions={{1}}\n"
+                              "  ROOT r = {0}[{1}] reduce(w, one), dimensions={{1}}, to_apply=f }}",
+                              type, kCount),
+              {Values(type, 1)});
+    }
+  }
+}
+
 TEST(ElementwiseTest, UnaryOperationsOfFloats) {
   for (const std::string& type : kFloats) {
     RunAll({"abs", "negate", "sign", "ceil", "floor", "round-nearest-afz", "round-nearest-even", "sqrt", "rsqrt",

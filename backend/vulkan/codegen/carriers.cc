@@ -1,6 +1,8 @@
 #include "backend/vulkan/codegen/carriers.h"
 
 #include <bit>
+#include <cmath>
+#include <complex>
 #include <cstring>
 
 #include "core/float_formats.h"
@@ -122,6 +124,23 @@ std::string ConstantText(ElementType type, const void* bytes) {
   const int64_t value = static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
   // The most negative int has no literal of its own.
   return value >= 0 ? fmt::format("{}", value) : fmt::format("int(0x{:x}u)", static_cast<uint32_t>(value));
+}
+
+std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& zero) {
+  const ElementType type = scalar.shape().element_type();
+  const std::byte* const bytes = scalar.bytes().data();
+  const auto part = [&](double value, const std::byte* at) {
+    const ElementType real = RealPart(type);
+    if (value != 0) return ConstantText(real, at);
+    const std::string word = zero(std::signbit(value) ? 0x80000000u : 0u);
+    return real == ElementType::kF64 ? fmt::format("from_words_f64({}, 0u)", word)
+                                     : fmt::format("uintBitsToFloat({})", word);
+  };
+  if (IsFloating(type)) return part(scalar.GetDouble(0), bytes);
+  if (!IsComplex(type)) return ConstantText(type, bytes);
+  const std::complex<double> value = scalar.GetComplex(0);
+  return fmt::format("{}({}, {})", type == ElementType::kC64 ? "vec2" : "complex_f64", part(value.real(), bytes),
+                     part(value.imag(), bytes + StorageBytes(type) / 2));
 }
 
 Status CheckElementType(ElementType type) {

@@ -9,11 +9,13 @@
 // everywhere and are reached through 32-bit words.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
 #include "backend/device_facts.h"
 #include "core/element_type.h"
+#include "core/literal.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -48,6 +50,9 @@ std::string Narrowed(ElementType type, const std::string& value);
 
 // One element, `bits` as it lies in memory (two words for 64-bit types, four for c128): a GLSL constant expression.
 std::string ConstantText(ElementType type, const void* bytes);
+// A scalar, to calculate with. lavapipe folds x + 0, 0 - x, x * 0, x / 0 and 0 / x wrongly (for x = -0, infinities,
+// NaN) where the zero is a literal, so zeros of floats are made of `zero`, of their highest word: what no driver knows.
+std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& zero);
 
 // OK, or kUnsupported for types that no array has (token, opaque).
 Status CheckElementType(ElementType type);

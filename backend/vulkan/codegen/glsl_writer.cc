@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <complex>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -289,25 +287,8 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
     if (type == ElementType::kU32) return Local("uint", word);
     return Local(CarrierType(type), (type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")");
   }
-  // lavapipe folds x + 0, 0 - x, x * 0, x / 0 and 0 / x wrongly (for x = -0, infinities, NaN) when the zero is a
-  // literal, so zeros come as data.
-  const auto part = [&](double value, const std::byte* at) {
-    const ElementType real = RealPart(type);
-    if (value != 0) return ConstantText(real, at);
-    const std::string high = kernel_.Data(std::signbit(value) ? 0x80000000u : 0u);
-    return real == ElementType::kF64 ? "from_words_f64(" + high + ", 0u)" : "uintBitsToFloat(" + high + ")";
-  };
-  std::string text;
-  if (IsFloating(type)) {
-    text = part(instruction.literal().GetDouble(0), bytes);
-  } else if (IsComplex(type)) {
-    const std::complex<double> value = instruction.literal().GetComplex(0);
-    text = fmt::format("{}({}, {})", type == ElementType::kC64 ? "vec2" : "complex_f64", part(value.real(), bytes),
-                       part(value.imag(), bytes + StorageBytes(type) / 2));
-  } else {
-    text = ConstantText(type, bytes);
-  }
-  return Local(CarrierType(type), text);
+  const auto zero = [&](uint32_t word) { return kernel_.Data(word); };
+  return Local(CarrierType(type), ConstantText(instruction.literal(), zero));
 }
 
 std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIndex& index) {

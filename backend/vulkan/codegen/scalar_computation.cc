@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -107,7 +108,8 @@ std::optional<float> ExactReciprocal(const Instruction& division) {
   const ElementType type = division.shape().element_type();
   if (division.opcode() != Opcode::kDivide || CarrierSuffix(type) != "f32") return std::nullopt;
   const Instruction* divisor = division.operand(1);
-  while (divisor->opcode() == Opcode::kBroadcast || divisor->opcode() == Opcode::kReshape) divisor = divisor->operand(0);
+  while (divisor->opcode() == Opcode::kBroadcast || divisor->opcode() == Opcode::kReshape)
+    divisor = divisor->operand(0);
   if (divisor->opcode() != Opcode::kConstant || divisor->shape().ElementCount() != 1) return std::nullopt;
   const double c = divisor->literal().GetDouble(0);
   int exponent = 0;
@@ -189,6 +191,27 @@ std::unordered_set<const Instruction*> Reached(std::span<const Instruction* cons
   return reached;
 }
 
+// Zeros that are no more than compared, chosen or results may be literals.
+std::string ConstantOf(const Instruction& instruction) {
+  const bool literal = std::ranges::all_of(instruction.users(), [](const Instruction* user) {
+    switch (user->opcode()) {
+      case Opcode::kClamp:
+      case Opcode::kCompare:
+      case Opcode::kMaximum:
+      case Opcode::kMinimum:
+      case Opcode::kSelect:
+      case Opcode::kTuple:
+        return true;
+      default:
+        return false;
+    }
+  });
+  if (literal) return ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data());
+  // No dispatch has 2^31 workgroups.
+  return ConstantText(instruction.literal(),
+                      [](uint32_t word) { return fmt::format("((gl_NumWorkGroups.x >> 31u) ^ {}u)", word); });
+}
+
 std::vector<std::string> WriteComputation(const Computation& computation, std::span<const Instruction* const> roots,
                                           std::span<const std::string> arguments, std::string* text, int* next) {
   const std::unordered_set<const Instruction*> reached = Reached(roots);
@@ -211,8 +234,7 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
         names[&instruction] = arguments[instruction.parameter_number()];
         break;
       case Opcode::kConstant:
-        names[&instruction] =
-            local(instruction, ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data()));
+        names[&instruction] = local(instruction, ConstantOf(instruction));
         break;
       case Opcode::kCall:
       case Opcode::kFusion:
