@@ -27,20 +27,22 @@ static const char kCopies[] =
 static const char kDonates[] =
     "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
     "ENTRY e { x = f32[5] parameter(0)\n ROOT r = f32[5] add(x, x) }\n";
-// So many times: negated, turned round and transformed by ops that are not run inside one workgroup's loop.
-#define LOOP(TRIPS)                                                                                \
-  "HloModule m\n"                                                                                  \
-  "body { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"            \
-  "  v = f32[5] get-tuple-element(s), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n" \
-  "  n = f32[5] negate(v)\n r = f32[5] reverse(n), dimensions={0}\n"                               \
-  "  f = c64[3] fft(r), fft_type=RFFT, fft_length={5}\n"                                           \
-  "  g = f32[5] fft(f), fft_type=IRFFT, fft_length={5}\n d = f32[5] round-nearest-even(g)\n"       \
-  "  ROOT t = (s32[], f32[5]) tuple(j, d) }\n"                                                     \
-  "cond { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"            \
-  "  k = s32[] constant(" TRIPS                                                                    \
-  ")\n ROOT p = pred[] compare(i, k), direction=LT }\n"                                            \
-  "ENTRY e { x = f32[5] parameter(0)\n z = s32[] constant(0)\n t = (s32[], f32[5]) tuple(z, x)\n"  \
-  "  w = (s32[], f32[5]) while(t), condition=cond, body=body\n"                                    \
+// So many times: negated, turned round and the largest of so many that a loop of one workgroup would take too long.
+#define LOOP(TRIPS)                                                                                 \
+  "HloModule m\n"                                                                                   \
+  "most { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] maximum(a, b) }\n"       \
+  "body { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"             \
+  "  v = f32[5] get-tuple-element(s), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n"  \
+  "  n = f32[5] negate(v)\n r = f32[5] reverse(n), dimensions={0}\n"                                \
+  "  f = f32[5,524288] broadcast(r), dimensions={0}\n h = f32[5,524288] iota(), iota_dimension=1\n" \
+  "  g = f32[5,524288] subtract(f, h)\n u = f32[] constant(-inf)\n"                                 \
+  "  d = f32[5] reduce(g, u), dimensions={1}, to_apply=most\n"                                      \
+  "  ROOT t = (s32[], f32[5]) tuple(j, d) }\n"                                                      \
+  "cond { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"             \
+  "  k = s32[] constant(" TRIPS                                                                     \
+  ")\n ROOT p = pred[] compare(i, k), direction=LT }\n"                                             \
+  "ENTRY e { x = f32[5] parameter(0)\n z = s32[] constant(0)\n t = (s32[], f32[5]) tuple(z, x)\n"   \
+  "  w = (s32[], f32[5]) while(t), condition=cond, body=body\n"                                     \
   "  ROOT r = f32[5] get-tuple-element(w), index=1 }\n"
 static const char kHostStep[] =
     "HloModule m\n"
