@@ -32,10 +32,10 @@ void AddStepTimes(const Plan& plan, const GpuCommands& segment, const SegmentTim
     if (dispatch == nullptr) continue;
     const Step& step = plan.steps[dispatch->step];
     StepTime& time = statistics.steps.at(dispatch->step);
-    ++time.runs;
+    if (dispatch->part == 0) ++time.runs;
     time.ms += (stamps[next] - stamps[next - 1]) * 1e-6;
     statistics.spans.push_back({static_cast<int64_t>(dispatch->step), {}, at(next - 1), at(next)});
-    const double share = times.shares[next - 1];
+    const double share = times.shares[next - 1] / dispatch->parts;
     time.flop += std::llround(share * static_cast<double>(step.flop));
     time.bytes += std::llround(share * static_cast<double>(step.MovedBytes()));
     ++next;

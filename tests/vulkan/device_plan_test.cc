@@ -197,6 +197,18 @@ TEST(DevicePlanTest, UnitsAreWhatTheDriverSays) {
   EXPECT_EQ(PlanDevice(support, {})->facts.unit_invocations, 1536u);
 }
 
+TEST(DevicePlanTest, UnitsThatAreListedRaiseTheEstimateOfWhatADeviceDoes) {
+  PhysicalSupport support = FakeGpu();
+  const DeviceFacts unknown = PlanDevice(support, {})->facts;
+  EXPECT_EQ(unknown.flop_per_second, 4e11);
+  // An H100: a product of 4096 x 4096 x 4096 is not cut.
+  support.nvidia_cores.shaderSMCount = 132;
+  support.nvidia_cores.shaderWarpsPerSM = 64;
+  const DeviceFacts known = PlanDevice(support, {})->facts;
+  EXPECT_GT(known.flop_per_second * known.work_budget_seconds, 4 * 2 * 68.72e9);
+  EXPECT_GT(known.bytes_per_second, unknown.bytes_per_second);
+}
+
 TEST(DevicePlanTest, BudgetsAndPrioritiesAreUsedWhereTheyAreEnabled) {
   PhysicalSupport support = FakeGpu();
   support.features.memory_priority.memoryPriority = support.features.pageable_memory.pageableDeviceLocalMemory =
