@@ -7,7 +7,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 8;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 9;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
 constexpr std::array<uint32_t, 60> kProbeData = {
@@ -23,7 +23,7 @@ constexpr std::array<uint32_t, 60> kProbeData = {
     0x40400000,   // 3.0f
     0x3f800800,   // 1 + 2^-12, whose square is 1 + 2^-11 + 2^-24: half a last place more than a f32
     0xbf801000,   // -(1 + 2^-11)
-    // f32 and the f16 of each: ties, the least and the greatest, denormals, the NaN that functions give.
+    // f32 and the f16 of each: ties, the least and the greatest, denormals, NaN.
     0x3f801000,
     0x3c00,
     0x3f803000,
@@ -42,12 +42,12 @@ constexpr std::array<uint32_t, 60> kProbeData = {
     0x8000,
     0xb8200000,
     0x8280,
-    0x7fc00000,
-    0x7e00,
     0x38801000,
     0x400,
     0xc77fffff,
     0xfc00,
+    0x7fc00000,  // the NaN that functions give
+    0x7e00,
     // NaN: quiet, of the least payload, negative; infinity, its neighbour, a denormal.
     0x7fc00000,
     0x7f800001,
@@ -79,10 +79,10 @@ constexpr std::array<uint32_t, 60> kProbeData = {
 constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc
 
 constexpr std::array<const char*, kProbeWords> kWordNames = {
-    "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedHalf", "kNarrowedFloat16", "kNarrowedDouble",
-    "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",   "kDenormal64High",  "kDenormal64Low",
-    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat", "kFusedRest",       "kNans",
-    "kWrongHalves"};
+    "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedFloat16", "kNarrowedDouble",
+    "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",      "kDenormal64High", "kDenormal64Low",
+    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat",    "kFusedRest",      "kNans",
+    "kWrongHalves", "kHalfNan"};
 
 Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
   ProbeAnswer answer = {};
@@ -126,17 +126,16 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
   } else if (answer[kNestedLoops] != kNestedTotal) {
     quirks.loop_iteration_limit = std::max(1u, answer[kNestedLoops]);
   }
-  const bool folds_narrowing = Folds(answer[kNarrowedHalf]) || (facts.float16 && Folds(answer[kNarrowedFloat16])) ||
-                               (facts.float64 && answer[kNarrowedDouble] != 0);
+  const bool folds_f16 = facts.float16 && Folds(answer[kNarrowedFloat16]);
   quirks.flushes_f32_denormals =
       answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
   quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
-  quirks.inexact_f16 =
-      facts.float16 && (Folds(answer[kNarrowedHalf]) || Folds(answer[kNarrowedFloat16]) || answer[kWrongHalves] != 0);
+  quirks.inexact_f16 = folds_f16 || (facts.float16 && answer[kWrongHalves] != 0);
+  quirks.other_f16_nan = facts.float16 && answer[kHalfNan] != kFunctionNan;
   quirks.loses_nan = answer[kNans] != kEveryNan;
   quirks.unfused_multiply_add = answer[kFusedRest] != kTwoToMinus24;
-  NoteQuirks(quirks, folds_narrowing);
+  NoteQuirks(quirks, folds_f16 || (facts.float64 && answer[kNarrowedDouble] != 0));
   return quirks;
 }
 

@@ -15,8 +15,7 @@ enum ProbeWord {
   kSingleLoop,       // iterations counted by one loop of kLoopIterations
   kNestedLoops,      // the same by two nested loops of kNestedIterations each
   kLoopsRan,         // a checksum, so that loops are not replaced by their sum
-  kNarrowedHalf,     // bits of kUnevenBits after f32 -> packHalf2x16 -> f32
-  kNarrowedFloat16,  // the same through float16_t
+  kNarrowedFloat16,  // bits of kUnevenBits after f32 -> float16_t -> f32, both of them precise
   kNarrowedDouble,   // 1 if f64 -> f32 -> f64 gave the f64 back
   kDenormal32,       // bits: 2^-126 * 0.5, a denormal times 1, a denormal plus a denormal
   kDenormal32Times1,
@@ -31,6 +30,7 @@ enum ProbeWord {
   kFusedRest,     // bits of fma(1 + 2^-12, 1 + 2^-12, -(1 + 2^-11)): 2^-24 where it rounds once, else 0
   kNans,          // which of six numbers isnan says are NaN, a bit each: kEveryNan where it is right
   kWrongHalves,   // how many f32 became another f16 than the nearest, or came back as another f32
+  kHalfNan,       // bits of the f16 that the NaN of functions becomes: kFunctionNan where its quiet bit alone is kept
   kProbeWords,
 };
 using ProbeAnswer = std::array<uint32_t, kProbeWords>;
@@ -38,6 +38,7 @@ using ProbeAnswer = std::array<uint32_t, kProbeWords>;
 inline constexpr uint32_t kLoopIterations = 100'000, kNestedIterations = 400;
 inline constexpr uint32_t kUnevenBits = 0x3dcccccd;  // 0.1f: has no f16
 inline constexpr uint32_t kTwoToMinus24 = 0x33800000;
+inline constexpr uint32_t kFunctionNan = 0x7e00;
 inline constexpr uint32_t kEveryNan = 0x7;  // the first three are
 
 // The cached answer, or a fresh one. kDeviceFailure if the device cannot do plain arithmetic.

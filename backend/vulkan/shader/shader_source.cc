@@ -159,10 +159,16 @@ std::string ExecutionModes(const Identifiers& used, ShaderVariant variant, const
 
 constexpr std::string_view kNativeF16 =
     "#define VXLA_NATIVE_F16 1\n"
-    "#define NATIVE_F16(a) float16_t(a)\n"
+    "float NATIVE_ROUND_F16(float a) {\n"
+    "  precise float16_t narrow = float16_t(a);\n"
+    "  precise float wide = float(narrow);\n"
+    "  return wide;\n"
+    "}\n"
     "#define NATIVE_F16_VALUE(word, half) float(unpackFloat2x16(word).half)\n"
     "#define NATIVE_F16_SCALED(word, factor) packFloat2x16(unpackFloat2x16(word) * float16_t(factor))\n"
     "#define NATIVE_F16_PAIR(low, high) packFloat2x16(f16vec2(float16_t(low), float16_t(high)))\n";
+// The same where a NaN comes out as another one than functions give, or may: of values that may be one.
+constexpr std::string_view kOtherF16Nan = "#define VXLA_OTHER_F16_NAN 1\n";
 
 // load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.
 std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
@@ -297,6 +303,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   const bool native_nan = facts.probed && facts.signed_zero_inf_nan_preserve_32 && !facts.quirks.loses_nan;
   if (native_nan && !facts.costs.plain_text) text += "#define VXLA_NATIVE_NAN 1\n";
   if (native_f16) text += kNativeF16;
+  if (native_f16 && (facts.quirks.other_f16_nan || facts.is_any_device())) text += kOtherF16Nan;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
   text += kShaderLibrary.head;

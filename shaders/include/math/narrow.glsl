@@ -43,7 +43,7 @@ FN uint nan_payload_f32(float a, int mantissa_bits) {
 FN F round_f16(float a) {
   F r;
   #ifdef VXLA_NATIVE_F16
-  r = is_nan_f32(a) ? nan_f32() : float(NATIVE_F16(a));
+  r = is_nan_f32(a) ? nan_f32() : NATIVE_ROUND_F16(a);
   #else
   r = round_narrow_f32(a, 10, -14, 65504.0f, inf_f32());
   #endif
@@ -100,12 +100,23 @@ FN uint encode_f16(float a) {
   #endif
   return r;
 }
+// A word of two f16 with the NaN that functions give in the place of any other (backend/vulkan/codegen/pack_halves.h).
+FN uint canonical_nans_f16(uint word) {
+  uint low = word & 0xffffu;
+  uint high = word >> 16;
+  low = (low & 0x7fffu) > 0x7c00u ? 0x7e00u : low;
+  high = (high & 0x7fffu) > 0x7c00u ? 0x7e00u : high;
+  return low | (high << 16);
+}
 // A word of two values that round_f16 gave, low in its lower half. The one NaN among those is none that conversions
-// change (a probe asks).
+// change, but where a probe found that they do.
 FN uint encode_rounded_pair_f16(float low, float high) {
   uint r;
   #ifdef VXLA_NATIVE_F16
   r = NATIVE_F16_PAIR(low, high);
+  #ifdef VXLA_OTHER_F16_NAN
+  r = canonical_nans_f16(r);
+  #endif
   #else
   r = encode_f16(low) | (encode_f16(high) << 16);
   #endif
@@ -120,14 +131,6 @@ FN uint encode_number_pair_f16(float low, float high) {
   r = encode_rounded_pair_f16(round_f16(low), round_f16(high));
   #endif
   return r;
-}
-// A word of two f16 with the NaN that functions give in the place of any other (backend/vulkan/codegen/pack_halves.h).
-FN uint canonical_nans_f16(uint word) {
-  uint low = word & 0xffffu;
-  uint high = word >> 16;
-  low = (low & 0x7fffu) > 0x7c00u ? 0x7e00u : low;
-  high = (high & 0x7fffu) > 0x7c00u ? 0x7e00u : high;
-  return low | (high << 16);
 }
 FN F round_f8e5m2(float a) {
   return round_narrow_f32(a, 2, -14, 57344.0f, inf_f32());
