@@ -5,7 +5,8 @@
 // SUBGROUPS_X * TN columns and walks along k in steps of TK. A strip of each operand, TK values of k deep, lies in
 // shared memory row by row (column by column for rhs) along k, in words of neighbouring values; 16 bytes lie between
 // two rows, so that lanes that read neighbouring rows meet different banks. There are two strips of each operand, so
-// that the next are read from memory while these are multiplied, and a step needs one barrier. A subgroup keeps TM by
+// that the next are read from memory while these are multiplied, and a step needs one barrier. With AHEAD of 2 those
+// after the next are on their way too. A subgroup keeps TM by
 // TN sums in matrices of M rows and N columns; each takes a product of M x K and K x N terms at a time.
 //
 // An operand that lies along k in memory comes 16 bytes at a time. One that lies across k comes as four rows (columns)
@@ -22,7 +23,7 @@
 // P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), LANES, SUBGROUPS_X,
-// SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, COLUMNS, STAND_IN with TERM_OF(word, i),
+// SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, K_TAIL, AHEAD, SPLIT, COLUMNS, STAND_IN with TERM_OF(word, i),
 // or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, k, part) and
 // load_rhs(batch, k, column, part) of LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory counts
 // what is loaded at a time and k of one that lies across counts four, and store(batch, row, unit, share, sums).
@@ -106,6 +107,23 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
   }
 }
 
+// Adds the products of the strips from `base` on.
+#define MULTIPLY_STRIPS(base)                                                                                          \
+  {                                                                                                                    \
+    uint lhs_at = (base) + sub_row * STRIDE, rhs_at = (base) + (TILE_ROWS + sub_column) * STRIDE;                      \
+    EACH_MATRIX for (uint kk = 0u; kk < TK; kk += K) {                                                                 \
+      MATRIX_A a[TM / M];                                                                                              \
+      MATRIX_B b[TN / N];                                                                                              \
+      uint along = kk * FOUR_WORDS / 16u;                                                                              \
+      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) LOAD_A(a[i], lhs_at + M * i * STRIDE + along, STRIDE);            \
+      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_B(b[j], rhs_at + N * j * STRIDE + along, STRIDE);            \
+      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {                                                                 \
+        EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)                                                                 \
+          sums[i * (TN / N) + j] = multiply_add_matrices(a[i], b[j], sums[i * (TN / N) + j]);                          \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
@@ -128,25 +146,31 @@ void main() {
   EACH_MATRIX for (uint i = 0u; i < TM / M * (TN / N); ++i) sums[i] = clear_matrix();
   uint lhs_next[LHS_WORDS * LHS_LOADS], rhs_next[RHS_WORDS * RHS_LOADS];
   fetch(batch, first_row, first_column, begin, end, lhs_next, rhs_next);
+  // The last steps fetch their own strips again, so that there is no test around the loads.
+#if AHEAD == 1
   uint base = 0u;
   for (uint k = begin; k < end; k += TK) {
     put(base, lhs_next, rhs_next);
     BARRIER();
-    // The last turn fetches its own strips again, so that there is no test around the loads.
     fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
-    uint lhs_at = base + sub_row * STRIDE, rhs_at = base + (TILE_ROWS + sub_column) * STRIDE;
-    EACH_MATRIX for (uint kk = 0u; kk < TK; kk += K) {
-      MATRIX_A a[TM / M];
-      MATRIX_B b[TN / N];
-      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) LOAD_A(a[i], lhs_at + M * i * STRIDE + kk * FOUR_WORDS / 16u, STRIDE);
-      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_B(b[j], rhs_at + N * j * STRIDE + kk * FOUR_WORDS / 16u, STRIDE);
-      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {
-        EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)
-          sums[i * (TN / N) + j] = multiply_add_matrices(a[i], b[j], sums[i * (TN / N) + j]);
-      }
-    }
+    MULTIPLY_STRIPS(base)
     base = STRIPS - base;
   }
+#else
+  uint lhs_later[LHS_WORDS * LHS_LOADS], rhs_later[RHS_WORDS * RHS_LOADS];
+  fetch(batch, first_row, first_column, begin + TK < end ? begin + TK : begin, end, lhs_later, rhs_later);
+  for (uint k = begin; k < end; k += 2u * TK) {
+    put(0u, lhs_next, rhs_next);
+    BARRIER();
+    fetch(batch, first_row, first_column, k + 2u * TK < end ? k + 2u * TK : k, end, lhs_next, rhs_next);
+    MULTIPLY_STRIPS(0u)
+    if (k + TK >= end) break;
+    put(STRIPS, lhs_later, rhs_later);
+    BARRIER();
+    fetch(batch, first_row, first_column, k + 3u * TK < end ? k + 3u * TK : k, end, lhs_later, rhs_later);
+    MULTIPLY_STRIPS(STRIPS)
+  }
+#endif
   uint out_at = SUBGROUP * (M * SUMS_STRIDE);
   EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {
     BARRIER();

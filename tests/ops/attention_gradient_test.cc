@@ -155,7 +155,11 @@ TEST_P(AttentionGradientTest, AgreesWithThePlainProgram) {
   const auto executable = client->Compile(*module);
   ASSERT_TRUE(executable.ok());
   const Plan& plan = (*executable)->plan();
-  EXPECT_EQ(std::ranges::count(plan.kernels, "attention/chain_matrices.comp", &KernelKey::algorithm), c.units ? 3 : 0);
+  // A GPU's own units may take what is not meant for them here.
+  if (c.units || client->device().facts().matrices.empty()) {
+    EXPECT_EQ(std::ranges::count(plan.kernels, "attention/chain_matrices.comp", &KernelKey::algorithm),
+              c.units ? 3 : 0);
+  }
   // Nothing of the scores' size is kept.
   const int64_t scores = kBatches * kHeads * c.groups * c.rows * c.keys;
   for (const PlanBuffer& buffer : plan.buffers) {

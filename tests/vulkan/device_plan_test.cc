@@ -209,6 +209,18 @@ TEST(DevicePlanTest, UnitsThatAreListedRaiseTheEstimateOfWhatADeviceDoes) {
   EXPECT_GT(known.bytes_per_second, unknown.bytes_per_second);
 }
 
+// The types of an H100, whose exported buffers take the second alone.
+TEST(DevicePlanTest, WhatIsExportedLiesWhereItMay) {
+  VkPhysicalDeviceMemoryProperties memory = {};
+  memory.memoryTypeCount = 5;
+  memory.memoryTypes[1].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  memory.memoryTypes[2].propertyFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  memory.memoryTypes[4].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | memory.memoryTypes[2].propertyFlags;
+  EXPECT_EQ(TypeToExport(memory, 0b10010, 4), 4u);
+  EXPECT_EQ(TypeToExport(memory, 0b00110, 4), 1u);
+  EXPECT_EQ(TypeToExport(memory, 0b00101, 4), std::nullopt) << "none of them is the device's";
+}
+
 TEST(DevicePlanTest, BudgetsAndPrioritiesAreUsedWhereTheyAreEnabled) {
   PhysicalSupport support = FakeGpu();
   support.features.memory_priority.memoryPriority = support.features.pageable_memory.pageableDeviceLocalMemory =

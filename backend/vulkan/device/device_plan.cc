@@ -696,6 +696,17 @@ bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback,
   return source.host_visible && (source.host_cached || !readback.host_cached || size_bytes <= kFewBytes);
 }
 
+std::optional<uint32_t> TypeToExport(const VkPhysicalDeviceMemoryProperties& memory, uint32_t type_bits,
+                                     uint32_t tensors) {
+  const auto allowed = [type_bits](uint32_t type) { return (type_bits >> type & 1) != 0; };
+  if (allowed(tensors)) return tensors;
+  for (uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
+    // No vendor's own kinds.
+    if (allowed(type) && memory.memoryTypes[type].propertyFlags == kLocal) return type;
+  }
+  return std::nullopt;
+}
+
 bool ConvertsF16(const DeviceFacts& facts) {
   return facts.float16 && facts.rounding_rte_16 && facts.denorm_preserve_16 && facts.signed_zero_inf_nan_preserve_16;
 }

@@ -131,6 +131,11 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support);
 // Whether float16 is there with the modes that make conversions to it round to nearest even and keep denormals.
 bool ConvertsF16(const DeviceFacts& facts);
 
+// The memory type of tensors that others may open, of those whose bit is set: `tensors`, which others lie in, or another
+// one on the device, as NVIDIA exports none that the host sees too. None: there is none.
+std::optional<uint32_t> TypeToExport(const VkPhysicalDeviceMemoryProperties& memory, uint32_t type_bits,
+                                     uint32_t tensors);
+
 // Names a device and its driver for cache keys: what else is equal may share compiled things.
 std::string DeviceIdentity(const DeviceFacts& facts);
 

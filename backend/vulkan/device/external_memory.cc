@@ -157,10 +157,13 @@ Result<std::shared_ptr<Buffer>> AllocateExportable(Device& device, VkExternalMem
                         MakeExternal(device, {{type}}, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
   VkMemoryRequirements needs = {};
   VXLA_RETURN_IF_ERROR(buffer->MakeBuffer(size_bytes, needs));
-  buffer->memory.memory_type = buffer->context().plan().memory[static_cast<int>(MemoryKind::kDevice)].type;
+  VkPhysicalDeviceMemoryProperties types = {};
+  buffer->context().instance().vk().GetPhysicalDeviceMemoryProperties(buffer->context().physical(), &types);
+  const std::optional<uint32_t> memory_type = TypeToExport(
+      types, needs.memoryTypeBits, buffer->context().plan().memory[static_cast<int>(MemoryKind::kDevice)].type);
+  if (!memory_type) return Unsupported("device {}: its device memory is not exported", device.facts().name);
+  buffer->memory.memory_type = *memory_type;
   buffer->memory.size_bytes = needs.size;
-  if ((needs.memoryTypeBits >> buffer->memory.memory_type & 1) == 0)
-    return Unsupported("device {}: its device memory is not exported", device.facts().name);
   VXLA_RETURN_IF_ERROR(buffer->Allocate(needs.size, /*import=*/false));
   buffer->Place(0, size_bytes);
   buffer->exported = true;

@@ -573,9 +573,10 @@ class ProductWriter {
     kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
-        "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
+        "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define AHEAD {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
-        AlongK(false) ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, kernel.Data(static_cast<uint32_t>(work.columns))));
+        AlongK(false) ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
+        kernel.Data(static_cast<uint32_t>(work.columns))));
     for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",

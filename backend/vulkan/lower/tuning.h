@@ -33,7 +33,8 @@ struct GpuTraits {
   uint32_t dot_lanes = 16;    // a product's workgroup is dot_lanes x dot_lanes
   uint32_t dot_tile = 4;      // and an invocation's tile at most dot_tile x dot_tile
   uint32_t dot_k_step = 16;
-  bool look_back = false;  // workgroups may wait for others that began before them: it lets those run on
+  uint32_t matrix_ahead = 1;  // strips of a product on matrix units that are on their way to the registers at once
+  bool look_back = false;     // workgroups may wait for others that began before them: it lets those run on
 };
 GpuTraits TraitsOf(const DeviceFacts& facts);
 // The table's alone.
@@ -157,6 +158,7 @@ struct DotShape {
   // By dot/matmul_matrices.comp, tiled too: lanes x lanes_y subgroups own tile_rows x tile_columns results each, in
   // products of this shape.
   std::optional<MatrixShape> matrix = {};
+  uint32_t ahead = 1;  // strips on their way to its registers at once: 1 or 2
 };
 struct DotWork {
   int64_t batches = 1, rows = 1, columns = 1, k = 1;

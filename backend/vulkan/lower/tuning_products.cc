@@ -54,6 +54,7 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
     shape.tile_rows = rows;
     shape.tile_columns = columns;
     shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(work.matrix->term));
+    shape.ahead = traits.matrix_ahead;
     if (!FitsMatrices(facts, shape)) continue;
     fit = shape;
     const int64_t tiles =
