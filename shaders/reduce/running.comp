@@ -8,9 +8,11 @@
 //
 // With ONE_PASS rows are cut into tiles, and memory is read once: a workgroup leaves the total of its tile for others and
 // looks back at those of the tiles before (Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
-// 2016), at most BLOCK of them; the last tile of each BLOCK hands on what all tiles up to it came to, so that the order
-// of additions is the same on every run. Tickets give tiles in the order in which workgroups begin. A workgroup that has
-// asked POLLS times in vain computes what it misses.
+// 2016). The last tile of each BLOCK leaves their sum, for which it waits for no tile of another block; the last of each
+// BLOCK blocks, a span, what all tiles of the row up to it came to. Lanes ask for all totals of the own block before the
+// tile at once, then for all sums of the blocks of the span before: so a row of BLOCK * BLOCK tiles waits twice, and
+// only spans are a chain. One lane adds up, in the order of the tiles, so that every run has the same bits. Tickets give
+// tiles in the order in which workgroups begin. A workgroup that has asked POLLS times in vain computes what it misses.
 //
 // Order and accuracy: a function of the shape alone. Sums of f32 are carried from tile to tile in two floats, so that
 // the error of an element does not grow with what lies before it.
@@ -19,7 +21,7 @@
 //
 // The generated part defines LANES, UNITS, COLUMNS, UNIT_CHUNK(u) (u / P(2)), SURPLUS_GROUPS, SURPLUS_UNITS, CHUNKS
 // (rows are cut), the structs Acc (of elements) and Carry, running_start(o, chunk, carry), running_tile(o, tile, lane,
-// carry) and running_end(o, chunk, lane, carry); with ONE_PASS, where LANES is above BLOCK and UNITS and COLUMNS are 1, also
+// carry) and running_end(o, chunk, lane, carry); with ONE_PASS, where LANES is at least 2 BLOCK and UNITS and COLUMNS are 1, also
 // running_total(o, tile, lane), first_carry(acc), and the words of the state: add_state(at, n), put_ and get_acc (of
 // ACC_WORDS) and put_ and get_carry (of CARRY_WORDS). Several lanes: no surplus units, and UNITS is 1 or all units have the
 // same tiles, so that barriers are met by all. One lane: UNITS_ALONG_X, the workgroup is a row of UNITS invocations, as lavapipe
@@ -44,11 +46,11 @@
 
 #if ONE_PASS
 
-// The state: the next ticket, a flag for each total and for each block's end, then the totals and the blocks' ends.
-shared uint ticket, missing;
+// The state: the next ticket; a flag for each total, each block's sum and each span's end; then these.
+shared uint ticket, missing, missing_sums;
 shared bool late;
 shared Acc totals_before[BLOCK];
-shared Carry block_before, tile_before;
+shared Carry sums_before[BLOCK], end_before, tile_before;
 
 // (lavapipe 22 goes wrong where some lanes return from inside the loop.)
 bool arrived(uint flag) {
@@ -58,14 +60,39 @@ bool arrived(uint flag) {
   return set;
 }
 
+void leave_carry(uint flag, uint at, Carry value) {
+  put_carry(at, value);
+  memoryBarrierBuffer();
+  add_state(flag, 1u);
+}
+
+// The sum of a block by the workgroup itself.
+Carry block_sum(uint o, uint block, uint lane) {
+  Carry sum;
+  for (uint k = 0u; k < BLOCK; ++k) {
+    Acc found = running_total(o, block * BLOCK + k, lane);
+    if (k == 0u) {
+      sum = first_carry(found);
+    } else {
+      sum = running_advanced(sum, found);
+    }
+  }
+  return sum;
+}
+
 // What the tiles before this one, whose total is `total`, came to.
 Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) {
   uint block = tile / BLOCK, place = tile % BLOCK;
-  uint totals = 1u + P(1) + (P(4) + BLOCK - 1u) / BLOCK * P(2);
-  uint ends = totals + P(1) * ACC_WORDS;
+  uint span = block / BLOCK, first = span * BLOCK;
+  uint blocks = (P(4) + BLOCK - 1u) / BLOCK, spans = (blocks + BLOCK - 1u) / BLOCK;
+  uint sum_flags = 1u + P(1), end_flags = sum_flags + blocks * P(2);
+  uint totals = end_flags + spans * P(2), sums = totals + P(1) * ACC_WORDS;
+  uint ends = sums + blocks * P(2) * CARRY_WORDS;
   if (lane == 0u) {
     missing = 0u;
+    missing_sums = 0u;
     late = false;
+    end_before = initial;
     uint unit = tile * P(2) + o;
     put_acc(totals + unit * ACC_WORDS, total);
     memoryBarrierBuffer();
@@ -80,17 +107,6 @@ Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) 
       atomicOr(missing, 1u << lane);
     }
   }
-  if (lane == BLOCK) {
-    block_before = initial;
-    if (block > 0u) {
-      uint unit = (block - 1u) * P(2) + o;
-      if (arrived(1u + P(1) + unit)) {
-        block_before = get_carry(ends + unit * CARRY_WORDS);
-      } else {
-        late = true;
-      }
-    }
-  }
   barrier();
   for (uint k = 0u; k < place; ++k) {
     if (((missing >> k) & 1u) != 0u) {
@@ -98,28 +114,54 @@ Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) 
       if (lane == 0u) totals_before[k] = found;
     }
   }
-  if (late) {
-    Carry before = initial;
-    for (uint b = 0u; b < block; ++b) {
-      Carry sum = first_carry(running_total(o, b * BLOCK, lane));
-      for (uint k = 1u; k < BLOCK; ++k) sum = running_advanced(sum, running_total(o, b * BLOCK + k, lane));
-      before = running_sum(before, sum);
+  // Others wait for this sum: it is left before lanes wait for those before it.
+  Carry sum = initial;
+  if (lane == 0u && place > 0u) {
+    sum = first_carry(totals_before[0]);
+    for (uint k = 1u; k < place; ++k) sum = running_advanced(sum, totals_before[k]);
+    if (place == BLOCK - 1u) {
+      uint unit = block * P(2) + o;
+      leave_carry(sum_flags + unit, sums + unit * CARRY_WORDS, running_advanced(sum, total));
     }
-    if (lane == 0u) block_before = before;
+  }
+  if (lane >= BLOCK && lane - BLOCK < block - first) {
+    uint unit = (first + lane - BLOCK) * P(2) + o;
+    if (arrived(sum_flags + unit)) {
+      sums_before[lane - BLOCK] = get_carry(sums + unit * CARRY_WORDS);
+    } else {
+      atomicOr(missing_sums, 1u << (lane - BLOCK));
+    }
+  }
+  // A span has at most BLOCK - 1 blocks before the own one.
+  if (lane == 2u * BLOCK - 1u && span > 0u) {
+    uint unit = (span - 1u) * P(2) + o;
+    if (arrived(end_flags + unit)) {
+      end_before = get_carry(ends + unit * CARRY_WORDS);
+    } else {
+      late = true;
+    }
   }
   barrier();
-  if (lane == 0u) {
-    tile_before = block_before;
-    if (place > 0u) {
-      Carry sum = first_carry(totals_before[0]);
-      for (uint k = 1u; k < place; ++k) sum = running_advanced(sum, totals_before[k]);
-      tile_before = running_sum(block_before, sum);
-      if (place == BLOCK - 1u) {
-        uint unit = block * P(2) + o;
-        put_carry(ends + unit * CARRY_WORDS, running_sum(block_before, running_advanced(sum, total)));
-        memoryBarrierBuffer();
-        add_state(1u + P(1) + unit, 1u);
+  for (uint b = late ? 0u : first; b < block; ++b) {
+    if (b < first || ((missing_sums >> (b - first)) & 1u) != 0u) {
+      Carry found = block_sum(o, b, lane);
+      if (lane == 0u) {
+        if (b < first) {
+          end_before = running_sum(end_before, found);
+        } else {
+          sums_before[b - first] = found;
+        }
       }
+    }
+  }
+  if (lane == 0u) {
+    Carry before = end_before;
+    for (uint b = first; b < block; ++b) before = running_sum(before, sums_before[b - first]);
+    tile_before = before;
+    if (place > 0u) tile_before = running_sum(before, sum);
+    if (place == BLOCK - 1u && block - first == BLOCK - 1u) {
+      uint unit = span * P(2) + o;
+      leave_carry(end_flags + unit, ends + unit * CARRY_WORDS, running_sum(before, running_advanced(sum, total)));
     }
   }
   barrier();

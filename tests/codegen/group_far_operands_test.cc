@@ -32,11 +32,13 @@ TEST(GroupFarOperandsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
             "  precise float v4 = divide_middle_f32(v3, v1);\n"
             "  if (max(max(far_f32(v0.x), far_f32(v1)), far_f32(v3)) >= 0x7b000000u) {\n"
             "    uint left_v2 = 0u;\n"
+            "    v2 = special_or_f32(v0.x, v1, v2);\n"
             "    left_v2 |= leaves_middle_f32(v0.x, v1) ? 1u : 0u;\n"
+            "    v4 = special_or_f32(v3, v1, v4);\n"
             "    left_v2 |= leaves_middle_f32(v3, v1) ? 2u : 0u;\n"
             "    [[dont_unroll]] for (; left_v2 != 0u; left_v2 &= left_v2 - 1u) {\n"
             "      uint at = uint(findLSB(left_v2));\n"
-            "      precise float far = corrected_divide_f32(at == 0u ? v0.x : v3, v1);\n"
+            "      precise float far = quotient_by_integers_f32(at == 0u ? v0.x : v3, v1);\n"
             "      v2 = at == 0u ? far : v2;\n"
             "      v4 = at == 1u ? far : v4;\n"
             "    }\n"
@@ -71,7 +73,7 @@ TEST(GroupFarOperandsTest, ExponentialsShareTheirRestAndDivisionsStandBehind) {
   EXPECT_EQ(Count(grouped, " = exponential_middle_f32("), 2) << grouped;
   EXPECT_EQ(Count(grouped, " = exponential_f32("), 1) << grouped;
   EXPECT_EQ(Count(grouped, " = divide_middle_f32("), 4) << grouped;
-  EXPECT_EQ(Count(grouped, " = corrected_divide_f32("), 1) << grouped;
+  EXPECT_EQ(Count(grouped, " = quotient_by_integers_f32("), 1) << grouped;
   const std::string alone = "  precise float v1 = exponential_f32(v0);\n";
   EXPECT_EQ(Grouped(alone), alone);
 }
@@ -81,10 +83,11 @@ TEST(GroupFarOperandsTest, OneAloneHasATestOfItsOwn) {
             "  precise float v2 = divide_middle_f32(v0, v1);\n"
             "  if (max(far_f32(v0), far_f32(v1)) >= 0x7b000000u) {\n"
             "    uint left_v2 = 0u;\n"
+            "    v2 = special_or_f32(v0, v1, v2);\n"
             "    left_v2 |= leaves_middle_f32(v0, v1) ? 1u : 0u;\n"
             "    [[dont_unroll]] for (; left_v2 != 0u; left_v2 &= left_v2 - 1u) {\n"
             "      uint at = uint(findLSB(left_v2));\n"
-            "      precise float far = corrected_divide_f32(v0, v1);\n"
+            "      precise float far = quotient_by_integers_f32(v0, v1);\n"
             "      v2 = at == 0u ? far : v2;\n"
             "    }\n"
             "  }\n");
@@ -96,7 +99,7 @@ TEST(GroupFarOperandsTest, OneThatNeedsAnotherOrStandsBehindAChangeIsAGroupOfIts
         "  precise float v2 = divide_f32(v0, v1);\n  v0 = v5;\n"
         "  precise float v3 = divide_f32(v0, v1);\n",
         "  precise float v2 = divide_f32(v0, v1);\n  }\n  precise float v3 = divide_f32(v0, v1);\n"}) {
-    EXPECT_EQ(Count(Grouped(text), "corrected_divide_f32("), 2) << text;
+    EXPECT_EQ(Count(Grouped(text), "quotient_by_integers_f32("), 2) << text;
   }
   for (const char* line :
        {"  precise float v2 = divide_f32(f(v0), v1);\n", "  precise float v2 = other_divide_f32(v0, v1);\n"})
@@ -129,7 +132,7 @@ TEST(GroupFarOperandsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
   for (const char* text : {"  for (;;) {\n", "  STORE(0, f32, 0u, v2);\n", "  float other = f(v2);\n"}) {
     const std::string apart =
         fmt::format("  precise float v2 = divide_f32(v0, v1);\n{}  precise float v3 = divide_f32(v0, v5);\n", text);
-    EXPECT_EQ(Count(Grouped(apart), "corrected_divide_f32("), 2) << apart;
+    EXPECT_EQ(Count(Grouped(apart), "quotient_by_integers_f32("), 2) << apart;
   }
 }
 
@@ -145,7 +148,7 @@ TEST(GroupFarOperandsTest, AGroupHasAWordOfBits) {
     text += "  precise float q" + std::to_string(i) + " = divide_f32(a" + std::to_string(i) + ", b);\n";
   const std::string grouped = Grouped(text);
   EXPECT_THAT(grouped, HasSubstr("? 2147483648u : 0u"));
-  EXPECT_EQ(Count(grouped, "corrected_divide_f32("), 2);
+  EXPECT_EQ(Count(grouped, "quotient_by_integers_f32("), 2);
   EXPECT_THAT(grouped, Not(HasSubstr("q31 = divide_f32")));
 }
 

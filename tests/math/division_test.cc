@@ -120,6 +120,25 @@ TEST(CorrectedDivisionTest, OfF64IsTheProcessorsOwn) {
                         [](double a) { return Pack(sm::sqrt_words(Unpack(a))); }, Count(1000000));
 }
 
+// What no integers are needed for has the same bits everywhere, those of the one NaN too.
+TEST(CorrectedDivisionTest, SpecialValuesOfF32HaveTheirBits) {
+  const auto bits = [](float x) { return std::bit_cast<uint32_t>(x); };
+  const auto expected = [&](float x) { return std::isnan(x) ? 0x7fc00000u : bits(x); };
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> values = SpecialValues<float>();
+  for (const uint32_t word : {0x7f800001u, 0x7fffffffu, 0x7fc12345u}) values.push_back(std::bit_cast<float>(word));
+  for (const float x : {0.0f, inf, std::bit_cast<float>(1u), 1e-40f, 1e-30f, 1.5f, 1e30f, 3.4e38f}) values.push_back(x);
+  for (size_t i = values.size(); i-- > 0;) values.push_back(-values[i]);
+  for (const float a : values) {
+    EXPECT_EQ(bits(sm::corrected_sqrt_f32(a)), expected(std::sqrt(a))) << a;
+    EXPECT_EQ(bits(rough::sqrt_plain_f32(a)), expected(std::sqrt(a))) << a;
+    for (const float b : values) {
+      EXPECT_EQ(bits(sm::corrected_divide_f32(a, b)), expected(a / b)) << a << " / " << b;
+      EXPECT_EQ(bits(rough::divide_f32(a, b)), expected(a / b)) << a << " / " << b;
+    }
+  }
+}
+
 TEST(CorrectedDivisionTest, StandsBadGuessesOfF32) {
   ExpectCorrect<float>(rough::divide_f32, rough::sqrt_plain_f32, Count(1000000));
 }

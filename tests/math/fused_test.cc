@@ -206,6 +206,25 @@ TEST(FusedMathTest, QuotientsOfAGroupAreEachTheirOwn) {
   EXPECT_EQ(differing, 0);
 }
 
+// Zeros, infinities and NaN leave a quotient and a root before the integers, with all of their bits.
+TEST(FusedMathTest, SpecialValuesHaveTheBitsOfTheIntegers) {
+  const auto bits = [](float x) { return std::bit_cast<uint32_t>(x); };
+  std::vector<float> values = SpecialValues<float>();
+  for (const uint32_t word : {0x7f800001u, 0x7fffffffu, 0x7fc12345u, 0u, 1u, 0x7f800000u, 0x20800000u, 0x5e7fffffu})
+    values.push_back(std::bit_cast<float>(word));
+  for (size_t i = values.size(); i-- > 0;) values.push_back(-values[i]);
+  for (const float a : values) {
+    EXPECT_EQ(bits(fused::sqrt_f32(a)), bits(sm::corrected_sqrt_f32(a))) << a;
+    EXPECT_EQ(bits(fused::rsqrt_f32(a)), bits(sm::rsqrt_f32(a))) << a;
+    for (const float b : values) {
+      const uint32_t want = bits(sm::corrected_divide_f32(a, b));
+      EXPECT_EQ(bits(fused::divide_f32(a, b)), want) << a << " / " << b;
+      EXPECT_EQ(bits(fused::grouped(glm::vec4(1, a, 1, 1), glm::vec4(b, 1, 1, 1)).y), want) << a << " / " << b;
+      EXPECT_EQ(bits(fused::grouped(glm::vec4(1, 1, 1, a), glm::vec4(1, 1, 1, b)).w), want) << a << " / " << b;
+    }
+  }
+}
+
 // Every number near the ends of what the middle holds for, and every 257th of all.
 TEST(FusedMathTest, ExponentialsSideBySideHaveTheSameBits) {
   int64_t differing = 0;

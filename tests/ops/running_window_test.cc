@@ -119,6 +119,25 @@ TEST(RunningWindowTest, OnePassForGpusWhoseWorkgroupsRunOn) {
   }
 }
 
+// More than 32 x 32 tiles: sums of blocks, and ends of spans of blocks, in the order of the tiles.
+TEST(RunningWindowTest, OnePassOverManyTiles) {
+  const BindingMode mode = ModesToRun().back();
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  DeviceFacts facts = AsGpu(mode);
+  facts.vendor_id = 0x10DE;
+  facts.max_workgroup_invocations = 64;  // tiles of 512 elements
+  constexpr int64_t kTiles = 32 * 32 + 32 + 3;
+  facts.look_back_polls = 1000;
+  for (bool reverse : {false, true}) {
+    EXPECT_EQ(ExpectLoweredAgrees(Program({}, {1, 1, kTiles * 512 - 5}, 2, reverse), mode, facts), 2);
+    EXPECT_EQ(ExpectLoweredAgrees(Program({"s32"}, {2, kTiles * 512}, 1, reverse), mode, facts), 2);
+  }
+  EXPECT_EQ(ExpectLoweredAgrees(Program({"c64", "add", "(0,0)"}, {1, kTiles * 512}, 1, false), mode, facts), 2);
+  EXPECT_EQ(ExpectLoweredAgrees(Program({"u32", "multiply", "1"}, {1, kTiles * 512}, 1, false), mode, facts), 2);
+  facts.look_back_polls = 0;
+  EXPECT_EQ(ExpectLoweredAgrees(Program({"s32"}, {1, kTiles * 512}, 1, false), mode, facts), 2);
+}
+
 TEST(RunningWindowTest, SlidingWindowsOfManyElements) {
   const auto window = [](const Running& r, const char* sizes, const char* result, const char* window) {
     return fmt::format(

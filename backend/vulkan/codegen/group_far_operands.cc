@@ -20,20 +20,18 @@ constexpr size_t kMostRolled = 8;    // each turn of the loop chooses among so m
 struct Family {
   std::string_view call, middle, all;
   std::string_view far, limit;  // of an operand, and what that is not where the middle holds
-  std::string_view leaves;      // the same of all operands, to the point
+  std::string_view special;     // the result where it needs neither
+  std::string_view leaves;      // whether it needs `all`
   size_t fewest;                // calls that are a group
   bool all_only = false;        // no middle: the loop is over all of a group
 };
-constexpr Family kDivisions = {
-    "divide_f32", "divide_middle_f32", "corrected_divide_f32", "far_f32", ">= 0x7b000000u", "leaves_middle_f32", 1};
-constexpr Family kRolledDivisions = {"divide_f32", "", "corrected_divide_f32", "", "", "", 2, true};
-constexpr Family kExponentials = {"exponential_f32",
-                                  "exponential_middle_f32",
-                                  "exponential_f32",
-                                  "far_exponent_f32",
-                                  "> 0x42ae0000u",
-                                  "leaves_exponents_f32",
-                                  2};
+constexpr Family kDivisions = {"divide_f32",     "divide_middle_f32", "quotient_by_integers_f32", "far_f32",
+                               ">= 0x7b000000u", "special_or_f32",    "leaves_middle_f32",        1};
+constexpr Family kRolledDivisions = {"divide_f32", "", "corrected_divide_f32", "", "", "", "", 2, true};
+constexpr Family kExponentials = {"exponential_f32",      "exponential_middle_f32",
+                                  "exponential_f32",      "far_exponent_f32",
+                                  "> 0x42ae0000u",        "",
+                                  "leaves_exponents_f32", 2};
 
 struct GroupedCall {
   std::string indent, result;
@@ -179,8 +177,11 @@ class Grouping {
     lines_.push_back(fmt::format("{}if ({} {}) {{", indent, far, family_.limit));
     lines_.push_back(fmt::format("{}  uint left_{} = 0u;", indent, name));
     for (size_t i = 0; i < group_.size(); ++i) {
-      lines_.push_back(fmt::format("{}  left_{} |= {}({}) ? {}u : 0u;", indent, name, family_.leaves,
-                                   fmt::join(group_[i].operands, ", "), 1u << i));
+      const std::string& result = group_[i].result;
+      const std::string own = fmt::format("{}", fmt::join(group_[i].operands, ", "));
+      if (!family_.special.empty())
+        lines_.push_back(fmt::format("{}  {} = {}({}, {});", indent, result, family_.special, own, result));
+      lines_.push_back(fmt::format("{}  left_{} |= {}({}) ? {}u : 0u;", indent, name, family_.leaves, own, 1u << i));
     }
     lines_.push_back(
         fmt::format("{0}  [[dont_unroll]] for (; left_{1} != 0u; left_{1} &= left_{1} - 1u) {{", indent, name));

@@ -14,10 +14,9 @@ enum class DivisionText {
 
 // Pure, of a kernel's GLSL. Where `precise float q = divide_f32(a, b);` stand together, each becomes the few
 // multiply-adds that hold for ordinary operands (divide_middle_f32), one test follows for all of them, and behind that
-// a loop over those that need the integers of corrected_divide_f32: the same bits, from one copy of that long text
-// instead of one for each. One alone gains by it too: the test in front leaves zeros to the one behind it, where
-// compilers join the two if no loop stands between them. Other declarations may stand between: those that a quotient is
-// needed for move behind the group, if they are GlslWriter's, which only compute. The same of `precise float e =
+// what zeros, infinities and NaN give and a loop over those that need quotient_by_integers_f32: the same bits, from one
+// copy of that long text instead of one for each. Other declarations may stand between: those that a quotient is needed
+// for move behind the group, if they are GlslWriter's, which only compute. The same of `precise float e =
 // exponential_f32(x);`, behind which divisions move, where there are several. Groups have 32 calls at most.
 std::string GroupFarOperands(std::string_view text, DivisionText divisions);
 

@@ -42,10 +42,10 @@ class RunningWriter {
   std::vector<Step> Write() {
     std::vector<Step> steps;
     if (shape_.one_pass) {
-      const int64_t blocks = (tiles() + kBlock - 1) / kBlock;
-      const int64_t flags = 1 + (tiles() + blocks) * rows_;
+      const int64_t blocks = (tiles() + kBlock - 1) / kBlock, sums = blocks + (blocks + kBlock - 1) / kBlock;
+      const int64_t flags = 1 + (tiles() + sums) * rows_;
       state_ = buffers_.Scratch(
-          4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + blocks * rows_ * WordsOf(carry_types_)));
+          4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + sums * rows_ * WordsOf(carry_types_)));
       // Flags and the ticket.
       return {ClearStep(context_, StepName(body_), state_, flags), WriteKernel(false)};
     }
@@ -60,7 +60,7 @@ class RunningWriter {
   }
 
  private:
-  static constexpr int64_t kBlock = 32;  // tiles whose totals a workgroup adds up
+  static constexpr int64_t kBlock = 32;  // tiles, and blocks of these, that are added up one by one
 
   struct Function {
     Function(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, int64_t units)

@@ -136,10 +136,25 @@ FN F round_significand_f32(uint sign, int e, uint t) {
   uint v = q + (uint(max(e - 1, 0)) << 23);
   return uintBitsToFloat(sign | min(v, 0x7f800000u));
 }
-// a / b correctly rounded on any device: 26 bits of the significands' quotient from a guess good to 2^-19, put right by
-// the exact rest in integers, which also tells which side of a tie it lies on. Denormals and special values as IEEE 754
-// has them.
-FN F corrected_divide_f32(float a, float b) {
+// Either is zero, infinite or NaN.
+FN bool special_operands_f32(float a, float b) {
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  return max(x - 1u, y - 1u) >= 0x7f7fffffu;
+}
+// a / b where either is: no number where both are zero or infinite, else infinity or zero, as the larger one has it.
+FN F special_quotient_f32(float a, float b) {
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+  bool no_number = max(x, y) > 0x7f800000u;
+  bool nan = no_number || x == y;
+  return uintBitsToFloat(nan ? 0x7fc00000u : sign | (x > y ? 0x7f800000u : 0u));
+}
+// a / b correctly rounded for other operands, on any device: 26 bits of the significands' quotient from a guess good to
+// 2^-19, put right by the exact rest in integers, which also tells which side of a tie it lies on. Denormals as IEEE
+// 754 has them.
+FN F quotient_by_integers_f32(float a, float b) {
   uint x = floatBitsToUint(a) & 0x7fffffffu;
   uint y = floatBitsToUint(b) & 0x7fffffffu;
   uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
@@ -163,22 +178,22 @@ FN F corrected_divide_f32(float a, float b) {
   bool over = r >= int(my);
   q += (over ? 1u : 0u) - (under ? 1u : 0u);
   r += (under ? int(my) : 0) - (over ? int(my) : 0);
-  F v = round_significand_f32(sign, ex - ey + (less ? 126 : 127), (q << 1) | (r != 0 ? 1u : 0u));
-  bool inf = min(x ^ 0x7f800000u, y) == 0u;
-  bool zero = min(x, y ^ 0x7f800000u) == 0u;
-  bool no_number = max(x, y) > 0x7f800000u;
-  bool both = inf && zero;
-  bool either = inf || zero;
-  bool nan = no_number || both;
-  uint special = nan ? 0x7fc00000u : sign | (inf ? 0x7f800000u : 0u);
-  bool is_special = no_number || either;
-  return is_special ? uintBitsToFloat(special) : v;
+  return round_significand_f32(sign, ex - ey + (less ? 126 : 127), (q << 1) | (r != 0 ? 1u : 0u));
 }
-// The root of a likewise: 25 bits of it and the exact rest; NaN for what is below 0, -0 for -0. Roots are never ties.
-FN F corrected_sqrt_f32(float a) {
+FN F corrected_divide_f32(float a, float b) {
+  F q = quotient_by_integers_f32(a, b);
+  return special_operands_f32(a, b) ? special_quotient_f32(a, b) : q;
+}
+// The root of what is not a finite number above 0: NaN for what is below 0, -0 for -0.
+FN F special_root_f32(float a) {
+  bool same = is_zero_f32(a) || floatBitsToUint(a) == 0x7f800000u;
+  return same ? a : nan_f32();
+}
+// That of a finite number above 0 likewise: 25 bits of it and the exact rest. Roots are never ties.
+FN F root_by_integers_f32(float a) {
   uint x = floatBitsToUint(a);
   int e;
-  uint m = significand_f32(x & 0x7fffffffu, e);
+  uint m = significand_f32(x, e);
   bool odd = (e & 1) == 0;
   uint n = m << (odd ? 1u : 0u);
   F guess = root_guess_f32(uintBitsToFloat((m & 0x007fffffu) | (odd ? 0x40000000u : 0x3f800000u)));
@@ -191,9 +206,11 @@ FN F corrected_sqrt_f32(float a) {
   bool over = r > int(q << 1);
   q += (over ? 1u : 0u) - (under ? 1u : 0u);
   uint v = ((q + 1u) >> 1) + (uint(((e + (odd ? -128 : -127)) >> 1) + 126) << 23);
-  bool same = x == 0x80000000u || x == 0u || x == 0x7f800000u;
-  bool nan = x > 0x7f800000u && x != 0x80000000u;
-  return nan ? nan_f32() : (same ? a : uintBitsToFloat(v));
+  return uintBitsToFloat(v);
+}
+FN F corrected_sqrt_f32(float a) {
+  F r = root_by_integers_f32(a);
+  return is_positive_f32(a) ? r : special_root_f32(a);
 }
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/division.h). All other text divides by these.
@@ -226,15 +243,22 @@ FN F divide_middle_f32(float a, float b) {
 FN uint far_f32(float a) {
   return (floatBitsToUint(a) << 1) - 0x42000000u;
 }
-// A numerator of +0 gives the right zero there too, and softmax divides many.
+// The rest of divide_f32, where an operand is out of the middle (group_far_operands.cc writes it apart): zeros,
+// infinities and NaN are common in data, and no lane waits for the integers because of them.
+FN F special_or_f32(float a, float b, float q) {
+  return special_operands_f32(a, b) ? special_quotient_f32(a, b) : q;
+}
 FN bool leaves_middle_f32(float a, float b) {
-  uint far_a = floatBitsToUint(a) == 0u ? 0u : far_f32(a);
-  return max(far_a, far_f32(b)) >= 0x7b000000u;
+  bool special = special_operands_f32(a, b);
+  return !special && max(far_f32(a), far_f32(b)) >= 0x7b000000u;
 }
 FN F divide_f32(float a, float b) {
   F q = divide_middle_f32(a, b);
   #ifdef VXLA_FUSED_F32
-  if (leaves_middle_f32(a, b)) q = corrected_divide_f32(a, b);
+  if (max(far_f32(a), far_f32(b)) >= 0x7b000000u) {
+    q = special_or_f32(a, b, q);
+    if (leaves_middle_f32(a, b)) q = quotient_by_integers_f32(a, b);
+  }
   #endif
   return q;
 }
@@ -257,7 +281,10 @@ FN F sqrt_middle_f32(float a) {
 FN F sqrt_plain_f32(float a) {
   F r = sqrt_middle_f32(a);
   #ifdef VXLA_FUSED_F32
-  if (floatBitsToUint(a) - 0x21000000u >= 0x3d800000u) r = corrected_sqrt_f32(a);
+  if (floatBitsToUint(a) - 0x21000000u >= 0x3d800000u) {
+    r = special_root_f32(a);
+    if (is_positive_f32(a)) r = root_by_integers_f32(a);
+  }
   #endif
   return r;
 }

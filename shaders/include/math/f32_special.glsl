@@ -1,5 +1,10 @@
 // f32 reciprocal square root, cube root, error functions and their inverse, length of a vector.
 
+// Of what is not a finite number above 0.
+FN F special_rsqrt_f32(float x) {
+  F zero = copysign_f32(inf_f32(), x);
+  return is_zero_f32(x) ? zero : (x == inf_f32() ? 0.0f : nan_f32());
+}
 // Correctly rounded: 1/sqrt of the significand and one step on its exact residual r, with the square of it too.
 FN F rsqrt_anything_f32(float x) {
   bool ok = is_positive_f32(x);
@@ -14,8 +19,7 @@ FN F rsqrt_anything_f32(float x) {
   F g = two_prod_f32(p, y, e);
   F r = ((1.0f - g) - e) - pl * y;
   F v = scale_normal_f32(y, 0.5f * y * (r + 0.75f * (r * r)), -((odd ? k - 1 : k) >> 1));
-  F zero = copysign_f32(inf_f32(), x);
-  return ok ? v : (is_zero_f32(x) ? zero : (x == inf_f32() ? 0.0f : nan_f32()));
+  return ok ? v : special_rsqrt_f32(x);
 }
 // The same in the middle of the range where fma rounds once: a step from the device's own, and one from that. Tests:
 // all significands, from guesses up to 4 units off.
@@ -29,7 +33,10 @@ FN F rsqrt_f32(float x) {
   F pl = fma(x, y, -p);
   F r = fma(-pl, y, fma(-p, y, 1.0f));
   y = fma(0.5f * y, fma(0.75f * r, r, r), y);
-  if (floatBitsToUint(x) - 0x21000000u >= 0x3d800000u) y = rsqrt_anything_f32(x);
+  if (floatBitsToUint(x) - 0x21000000u >= 0x3d800000u) {
+    y = special_rsqrt_f32(x);
+    if (is_positive_f32(x)) y = rsqrt_anything_f32(x);
+  }
   #else
   y = rsqrt_anything_f32(x);
   #endif
