@@ -197,6 +197,8 @@ struct DeviceFacts {
     // isnan, f16 in pairs and one test for several values, which GPUs have instructions for, take no less time than the
     // text without.
     bool plain_text = false;
+    // A kernel copies much memory several times as fast as the driver's copy of buffers does.
+    bool slow_copies = false;
     friend bool operator==(const Costs&, const Costs&) = default;
   } costs;
 

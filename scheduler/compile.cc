@@ -86,20 +86,29 @@ std::vector<PlanFault> TakeApart(Module& module,
   return faults;
 }
 
-// Kernels copy where the device's own copies do not reach.
-Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& facts) {
+// Whether the device's own copies do not reach all of it.
+bool IsOutOfReach(const Plan& plan, const CopyBytes& copy, const DeviceFacts& facts) {
   const int64_t reach = facts.quirks.copy_reach_bytes;
-  if (reach == 0) return OkStatus();
-  const auto reaches = [&](const BufferSlice& slice) {
-    const PlanBuffer& buffer = plan.buffers[slice.buffer];
-    return buffer.placement.offset_bytes + slice.offset_bytes + slice.size_bytes <= reach;
-  };
+  return reach != 0 && std::max(RangeOf(plan, copy.source).end, RangeOf(plan, copy.target).end) > reach;
+}
+
+// Whether a kernel copies faster, and can.
+bool IsFasterByKernel(const Plan& plan, const CopyBytes& copy, const DeviceFacts& facts) {
+  constexpr int64_t kMostByDriver = 64 << 10;  // what less takes is mostly the command itself
+  const int64_t size = copy.source.size_bytes;
+  const bool binds =
+      plan.bindings == BindingMode::kAddresses || size <= static_cast<int64_t>(facts.max_storage_range_bytes) - 15;
+  return facts.costs.slow_copies && size > kMostByDriver && binds && IsCopyOfGroups(plan, copy);
+}
+
+// Kernels copy where they are faster, or the device's own copies do not reach.
+Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& facts) {
   for (auto& segment : plan.segments) {
     auto* gpu = std::get_if<GpuCommands>(&segment);
     if (gpu == nullptr) continue;
     for (GpuCommand& command : gpu->commands) {
       const auto* copy = std::get_if<CopyBytes>(&command);
-      if (copy == nullptr || (reaches(copy->source) && reaches(copy->target))) continue;
+      if (copy == nullptr || !(IsOutOfReach(plan, *copy, facts) || IsFasterByKernel(plan, *copy, facts))) continue;
       const std::string name = "copy to " + plan.buffers[copy->target.buffer].name;
       VXLA_ASSIGN_OR_RETURN(Step step, lowering.LowerCopy(name, copy->source, copy->target));
       command = Dispatch{static_cast<int>(plan.steps.size())};

@@ -61,4 +61,11 @@ bool Overlap(const PhysicalRange& a, const PhysicalRange& b) {
   return a.space == b.space && a.index == b.index && a.begin < b.end && b.begin < a.end;
 }
 
+bool IsCopyOfGroups(const Plan& plan, const CopyBytes& copy) {
+  const auto whole = [&](const BufferSlice& slice) {
+    return slice.offset_bytes == 0 && slice.size_bytes == plan.buffers[slice.buffer].size_bytes;
+  };
+  return copy.source.size_bytes % 16 == 0 || (whole(copy.source) && whole(copy.target));
+}
+
 }  // namespace VXLA_NAMESPACE

@@ -201,5 +201,8 @@ struct PhysicalRange {
 };
 PhysicalRange RangeOf(const Plan& plan, const BufferSlice& slice);
 bool Overlap(const PhysicalRange& a, const PhysicalRange& b);
+// Whether a copy may go by whole groups of 16 bytes, as kernels copy: what stands behind the slices in the last group
+// is nobody's.
+bool IsCopyOfGroups(const Plan& plan, const CopyBytes& copy);
 
 }  // namespace VXLA_NAMESPACE

@@ -67,7 +67,6 @@ class Predicator {
   // The commands of segments in a row, or at least kImpossible if not all of them can be decided on the device.
   int64_t Cost(int begin, int end) const;
   int64_t CostOf(int segment) const;
-  bool CanCopy(const CopyBytes& copy) const;
   // Appends segments to those made, as few of them as possible left to the host.
   Status Rebuild(int begin, int end);
   Status RebuildDecision(int segment);
@@ -132,18 +131,11 @@ class Predicator {
   std::vector<Decider> deciders_;
 };
 
-bool Predicator::CanCopy(const CopyBytes& copy) const {
-  const auto whole = [&](const BufferSlice& slice) {
-    return slice.offset_bytes == 0 && slice.size_bytes == plan_.buffers[slice.buffer].size_bytes;
-  };
-  return copy.source.size_bytes % 16 == 0 || (whole(copy.source) && whole(copy.target));
-}
-
 int64_t Predicator::CostOf(int segment) const {
   if (const auto* gpu = std::get_if<GpuCommands>(&plan_.segments[segment])) {
     const bool can = std::ranges::all_of(gpu->commands, [&](const GpuCommand& command) {
       if (const auto* dispatch = std::get_if<Dispatch>(&command)) return dispatch->parts == 1;
-      return CanCopy(std::get<CopyBytes>(command));
+      return IsCopyOfGroups(plan_, std::get<CopyBytes>(command));
     });
     return can ? static_cast<int64_t>(gpu->commands.size()) : kImpossible;
   }

@@ -131,6 +131,7 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
     }
   } else if (row.peer = MeasureHost(name); !row.peer && row.bytes > 0) {
     VXLA_ASSIGN_OR_RETURN(row.peer, MeasureCopy(client.device(), row.bytes / 2));
+    row.peer->name += " of as many bytes";
   }
   return row;
 }

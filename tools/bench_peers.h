@@ -29,8 +29,9 @@ struct PeerTime {
 Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::string& case_name);
 // The plan's dispatches in one command buffer, recorded by hand with a barrier after each, and replayed.
 Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable);
-// A device-to-device copy of this many bytes; counts them read and written.
-Result<PeerTime> MeasureCopy(Device& device, int64_t bytes);
+// The better of a device-to-device copy of this many bytes, by the driver or by a kernel: the name says which. With
+// `repeats`, one of so many that are submitted at once; on average.
+Result<PeerTime> MeasureCopy(Device& device, int64_t bytes, int repeats = 1);
 // Copies of this many bytes by hand-written kernels, fastest first, then the driver's.
 Result<std::vector<PeerTime>> MeasureCopies(Device& device, int64_t bytes);
 // f32 multiplications and additions by the millisecond, of a kernel that does nothing else.

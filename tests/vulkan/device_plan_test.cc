@@ -742,6 +742,19 @@ TEST(EmulationTest, ASoftwareDriverHasTheFactsOfAFamilyOfGpus) {
   EXPECT_EQ(PlanDevice(support, wants)->facts.matrices[0].columns, 8u);
 }
 
+TEST(VendorCostsTest, CopiesAreSlowUnderNvidiasDriverAlone) {
+  PhysicalSupport support = FakeGpu();
+  support.properties.vendorID = 0x10DE;
+  EXPECT_TRUE(PlanDevice(support, {})->facts.costs.slow_copies);
+  support.properties.vendorID = 0x1002;
+  EXPECT_FALSE(PlanDevice(support, {})->facts.costs.slow_copies);
+  support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_FALSE(PlanDevice(support, {})->facts.costs.slow_copies);
+  PlanWants wants;
+  wants.emulate = *ParseEmulation("nvidia");
+  EXPECT_TRUE(PlanDevice(support, wants)->facts.costs.slow_copies);
+}
+
 TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);

@@ -651,6 +651,7 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
     plan.most_pushed_descriptors = support.max_push_descriptors;
   plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
   NoteKnownFaults(plan.facts);
+  NoteVendorCosts(plan.facts);
   plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
   return plan;
 }

@@ -9,6 +9,9 @@ namespace VXLA_NAMESPACE::vulkan {
 // Pure. Fills in the quirks that a driver is known for and takes back limits that it does not keep.
 void NoteKnownFaults(DeviceFacts& facts);
 
+// Pure. What else than a GPU's usual things cost under the drivers of this vendor.
+void NoteVendorCosts(DeviceFacts& facts);
+
 // Whether accesses go through addresses summed from 32-bit parts (shaders/include/access.glsl says why). Tuning asks
 // too: each access site then costs a quarter of what it costs otherwise, but only scalar elements (no f32x4) and one
 // access per line of text, in loops that are not unrolled.

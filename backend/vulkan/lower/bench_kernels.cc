@@ -176,37 +176,47 @@ std::vector<BenchKernel> ArithmeticPeak(const DeviceFacts& facts) {
                      {static_cast<uint32_t>(count / kWorkgroup), 1, 1}, count * kFlopOfElement)}}};
 }
 
+// What an invocation of a copy kernel takes: so many times `width` f32 at once.
+struct CopyShape {
+  uint32_t workgroup, items;
+  int width;
+};
+
+BenchKernel CopyBy(const DeviceFacts& facts, int64_t bytes, const CopyShape& s) {
+  const int64_t group_bytes = 4 * int64_t{s.workgroup} * s.items * s.width;
+  // As much at a time as a binding reaches.
+  const int64_t most = std::min<int64_t>(
+      facts.max_group_count[0],
+      static_cast<int64_t>(std::min<uint64_t>(facts.max_storage_range_bytes, uint64_t{1} << 32)) / group_bytes);
+  BenchKernel kernel;
+  kernel.name = fmt::format("a copy kernel: workgroup {}, {} x {} elements each", s.workgroup, s.items, s.width);
+  for (int64_t left = std::max<int64_t>(1, (bytes + group_bytes - 1) / group_bytes), at = 0; left > 0;) {
+    const int64_t groups = std::min(left, most);
+    const int64_t size = groups * group_bytes;
+    kernel.steps.push_back(MakeStep(
+        kernel.name, "bench/copy.comp",
+        Tensors(2, s.width) + fmt::format("#define WIDTH {}\n#define ITEMS {}u\n", s.width, s.items), s.workgroup,
+        {{{0, at, size}, Access::kRead}, {{1, at, size}, Access::kWrite}}, {static_cast<uint32_t>(groups), 1, 1}, 0));
+    left -= groups;
+    at += size;
+  }
+  return kernel;
+}
+
 }  // namespace
 
 std::vector<BenchKernel> CopySweep(const DeviceFacts& facts, int64_t bytes) {
-  struct Shape {
-    uint32_t workgroup, items;
-    int width;
-  };
-  constexpr Shape kShapes[] = {{256, 16, 1}, {1024, 16, 1}, {64, 16, 4}, {256, 4, 4}, {256, 16, 4}, {1024, 4, 4}};
+  constexpr CopyShape kShapes[] = {{256, 16, 1}, {1024, 16, 1}, {64, 16, 4}, {256, 4, 4}, {256, 16, 4}, {1024, 4, 4}};
   std::vector<BenchKernel> kernels;
-  for (const Shape& s : kShapes) {
-    if (!Fits(facts, s.workgroup, s.width)) continue;
-    const int64_t group_bytes = 4 * int64_t{s.workgroup} * s.items * s.width;
-    // As much at a time as a binding reaches.
-    const int64_t most = std::min<int64_t>(
-        facts.max_group_count[0],
-        static_cast<int64_t>(std::min<uint64_t>(facts.max_storage_range_bytes, uint64_t{1} << 32)) / group_bytes);
-    BenchKernel kernel;
-    kernel.name = fmt::format("a copy kernel: workgroup {}, {} x {} elements each", s.workgroup, s.items, s.width);
-    for (int64_t left = std::max<int64_t>(1, (bytes + group_bytes - 1) / group_bytes), at = 0; left > 0;) {
-      const int64_t groups = std::min(left, most);
-      const int64_t size = groups * group_bytes;
-      kernel.steps.push_back(MakeStep(
-          kernel.name, "bench/copy.comp",
-          Tensors(2, s.width) + fmt::format("#define WIDTH {}\n#define ITEMS {}u\n", s.width, s.items), s.workgroup,
-          {{{0, at, size}, Access::kRead}, {{1, at, size}, Access::kWrite}}, {static_cast<uint32_t>(groups), 1, 1}, 0));
-      left -= groups;
-      at += size;
-    }
-    kernels.push_back(std::move(kernel));
+  for (const CopyShape& s : kShapes) {
+    if (Fits(facts, s.workgroup, s.width)) kernels.push_back(CopyBy(facts, bytes, s));
   }
   return kernels;
+}
+
+BenchKernel CopyKernel(const DeviceFacts& facts, int64_t bytes) {
+  const uint32_t workgroup = std::min({256u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  return CopyBy(facts, bytes, {workgroup, 1, 4});
 }
 
 std::vector<BenchKernel> BenchKernels(const std::string& case_name, const DeviceFacts& facts) {

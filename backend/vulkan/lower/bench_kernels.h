@@ -26,5 +26,7 @@ std::vector<BenchKernel> BenchKernels(const std::string& case_name, const Device
 
 // Copies of f32, of at least as many bytes, from buffer 0 to buffer 1.
 std::vector<BenchKernel> CopySweep(const DeviceFacts& facts, int64_t bytes);
+// The same by one kernel whose invocations take 16 bytes each, side by side.
+BenchKernel CopyKernel(const DeviceFacts& facts, int64_t bytes);
 
 }  // namespace VXLA_NAMESPACE::vulkan
