@@ -11,6 +11,7 @@
 #include "backend/vulkan/lower/fft_plan.h"
 #include "backend/vulkan/lower/fft_shape.h"
 #include "backend/vulkan/lower/fft_tables.h"
+#include "core/passes/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -225,6 +226,52 @@ TEST(FftLoweringTest, LavapipeStoresWordsThatAreJoinedByShifts) {
       EXPECT_GE(Count(text, "JOINED("), 4 * Count(text, "STORE(1, u64x4")) << text;
     }
   }
+}
+
+// Three transforms of one kind, of which another operation stands between two, and a fourth that reads one of them.
+TEST(FftLoweringTest, ALoopHasTheTextOfTransformsThatAreMadeAtOnceOnce) {
+  const auto loop = [](const std::string& third) {
+    return fmt::format(R"(condition {{
+  s = (s32[], c64[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}}
+body {{
+  s = (s32[], c64[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = c64[64] get-tuple-element(s), index=1
+  a = c64[64] negate(x)
+  f = c64[64] fft(a), fft_type=FFT, fft_length={{64}}
+  b = c64[64] multiply(x, x)
+  g = c64[64] fft(b), fft_type=FFT, fft_length={{64}}
+  c = c64[64] multiply({}, b)
+  h = c64[64] fft(c), fft_type=FFT, fft_length={{64}}
+  fg = c64[64] multiply(f, g)
+  y = c64[64] multiply(fg, h)
+  ROOT r = (s32[], c64[64]) tuple(next, y)
+}}
+ENTRY main {{
+  x = c64[64] parameter(0)
+  i = s32[] constant(0)
+  start = (s32[], c64[64]) tuple(i, x)
+  ROOT loop = (s32[], c64[64]) while(start), condition=condition, body=body
+}}
+)",
+                       third);
+  };
+  const auto butterflies = [&](const std::string& third) {
+    const auto module = Optimize(*Parse(loop(third)), {});
+    PlainBuffers buffers;
+    const DeviceFacts facts = Gpu();
+    auto lowered = MakeLowering(facts, BindingMode::kAddresses)->LowerLoop(*(*module)->entry()->root(), buffers);
+    EXPECT_TRUE(lowered.ok()) << lowered.status().message();
+    return lowered.ok() ? Count(Compiled(lowered->steps.at(0), facts), "uint first = ") : 0;
+  };
+  EXPECT_EQ(butterflies("a"), 2);  // passes of radix 8
+  EXPECT_EQ(butterflies("g"), 4);
 }
 
 TEST(FftLoweringTest, RefusesWhatADescriptorCannotReach) {

@@ -73,6 +73,42 @@ TEST(LoopFftTest, ArraysOfOneElement) {
   Check(RealTransforms("f32", "c64", "[1]", "[1]", "1"), 1e-5);
 }
 
+// Three transforms back that are made at once, with other operations between them, and one that depends on them. 30
+// values of c64 do not end where the next array may begin.
+TEST(LoopFftTest, TransformsOfOneKindAreMadeAtOnce) {
+  const auto body = [](const std::string& real, const std::string& complex) {
+    return fmt::format(R"(  f = {1} fft(x), {3}
+  a = {1} multiply(f, y)
+  p = {0} fft(a), {2}
+  b = {1} negate(f)
+  q = {0} fft(b), {2}
+  c = {1} subtract(a, b)
+  w = {0} fft(c), {2}
+  pq = {0} add(p, q)
+  g = {1} fft(pq), {3}
+  h = {1} add(g, y)
+  t = {0} fft(h), {2}
+  x2 = {0} subtract(t, w)
+  y2 = {1} negate(y))",
+                       real, complex, "fft_type=IRFFT, fft_length={6,8}", "fft_type=RFFT, fft_length={6,8}");
+  };
+  Check(Loop("f32[3,6,8]", "c64[3,6,5]", body("f32[3,6,8]", "c64[3,6,5]")), 1e-4);
+  Check(Loop("f32[6,8]", "c64[6,5]", body("f32[6,8]", "c64[6,5]")), 1e-4);
+}
+TEST(LoopFftTest, ComplexTransformsAreMadeAtOnce) {
+  for (const int length : {3, 12, 17, 64}) {
+    const std::string shape = fmt::format("c64[2,{}]", length);
+    Check(Loop(shape, shape,
+               fmt::format("  a = {0} multiply(x, y)\n  b = {0} subtract(x, y)\n  c = {0} add(x, y)\n"
+                           "  f = {0} fft(a), fft_type=IFFT, fft_length={{{1}}}\n"
+                           "  g = {0} fft(b), fft_type=IFFT, fft_length={{{1}}}\n"
+                           "  h = {0} fft(c), fft_type=IFFT, fft_length={{{1}}}\n"
+                           "  x2 = {0} add(f, g)\n  y2 = {0} subtract(h, g)",
+                           shape, length)),
+          1e-4);
+  }
+}
+
 // The heat equation until it is flat, which only the device knows when.
 TEST(LoopFftTest, ASpectralStepUntilTheDataSaysSo) {
   const std::string text = R"(HloModule heat

@@ -52,6 +52,9 @@ class FftPassWriter {
  private:
   void AddBuffers(const FftSlices& slices) {
     held_ = slices.held;
+    lines_ = slices.lines;
+    between_in_ = slices.between_in;
+    between_out_ = slices.between_out;
     if (held_.empty()) from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, slices.from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, slices.into);
     const bool reads_tables = !job_.pass.stages.empty() || !job_.Twiddles().empty() || job_.in.chirp ||
@@ -78,11 +81,13 @@ class FftPassWriter {
 
   // Declares what loads and stores begin at: line_in, line_out.
   void DeclareLines(const std::string& line, const std::string& place) {
-    auto begin = [&](const char* name, int64_t size) {
-      Declare(name, fmt::format("{} * {} + {}", line, Number(size * job_.inner), place));
+    if (between_in_ + between_out_ != 0) Declare("array", kernel_.Divide(line, lines_));
+    auto begin = [&](const char* name, int64_t size, int64_t between) {
+      const std::string in_array = fmt::format("{} * {} + {}", line, Number(size * job_.inner), place);
+      Declare(name, between == 0 ? in_array : fmt::format("{} + array * {}", in_array, Number(between)));
     };
-    begin("line_in", job_.in.size);
-    begin("line_out", job_.out.size);
+    begin("line_in", job_.in.size, between_in_);
+    begin("line_out", job_.out.size, between_out_);
   }
   std::string At(const char* begin, const std::string& t) {
     return job_.inner == 1 ? fmt::format("{} + {}", begin, t)
@@ -608,6 +613,7 @@ class FftPassWriter {
   KernelBuilder& kernel_;
   ButterflyWriter text_;
   std::string held_;
+  int64_t lines_ = 0, between_in_ = 0, between_out_ = 0;  // as FftSlices has them
   int from_ = -1, into_ = -1, tables_ = -1;
 };
 

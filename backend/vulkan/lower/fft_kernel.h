@@ -8,10 +8,11 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 // What a pass reads and writes. `held`: the value in the place of what is read, where that is one element in a
-// register.
+// register. `lines`: so many of the job's are of one array; between arrays lie so many other elements. 0: of all.
 struct FftSlices {
   BufferSlice from, into, tables;
   std::string held = {};
+  int64_t lines = 0, between_in = 0, between_out = 0;
 };
 
 // One pass as a kernel of its own.

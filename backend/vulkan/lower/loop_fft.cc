@@ -55,10 +55,19 @@ std::string WriteLoopFft(const LowerContext& context, const FusionDescription& b
   }
   std::string text;
   for (size_t i = 0; i < plan.jobs.size(); ++i) {
-    const FftJob& job = plan.jobs[i];
+    FftJob job = plan.jobs[i];
     if (i > 0) text += "  PHASE\n";
     slices.into = places[i] < 0 ? buffers.SliceOf(*body.instruction, 0) : scratch[static_cast<size_t>(places[i])];
-    text += fmt::format("  [[dont_unroll]] for (uint u = lane; u < {}u; u += {}u) {{\n", job.units(), unit.lanes);
+    const auto between = [&](const BufferSlice& slice, ElementType type, int64_t elements) {
+      return unit.at_once == 1 ? 0 : slice.size_bytes / unit.at_once / StorageBytes(type) - elements;
+    };
+    slices.between_in = between(slices.from, job.in.type, job.in_elements());
+    slices.between_out = between(slices.into, job.out.type, job.out_elements());
+    slices.lines = job.outer;
+    job.outer *= unit.at_once;
+    text += job.units() <= unit.lanes
+                ? fmt::format("  if (lane < {}u) {{\n  uint u = lane;\n", job.units())
+                : fmt::format("  [[dont_unroll]] for (uint u = lane; u < {}u; u += {}u) {{\n", job.units(), unit.lanes);
     text += FftUnitText(unit.kernel, plan, job, slices) + "  }\n";
     slices.from = slices.into;
     slices.held.clear();

@@ -192,15 +192,28 @@ class LoopKernelWriter {
                : 0;
   }
 
-  // Arrays that only the loop knows lie in one buffer.
+  // Arrays that only the loop knows lie in one buffer, those of a row first.
   void PlaceScratch() {
-    scratch_first_.resize(program_.places.size());
-    for (size_t p = 0; p < program_.places.size(); ++p) {
+    scratch_first_.assign(program_.places.size(), -1);
+    const auto append = [this](size_t p) {
       const LoopPlace& place = program_.places[p];
-      if (place.kind != LoopPlace::Kind::kScratch || place.resident) continue;
+      if (place.kind != LoopPlace::Kind::kScratch || place.resident || scratch_first_[p] >= 0) return;
       scratch_first_[p] = scratch_bytes_;
-      scratch_bytes_ += (place.size_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+      scratch_bytes_ += Aligned(place.size_bytes);
+    };
+    for (const std::vector<int>& row : program_.rows) {
+      for (const int place : row) append(static_cast<size_t>(place));
     }
+    for (size_t p = 0; p < program_.places.size(); ++p) append(p);
+  }
+  static int64_t Aligned(int64_t bytes) {
+    return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  }
+  BufferSlice SliceOfRow(int number) {
+    const std::vector<int>& row = program_.rows.at(static_cast<size_t>(number));
+    BufferSlice slice = SliceOf(row[0]);
+    slice.size_bytes = Aligned(slice.size_bytes) * std::ssize(row);
+    return slice;
   }
 
   // Something that lies in a buffer of its own outside, and in one with others while the loop runs.
@@ -240,7 +253,7 @@ class LoopKernelWriter {
       if (!packed_at_.emplace(KeyOf(part.outside), packed_.size()).second) continue;
       part.inside.offset_bytes = bytes;
       part.inside.size_bytes = part.outside.size_bytes;
-      bytes += (part.outside.size_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+      bytes += Aligned(part.outside.size_bytes);
       packed_.push_back(part);
     }
     if (bytes == 0) return;
@@ -532,6 +545,7 @@ class LoopKernelWriter {
     VXLA_CHECK(described.ok(), "a fusion that was described before");
     const FusionDescription& body = *described;
     UnitBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
+      if (!node.rows.empty()) return SliceOfRow(node.rows[&instruction == node.instruction ? 1 : 0]);
       const LoopValue value = &instruction == node.instruction ? node.results.at(static_cast<size_t>(leaf))
                                                                : program_.ValueOf(instruction, leaf);
       // No element of an empty array is read, but a kernel may name it.
@@ -646,10 +660,12 @@ class LoopKernelWriter {
   void WriteTogether(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
                      std::vector<std::pair<const Instruction*, std::string>> held) {
     const auto width = [this](int64_t count) { return program_.WidthOf(count); };
-    const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
+    LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
+    if (!node.rows.empty()) unit.at_once = std::ssize(program_.rows[static_cast<size_t>(node.rows[0])]);
     if (NeedsOfLoopUnit(context_, body, program_.lanes)) {
       std::vector<BufferSlice> scratch;
-      for (const int place : node.scratch) scratch.push_back(SliceOf(place));
+      for (size_t i = 0; i < node.scratch.size(); ++i)
+        scratch.push_back(node.rows.empty() ? SliceOf(node.scratch[i]) : SliceOfRow(node.rows[2 + i]));
       return Block(WriteLoopUnit(context_, body, buffers, scratch, unit));
     }
     const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);

@@ -122,7 +122,8 @@ class LoopReader {
     Forget(program_.root);
   }
   void Forget(const LoopNode& node) {
-    program_.phases += node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kCopy ? 1 : 0;
+    if (node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kCopy)
+      program_.phases += node.rows.empty() ? 1 : std::ssize(program_.rows[static_cast<size_t>(node.rows[0])]);
     program_.has_barriers |= node.waits;
     for (const LoopUse& use : node.uses) program_.places[static_cast<size_t>(use.place)].resident &= use.own;
     // Under another type, the element is not what the register holds.
@@ -231,18 +232,47 @@ class LoopReader {
       pending.insert(pending.end(), at->operands().begin(), at->operands().end());
     }
     for (const auto& owned : computation.instructions()) {
-      const Instruction& instruction = *owned;
-      if (!needed.contains(&instruction) || !IsLoopValueMade(instruction)) continue;
-      const int position = static_cast<int>(uses.order.size());
-      uses.order.push_back(&instruction);
-      for (const Instruction* operand : instruction.operands()) {
-        for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf)
-          uses.last[KeyOf(OriginOf(*operand, leaf))] = position;
-      }
+      if (needed.contains(owned.get()) && IsLoopValueMade(*owned)) uses.order.push_back(owned.get());
+    }
+    BringTransformsTogether(uses.order);
+    for (size_t position = 0; position < uses.order.size(); ++position) {
+      for (const Key& key : ReadBy(*uses.order[position])) uses.last[key] = static_cast<int>(position);
     }
     for (int leaf = 0; leaf < LeafCount(computation.root()->shape()); ++leaf)
       uses.last[KeyOf(OriginOf(*computation.root(), leaf))] = kAtRoot;
     return uses;
+  }
+
+  std::vector<Key> ReadBy(const Instruction& instruction) {
+    std::vector<Key> keys;
+    for (const Instruction* operand : instruction.operands()) {
+      for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) keys.push_back(KeyOf(OriginOf(*operand, leaf)));
+    }
+    return keys;
+  }
+
+  // Whether one text makes both Fourier transforms.
+  static bool AreOneKind(const Instruction& a, const Instruction& b) {
+    if (a.opcode() != Opcode::kFft || b.opcode() != Opcode::kFft) return false;
+    const auto &x = a.attributes<FftAttributes>(), &y = b.attributes<FftAttributes>();
+    return x.fft_type == y.fft_type && x.fft_length == y.fft_length && a.shape() == b.shape() &&
+           a.operand(0)->shape() == b.operand(0)->shape();
+  }
+  // Fourier transforms wait for the next one of their kind, unless something before it, or itself, reads them.
+  void BringTransformsTogether(std::vector<const Instruction*>& order) {
+    for (size_t i = order.size(); i-- > 0;) {
+      const Instruction& fft = *order[i];
+      if (fft.opcode() != Opcode::kFft) continue;
+      const auto reads = [&](const Instruction* at) {
+        const std::vector<Key> keys = ReadBy(*at);
+        return std::ranges::find(keys, Key{&fft, 0}) != keys.end();
+      };
+      size_t next = i + 1;
+      while (next < order.size() && !AreOneKind(fft, *order[next]) && !reads(order[next])) ++next;
+      if (next == order.size() || reads(order[next])) continue;
+      std::rotate(order.begin() + static_cast<ptrdiff_t>(i), order.begin() + static_cast<ptrdiff_t>(i) + 1,
+                  order.begin() + static_cast<ptrdiff_t>(next));
+    }
   }
 
   // A computation that is being read: which of its places may be written, the value that each holds, and where
@@ -697,6 +727,44 @@ class LoopReader {
     return ReadTogether(scope, body, {{}, shape.operations, shape.iterations});
   }
 
+  // A Fourier transform after one of its kind is made at once with it, so that its text is there once and more lanes
+  // have something to do between two barriers. Not where it reads what the other one writes, or the other way round.
+  bool Joins(LoopBlock& block, const LoopNode& node) {
+    if (block.empty() || block.back().kind != LoopNode::Kind::kUnit) return false;
+    LoopNode& first = block.back();
+    if (!AreOneKind(*first.instruction, *node.instruction)) return false;
+    const std::vector<int> own = PlacesOfTransform(node);
+    if (!MayStandInRows(own) || (first.rows.empty() && !MayStandInRows(PlacesOfTransform(first)))) return false;
+    const auto meets = [&](const LoopUse& use) {
+      return std::ranges::any_of(first.uses, [&](const LoopUse& other) { return other.place == use.place; });
+    };
+    if (std::ranges::any_of(node.uses, meets)) return false;
+    if (first.rows.empty()) {
+      for (const int place : PlacesOfTransform(first)) {
+        first.rows.push_back(static_cast<int>(program_.rows.size()));
+        program_.rows.push_back({place});
+      }
+    }
+    for (size_t i = 0; i < own.size(); ++i) program_.rows[static_cast<size_t>(first.rows[i])].push_back(own[i]);
+    first.uses.insert(first.uses.end(), node.uses.begin(), node.uses.end());
+    return true;
+  }
+  // What it reads, what it writes, what it alone uses.
+  std::vector<int> PlacesOfTransform(const LoopNode& node) {
+    std::vector<int> places{ValueOf(*node.instruction->operand(0), 0).place, node.results[0].place};
+    places.insert(places.end(), node.scratch.begin(), node.scratch.end());
+    return places;
+  }
+  bool MayStandInRows(const std::vector<int>& places) const {
+    return std::ranges::all_of(places, [&](int place) {
+      return place >= 0 && program_.places[static_cast<size_t>(place)].kind == LoopPlace::Kind::kScratch &&
+             std::ranges::count(places, place) == 1 &&
+             std::ranges::none_of(program_.rows, [&](const std::vector<int>& row) {
+               return std::ranges::find(row, place) != row.end();
+             });
+    });
+  }
+
   // Lanes read what others have written, and write what others read.
   Result<Cost> ReadTogether(Scope& scope, const FusionDescription& body, const LoopUnitNeeds& needs) {
     const Instruction& fusion = *body.instruction;
@@ -726,7 +794,7 @@ class LoopReader {
     }
     cost.operations += needs.operations + 4 * kPhaseCost;
     cost.iterations += needs.iterations;
-    scope.block->push_back(std::move(node));
+    if (!Joins(*scope.block, node)) scope.block->push_back(std::move(node));
     return cost;
   }
 

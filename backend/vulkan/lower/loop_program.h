@@ -57,6 +57,9 @@ struct LoopNode {
   std::vector<int> arrays;   // of an update: the places of the arrays that change
   int fills = -1;            // before an update: writes the array of this number, which its fusion computes
   std::vector<int> scratch;  // of a unit: places that it alone uses (lower/loop_units.h)
+  // Of Fourier transforms of one kind that are made at once: the rows of what they read, of what they write, of what
+  // each uses alone.
+  std::vector<int> rows;
   // Of a copy.
   int from = -1, to = -1;
   ElementType type = ElementType::kPred;
@@ -94,6 +97,7 @@ class LoopProgram {
   const Instruction* loop = nullptr;
   LoopNode root;  // the while
   std::vector<LoopPlace> places;
+  std::vector<std::vector<int>> rows;  // scratch places of one size that follow each other in memory
   std::vector<LoopRegister> registers;
   std::vector<LoopState> state;
   // Registers that hold an element of an operand.

@@ -40,6 +40,8 @@ struct LoopUnit {
   uint32_t subgroup = 0;          // lanes that follow each other and may shuffle; 0: none
   // Operands of one element that are kept in registers, and their names.
   std::vector<std::pair<const Instruction*, std::string>> held;
+  // Of Fourier transforms: so many of one kind, whose arrays of each kind are parts of one slice, all of one size.
+  int64_t at_once = 1;
 };
 // The statements, for lane `lane` of the workgroup; functions and shared arrays go into the kernel.
 std::string WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit);
