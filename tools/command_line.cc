@@ -180,4 +180,9 @@ CLI::Validator NumberFromZero(double most) {
       "");
 }
 
+CLI::Validator FileToWrite() {
+  return CLI::Validator(
+      [](const std::string& text) { return text.empty() ? std::string("'' names no file") : std::string(); }, "");
+}
+
 }  // namespace VXLA_NAMESPACE

@@ -46,5 +46,7 @@ Status UnknownSubcommand(const CLI::App& app, const std::string& word);
 // digits.
 CLI::Validator WholeNumber(uint64_t least, uint64_t most);
 CLI::Validator NumberFromZero(double most);
+// A check of an option that names a file to write: '' is what a script's empty variable becomes, and no file.
+CLI::Validator FileToWrite();
 
 }  // namespace VXLA_NAMESPACE

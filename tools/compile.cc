@@ -8,6 +8,7 @@
 #include "api/image_programs.h"
 #include "core/module.h"
 #include "scheduler/bundle.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/session.h"
@@ -117,6 +118,7 @@ CommandBody AddCompile(CLI::App& app) {
       ->type_name("");
   app.add_option("-o,--output", flags->out, "the bundle to write: vxla run takes it as any program")
       ->required()
+      ->check(FileToWrite())
       ->type_name("FILE");
   app.add_option("--target", flags->targets,
                  "what the kernels are for: generic (any Vulkan 1.2 device), generic+FEATURE+... (that enables these: "

@@ -425,7 +425,9 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--bisect-to", flags->bisect_prefix, "where --bisect writes: PREFIX.hlo and PREFIX.npz")
       ->capture_default_str();
   app.add_flag("--two-way", flags->two_way, "leave out the shader math on the CPU: faster, but no `fault`");
-  app.add_option("--report", flags->report, "write what was found as one page of HTML")->type_name("FILE");
+  app.add_option("--report", flags->report, "write what was found as one page of HTML")
+      ->check(FileToWrite())
+      ->type_name("FILE");
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
   return [flags, &app](Json& json) {
     flags->command = CommandOf(WordsOf(app));

@@ -40,6 +40,7 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   app.add_option("--infeed", infeed, "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them")
       ->type_name("FILE");
   app.add_option("--outfeed", outfeed, "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ...")
+      ->check(FileToWrite())
       ->type_name("FILE");
 }
 

@@ -481,6 +481,7 @@ CommandBody AddRun(CLI::App& app) {
                "this process is one of a job (`mpirun -n 4 vxla run --distributed ...`): the processes share the "
                "program's devices, each on its own --device; the first one prints and saves");
   app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...")
+      ->check(FileToWrite())
       ->type_name("FILE");
   app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")
       ->check(WholeNumber(1, 1000000))
@@ -495,6 +496,7 @@ CommandBody AddRun(CLI::App& app) {
   app.add_option(
          "--trace", flags->trace,
          "the timeline of host and device in Chrome's trace format, which Perfetto opens; steps run one at a time")
+      ->check(FileToWrite())
       ->type_name("FILE");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
   return [flags](Json& json) { return Run(*flags, json); };

@@ -40,6 +40,22 @@ TEST(FusedLoopTest, EqualStructuresOfOtherSizesShareAKernel) {
   EXPECT_EQ(key(13, 7), key(11, 9));
 }
 
+// Rows of more elements than a core keeps lines and pages for go by strips of columns, where whole strips make a row:
+// of 2,000, not of 8 * 251.
+TEST(FusedLoopTest, LargeTransposesGoByStripsOnSoftwareDrivers) {
+  const auto key = [](int rows, int columns, const char* order) {
+    const bool turns = order[0] == '1';
+    const auto steps =
+        LowerRoot(fmt::format("HloModule m\nENTRY main {{\n  a = f32[{},{}] parameter(0)\n"
+                              "  ROOT t = f32[{},{}] transpose(a), dimensions={{{}}}\n}}\n",
+                              rows, columns, turns ? columns : rows, turns ? rows : columns, order));
+    return steps.at(0).kernel;
+  };
+  EXPECT_NE(key(2000, 3000, "1,0"), key(2008, 3000, "1,0"));
+  EXPECT_EQ(key(96, 90000, "1,0"), key(2008, 3000, "1,0")) << "the lines of 96 rows all stay";
+  EXPECT_EQ(key(3000, 2000, "0,1"), key(3000, 2008, "0,1")) << "nothing lies across";
+}
+
 TEST(FusedLoopTest, APadLoadsInsideItsGuardOnly) {
   const auto steps = LowerRoot(
       "HloModule m\nENTRY main {\n  a = f32[5,3] parameter(0)\n  z = f32[] parameter(1)\n"

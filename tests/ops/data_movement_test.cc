@@ -44,6 +44,20 @@ TEST(DataMovementTest, TransposeAtEveryRank) {
   }
 }
 
+// Of 4M elements, which software drivers go through by strips of columns: some whose rows fall into strips, with
+// dimensions around, and one whose do not (2,099 is prime).
+TEST(DataMovementTest, VeryLargeTransposesGoByStrips) {
+  RunExactly(Entry("  a = u8[2040,2072] parameter(0)\n  ROOT r = u8[2072,2040] transpose(a), dimensions={1,0}\n"));
+  RunExactly(
+      Entry("  a = bf16[3,1400,1000] parameter(0)\n  b = bf16[3,1000,1400] parameter(1)\n"
+            "  t = bf16[3,1000,1400] transpose(a), dimensions={0,2,1}\n"
+            "  ROOT r = bf16[3,1000,1400] subtract(t, b)\n"));
+  RunExactly(
+      Entry("  a = f32[2000,7,300] parameter(0)\n"
+            "  ROOT r = f32[300,7,2000] transpose(a), dimensions={2,1,0}\n"));
+  RunExactly(Entry("  a = f32[2099,2000] parameter(0)\n  ROOT r = f32[2000,2099] transpose(a), dimensions={1,0}\n"));
+}
+
 TEST(DataMovementTest, LargeTransposesOfEveryWidth) {
   for (const char* element : {"u8", "bf16", "f32", "f64", "c128"}) {
     RunExactly(Entry(fmt::format(

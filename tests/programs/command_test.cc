@@ -70,6 +70,15 @@ TEST(CommandTest, SeededArgumentsAreTheSameOnEachRunAndSaid) {
   EXPECT_THAT(first.err, HasSubstr("vxla: note: arguments: 2 seeded (seed 7)\n"));
 }
 
+// What a script's empty variable gives.
+TEST(CommandTest, FilesToWriteHaveNames) {
+  for (const char* option : {"run -o ''", "run --trace ''", "run --outfeed ''", "compile -o ''", "diff --report ''"}) {
+    const CommandResult result = RunVxla(std::string(option) + " " + AddProgram());
+    EXPECT_EQ(result.exit_code, 2) << option;
+    EXPECT_THAT(result.err, HasSubstr("'' names no file")) << option;
+  }
+}
+
 TEST(CommandTest, StandardInputIsAFile) {
   const CommandResult result =
       RunShell("echo 'ENTRY e { ROOT c = s32[3] constant({1, 2, 3}) }' | \"$VXLA\" run - --device cpu");

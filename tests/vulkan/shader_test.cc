@@ -37,6 +37,11 @@ TEST(ShaderCompilerTest, SourceAroundSkipsWhatIsNoLine) {
             ">    1 1\n     2 2\n     3 3\n     4 4\n      ...\n     7 7\n     8 8\n     9 9\n>   10 10\n");
 }
 
+TEST(ShaderCompilerTest, AFailureWithoutAWordHasAReason) {
+  EXPECT_EQ(WhyItDoesNotCompile("a\nb\n", ""), "the compiler gave no reason, as where memory runs out\n");
+  EXPECT_EQ(WhyItDoesNotCompile("a\nb\n", "x:2: error: b\n"), "x:2: error: b\n     1 a\n>    2 b\n");
+}
+
 TEST(ShaderCompilerTest, CompilesForTheTarget) {
   const KernelKey key = ScaleKernel(BindingMode::kAddresses);
   const auto newer = CompileGlsl(key.generated, "a", {true}), older = CompileGlsl(key.generated, "a", {false});

@@ -158,6 +158,25 @@ LiveCount LiveGroupsOf(std::span<const Instruction* const> results, int64_t widt
   return {};
 }
 
+// The groups of a part of the results in the order in which the loop goes through them. Where an operand lies across
+// rows that touch more of its lines than a core's cache and page tables hold, they go by strips of columns, so that the
+// lines of a strip are still there for the next row.
+IndexExpression GroupsOf(IndexSpace& space, const IndexExpression& group, const LowerContext& context,
+                         const FusionDescription& body, const ElementRange& part, int64_t width) {
+  constexpr int64_t kMostColumns = 128, kLeastColumns = 16, kLeastElements = 1 << 22;
+  const int64_t row = AcrossRowOf(body);
+  if (!context.facts.costs.accesses_by_lane || row <= kMostColumns || row % width != 0 || part.begin % row != 0 ||
+      part.count % row != 0 || part.count < kLeastElements)
+    return group;
+  const int64_t groups = row / width;
+  int64_t strip = std::max<int64_t>(kMostColumns / width, 1);
+  while (groups % strip != 0) --strip;
+  if (strip * width < kLeastColumns) return group;
+  const std::array<int64_t, 3> order = {groups / strip, part.count / row, strip};
+  const MultiIndex at = space.Delinearize(group, order);
+  return space.Add(space.Scale(at[1], groups), space.Add(space.Scale(at[0], strip), at[2]));
+}
+
 // stored_at: where the part's first element lies in `places`.
 std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                             std::span<const Instruction* const> results, std::span<const BufferSlice> places,
@@ -173,7 +192,10 @@ std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription
   if (count <= kSmallLoop && results.size() >= kManyResults) kernel.ConstantsAsParams();
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
-  const IndexExpression groups = space.Scale(loop.group(), width);
+  const LiveCount live = LiveGroupsOf(results, width);
+  const IndexExpression group =
+      live.size != nullptr ? loop.group() : GroupsOf(space, loop.group(), context, body, part, width);
+  const IndexExpression groups = space.Scale(group, width);
   const IndexExpression first = space.Add(groups, {{}, part.begin}), stored = space.Add(groups, {{}, stored_at});
   std::vector<std::vector<std::string>> values(results.size());
   for (int64_t j = 0; j < width; ++j) {
@@ -187,7 +209,6 @@ std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription
     const int k = kernel.AddBuffer(results[leaf]->shape().element_type(), Access::kWrite, places[leaf]);
     writer.StoreGroup(k, stored, values[leaf]);
   }
-  const LiveCount live = LiveGroupsOf(results, width);
   if (live.size == nullptr || count != results[0]->shape().ElementCount()) return {loop.Finish(StepName(body))};
   loop.StopBehind(live);
   return WithLiveGroups(context, body, buffers, live, loop.Finish(StepName(body)),

@@ -22,6 +22,9 @@ struct Turn {
   std::vector<size_t> reads;  // which of the body's reads do, in the order of a walk from its roots
   TurnShape shape;
 };
+// The elements of a row of the results, if an operand lies across their last two dimensions of more than one element;
+// else 0.
+int64_t AcrossRowOf(const FusionDescription& body);
 // None: no operand does, or it does not pay.
 std::optional<Turn> TurnOf(const LowerContext& context, const FusionDescription& body);
 Step LowerTurnedLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, const Turn& turn);

@@ -222,6 +222,19 @@ class TurnedLoopWriter {
 
 }  // namespace
 
+int64_t AcrossRowOf(const FusionDescription& body) {
+  const Shape& shape = body.roots.at(0)->shape();
+  const auto as_it_lies = [&](const Instruction* root) {
+    return SameDimensions(BeforeReshapes(body, *root).shape(), shape);
+  };
+  if (!std::ranges::all_of(body.roots, as_it_lies)) return 0;
+  std::vector<size_t> last;  // the last of them first
+  for (size_t d = shape.dimensions().size(); d-- > 0 && last.size() < 2;) {
+    if (shape.dimensions()[d] > 1) last.push_back(d);
+  }
+  return last.size() == 2 && !ReadsAcross(body, last[0], last[1]).numbers.empty() ? shape.dimensions()[last[0]] : 0;
+}
+
 std::optional<Turn> TurnOf(const LowerContext& context, const FusionDescription& body) {
   const Shape& shape = BeforeReshapes(body, *body.roots.at(0)).shape();
   const auto same = [&](const Instruction* root) { return SameDimensions(BeforeReshapes(body, *root).shape(), shape); };

@@ -85,6 +85,12 @@ std::string SourceAround(std::string_view text, std::string_view log) {
   return shown;
 }
 
+std::string WhyItDoesNotCompile(std::string_view text, std::string_view log) {
+  // shaderc catches what glslang throws and says nothing: of all that it throws, only a lack of memory is usual.
+  if (log.empty()) return "the compiler gave no reason, as where memory runs out\n";
+  return std::string(log) + SourceAround(text, log);
+}
+
 Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target,
                                           std::string_view shown) {
   try {
@@ -94,7 +100,7 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
       return WithFloatModesOf(text, std::vector<uint32_t>(result.cbegin(), result.cend()));
     }
     const std::string log = result.GetErrorMessage();
-    return Internal("kernel {} does not compile:\n{}{}", name, log, SourceAround(shown.empty() ? text : shown, log));
+    return Internal("kernel {} does not compile:\n{}", name, WhyItDoesNotCompile(shown.empty() ? text : shown, log));
   } catch (const std::exception& error) {
     return Internal("kernel {}: the shader compiler failed: {}", name, error.what());
   }

@@ -37,5 +37,7 @@ const std::string& CompilerIdentity();
 
 // Pure: the lines of `text` around each line that `log` complains of ("name:12: error: ..."), numbered.
 std::string SourceAround(std::string_view text, std::string_view log);
+// Pure: the complaints with these lines; of a compiler that failed without any, what is known of that.
+std::string WhyItDoesNotCompile(std::string_view text, std::string_view log);
 
 }  // namespace VXLA_NAMESPACE::vulkan
