@@ -29,7 +29,7 @@ ProbeAnswer GoodAnswer() {
   ProbeAnswer answer = {};
   answer[kSingleLoop] = kLoopIterations;
   answer[kNestedLoops] = kNestedIterations * kNestedIterations;
-  answer[kNarrowedFloat16] = 0x3dccc000;
+  answer[kNarrowedFloat16] = answer[kNarrowedHidden] = 0x3dccc000;
   answer[kHalfNan] = kFunctionNan;
   answer[kDenormal32] = answer[kDenormal32Times1] = answer[kDenormal32Sum] = 5;
   answer[kDenormal16] = 1;
@@ -72,7 +72,9 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
   }
   EXPECT_TRUE(with(kDenormal16, 0).flushes_f16_denormals);
   EXPECT_TRUE(with(kWrongHalves, 1).inexact_f16);
-  EXPECT_TRUE(with(kNarrowedFloat16, kUnevenBits).inexact_f16);
+  EXPECT_TRUE(with(kNarrowedFloat16, kUnevenBits).folds_f16);
+  EXPECT_FALSE(with(kNarrowedFloat16, kUnevenBits).inexact_f16);
+  EXPECT_TRUE(with(kNarrowedHidden, kUnevenBits).inexact_f16);
   EXPECT_FALSE(with(kNarrowedDouble, 1).inexact_f16);
   // NVIDIA's.
   EXPECT_TRUE(with(kHalfNan, 0x7fff).other_f16_nan);

@@ -141,7 +141,8 @@ Status VulkanCommandBuffer::Dispatch(const Kernel& kernel, BufferRange arguments
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return OkStatus();
   VXLA_RETURN_IF_ERROR(Bind(pipeline, arguments, buffers));
   const DeviceTable& vk = context_->vk();
-  if (range.whole()) {
+  // Such pipelines are never dispatched without a base: what one left behind is no first workgroup.
+  if (!pipeline.in_parts) {
     vk.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
   } else {
     vk.CmdDispatchBase(commands_, base[0], base[1], base[2], groups[0], groups[1], groups[2]);

@@ -40,10 +40,9 @@ void Nested() {
 void Narrowing() {
   float uneven = uintBitsToFloat(data[3]);
 #ifdef HAS_FLOAT16
-  // As kernels do it (shaders/include/math/narrow.glsl): NVIDIA's driver drops the pair where it is not precise.
-  precise float16_t narrowed = float16_t(uneven);
-  precise float widened = float(narrowed);
-  answer[kNarrowedFloat16] = floatBitsToUint(widened);
+  answer[kNarrowedFloat16] = floatBitsToUint(float(float16_t(uneven)));
+  uint hidden = packFloat2x16(f16vec2(float16_t(uneven), float16_t(0.0f))) ^ (gl_NumWorkGroups.x >> 31);
+  answer[kNarrowedHidden] = floatBitsToUint(float(unpackFloat2x16(hidden).x));
   float16_t nan = float16_t(uintBitsToFloat(data[34]));
   answer[kHalfNan] = packFloat2x16(f16vec2(nan, nan)) & 0xffffu;
   uint wrong = 0u;

@@ -7,7 +7,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 9;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 10;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
 constexpr std::array<uint32_t, 60> kProbeData = {
@@ -79,7 +79,7 @@ constexpr std::array<uint32_t, 60> kProbeData = {
 constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc
 
 constexpr std::array<const char*, kProbeWords> kWordNames = {
-    "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedFloat16", "kNarrowedDouble",
+    "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedFloat16", "kNarrowedHidden", "kNarrowedDouble",
     "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",      "kDenormal64High", "kDenormal64Low",
     "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat",    "kFusedRest",      "kNans",
     "kWrongHalves", "kHalfNan"};
@@ -131,7 +131,8 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
       answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
   quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
-  quirks.inexact_f16 = folds_f16 || (facts.float16 && answer[kWrongHalves] != 0);
+  quirks.folds_f16 = folds_f16;
+  quirks.inexact_f16 = facts.float16 && (Folds(answer[kNarrowedHidden]) || answer[kWrongHalves] != 0);
   quirks.other_f16_nan = facts.float16 && answer[kHalfNan] != kFunctionNan;
   quirks.loses_nan = answer[kNans] != kEveryNan;
   quirks.unfused_multiply_add = answer[kFusedRest] != kTwoToMinus24;

@@ -15,7 +15,8 @@ enum ProbeWord {
   kSingleLoop,       // iterations counted by one loop of kLoopIterations
   kNestedLoops,      // the same by two nested loops of kNestedIterations each
   kLoopsRan,         // a checksum, so that loops are not replaced by their sum
-  kNarrowedFloat16,  // bits of kUnevenBits after f32 -> float16_t -> f32, both of them precise
+  kNarrowedFloat16,  // bits of kUnevenBits after f32 -> float16_t -> f32
+  kNarrowedHidden,   // the same with a zero between them that the driver cannot see
   kNarrowedDouble,   // 1 if f64 -> f32 -> f64 gave the f64 back
   kDenormal32,       // bits: 2^-126 * 0.5, a denormal times 1, a denormal plus a denormal
   kDenormal32Times1,

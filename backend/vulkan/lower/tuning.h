@@ -33,6 +33,8 @@ struct GpuTraits {
   uint32_t dot_lanes = 16;    // a product's workgroup is dot_lanes x dot_lanes
   uint32_t dot_tile = 4;      // and an invocation's tile at most dot_tile x dot_tile
   uint32_t dot_k_step = 16;
+  uint32_t small_k_step = 8;  // at most, where a product's workgroups are small: so that many of them fit
+  int64_t small_below = 4;    // they are where there are fewer than busy_groups / small_below of 16 x 16 invocations
   uint32_t matrix_ahead = 1;  // strips of a product on matrix units that are on their way to the registers at once
   bool look_back = false;     // workgroups may wait for others that began before them: it lets those run on
 };

@@ -56,6 +56,7 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
     shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(work.matrix->term));
     shape.ahead = traits.matrix_ahead;
     if (!FitsMatrices(facts, shape)) continue;
+    if (2 * work.columns <= int64_t{lanes} * columns && lanes > 2) continue;  // half of it would be idle
     fit = shape;
     const int64_t tiles =
         work.batches * CeilDivide(work.rows, lanes_y * rows) * CeilDivide(work.columns, lanes * columns);
@@ -78,16 +79,17 @@ DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotW
     shape.tile_rows = shape.tile_columns = tile;
     const int64_t extent = int64_t{shape.lanes} * tile;
     const int64_t groups = work.batches * CeilDivide(work.rows, extent) * CeilDivide(work.columns, extent);
-    if (tile <= 2 || groups >= traits.busy_groups / 4) break;
+    // Half of it would be idle.
+    const bool too_wide = tile > 4 && (2 * work.rows <= extent || 2 * work.columns <= extent);
+    if (tile <= 2 || (groups >= traits.busy_groups / 4 && !too_wide)) break;
     // Results in groups of four are worth more than workgroups of many invocations: a quarter as many have as many
     // tiles.
     if (quads && tile == 4) {
-      shape.lanes = shape.lanes_y = std::min(shape.lanes, 8u);
+      if (groups < traits.busy_groups / traits.small_below) shape.lanes = shape.lanes_y = std::min(shape.lanes, 8u);
       break;
     }
   }
-  // Small workgroups have short strips, so that many of them fit.
-  shape.k_step = shape.lanes < traits.dot_lanes ? std::min(traits.dot_k_step, 8u) : traits.dot_k_step;
+  shape.k_step = shape.lanes < traits.dot_lanes ? traits.small_k_step : traits.dot_k_step;
   auto shared_bytes = [&] {
     return int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) *
            work.sum_bytes;

@@ -159,14 +159,16 @@ std::string ExecutionModes(const Identifiers& used, ShaderVariant variant, const
 
 constexpr std::string_view kNativeF16 =
     "#define VXLA_NATIVE_F16 1\n"
-    "float NATIVE_ROUND_F16(float a) {\n"
-    "  precise float16_t narrow = float16_t(a);\n"
-    "  precise float wide = float(narrow);\n"
-    "  return wide;\n"
-    "}\n"
     "#define NATIVE_F16_VALUE(word, half) float(unpackFloat2x16(word).half)\n"
-    "#define NATIVE_F16_SCALED(word, factor) packFloat2x16(unpackFloat2x16(word) * float16_t(factor))\n"
+    "#define NATIVE_F16_SCALED(word, factor) packFloat2x16(unpackFloat2x16(word) * float16_t(factor))\n";
+constexpr std::string_view kF16Conversions =
+    "#define NATIVE_ROUND_F16(a) float(float16_t(a))\n"
     "#define NATIVE_F16_PAIR(low, high) packFloat2x16(f16vec2(float16_t(low), float16_t(high)))\n";
+// Where the driver drops a conversion and the one back: a zero that it does not know lies between them.
+constexpr std::string_view kHiddenF16Conversions =
+    "#define NATIVE_ROUND_F16(a) NATIVE_F16_VALUE(NATIVE_F16_PAIR(a, 0.0f), x)\n"
+    "#define NATIVE_F16_PAIR(low, high) \\\n"
+    "  (packFloat2x16(f16vec2(float16_t(low), float16_t(high))) ^ (gl_NumWorkGroups.x >> 31))\n";
 // The same where a NaN comes out as another one than functions give, or may: of values that may be one.
 constexpr std::string_view kOtherF16Nan = "#define VXLA_OTHER_F16_NAN 1\n";
 
@@ -302,7 +304,10 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   if (fused) text += "#define VXLA_FUSED_F32 1\n";
   const bool native_nan = facts.probed && facts.signed_zero_inf_nan_preserve_32 && !facts.quirks.loses_nan;
   if (native_nan && !facts.costs.plain_text) text += "#define VXLA_NATIVE_NAN 1\n";
-  if (native_f16) text += kNativeF16;
+  if (native_f16) {
+    text += kNativeF16;
+    text += facts.quirks.folds_f16 || facts.is_any_device() ? kHiddenF16Conversions : kF16Conversions;
+  }
   if (native_f16 && (facts.quirks.other_f16_nan || facts.is_any_device())) text += kOtherF16Nan;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
