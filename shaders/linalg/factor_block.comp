@@ -6,14 +6,20 @@
 // of k, into T sums), then every lane factors the block's T by T corner for itself, which costs less than waiting for
 // one that does, and solves its own rows with it. Two barriers a block.
 //
+// With AHEAD (GPUs, whose lanes wait for shared memory most of the time) a lane has one row, and PHASES lanes share it: a
+// block is taken off all later columns as soon as it is known, each lane taking every PHASES-th column, where otherwise
+// as many products would wait for one another as there are columns before the block. A column of the corner is divided
+// with the row's own element. Each element's products stay in order of k: the bits are the same.
+//
 // A root of what is not positive is NaN, which spreads to all that depends on it and to nothing else.
 //
 // P(0) workgroups, P(1) matrices, P(2) N; the source: P(3) first element, P(4) from matrix to matrix, P(5) from row to
 // row; the result: P(6), P(7) and P(8) likewise. UPPER: element (i, j) of L lies in column i of row j.
 //
-// The generated part defines Value, Real, ZERO, T, LANES, MATRICES, SIZE (elements of a triangle in shared memory: (N +
-// T) (N + T + 1) / 2 at most), UPPER, WHOLE (T divides N), load(i), store(i, value), subtract_product(x, a, b) (x - a
-// conj(b)), root(x) (of the real part), scale_down(x, real) and as_value(real).
+// The generated part defines Value, Real, ZERO, T, LANES, AHEAD, PHASES (1 without AHEAD), MATRICES, SIZE (elements of a
+// triangle in shared memory: (N + T) (N + T + 1) / 2 at most), UPPER, WHOLE (T divides N), load(i), store(i, value),
+// subtract_product(x, a, b) (x - a conj(b)), root(x) (of the real part), as_value(real), and scale_down(x, real) or, with
+// AHEAD, scale_all(T values, real) and EACH_COLUMN(f), which is f(0u) .. f(T - 1).
 
 #include "generated"
 
@@ -32,6 +38,81 @@ uint place(uint i, uint j) { return ((i * (i + 1u)) >> 1) + j; }
 #define IS_ROW(i) ((i) < P(2))
 #endif
 
+#if AHEAD
+
+// Several rows are under way at once.
+#define ROWS_LOADED 8u
+void load_triangle(uint lane, uint phase, uint own, uint matrix) {
+  for (uint start = phase; start < P(2); start += PHASES * ROWS_LOADED) {
+    Value found[ROWS_LOADED];
+    [[unroll]] for (uint k = 0u; k < ROWS_LOADED; ++k) {
+      uint row = min(start + k * PHASES, P(2) - 1u);
+#if UPPER
+      uint column = clamp(lane, row, P(2) - 1u);
+#else
+      uint column = min(lane, row);
+#endif
+      SITE(k);
+      found[k] = load(P(3) + matrix * P(4) + row * P(5) + column);
+    }
+    [[unroll]] for (uint k = 0u; k < ROWS_LOADED; ++k) {
+      uint row = start + k * PHASES;
+#if UPPER
+      if (lane >= row && lane < P(2)) factor[own + place(lane, row)] = found[k];
+#else
+      if (lane <= row && row < P(2)) factor[own + place(row, lane)] = found[k];
+#endif
+    }
+  }
+}
+
+// Column t of the corner and of the lane's row. (Text for each column: no loop is written out that has another in it, as
+// scale_all may.)
+#define SOLVE_COLUMN(t) { \
+  Real pivot = root(block[t * T + t]); \
+  Value column[T]; \
+  [[unroll]] for (uint u = 0u; u < T; ++u) column[u] = u > t ? block[u * T + t] : mine[t]; \
+  scale_all(column, pivot); \
+  mine[t] = column[t]; \
+  [[unroll]] for (uint u = 0u; u < T; ++u) { \
+    if (u > t) mine[u] = subtract_product(mine[u], mine[t], column[u]); \
+    [[unroll]] for (uint v = 0u; v < T; ++v) { \
+      if (v > t && u >= v) block[u * T + v] = subtract_product(block[u * T + v], column[u], column[v]); \
+    } \
+  } \
+  if (stored && first + t <= i) factor[row + t] = first + t < i ? mine[t] : as_value(pivot); \
+}
+
+// The factor of the corner, and with it the block's columns of the lane's row. What lies beyond N or the diagonal is
+// computed and not stored.
+void solve_rows(uint lane, uint own, uint own_corner, uint first) {
+  uint i = min(first + lane, P(2) - 1u), row = own + place(i, first);
+  bool stored = first + lane < P(2);
+  Value block[T * T], mine[T];
+  [[unroll]] for (uint t = 0u; t < T * T; ++t) block[t] = corner[own_corner + t];
+  [[unroll]] for (uint t = 0u; t < T; ++t) mine[t] = factor[row + min(t, i - first)];
+  EACH_COLUMN(SOLVE_COLUMN)
+}
+
+// Takes the block off all later columns of the lane's row; the next block's own rows into the corner, too.
+void update_rest(uint lane, uint phase, uint own, uint own_corner, uint first) {
+  uint next = first + T, i = next + lane;
+  if (i < P(2)) {
+    uint row = own + place(i, 0u);
+    Value left[T];
+    [[unroll]] for (uint t = 0u; t < T; ++t) left[t] = factor[row + first + t];
+    for (uint j = next + phase; j <= i; j += PHASES) {
+      uint above = own + place(j, first);
+      Value rest = factor[row + j];
+      [[unroll]] for (uint t = 0u; t < T; ++t) rest = subtract_product(rest, left[t], factor[above + t]);
+      factor[row + j] = rest;
+      if (i < next + T) corner[own_corner + (i - next) * T + (j - next)] = rest;
+    }
+  }
+}
+
+#else
+
 void load_triangle(uint lane, uint own, uint matrix) {
   for (uint row = 0u; row < P(2); ++row) {
     uint first = P(3) + matrix * P(4) + row * P(5);
@@ -44,22 +125,6 @@ void load_triangle(uint lane, uint own, uint matrix) {
       factor[own + place(row, column)] = load(first + column);
     }
 #endif
-  }
-}
-
-// Both triangles.
-void store_rows(uint lane, uint own, uint matrix) {
-  for (uint row = 0u; row < P(2); ++row) {
-    uint first = P(6) + matrix * P(7) + row * P(8);
-    for (uint column = lane; column < P(2); column += LANES) {
-      Value value = ZERO;
-#if UPPER
-      if (column >= row) value = factor[own + place(column, row)];
-#else
-      if (column <= row) value = factor[own + place(row, column)];
-#endif
-      store(first + column, value);
-    }
   }
 }
 
@@ -121,15 +186,47 @@ void solve_rows(uint lane, uint own, uint own_corner, uint first) {
   }
 }
 
+#endif
+
+// Both triangles.
+void store_rows(uint lane, uint phase, uint own, uint matrix) {
+  for (uint row = phase; row < P(2); row += PHASES) {
+    uint first = P(6) + matrix * P(7) + row * P(8);
+    for (uint column = lane; column < P(2); column += LANES) {
+      Value value = ZERO;
+#if UPPER
+      if (column >= row) value = factor[own + place(column, row)];
+#else
+      if (column <= row) value = factor[own + place(row, column)];
+#endif
+      store(first + column, value);
+    }
+  }
+}
+
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
   if (group >= P(0)) return;
   // Matrices lie along x as well: lavapipe fills its vectors along it alone.
-  uint lane = gl_LocalInvocationID.x % LANES, among = gl_LocalInvocationID.x / LANES;
+  uint lane = gl_LocalInvocationID.x % LANES, phase = gl_LocalInvocationID.x / LANES % PHASES;
+  uint among = gl_LocalInvocationID.x / (LANES * PHASES);
   uint own_matrix = group * MATRICES + among, own = among * SIZE, own_corner = among * (T * T);
   // What has no matrix of its own computes the last one again and does not store it: all have to reach the barriers.
   uint matrix = min(own_matrix, P(1) - 1u);
+#if AHEAD
+  load_triangle(lane, phase, own, matrix);
+  barrier();
+  if (lane < min(T, P(2)) && phase == 0u) {
+    for (uint j = 0u; j <= lane; ++j) corner[own_corner + lane * T + j] = factor[own + place(lane, j)];
+  }
+  for (uint first = 0u; first < P(2); first += T) {
+    barrier();
+    if (phase == 0u) solve_rows(lane, own, own_corner, first);
+    barrier();
+    update_rest(lane, phase, own, own_corner, first);
+  }
+#else
   load_triangle(lane, own, matrix);
   for (uint first = 0u; first < P(2); first += T) {
     barrier();
@@ -138,5 +235,6 @@ void main() {
     solve_rows(lane, own, own_corner, first);
   }
   barrier();
-  if (own_matrix < P(1)) store_rows(lane, own, matrix);
+#endif
+  if (own_matrix < P(1)) store_rows(lane, phase, own, matrix);
 }

@@ -5,7 +5,7 @@
 #include <complex>
 #include <limits>
 
-#include "tests/support/device_test_support.h"
+#include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace linalg_test {
@@ -146,6 +146,74 @@ TEST(TriangularSolveTest, EveryType) {
     CheckSolve(type + "[6,6]", type + "[6,5]", {true, false, false, "NO_TRANSPOSE"});
   // Its division, which takes seconds to compile where f64 is emulated, is the elementwise operation's.
   CheckSolve("c128[6,6]", "c128[6,5]", {true, false, true, "NO_TRANSPOSE"});
+}
+
+// GPUs hold a corner's rows and a block's right-hand sides in shared memory: other kernels, of the same order and so
+// the same bits as one block of software drivers'.
+void ExpectGpusBits(const std::string& text, const std::vector<Literal>& arguments) {
+  SCOPED_TRACE(text);
+  const auto module = ParseModule(text);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected.has_value());
+  for (const BindingMode mode : ModesToRun()) {
+    const auto plain = RunOnDevice(mode, *module, arguments);
+    const auto client = GpuClient(mode);
+    ASSERT_TRUE(plain.has_value() && client != nullptr);
+    ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
+    const auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    std::vector<const Literal*> pointers;
+    for (const Literal& argument : arguments) pointers.push_back(&argument);
+    const auto result = (*executable)->Run(pointers);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(Compare(*result, *plain, Tolerance{}).differing, 0);
+  }
+}
+
+TEST(CholeskyTest, CornersOfGpusHaveTheBitsOfSoftwareDrivers) {
+  for (const bool lower : {true, false}) {
+    for (const std::string shape : {"f32[32,32]", "f32[29,29]", "f32[3,18,18]", "f32[37,5,5]", "f32[1,1]"}) {
+      ExpectGpusBits(
+          fmt::format("ENTRY e {{ a = {0} parameter(0)\n ROOT l = {0} cholesky(a), lower={1} }}", shape, lower),
+          {Matrices(ShapeOf(shape), Kind::kPositive, lower, false, 3)});
+    }
+  }
+}
+
+TEST(TriangularSolveTest, HeldSidesOfGpusHaveTheBitsOfSoftwareDrivers) {
+  const auto check = [](const std::string& a, const std::string& b, const SolveCase& c) {
+    ExpectGpusBits(
+        fmt::format("ENTRY e {{ a = {0} parameter(0)\n b = {1} parameter(1)\n ROOT x = {1} triangular-solve(a, b), "
+                    "left_side={2}, lower={3}, unit_diagonal={4}, transpose_a={5} }}",
+                    a, b, c.left, c.lower, c.unit, c.transpose),
+        {Matrices(ShapeOf(a), Kind::kTriangular, c.lower, c.unit, 4), RandomLiteral(ShapeOf(b), 5)});
+  };
+  for (const bool left : {true, false}) {
+    for (const bool lower : {true, false}) {
+      for (const bool unit : {true, false}) {
+        for (const char* transpose : {"NO_TRANSPOSE", "TRANSPOSE"})
+          check("f32[2,37,37]", left ? "f32[2,37,70]" : "f32[2,70,37]", {left, lower, unit, transpose});
+      }
+    }
+  }
+  check("c64[18,18]", "c64[18,70]", {true, false, false, "ADJOINT"});
+  check("f64[18,18]", "f64[3,18]", {false, true, false, "NO_TRANSPOSE"});
+  check("f32[16,16]", "f32[16,1]", {true, true, false, "NO_TRANSPOSE"});
+}
+
+// Several corners and substitutions, the last ones not whole.
+TEST(CholeskyTest, BlocksOfGpus) {
+  for (const bool lower : {true, false}) {
+    for (const std::string shape : {"f32[150,150]", "f64[70,70]", "c64[70,70]"}) {
+      const auto module = ParseModule(
+          fmt::format("ENTRY e {{ a = {0} parameter(0)\n ROOT l = {0} cholesky(a), lower={1} }}", shape, lower));
+      const std::vector<Literal> arguments{Matrices(ShapeOf(shape), Kind::kPositive, lower, false, 3)};
+      const auto expected = RunOnCpu(*module, arguments);
+      const auto client = GpuClient(ModesToRun().back());
+      ASSERT_TRUE(expected.has_value() && client != nullptr);
+      ExpectOnGpu(*client, *module, arguments, {}, 7, *expected);
+    }
+  }
 }
 
 }  // namespace linalg_test

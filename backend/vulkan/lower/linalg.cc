@@ -1,7 +1,8 @@
 // Cholesky and triangular-solve: blocks of rows, from the left. A block of columns is what the matrix has there minus a
 // product of what is known already: a fused dot, which does nearly all of the work. Then a small kernel factors the
-// block's corner (shaders/linalg/factor_block.comp), and substitution solves the rest (linalg/solve_block.comp). All of
-// it happens in the result's own memory, but for one block of scratch; each step reads what the steps before it wrote.
+// block's corner (shaders/linalg/factor_block.comp), and substitution solves the rest (linalg/solve_block.comp,
+// on GPUs linalg/solve_held.comp). All of it happens in the result's own memory, but for one block of scratch; each
+// step reads what the steps before it wrote.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -220,6 +221,18 @@ class BlockKernels {
   int64_t FactorBytes(int64_t rows, int64_t step) const {
     return ((rows + step) * (rows + step + 1) / 2 + step * step) * std::max(StorageBytes(type_), 4);
   }
+  // Elements of a triangle as linalg/solve_held.comp has it, columns in blocks of `step`.
+  static int64_t HeldTriangle(int64_t rows, int64_t step) {
+    const int64_t blocks = rows / step;
+    return rows * (rows + 4) - step * step * blocks * (blocks - 1) / 2;
+  }
+  // Whether a workgroup holds the triangle and its right-hand sides in shared memory: not for few unknowns, of which
+  // most lanes would load none.
+  bool HoldsSolve(int64_t lanes, int64_t unknowns, int64_t rows, int64_t step) const {
+    const int64_t elements = HeldTriangle(rows, step) + rows * (lanes + 1);
+    return !context_.facts.costs.few_workgroups && !in_pairs_ && unknowns >= 16 && unknowns <= lanes &&
+           elements * std::max(StorageBytes(type_), 4) <= context_.facts.max_shared_bytes;
+  }
   // Unknowns that a kernel solves for together; one where numbers are pairs of words, whose functions are long.
   uint32_t UnknownsAtATime(int64_t n, uint32_t most) const {
     if (in_pairs_) return 1;
@@ -227,6 +240,7 @@ class BlockKernels {
     return most;
   }
   void Types(KernelBuilder& kernel) const;
+  std::string ScaleAll(uint32_t count) const;
   void LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice, bool conjugated) const;
   void StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const;
 
@@ -255,6 +269,20 @@ void BlockKernels::StoreFunction(KernelBuilder& kernel, const BufferSlice& slice
   kernel.Append(fmt::format("void store(uint i, Value value) {{ {} }}\n", kernel.Store(k, "i", "value")));
 }
 
+// Quotients side by side, as GroupFarOperands reads them: no branch stands between those of f32.
+std::string BlockKernels::ScaleAll(uint32_t count) const {
+  std::string columns, given, quotients, stored;
+  const std::string type = CarrierSuffix(type_) == "f32" ? "precise float" : "Value";
+  for (uint32_t i = 0; i < count; ++i) {
+    columns += fmt::format(" f({}u)", i);
+    given += fmt::format("  Value x{0} = x[{0}];\n", i);
+    quotients += fmt::format("  {} q{} = {};\n", type, i, text_.OverReal(fmt::format("x{}", i), "by"));
+    stored += fmt::format("  x[{0}] = q{0};\n", i);
+  }
+  return fmt::format("#define EACH_COLUMN(f){}\nvoid scale_all(inout Value x[{}], Real by) {{\n{}{}{}}}\n", columns,
+                     count, given, quotients, stored);
+}
+
 Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, int64_t n, bool upper) const {
   const DeviceFacts& facts = context_.facts;
   const uint32_t step = UnknownsAtATime(n, kFactorStep);
@@ -267,6 +295,11 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
     matrices /= 2;
   }
   const int64_t groups = (batch_ + matrices - 1) / matrices;
+  const bool ahead = !facts.costs.dear_barriers && lanes >= n;
+  // Lanes of a row, where rows fill subgroups.
+  uint32_t phases = ahead && lanes >= 32 ? 4 : 1;
+  while (lanes * matrices * phases > std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]))
+    phases /= 2;
 
   KernelBuilder kernel(facts);
   for (const int64_t value :
@@ -277,16 +310,20 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   // Room for the largest block, so that blocks of all sizes share a text where only one matrix is in the group.
   const int64_t rows = matrices > 1 ? n : MostRows();
   kernel.Append(fmt::format(
-      "#define T {}u\n#define LANES {}u\n#define MATRICES {}u\n#define SIZE {}u\n#define UPPER {}\n#define WHOLE {}\n",
-      step, lanes, matrices, (rows + step) * (rows + step + 1) / 2, upper ? 1 : 0, n % step == 0 ? 1 : 0));
+      "#define T {}u\n#define LANES {}u\n#define AHEAD {}\n#define PHASES {}u\n#define MATRICES {}u\n#define SIZE {}u\n"
+      "#define UPPER {}\n#define WHOLE {}\n",
+      step, lanes, ahead ? 1 : 0, phases, matrices, (rows + step) * (rows + step + 1) / 2, upper ? 1 : 0,
+      n % step == 0 ? 1 : 0));
   LoadFunction(kernel, "load", source.slice, false);
   StoreFunction(kernel, result.slice);
   kernel.Append(text_.SubtractProduct("subtract_product", text_.Conjugated("b")));
   kernel.Append(fmt::format("Real root(Value x) {{ return {}; }}\n", text_.Root("x")));
-  kernel.Append(fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by")));
+  kernel.Append(ahead
+                    ? ScaleAll(step)
+                    : fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by")));
   kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n", text_.OfReal("x")));
-  Step made =
-      kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * matrices, 1, 1}, GroupGrid(facts, groups));
+  Step made = kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * phases * matrices, 1, 1},
+                            GroupGrid(facts, groups));
   made.flop = batch_ * n * n * n / 3;
   return made;
 }
@@ -316,6 +353,15 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   place(solve.solved);
   if (solve.cleared != nullptr) place(*solve.cleared);
   Types(kernel);
+  const int64_t rows = (solve.unknowns + step - 1) / step * step;
+  const bool held = HoldsSolve(lanes, solve.unknowns, rows, step);
+  const auto neighbours = [](int64_t stride) { return stride == 1 || stride == -1 ? 1 : 0; };
+  if (held)
+    kernel.Append(
+        fmt::format("#define ROWS {}u\n#define TRIANGLE {}u\n#define MATRIX_ACROSS {}\n#define KNOWN_ALONG {}\n#define "
+                    "SOLVED_ALONG {}\n",
+                    rows, HeldTriangle(rows, step), neighbours(solve.matrix.row), neighbours(solve.known.row),
+                    neighbours(solve.solved.row)));
   kernel.Append(fmt::format(
       "#define T {}u\n#define R {}u\n#define LANES {}u\n#define WHOLE {}\n#define UNIT_DIAGONAL {}\n#define ZEROS {}\n"
       "#define SHARE {}\n"
@@ -324,14 +370,14 @@ Step BlockKernels::Substitute(const Solve& solve) const {
       solve.cleared != nullptr ? 1 : 0, share ? 1 : 0, kernel.Divide("(g)", shares)));
   LoadFunction(kernel, "load_matrix", solve.matrix.slice, solve.conjugated);
   LoadFunction(kernel, "load_known", solve.known.slice, false);
-  LoadFunction(kernel, "load_solved", solve.solved.slice, false);
+  if (!held) LoadFunction(kernel, "load_solved", solve.solved.slice, false);
   StoreFunction(kernel, solve.solved.slice);
   if (solve.cleared != nullptr) kernel.Append("void store_zero(uint i) { store(i, ZERO); }\n");
   kernel.Append(text_.SubtractProduct("subtract_product", "b"));
   kernel.Append(fmt::format("Value divide(Value x, Value by) {{ return {}; }}\n",
                             solve.real_diagonal ? text_.OverReal("x", text_.RealOf("by")) : text_.Over("x", "by")));
-  Step made =
-      kernel.Finish(name_ + " substitution", "linalg/solve_block.comp", {lanes, 1, 1}, GroupGrid(facts, groups));
+  Step made = kernel.Finish(name_ + " substitution", held ? "linalg/solve_held.comp" : "linalg/solve_block.comp",
+                            {lanes, 1, 1}, GroupGrid(facts, groups));
   made.flop = batch_ * solve.unknowns * solve.unknowns * solve.sides;
   return made;
 }
