@@ -227,8 +227,7 @@ FN F divide_middle_f32(float a, float b) {
   uint y = floatBitsToUint(b) & 0x7fffffffu;
   uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
   int less;
-  uint t =
-      divide_significands_f32((x & 0x007fffffu) | 0x00800000u, (y & 0x007fffffu) | 0x00800000u, less);
+  uint t = divide_significands_f32((x & 0x007fffffu) | 0x00800000u, (y & 0x007fffffu) | 0x00800000u, less);
   uint rounded = (t + (3u + ((t >> 3) & 1u))) >> 3;
   uint v = rounded + (uint(int(x >> 23) - int(y >> 23) - less + 126) << 23);
   q = uintBitsToFloat(sign | (x == 0u ? 0u : v));
