@@ -68,6 +68,23 @@ TEST(PlainLoopsTest, ContinueBlocksAreEmptyAndWhatIsHandedOnLiesInVariables) {
 }
 
 // The continue block that several ways lead to stays, and with it the phis that stand in it.
+// Of those that nothing is said of.
+TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
+  const Words before = Optimized(CompileMain(kNested), {});
+  const auto kept = [&](bool keeps_loops) {
+    const Words after = PlainLoops(before, keeps_loops);
+    ExpectValid(after);
+    int count = 0;
+    for (const Block& block : BlocksOf(after)) {
+      for (const Instruction& instruction : block.body)
+        count += instruction.op() == kLoopMerge && instruction.words[3] == 2 ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(kept(true), 2);
+  EXPECT_EQ(kept(false), 0);
+}
+
 TEST(PlainLoopsTest, LoopsWithSeveralEndsStay) {
   Words before;
   const Words after = PlainOf(

@@ -143,6 +143,21 @@ TEST(CorrectedDivisionTest, StandsBadGuessesOfF32) {
   ExpectCorrect<float>(rough::divide_f32, rough::sqrt_plain_f32, Count(1000000));
 }
 
+// Without a fused multiply-add, of normal numbers and zeros over normal numbers whose quotient is one.
+TEST(CorrectedDivisionTest, OfTheMiddleStandsBadGuessesOfF32) {
+  Operands<float> operands(19);
+  int64_t compared = 0;
+  for (int64_t i = 0; i < Count(1000000) && !HasFailure(); ++i) {
+    const auto [a, b] = operands.Next();
+    const float q = a / b;
+    if (!std::isnormal(b) || !(a == 0 || (std::isnormal(a) && std::isnormal(q)))) continue;
+    ++compared;
+    const float given = rough::divide_middle_f32(a, b);
+    if (a == 0 ? given != 0 : !Same(given, q)) ADD_FAILURE() << a << " / " << b << " = " << q << ", not " << given;
+  }
+  EXPECT_GT(compared, Count(200000));
+}
+
 TEST(CorrectedDivisionTest, StandsBadGuessesOfF64) {
   ExpectCorrect<double>([](double a, double b) { return Pack(rough::quotient_words(Unpack(a), Unpack(b))); },
                         [](double a) { return Pack(rough::sqrt_words(Unpack(a))); }, Count(1000000));

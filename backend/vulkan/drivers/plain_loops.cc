@@ -258,7 +258,8 @@ class FunctionLoops {
 
 }  // namespace
 
-std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words) {
+std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, bool keeps_loops) {
+  constexpr uint32_t kNoHint = 0, kDontUnroll = 2;
   const Instructions instructions = Read(words);
   Words out(words.begin(), words.begin() + kHeaderWords);
   uint32_t bound = out[kBoundWord];
@@ -272,7 +273,10 @@ std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words) {
     }
     for (const Block& block : FunctionLoops(TakeBlocks(instructions, &at), types, bound).Run()) {
       Append(Make(kLabel, {block.label}), &text);
-      for (const Instruction& each : block.body) Append(each, &text);
+      for (Instruction each : block.body) {
+        if (keeps_loops && each.op() == kLoopMerge && each.words[3] == kNoHint) each.words[3] = kDontUnroll;
+        Append(each, &text);
+      }
     }
   }
   for (auto each = instructions.begin(); each != functions; ++each) Append(*each, &out);

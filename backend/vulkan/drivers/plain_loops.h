@@ -16,7 +16,9 @@ namespace VXLA_NAMESPACE::vulkan {
 //  - Conditions under which a loop ends, or nothing follows, are turned, and optimised once more: the opposite is
 //  asked.
 //  - A buffer's member is found anew for each access: once for all of them.
-// `words` is a valid module.
-std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words);
+// `keeps_loops`: drivers are told to leave the loops that nothing is said of. Mesa optimises the whole kernel once more
+// for each of several in a row, and for each level of some in each other, that it writes out. `words` is a valid
+// module.
+std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, bool keeps_loops = false);
 
 }  // namespace VXLA_NAMESPACE::vulkan

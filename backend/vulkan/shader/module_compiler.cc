@@ -46,7 +46,10 @@ std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKe
   const bool as_is = key.is_module || IsCustomShader(key) || target.flat || target.short_blocks;
   if (as_is) return words;
   // A bundle for any device may meet the compiler that walks every path.
-  return PlainLoops(FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide));
+  const std::vector<uint32_t> flat = FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
+  // A loop's kernel holds so many other loops that it is most of a bundle's time to load where they are written out,
+  // and runs no slower where they are not. What GPUs' compilers gain by writing out those of others is not known.
+  return PlainLoops(flat, target.any_device && key.algorithm == "control_flow/loop.comp");
 }
 
 }  // namespace

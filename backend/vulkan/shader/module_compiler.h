@@ -15,7 +15,7 @@ namespace VXLA_NAMESPACE::vulkan {
 // What a module is compiled for.
 struct ModuleTarget {
   ModuleTarget(const DeviceFacts& facts, BindingMode bindings);
-  bool spirv_1_6, flat, short_blocks;
+  bool spirv_1_6, flat, short_blocks, any_device;
   BindingMode mode;
   std::string ToString() const;  // as part of cache keys
 };

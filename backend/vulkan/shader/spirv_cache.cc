@@ -12,6 +12,7 @@ ModuleTarget::ModuleTarget(const DeviceFacts& facts, BindingMode bindings)
     : spirv_1_6(facts.spirv_1_6),
       flat(facts.quirks.walks_every_path),
       short_blocks(facts.quirks.slow_long_blocks),
+      any_device(facts.is_any_device()),
       mode(bindings) {}
 
 std::string ModuleTarget::ToString() const {

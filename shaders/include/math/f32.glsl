@@ -151,22 +151,14 @@ FN F special_quotient_f32(float a, float b) {
   bool nan = no_number || x == y;
   return uintBitsToFloat(nan ? 0x7fc00000u : sign | (x > y ? 0x7f800000u : 0u));
 }
-// a / b correctly rounded for other operands, on any device: 26 bits of the significands' quotient from a guess good to
-// 2^-19, put right by the exact rest in integers, which also tells which side of a tie it lies on. Denormals as IEEE
-// 754 has them.
-FN F quotient_by_integers_f32(float a, float b) {
-  uint x = floatBitsToUint(a) & 0x7fffffffu;
-  uint y = floatBitsToUint(b) & 0x7fffffffu;
-  uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
-  int ex;
-  uint mx = significand_f32(x, ex);
-  int ey;
-  uint my = significand_f32(y, ey);
+// The quotient of two significands of 24 bits, t * 2^(-26 - less) with t in [2^26, 2^27), its last bit sticky: 26 bits
+// from a guess good to 2^-19, put right by the exact rest in integers, which also tells which side of a tie it lies on.
+FN uint divide_significands_f32(uint mx, uint my, OUT(int) less) {
   // n / my in [1, 2).
-  bool less = mx < my;
-  uint n = mx << (less ? 1u : 0u);
+  less = mx < my ? 1 : 0;
+  uint n = mx << uint(less);
   F inverse = quotient_guess_f32(1.0f, uintBitsToFloat((my & 0x007fffffu) | 0x3f800000u));
-  F guess = uintBitsToFloat((mx & 0x007fffffu) | (less ? 0x40000000u : 0x3f800000u)) * inverse;
+  F guess = uintBitsToFloat((mx & 0x007fffffu) | (mx < my ? 0x40000000u : 0x3f800000u)) * inverse;
   // Modulo 2^32; the guess is within 127 units, so the rest fits a signed word.
   uint q = uint(int(guess * 33554432.0f));
   int r = int((n << 25) - q * my);
@@ -178,7 +170,20 @@ FN F quotient_by_integers_f32(float a, float b) {
   bool over = r >= int(my);
   q += (over ? 1u : 0u) - (under ? 1u : 0u);
   r += (under ? int(my) : 0) - (over ? int(my) : 0);
-  return round_significand_f32(sign, ex - ey + (less ? 126 : 127), (q << 1) | (r != 0 ? 1u : 0u));
+  return (q << 1) | (r != 0 ? 1u : 0u);
+}
+// a / b correctly rounded for other operands, on any device. Denormals as IEEE 754 has them.
+FN F quotient_by_integers_f32(float a, float b) {
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+  int ex;
+  uint mx = significand_f32(x, ex);
+  int ey;
+  uint my = significand_f32(y, ey);
+  int less;
+  uint t = divide_significands_f32(mx, my, less);
+  return round_significand_f32(sign, ex - ey - less + 127, t);
 }
 FN F corrected_divide_f32(float a, float b) {
   F q = quotient_by_integers_f32(a, b);
@@ -234,7 +239,15 @@ FN F divide_middle_f32(float a, float b) {
   F second = fma(fma(-b, first, a), inverse, first);
   q = fma(fma(-b, second, a), inverse, second);
   #else
-  q = corrected_divide_f32(a, b);
+  // As quotient_by_integers_f32, without what denormals take.
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+  int less;
+  uint t = divide_significands_f32((x & 0x007fffffu) | 0x00800000u, (y & 0x007fffffu) | 0x00800000u, less);
+  uint rounded = (t + (3u + ((t >> 3) & 1u))) >> 3;
+  uint v = rounded + (uint(int(x >> 23) - int(y >> 23) - less + 126) << 23);
+  q = uintBitsToFloat(sign | (x == 0u ? 0u : v));
   #endif
   return q;
 }
@@ -253,12 +266,14 @@ FN bool leaves_middle_f32(float a, float b) {
   return !special && max(far_f32(a), far_f32(b)) >= 0x7b000000u;
 }
 FN F divide_f32(float a, float b) {
-  F q = divide_middle_f32(a, b);
   #ifdef VXLA_FUSED_F32
+  F q = divide_middle_f32(a, b);
   if (max(far_f32(a), far_f32(b)) >= 0x7b000000u) {
     q = special_or_f32(a, b, q);
     if (leaves_middle_f32(a, b)) q = quotient_by_integers_f32(a, b);
   }
+  #else
+  F q = corrected_divide_f32(a, b);
   #endif
   return q;
 }
