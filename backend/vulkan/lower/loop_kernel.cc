@@ -19,8 +19,11 @@ namespace {
 
 // A phase that does more simple operations is better shared out over the device: a dispatch and its barrier cost some
 // five microseconds, in which one workgroup does about 2^16 operations on a GPU and fewer on a software driver's
-// thread; a few times as many are no great loss. Where many threads would share the work, less.
-constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17;
+// thread; a few times as many are no great loss. Where many threads would share the work, less. Of an H100's 132 units
+// one takes 3 to 7 us for phases of 147,000 to 263,000 (training of a small net, bodies, transforms, a recurrent net),
+// and 22 for one of 295,000 (points of the Mandelbrot set); a dispatch and its barrier take 6 there.
+constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17, kMostAmongUnits = 270'000;
+constexpr uint32_t kManyUnits = 32;
 // The same where arrays have to share a binding. At 147,000 a phase (a training loop of 300 steps) lavapipe takes as
 // long either way, 160 and 169 ms, and sums of separate kernels are the closer ones (4.9e-8 rms off, 5.2e-8).
 constexpr int64_t kMostOfASharedPhase = int64_t{1} << 17;
@@ -804,8 +807,12 @@ class LoopKernelWriter {
 Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
                                      const std::function<Status(const Instruction&)>& can_lower) {
   VXLA_ASSIGN_OR_RETURN(const LoopProgram program, LoopProgram::Read(context, loop, can_lower));
-  const bool threads = context.facts.costs.few_workgroups && context.facts.hardware_threads > 4;
-  const int64_t most = program.phases * (threads ? kMostAmongThreads : kMostOfAPhase);
+  const DeviceFacts& facts = context.facts;
+  const bool threads = facts.costs.few_workgroups && facts.hardware_threads > 4;
+  const int64_t most_of_a_phase = threads                             ? kMostAmongThreads
+                                  : facts.compute_units >= kManyUnits ? kMostAmongUnits
+                                                                      : kMostOfAPhase;
+  const int64_t most = program.phases * most_of_a_phase;
   if (program.trip_cost > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
                        loop.name(), program.trip_cost, most);
