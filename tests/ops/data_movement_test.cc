@@ -56,6 +56,11 @@ TEST(DataMovementTest, VeryLargeTransposesGoByStrips) {
       Entry("  a = f32[2000,7,300] parameter(0)\n"
             "  ROOT r = f32[300,7,2000] transpose(a), dimensions={2,1,0}\n"));
   RunExactly(Entry("  a = f32[2099,2000] parameter(0)\n  ROOT r = f32[2000,2099] transpose(a), dimensions={1,0}\n"));
+  // An update is no such loop.
+  RunExactly(
+      Entry("  a = u8[2200,2016] parameter(0)\n  u = u8[2016,2100] parameter(1)\n"
+            "  t = u8[2100,2016] transpose(u), dimensions={1,0}\n  i = s32[] constant(3)\n  z = s32[] constant(0)\n"
+            "  ROOT r = u8[2200,2016] dynamic-update-slice(a, t, i, z)\n"));
 }
 
 TEST(DataMovementTest, LargeTransposesOfEveryWidth) {

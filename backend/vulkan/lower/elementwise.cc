@@ -164,10 +164,9 @@ LiveCount LiveGroupsOf(std::span<const Instruction* const> results, int64_t widt
 IndexExpression GroupsOf(IndexSpace& space, const IndexExpression& group, const LowerContext& context,
                          const FusionDescription& body, const ElementRange& part, int64_t width) {
   constexpr int64_t kMostColumns = 128, kLeastColumns = 16, kLeastElements = 1 << 22;
+  if (!context.facts.costs.accesses_by_lane || part.count < kLeastElements) return group;
   const int64_t row = AcrossRowOf(body);
-  if (!context.facts.costs.accesses_by_lane || row <= kMostColumns || row % width != 0 || part.begin % row != 0 ||
-      part.count % row != 0 || part.count < kLeastElements)
-    return group;
+  if (row <= kMostColumns || row % width != 0 || part.begin % row != 0 || part.count % row != 0) return group;
   const int64_t groups = row / width;
   int64_t strip = std::max<int64_t>(kMostColumns / width, 1);
   while (groups % strip != 0) --strip;
