@@ -279,13 +279,14 @@ class BoundMaker {
 
   // Narrow products round at each step. Of all partial products the largest is that of the factors above 1, the
   // smallest that of those below; one that leaves the normal numbers is off by a unit of the smallest one, and what
-  // else there is multiplies that.
+  // else there is multiplies that. All roundings may go one way, as of factors near 1, whose blocks lose what the
+  // factors' distances from 1 come to together.
   Tolerance ProductOf(size_t k, ElementType accumulator, std::string* text) {
     const Literal& leaf = *leaves_[k];
     const int64_t length = AccumulationLength(instruction_);
     const ElementType type = leaf.shape().element_type();
     Tolerance tolerance = RoundingOf(leaf);
-    tolerance.rtol = 2 * BoundOfLength(IsNarrowFloat(type) ? type : accumulator, length);
+    tolerance.rtol = 2 * AccumulationOf(IsNarrowFloat(type) ? type : accumulator, length).certain;
     tolerance.ulp = std::max(tolerance.ulp, 1.0);
     const Literal* large = ValueOf(0, [](const Literal& operand) {
       // With an infinite factor no order gives a number.
