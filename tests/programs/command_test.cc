@@ -132,6 +132,16 @@ TEST(CommandTest, AProfileComparesKernelsWithTheDevicesOwnRates) {
                                        "multiplications and additions [0-9.]+ GFLOP/s"));
 }
 
+TEST(CommandTest, AProfileCountsADispatchInPartsOnce) {
+  const std::string program =
+      WriteScratch("parts.hlo", "ENTRY e { x = f32[300007] parameter(0)  ROOT r = f32[300007] exponential(x) }");
+  const std::string parts = " --work-budget 0.1";
+  EXPECT_THAT(RunVxla("explain " + program + parts).out, HasSubstr("part 2 of "));
+  const CommandResult result = RunVxla("run " + program + " --profile" + parts);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, ::testing::ContainsRegex("100\\.0% +2\\.400 .*\\[elementwise/fused_loop\\.comp\\]\n"));
+}
+
 TEST(CommandTest, ExplainCountsTheDispatchesThatTheRecorderRecords) {
   const std::string program = WriteScratch("softsum.hlo", kSoftSum);
   const CommandResult explained = RunVxla("explain " + program + " --json");
