@@ -158,6 +158,15 @@ Status UsageError(const CLI::App& app, const std::vector<std::string>& words, co
   return InvalidArgument("{}", parser_message);
 }
 
+Status CheckValuesFollow(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      return InvalidArgument("{} has no value behind its '='", word);
+  }
+  return OkStatus();
+}
+
 CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
   return CLI::Validator(
       [least, most](const std::string& text) {

@@ -41,6 +41,8 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 // else what the parser says.
 Status UsageError(const CLI::App& app, const std::vector<std::string>& words, const std::string& parser_message);
 Status UnknownSubcommand(const CLI::App& app, const std::string& word);
+// An error where a word ends with its `=`, as `--output=`: the parser takes the next word for the value.
+Status CheckValuesFollow(const std::vector<std::string>& words);
 
 // Checks of an option's number. CLI11's own wrap -1 and 2^64 to other numbers, take NaN, and name a bound by 300
 // digits.

@@ -43,6 +43,7 @@ constexpr Command kCommands[] = {
 
 // Parses and does what was asked for.
 Status RunCommand(const std::vector<std::string>& words, Json& json) {
+  VXLA_RETURN_IF_ERROR(CheckValuesFollow(words));
   CLI::App app{kSummary, "vxla"};
   app.set_version_flag("-v,--version", "vxla " VXLA_VERSION, "print the version");
   app.set_help_flag("-h,--help", "print this help");

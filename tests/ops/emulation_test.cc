@@ -26,7 +26,8 @@ Client* EmulatingClient(BindingMode mode, const std::string& names) {
   vulkan::OpenOptions options = TestOptions(mode);
   options.cache = false;
   const char* anyway = std::getenv("VXLA_TEST_EMULATE");
-  const auto emulation = vulkan::ParseEmulation(anyway != nullptr ? fmt::format("{},{}", anyway, names) : names);
+  const bool some = anyway != nullptr && *anyway != '\0';
+  const auto emulation = vulkan::ParseEmulation(some ? fmt::format("{},{}", anyway, names) : names);
   EXPECT_TRUE(emulation.ok()) << emulation.status().message();
   options.emulate = *emulation;
   auto device = OpenTestDevice(options);
@@ -42,18 +43,7 @@ Client* EmulatingClient(BindingMode mode, const std::string& names) {
 std::optional<Literal> RunEmulating(BindingMode mode, const std::string& names, const Module& module,
                                     const std::vector<Literal>& arguments) {
   Client* client = EmulatingClient(mode, names);
-  if (client == nullptr) return std::nullopt;
-  auto executable = client->Compile(module, {});
-  EXPECT_TRUE(executable.ok()) << executable.status().message();
-  if (!executable.ok()) return std::nullopt;
-  for (const Fallback& fallback : (*executable)->fallbacks())
-    ADD_FAILURE() << fallback.instruction << ": " << fallback.reason;
-  std::vector<const Literal*> pointers;
-  for (const Literal& argument : arguments) pointers.push_back(&argument);
-  auto value = (*executable)->Run(pointers);
-  EXPECT_TRUE(value.ok()) << value.status().message();
-  if (!value.ok()) return std::nullopt;
-  return std::move(*value);
+  return client == nullptr ? std::nullopt : RunOnClient(*client, module, arguments);
 }
 
 class EmulationTest : public ::testing::TestWithParam<const char*> {

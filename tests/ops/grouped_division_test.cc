@@ -38,12 +38,8 @@ void ExpectQuotients(const std::string& text, const std::vector<Literal>& argume
     auto device = OpenTestDevice(options);
     ASSERT_TRUE(device.ok()) << device.status().message();
     const auto client = MakeTestClient(*device);
-    const auto executable = client->Compile(*module);
-    ASSERT_TRUE(executable.ok()) << executable.status().message();
-    std::vector<const Literal*> pointers;
-    for (const Literal& argument : arguments) pointers.push_back(&argument);
-    const auto result = (*executable)->Run(pointers);
-    ASSERT_TRUE(result.ok()) << result.status().message();
+    const auto result = RunOnClient(*client, *module, arguments);
+    ASSERT_TRUE(result.has_value());
     const auto* got = reinterpret_cast<const uint32_t*>(result->bytes().data());
     const auto* want = reinterpret_cast<const uint32_t*>(expected->bytes().data());
     int differing = 0;

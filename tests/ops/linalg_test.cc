@@ -160,12 +160,8 @@ void ExpectGpusBits(const std::string& text, const std::vector<Literal>& argumen
     const auto client = GpuClient(mode);
     ASSERT_TRUE(plain.has_value() && client != nullptr);
     ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
-    const auto executable = client->Compile(*module);
-    ASSERT_TRUE(executable.ok()) << executable.status().message();
-    std::vector<const Literal*> pointers;
-    for (const Literal& argument : arguments) pointers.push_back(&argument);
-    const auto result = (*executable)->Run(pointers);
-    ASSERT_TRUE(result.ok()) << result.status().message();
+    const auto result = RunOnClient(*client, *module, arguments);
+    ASSERT_TRUE(result.has_value());
     EXPECT_EQ(Compare(*result, *plain, Tolerance{}).differing, 0);
   }
 }

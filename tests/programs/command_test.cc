@@ -79,6 +79,13 @@ TEST(CommandTest, FilesToWriteHaveNames) {
   }
 }
 
+// The parser itself takes the next word, and writes to a file of that name.
+TEST(CommandTest, AnEqualsSignHasAValueBehindIt) {
+  const CommandResult result = RunVxla("run --output= --device cpu " + AddProgram());
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--output= has no value behind its '='"));
+}
+
 TEST(CommandTest, StandardInputIsAFile) {
   const CommandResult result =
       RunShell("echo 'ENTRY e { ROOT c = s32[3] constant({1, 2, 3}) }' | \"$VXLA\" run - --device cpu");

@@ -212,6 +212,20 @@ std::optional<Literal> RunOnCpu(const Module& module, const std::vector<Literal>
   return std::move(*value);
 }
 
+std::optional<Literal> RunOnClient(Client& client, const Module& module, const std::vector<Literal>& arguments) {
+  auto executable = client.Compile(module);
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  if (!executable.ok()) return std::nullopt;
+  for (const Fallback& fallback : (*executable)->fallbacks())
+    ADD_FAILURE() << fallback.instruction << ": " << fallback.reason;
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  auto value = (*executable)->Run(pointers);
+  EXPECT_TRUE(value.ok()) << value.status().message();
+  if (!value.ok()) return std::nullopt;
+  return std::move(*value);
+}
+
 std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const std::vector<Literal>& arguments,
                                    const RunOptions& options) {
   Client* client = DeviceClient(mode);

@@ -60,6 +60,8 @@ std::unique_ptr<Module> ParseModule(const std::string& hlo_text);
 std::optional<Literal> RunOnCpu(const Module& module, const std::vector<Literal>& arguments);
 std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const std::vector<Literal>& arguments,
                                    const RunOptions& options = {});
+// On a client of the test's own. A fallback fails the test; null where compiling or running fails.
+std::optional<Literal> RunOnClient(Client& client, const Module& module, const std::vector<Literal>& arguments);
 // Fails the test with counts, the worst elements and `label` unless every leaf agrees.
 void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options,
                      const std::string& label);
