@@ -9,7 +9,7 @@
 #include "core/guarded.h"
 
 #ifdef _WIN32
-#include <windows.h>
+#include "core/windows_api.h"
 #else
 #include <dlfcn.h>
 #ifdef __GLIBC__

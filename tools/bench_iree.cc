@@ -1,10 +1,6 @@
 #include "tools/bench_iree.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,8 +13,7 @@
 #include "core/passes/stablehlo_forms.h"
 #include "tools/bench_load.h"
 #include "tools/files.h"
-
-extern char** environ;
+#include "tools/process.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -27,7 +22,7 @@ constexpr const char* kCompile = "iree-compile";
 constexpr const char* kBenchmark = "iree-benchmark-module";
 
 bool HoldsTools(const std::filesystem::path& folder) {
-  const auto runs = [&](const char* name) { return access((folder / name).c_str(), X_OK) == 0; };
+  const auto runs = [&](const char* name) { return IsProgram((folder / name).string()); };
   return runs(kCompile) && runs(kBenchmark);
 }
 
@@ -49,22 +44,10 @@ Result<std::filesystem::path> FindTools(const std::string& folder) {
 }
 
 // The command's standard output; what it says on stderr is in the message of a failure.
-Result<std::string> OutputOf(std::vector<std::string> command, const ScratchFolder& scratch) {
+Result<std::string> OutputOf(const std::vector<std::string>& command, const ScratchFolder& scratch) {
   const std::string out = scratch.path() + "/stdout", err = scratch.path() + "/stderr";
-  std::vector<char*> arguments;
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
-  pid_t process = 0;
-  const int started = posix_spawn(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (started != 0) return Unsupported("{} does not start (errno {})", command[0], started);
-  int status = 0;
-  if (waitpid(process, &status, 0) != process || status != 0) {
+  VXLA_ASSIGN_OR_RETURN(const bool succeeded, RunProcess(command, out, err));
+  if (!succeeded) {
     VXLA_ASSIGN_OR_RETURN(const std::string said, ReadFile(err));
     return Unsupported("{} fails: {}", command[0], said.substr(0, said.find('\n')));
   }
@@ -108,13 +91,13 @@ Result<double> MeasureIree(const Module& module, const std::string& device_uuid,
   const ScratchFolder scratch;
   const std::string source = scratch.path() + "/program.mlir", compiled = scratch.path() + "/program.vmfb";
   VXLA_RETURN_IF_ERROR(WriteText(source, text));
-  VXLA_RETURN_IF_ERROR(OutputOf({tools / kCompile, source, "--iree-input-type=stablehlo",
+  VXLA_RETURN_IF_ERROR(OutputOf({(tools / kCompile).string(), source, "--iree-input-type=stablehlo",
                                  "--iree-hal-target-device=vulkan", "-o", compiled},
                                 scratch)
                            .status());
   std::string id = device_uuid;
   std::erase(id, '-');
-  std::vector<std::string> command = {tools / kBenchmark,
+  std::vector<std::string> command = {(tools / kBenchmark).string(),
                                       "--module=" + compiled,
                                       "--device=vulkan://GPU-" + id,
                                       "--function=main",
@@ -123,7 +106,7 @@ Result<double> MeasureIree(const Module& module, const std::string& device_uuid,
                                       fmt::format("--benchmark_repetitions={}", runs),
                                       "--benchmark_format=json"};
   command.insert(command.end(), inputs.begin(), inputs.end());
-  VXLA_ASSIGN_OR_RETURN(const std::string report, OutputOf(std::move(command), scratch));
+  VXLA_ASSIGN_OR_RETURN(const std::string report, OutputOf(command, scratch));
   return BestIn(report);
 }
 

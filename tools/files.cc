@@ -1,10 +1,5 @@
 #include "tools/files.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -15,7 +10,36 @@
 #include <random>
 #include <sstream>
 
+#ifndef _WIN32
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 namespace VXLA_NAMESPACE {
+namespace {
+
+// The bytes of a large regular file where the system lends them; null where it is to be read.
+#ifdef _WIN32
+std::string_view Map(const std::string&) { return {}; }
+void Unmap(std::string_view) {}
+#else
+std::string_view Map(const std::string& path) {
+  constexpr size_t kLarge = size_t{1} << 20;
+  struct stat facts {};
+  const int file = path == "-" ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* mapped = MAP_FAILED;
+  if (file >= 0 && fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && static_cast<size_t>(facts.st_size) >= kLarge)
+    mapped = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  if (file >= 0) close(file);
+  if (mapped == MAP_FAILED) return {};
+  return {static_cast<const char*>(mapped), static_cast<size_t>(facts.st_size)};
+}
+void Unmap(std::string_view mapped) { munmap(const_cast<char*>(mapped.data()), mapped.size()); }
+#endif
+
+}  // namespace
 
 Result<std::string> ReadFile(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
@@ -30,14 +54,8 @@ Result<std::string> ReadFile(const std::string& path) {
 }
 
 Result<FileBytes> FileBytes::Open(const std::string& path) {
-  constexpr size_t kLarge = size_t{1} << 20;
-  struct stat facts {};
-  const int file = path == "-" ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  void* mapped = MAP_FAILED;
-  if (file >= 0 && fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && static_cast<size_t>(facts.st_size) >= kLarge)
-    mapped = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-  if (file >= 0) close(file);
-  if (mapped != MAP_FAILED) return FileBytes(static_cast<const char*>(mapped), static_cast<size_t>(facts.st_size));
+  if (const std::string_view mapped = Map(path); mapped.data() != nullptr)
+    return FileBytes(mapped.data(), mapped.size());
   VXLA_ASSIGN_OR_RETURN(std::string read, ReadFile(path));
   return FileBytes(std::move(read));
 }
@@ -46,7 +64,7 @@ FileBytes::FileBytes(FileBytes&& other) noexcept
     : read_(std::move(other.read_)), mapped_(std::exchange(other.mapped_, nullptr)), size_(other.size_) {}
 
 FileBytes::~FileBytes() {
-  if (mapped_ != nullptr) munmap(const_cast<char*>(mapped_), size_);
+  if (mapped_ != nullptr) Unmap({mapped_, size_});
 }
 
 Status WriteWhole(const std::string& path, const std::function<Status(const std::string& temporary)>& write) {

@@ -139,6 +139,12 @@ ffi::Error* Count(ffi::CallFrame* frame) {
   EXPECT_EQ(api.memory_allocate(&scratch), nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(scratch.data) % 128, 0u);
   std::memset(scratch.data, 1, 100);
+  ffi::MemoryAllocate odd{{sizeof(ffi::MemoryAllocate), nullptr}, frame->context, 100, 96, nullptr};
+  ffi::ErrorGetMessage why{{sizeof(ffi::ErrorGetMessage), nullptr}, api.memory_allocate(&odd), nullptr};
+  api.error_get_message(&why);
+  EXPECT_STREQ(why.message, "scratch aligned to 96 bytes, no power of two");
+  ffi::ErrorDestroy gone{{sizeof(ffi::ErrorDestroy), nullptr}, why.error};
+  api.error_destroy(&gone);
   ffi::Schedule task{
       {sizeof(ffi::Schedule), nullptr}, frame->context, [](void* data) { ++*static_cast<int*>(data); }, get.state};
   EXPECT_EQ(api.schedule(&task), nullptr);

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <condition_variable>
-#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <new>
 
 #include "backend/cpu/reference/ffi_abi.h"
 #include "core/module.h"
@@ -35,12 +37,15 @@ struct State {
   void* object = nullptr;
 };
 
+// (Windows has no std::aligned_alloc.)
+struct AlignedDelete {
+  std::align_val_t alignment;
+  void operator()(void* data) const { ::operator delete(data, alignment); }
+};
+
 struct Context {
   std::array<State, 4> states;
-  std::vector<std::pair<void*, size_t>> memory;  // freed at the end of the call
-  ~Context() {
-    for (const auto& [data, size] : memory) std::free(data);
-  }
+  std::vector<std::unique_ptr<void, AlignedDelete>> memory;  // freed at the end of the call
 };
 
 namespace {
@@ -104,18 +109,19 @@ Error* GetState(StateAccess* call) {
 }
 
 Error* Allocate(MemoryAllocate* call) {
-  const size_t alignment = std::max<size_t>(call->alignment, 64);
-  const size_t size = (std::max<size_t>(call->size, 1) + alignment - 1) / alignment * alignment;
-  call->data = std::aligned_alloc(alignment, size);
+  const size_t bytes = std::max<size_t>(call->alignment, 64);
+  if (!std::has_single_bit(bytes))
+    return Fail(kInvalidArgumentCode, fmt::format("scratch aligned to {} bytes, no power of two", bytes));
+  const auto alignment = static_cast<std::align_val_t>(bytes);
+  call->data = ::operator new(std::max<size_t>(call->size, 1), alignment, std::nothrow);
   if (call->data == nullptr) return Fail(kExhaustedCode, fmt::format("no memory for {} bytes of scratch", call->size));
-  call->context->memory.emplace_back(call->data, size);
+  call->context->memory.emplace_back(call->data, AlignedDelete{alignment});
   return nullptr;
 }
 
 Error* Free(MemoryFree* call) {
-  const auto at = std::ranges::find(call->context->memory, call->data, &std::pair<void*, size_t>::first);
+  const auto at = std::ranges::find(call->context->memory, call->data, [](const auto& block) { return block.get(); });
   if (at == call->context->memory.end()) return Fail(kInvalidArgumentCode, "freed memory that was not allocated here");
-  std::free(at->first);
   call->context->memory.erase(at);
   return nullptr;
 }

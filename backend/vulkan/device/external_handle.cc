@@ -5,12 +5,8 @@
 #include <cstring>
 
 #ifdef _WIN32
-#define WIN32_LEAN_AND_MEAN
-#ifndef NOMINMAX
-#define NOMINMAX
-#endif
-#include <windows.h>
-// After windows.h.
+#include "core/windows_api.h"
+// After it.
 #include <vulkan/vulkan_win32.h>
 #else
 #include <unistd.h>

@@ -3,8 +3,7 @@
 #include <vector>
 
 #ifdef _WIN32
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
+#include "core/windows_api.h"
 #else
 #include <dlfcn.h>
 #endif
