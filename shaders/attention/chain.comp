@@ -123,7 +123,7 @@ void form_scores(uint product, uint batch, uint first_row, uint row_count, uint 
                  out vec4 scores[4]) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = vec4(0.0f);
-  for (uint first_unit = 0u; first_unit < (DEPTH(product) + 3u) / 4u; first_unit += UNITS) {
+  [[dont_unroll]] for (uint first_unit = 0u; first_unit < (DEPTH(product) + 3u) / 4u; first_unit += UNITS) {
     stage(product, batch, first_row, row_count, first_key, key_count, first_unit);
     barrier();
     // DEPTHS are enough to wait for at once; drivers would write all of them out, for each product. Places run along
@@ -160,12 +160,19 @@ void add_values(uint which, uint batch, uint first_key, uint key_count, inout ve
     }
     barrier();
     uint count = min(VALUE_KEYS, key_count - begin);
-    for (uint key = 0u; key < count; ++key) {
-      vec4 a = weights[(begin + key) * ROW_STRIDE + y];
-      [[unroll]] for (uint j = 0u; j < TN; ++j) {
-        vec4 b = values[key * (X * TN) + x + X * j];
-        [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(sums[i * TN + j], a[i], b);
+    // As many as depths: drivers would write all of them out, each behind a test of its own, and wait for each. Those
+    // beyond the end weigh nothing.
+    uint weight_at = begin * ROW_STRIDE + y, value_at = x;
+    [[dont_unroll]] for (uint key = 0u; key < count; key += DEPTHS) {
+      [[unroll]] for (uint k = 0u; k < DEPTHS; ++k) {
+        vec4 a = weights[weight_at + k * ROW_STRIDE];
+        [[unroll]] for (uint j = 0u; j < TN; ++j) {
+          vec4 b = values[value_at + k * (X * TN) + X * j];
+          [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(sums[i * TN + j], a[i], b);
+        }
       }
+      weight_at += DEPTHS * ROW_STRIDE;
+      value_at += DEPTHS * (X * TN);
     }
     barrier();
   }
@@ -259,11 +266,10 @@ void main() {
       memoryBarrierShared();
       barrier();
       bool weighs = false;
-      [[unroll]] for (uint i = 0u; i < FACTOR_ROWS; ++i) {
-        [[unroll]] for (uint j = 0u; j < FACTOR_KEYS; ++j) {
-          weighs = weighs || !vanishes(batch, first_row + min(4u * y + i, row_count - 1u),
-                                       first_key + min(4u * x + j, key_count - 1u));
-        }
+      // One factor at a time: few blocks get here, and the text of one is long.
+      [[dont_unroll]] for (uint f = 0u; f < FACTOR_ROWS * FACTOR_KEYS && !weighs; ++f) {
+        weighs = !vanishes(batch, first_row + min(4u * y + f / FACTOR_KEYS, row_count - 1u),
+                           first_key + min(4u * x + f % FACTOR_KEYS, key_count - 1u));
       }
       if (weighs) atomicOr(weighing, 1u);
       memoryBarrierShared();

@@ -467,6 +467,58 @@ TEST(LoopKernelTest, LanesOfAGpuMeetByShuffles) {
   ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
 }
 
+// Layers of one kind are one text for a driver, each with its own weights. The first one reads something else.
+TEST(LoopKernelTest, LayersOfAGpuStandOnce) {
+  const auto client = GpuClient(BindingMode::kAddresses);
+  ASSERT_NE(client, nullptr);
+  constexpr int kLayers = 5;
+  Loop loop;
+  loop.functions = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  loop.state = "(s32[], f32[8,32]";
+  loop.condition = Counts(3);
+  loop.body = kNext + std::string(R"(  x = f32[8,32] get-tuple-element(s), index=1
+  zero = f32[] constant(0)
+  part = f32[] constant(0.03125)
+  parts = f32[8] broadcast(part), dimensions={}
+  z = f32[8,32] cosine(x)
+)");
+  std::string weights, arguments;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    loop.state += ", f32[32,32]";
+    loop.body += fmt::format(R"(  w{0} = f32[32,32] get-tuple-element(s), index={1}
+  t{0} = f32[8] reduce({2}, zero), dimensions={{1}}, to_apply=sum
+  m{0} = f32[8] multiply(t{0}, parts)
+  b{0} = f32[8,32] broadcast(m{0}), dimensions={{0}}
+  d{0} = f32[8,32] subtract({2}, b{0})
+  q{0} = f32[8,32] multiply(d{0}, d{0})
+  u{0} = f32[8] reduce(q{0}, zero), dimensions={{1}}, to_apply=sum
+  v{0} = f32[8,32] broadcast(u{0}), dimensions={{0}}
+  e{0} = f32[8,32] exponential(v{0})
+  n{0} = f32[8,32] divide(d{0}, e{0})
+  p{0} = f32[8,32] dot(n{0}, w{0}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  h{0} = f32[8,32] tanh(p{0})
+  z{0} = f32[8,32] add(h{0}, {2})
+)",
+                             layer, layer + 2, layer == 0 ? "z" : fmt::format("z{}", layer - 1));
+    weights += fmt::format(", w{}", layer);
+    arguments += fmt::format("  w{0} = f32[32,32] parameter({1})\n", layer, layer + 1);
+  }
+  loop.state += ")";
+  loop.body += fmt::format("  ROOT r = {} tuple(next, z{}{})\n", loop.state, kLayers - 1, weights);
+  loop.entry = fmt::format("  x = f32[8,32] parameter(0)\n{}  i = s32[] constant(0)\n  start = {} tuple(i, x{})\n",
+                           arguments, loop.state, weights);
+  const auto module = ParseModule(loop.Text());
+  ASSERT_NE(module, nullptr);
+  auto executable = client->Compile(*module, {});
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ASSERT_EQ((*executable)->plan().kernels.size(), 1u);
+  EXPECT_THAT((*executable)->plan().kernels[0].generated, HasSubstr("[[dont_unroll]] for (uint turn_"));
+  const std::vector<Literal> inputs = RandomArguments(*module, 3);
+  const auto expected = RunOnCpu(*module, inputs);
+  ASSERT_TRUE(expected.has_value());
+  ExpectOnGpu(*client, *module, inputs, {}, 1, *expected);
+}
+
 // A software driver would compile it for minutes.
 TEST(LoopKernelTest, AVeryLongTextIsNoKernelOfASoftwareDriver) {
   Loop loop = Recurrence(3, 40);

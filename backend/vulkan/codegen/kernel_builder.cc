@@ -101,6 +101,16 @@ int KernelBuilder::binding_count() const {
   return static_cast<int>(shares_bindings_ ? SharedBindings().first.size() : bindings_.size());
 }
 
+std::string KernelBuilder::Function(const std::string& prefix,
+                                    const std::function<std::string(const std::string& name)>& text) {
+  const auto [known, fresh] = functions_.try_emplace(text(prefix));
+  if (fresh) {
+    known->second = fmt::format("{}_{}", prefix, functions_.size() - 1);
+    Append(text(known->second));
+  }
+  return known->second;
+}
+
 Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
                            std::array<uint32_t, 3> groups) const {
   Step step;

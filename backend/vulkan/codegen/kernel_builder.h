@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -87,6 +88,8 @@ class KernelBuilder {
 
   // File-scope text (functions, defines) of the generated part, in order.
   void Append(const std::string& text) { text_ += text; }
+  // The name of a function of which `text` is the text, by its name: one for all whose texts are the same.
+  std::string Function(const std::string& prefix, const std::function<std::string(const std::string& name)>& text);
 
   // constants: specialisation constants by id, the workgroup size first.
   Step Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
@@ -105,6 +108,7 @@ class KernelBuilder {
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
   bool shares_bindings_ = false;
   std::string views_, text_;
+  std::map<std::string, std::string> functions_;  // names, by the text without one
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -10,6 +10,7 @@
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
 #include "backend/vulkan/lower/loop_scatter.h"
+#include "backend/vulkan/lower/loop_stages.h"
 #include "backend/vulkan/lower/loop_units.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
@@ -385,6 +386,7 @@ class LoopKernelWriter {
   // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
   void WriteBlock(const LoopBlock& block) {
     const bool resumes = std::ranges::any_of(block, [](const LoopNode& node) { return node.last_stop > 0; });
+    if (!resumes && WriteRepeated(block)) return;
     bool open = false;
     const auto close = [&] {
       if (!open) return;
@@ -407,25 +409,36 @@ class LoopKernelWriter {
     close();
   }
 
+  // Drivers of GPUs take time by the text, and tensors are chosen by their addresses.
+  bool WriteRepeated(const LoopBlock& block) {
+    if (context_.bindings != BindingMode::kAddresses || !kernel_.keeps_loops()) return false;
+    std::vector<LoopPhase> phases;
+    const std::string before = std::move(text_);
+    for (const LoopNode& node : block) {
+      text_.clear();
+      WriteStatements(node);
+      phases.push_back({std::move(text_), node.waits});
+    }
+    text_ = before + TextOf(phases, fmt::format("turn_{}", next_unit_++), std::string(kPhase));
+    return true;
+  }
+
   void WriteNode(const LoopNode& node) {
-    {
-      if (node.waits) Line(std::string(kPhase));
-      switch (node.kind) {
-        case LoopNode::Kind::kUnit:
-          WriteUnit(node);
-          break;
-        case LoopNode::Kind::kCopy:
-          WriteCopy(node);
-          break;
-        case LoopNode::Kind::kAssign:
-          WriteAssignment(node);
-          break;
-        case LoopNode::Kind::kWhile:
-          WriteInnerLoop(node);
-          break;
-        case LoopNode::Kind::kConditional:
-          WriteConditional(node);
-      }
+    if (node.waits) Line(std::string(kPhase));
+    WriteStatements(node);
+  }
+  void WriteStatements(const LoopNode& node) {
+    switch (node.kind) {
+      case LoopNode::Kind::kUnit:
+        return WriteUnit(node);
+      case LoopNode::Kind::kCopy:
+        return WriteCopy(node);
+      case LoopNode::Kind::kAssign:
+        return WriteAssignment(node);
+      case LoopNode::Kind::kWhile:
+        return WriteInnerLoop(node);
+      case LoopNode::Kind::kConditional:
+        return WriteConditional(node);
     }
   }
 

@@ -27,7 +27,6 @@ class LoopRowsWriter {
         ordered_(shape.ordered),
         workgroup_(unit.lanes),
         subgroup_(unit.subgroup),
-        unit_(unit.number),
         kernel_(unit.kernel),
         shared_(unit.shared),
         row_(space_.AddVariable(program.rows)),
@@ -40,8 +39,7 @@ class LoopRowsWriter {
 
   std::string Write() {
     const int64_t at_once = workgroup_ / lanes_, rows = program_.rows;
-    for (size_t i = 0; i < program_.reduces.size(); ++i)
-      kernel_.Append(program_.reduces[i].combine(fmt::format("combine_{}_{}", unit_, i)));
+    for (const RowReduce& reduce : program_.reduces) combine_.push_back(kernel_.Function("join", reduce.combine));
     writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
                                      : "");
     const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
@@ -165,7 +163,7 @@ class LoopRowsWriter {
 
   // A statement that combines values, which hold something, into what `into` names.
   std::string Combine(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values) const {
-    return fmt::format("combine_{}_{}({}, {});", unit_, i, fmt::join(into, ", "), fmt::join(values, ", "));
+    return fmt::format("{}({}, {});", combine_[i], fmt::join(into, ", "), fmt::join(values, ", "));
   }
 
   void Take(size_t i, const std::vector<std::string>& into) {
@@ -301,7 +299,7 @@ class LoopRowsWriter {
   const uint32_t lanes_;
   const bool ordered_;
   const uint32_t workgroup_, subgroup_;
-  const int unit_;
+  std::vector<std::string> combine_;  // functions, by reduce
   KernelBuilder& kernel_;
   std::set<std::string>& shared_;
   IndexSpace space_;
