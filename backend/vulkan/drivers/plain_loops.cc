@@ -184,7 +184,7 @@ class FunctionLoops {
                 found.begin(), found.end());
   }
 
-  // What stands in the continue block moves to the end of the body, if that has one end.
+  // What stands in the continue block moves to the end of the body, if that has one end; so does a test after each turn.
   void EmptyContinueOf(size_t header) {
     const uint32_t head_label = blocks_[header].label;
     uint32_t& in_merge = (blocks_[header].body.end() - 2)->words[2];
@@ -192,7 +192,9 @@ class FunctionLoops {
     if (label == head_label) return;  // the loop is one block
     const size_t at = At(label);
     Instructions& body = blocks_[at].body;
-    if (body.back().op() != kBranch || body.back().words[1] != head_label || body[0].op() == kPhi) return;
+    bool goes_on = false, goes_on_plainly = false;
+    goes_on = GoesTo(blocks_[at], head_label, &goes_on_plainly);
+    if (!goes_on || body[0].op() == kPhi) return;
     size_t before = blocks_.size();
     bool plainly = false;
     for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -201,13 +203,11 @@ class FunctionLoops {
       if (before != blocks_.size()) return;  // several ends
       before = i, plainly = plainly_here;
     }
-    if (before == blocks_.size() || (before != header && !plainly)) return;
+    if (before == blocks_.size() || (!plainly && (before != header || !goes_on_plainly))) return;
     uint32_t from = label;
     size_t last = before;
-    if (before != header) {
-      Instructions& end = blocks_[before].body;
-      end.insert(end.end() - 1, body.begin(), body.end() - 1);
-      body.erase(body.begin(), body.end() - 1);
+    if (plainly) {
+      MoveToEnd(at, before, head_label, goes_on_plainly);
     } else {
       // The block is all of the body: an empty one behind it.
       from = in_merge = bound_++;
@@ -216,6 +216,31 @@ class FunctionLoops {
       blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, Block{from, {Make(kBranch, {head_label})}});
     }
     HandOnInVariables(header, label, from, last);
+  }
+
+  // All of a continue block to the block before it.
+  void MoveToEnd(size_t at, size_t before, uint32_t head_label, bool plainly) {
+    Instructions rest = std::move(blocks_[at].body);
+    const uint32_t label = blocks_[at].label;
+    blocks_[at].body = {Make(kBranch, {head_label})};
+    Instruction branch = std::move(rest.back());
+    rest.pop_back();
+    for (Instruction& each : rest) AddToEnd(blocks_[before], std::move(each));
+    if (plainly) return;
+    // Whoever took the other way came from here.
+    for (size_t i = 2; i < 4; ++i) {
+      if (branch.words[i] == head_label) {
+        branch.words[i] = label;
+        continue;
+      }
+      for (Instruction& phi : blocks_[At(branch.words[i])].body) {
+        if (phi.op() != kPhi) break;
+        for (size_t w = 4; w < phi.words.size(); w += 2) {
+          if (phi.words[w] == label) phi.words[w] = blocks_[before].label;
+        }
+      }
+    }
+    blocks_[before].body.back() = std::move(branch);
   }
 
   // The header's phis of values, of which one comes from the continue block, which was `was` and is `from`. `last` ends
