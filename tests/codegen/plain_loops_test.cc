@@ -84,7 +84,7 @@ TEST(PlainLoopsTest, TheTestAfterATurnLeavesTheContinueBlock) {
 TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
   const Words before = Optimized(CompileMain(kNested), {});
   const auto kept = [&](bool keeps_loops) {
-    const Words after = PlainLoops(before, keeps_loops);
+    const Words after = PlainLoops(before, {.keeps_loops = keeps_loops});
     ExpectValid(after);
     int count = 0;
     for (const Block& block : BlocksOf(after)) {
