@@ -37,7 +37,7 @@
   F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands)              \
       F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) \
           F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements)           \
-              F(BindImageMemory) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
+              F(BindImageMemory) F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {

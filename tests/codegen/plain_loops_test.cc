@@ -67,12 +67,24 @@ TEST(PlainLoopsTest, ContinueBlocksAreEmptyAndWhatIsHandedOnLiesInVariables) {
   EXPECT_EQ(FullContinues(after), 0);
 }
 
-// The continue block that several ways lead to stays, and with it the phis that stand in it.
+// A loop that tests after each turn: the test ends the body.
+TEST(PlainLoopsTest, TheTestAfterATurnLeavesTheContinueBlock) {
+  Words before;
+  const Words after = PlainOf(
+      "uint i = 0u, s = 1u;\ndo {\n  if (data[i] > 3u) { data[i + 1u] = s; s += data[i + 2u] * 3u; }\n  ++i;\n"
+      "} while (i < data[0]);\ndata[1] = s;",
+      &before);
+  EXPECT_EQ(CountOf(before, kLoopMerge), 1);
+  EXPECT_EQ(CountOf(after, kLoopMerge), 1);
+  EXPECT_EQ(FullContinues(before), 1);
+  EXPECT_EQ(FullContinues(after), 0);
+}
+
 // Of those that nothing is said of.
 TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
   const Words before = Optimized(CompileMain(kNested), {});
   const auto kept = [&](bool keeps_loops) {
-    const Words after = PlainLoops(before, keeps_loops);
+    const Words after = PlainLoops(before, {.keeps_loops = keeps_loops});
     ExpectValid(after);
     int count = 0;
     for (const Block& block : BlocksOf(after)) {
@@ -85,6 +97,7 @@ TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
   EXPECT_EQ(kept(false), 0);
 }
 
+// The continue block that several ways lead to stays, and with it the phis that stand in it.
 TEST(PlainLoopsTest, LoopsWithSeveralEndsStay) {
   Words before;
   const Words after = PlainOf(

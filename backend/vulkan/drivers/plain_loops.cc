@@ -12,6 +12,8 @@ namespace {
 
 using namespace spirv;
 
+constexpr uint32_t kNoHint = 0, kDontUnroll = 2, kBuiltIn = 11, kWorkgroupId = 26;
+
 // Types of numbers and truth values, and pointers to such in functions. Those that are missing are added.
 class Types {
  public:
@@ -23,7 +25,12 @@ class Types {
       if (op == kTypePointer)
         pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
       if (op == kTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
+      if (op == kTypeBool) bool_ = w[1];
+      if (op == kTypeInt && w[2] == 32) integers_.emplace(w[1], w[3] != 0);
+      if (op == kTypeVector) vectors_.emplace(std::pair(w[2], w[3]), w[1]);
       if (op == kConstant) constants_.emplace(w[2], w[3]);
+      if (op == kConstant && integers_.contains(w[1])) constant_integers_.emplace(w[2], w[1]);
+      if (op == kDecorate && w[2] == kBuiltIn && w[3] == kWorkgroupId) workgroup_ = w[1];
       if (op == kFunction) break;
       if (op == kVariable) variables_.emplace(w[2], w[1]);
     }
@@ -39,6 +46,41 @@ class Types {
     return PointerTo(members->second.at(constant->second), storage_class);
   }
   bool IsValue(uint32_t type) const { return values_.contains(type); }
+  uint32_t truth() const { return bool_; }
+  // The type of a constant of 32 bits; 0 for anything else.
+  uint32_t IntegerOf(uint32_t constant) const {
+    const auto it = constant_integers_.find(constant);
+    return it == constant_integers_.end() ? 0 : it->second;
+  }
+  bool IsZero(uint32_t constant) const { return constants_.at(constant) == 0; }
+  bool IsUnsigned(uint32_t type) const { return !integers_.at(type); }
+  uint32_t Unsigned() {
+    const auto it = std::ranges::find(integers_, false, [](const auto& each) { return each.second; });
+    if (it != integers_.end()) return it->first;
+    added_.push_back(Make(kTypeInt, {bound_, 32, 0}));
+    return integers_.emplace(bound_++, false).first->first;
+  }
+  uint32_t ConstantOf(uint32_t type, uint32_t value) {
+    for (const auto& [constant, of] : constant_integers_) {
+      if (of == type && constants_.at(constant) == value) return constant;
+    }
+    added_.push_back(Make(kConstant, {type, bound_, value}));
+    constants_.emplace(bound_, value);
+    constant_integers_.emplace(bound_, type);
+    return bound_++;
+  }
+  // The variable in which a workgroup finds its number.
+  uint32_t Workgroup() {
+    if (workgroup_ != 0) return workgroup_;
+    const auto [vector, is_new] = vectors_.emplace(std::pair(Unsigned(), 3u), bound_);
+    if (is_new) added_.push_back(Make(kTypeVector, {bound_++, vector->first.first, 3}));
+    const uint32_t pointer = PointerTo(vector->second, kInputClass);
+    added_.push_back(Make(kVariable, {pointer, bound_, kInputClass}));
+    added_input_ = bound_;
+    return workgroup_ = bound_++;
+  }
+  // One that the module lacked, or 0.
+  uint32_t added_input() const { return added_input_; }
   uint32_t PointerTo(uint32_t type, uint32_t storage_class) {
     const auto [it, is_new] = pointers_.emplace(std::pair(storage_class, type), bound_);
     if (is_new) added_.push_back(Make(kTypePointer, {bound_++, storage_class, type}));
@@ -53,6 +95,10 @@ class Types {
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> pointees_;
   std::map<uint32_t, Words> members_;
   std::map<uint32_t, uint32_t> constants_, variables_;
+  std::map<uint32_t, bool> integers_;                             // types of 32 bits; whether they have a sign
+  std::map<uint32_t, uint32_t> constant_integers_;                // their types
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> vectors_;     // by component and length
+  uint32_t bool_ = 0, workgroup_ = 0, added_input_ = 0;
   Instructions added_;
 };
 
@@ -68,18 +114,24 @@ uint32_t OppositeOf(uint32_t op) {
 
 class FunctionLoops {
  public:
-  FunctionLoops(std::vector<Block> blocks, Types& types, uint32_t& bound)
-      : blocks_(std::move(blocks)), types_(types), bound_(bound) {}
+  FunctionLoops(std::vector<Block> blocks, Types& types, uint32_t& bound, LoopForm form)
+      : blocks_(std::move(blocks)), types_(types), bound_(bound), form_(form) {}
 
   std::vector<Block> Run() {
     EndEarly();
-    LeaveByThen();
     for (size_t i = 0; i < blocks_.size(); ++i) {
-      const Instructions& body = blocks_[i].body;
-      if (body.size() > 1 && body[body.size() - 2].op() == kLoopMerge) EmptyContinueOf(i);
+      Instructions& body = blocks_[i].body;
+      if (body.size() < 2 || body[body.size() - 2].op() != kLoopMerge) continue;
+      uint32_t& hint = body[body.size() - 2].words[3];
+      if (form_.keeps_loops && hint == kNoHint) hint = kDontUnroll;
+      if (form_.hides_starts && (hint & kDontUnroll) != 0) HideStarts(blocks_[i]);
+      EmptyContinueOf(i);
     }
+    LeaveByThen();
     FindBuffersOnce();
     Instructions& first = blocks_[0].body;
+    first.insert(std::ranges::find_if(first, [](const Instruction& each) { return each.op() != kVariable; }),
+                 starts_.begin(), starts_.end());
     first.insert(first.begin(), variables_.begin(), variables_.end());
     return std::move(blocks_);
   }
@@ -141,18 +193,26 @@ class FunctionLoops {
         if (!known) return;
       }
     }
+    std::set<uint32_t> ends;
+    for (const Block& block : blocks_) {
+      for (const Instruction& each : block.body) {
+        if (each.op() == kLoopMerge) ends.insert(each.words[1]);
+      }
+    }
     for (Block& block : blocks_) {
       if (block.body.size() < 2 || block.body.back().op() != kBranchConditional) continue;
       const Instruction& merge = *(block.body.end() - 2);
       Words& branch = block.body.back().words;
-      const bool loop_ends = merge.op() == kLoopMerge && branch[3] == merge.words[1];
+      const bool loop_ends = ends.contains(branch[3]) && !ends.contains(branch[2]);
       const bool rest_follows = merge.op() == kSelectionMerge && branch[2] != branch[3] &&
                                 (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == kReturn);
-      const auto it = comparisons.find(branch[1]);
-      if ((!loop_ends && !rest_follows) || it == comparisons.end() || it->second.second != 1) continue;
-      if (branch.size() != 4) continue;  // with weights of the sides
-      uint32_t& head = it->second.first->words[0];
-      head = (head & ~0xffffu) | OppositeOf(head & 0xffffu);
+      if ((!loop_ends && !rest_follows) || branch.size() != 4) continue;  // with weights of the sides: more
+      if (const auto it = comparisons.find(branch[1]); it != comparisons.end() && it->second.second == 1) {
+        uint32_t& head = it->second.first->words[0];
+        head = (head & ~0xffffu) | OppositeOf(head & 0xffffu);
+      } else {
+        continue;
+      }
       std::swap(branch[2], branch[3]);
     }
   }
@@ -184,7 +244,39 @@ class FunctionLoops {
                 found.begin(), found.end());
   }
 
-  // What stands in the continue block moves to the end of the body, if that has one end.
+  // What a loop that drivers leave begins with, where that is a known integer.
+  void HideStarts(Block& header) {
+    const uint32_t next = (header.body.end() - 2)->words[2];
+    for (Instruction& phi : header.body) {
+      if (phi.op() != kPhi) return;
+      for (size_t i = 3; i < phi.words.size(); i += 2) {
+        if (phi.words[i + 1] != next && types_.IntegerOf(phi.words[i]) != 0) phi.words[i] = Hidden(phi.words[i]);
+      }
+    }
+  }
+
+  // A constant, as the sum with a zero of which no driver knows that it is one: the first bit of a workgroup's number.
+  uint32_t Hidden(uint32_t constant) {
+    if (const auto it = hidden_.find(constant); it != hidden_.end()) return it->second;
+    const uint32_t number = types_.Unsigned(), type = types_.IntegerOf(constant);
+    if (zero_ == 0) {
+      const uint32_t pointer = bound_++, value = bound_++;
+      starts_.push_back(Make(kAccessChain, {types_.PointerTo(number, kInputClass), pointer, types_.Workgroup(),
+                                            types_.ConstantOf(number, 2)}));
+      starts_.push_back(Make(kLoad, {number, value, pointer}));
+      zero_ = bound_++;
+      starts_.push_back(Make(kShiftRightLogical, {number, zero_, value, types_.ConstantOf(number, 31)}));
+    }
+    uint32_t sum = zero_;
+    if (!types_.IsUnsigned(type)) starts_.push_back(Make(kBitcast, {type, sum = bound_++, zero_}));
+    if (!types_.IsZero(constant)) {
+      starts_.push_back(Make(kIAdd, {type, bound_, sum, constant}));
+      sum = bound_++;
+    }
+    return hidden_[constant] = sum;
+  }
+
+  // What stands in the continue block moves to the end of the body, if that has one end; so does a test after each turn.
   void EmptyContinueOf(size_t header) {
     const uint32_t head_label = blocks_[header].label;
     uint32_t& in_merge = (blocks_[header].body.end() - 2)->words[2];
@@ -192,7 +284,9 @@ class FunctionLoops {
     if (label == head_label) return;  // the loop is one block
     const size_t at = At(label);
     Instructions& body = blocks_[at].body;
-    if (body.back().op() != kBranch || body.back().words[1] != head_label || body[0].op() == kPhi) return;
+    bool goes_on = false, goes_on_plainly = false;
+    goes_on = GoesTo(blocks_[at], head_label, &goes_on_plainly);
+    if (!goes_on || body[0].op() == kPhi) return;
     size_t before = blocks_.size();
     bool plainly = false;
     for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -201,13 +295,11 @@ class FunctionLoops {
       if (before != blocks_.size()) return;  // several ends
       before = i, plainly = plainly_here;
     }
-    if (before == blocks_.size() || (before != header && !plainly)) return;
+    if (before == blocks_.size() || (!plainly && (before != header || !goes_on_plainly))) return;
     uint32_t from = label;
     size_t last = before;
-    if (before != header) {
-      Instructions& end = blocks_[before].body;
-      end.insert(end.end() - 1, body.begin(), body.end() - 1);
-      body.erase(body.begin(), body.end() - 1);
+    if (plainly) {
+      MoveToEnd(at, before, head_label, goes_on_plainly);
     } else {
       // The block is all of the body: an empty one behind it.
       from = in_merge = bound_++;
@@ -216,6 +308,31 @@ class FunctionLoops {
       blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, Block{from, {Make(kBranch, {head_label})}});
     }
     HandOnInVariables(header, label, from, last);
+  }
+
+  // All of a continue block to the block before it.
+  void MoveToEnd(size_t at, size_t before, uint32_t head_label, bool plainly) {
+    Instructions rest = std::move(blocks_[at].body);
+    const uint32_t label = blocks_[at].label;
+    blocks_[at].body = {Make(kBranch, {head_label})};
+    Instruction branch = std::move(rest.back());
+    rest.pop_back();
+    for (Instruction& each : rest) AddToEnd(blocks_[before], std::move(each));
+    if (plainly) return;
+    // Whoever took the other way came from here.
+    for (size_t i = 2; i < 4; ++i) {
+      if (branch.words[i] == head_label) {
+        branch.words[i] = label;
+        continue;
+      }
+      for (Instruction& phi : blocks_[At(branch.words[i])].body) {
+        if (phi.op() != kPhi) break;
+        for (size_t w = 4; w < phi.words.size(); w += 2) {
+          if (phi.words[w] == label) phi.words[w] = blocks_[before].label;
+        }
+      }
+    }
+    blocks_[before].body.back() = std::move(branch);
   }
 
   // The header's phis of values, of which one comes from the continue block, which was `was` and is `from`. `last` ends
@@ -253,13 +370,16 @@ class FunctionLoops {
   std::vector<Block> blocks_;
   Types& types_;
   uint32_t& bound_;
+  LoopForm form_;
   Instructions variables_;
+  Instructions starts_;  // what computes hidden constants, at the function's beginning
+  std::map<uint32_t, uint32_t> hidden_;
+  uint32_t zero_ = 0;
 };
 
 }  // namespace
 
-std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, bool keeps_loops) {
-  constexpr uint32_t kNoHint = 0, kDontUnroll = 2;
+std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, LoopForm form) {
   const Instructions instructions = Read(words);
   Words out(words.begin(), words.begin() + kHeaderWords);
   uint32_t bound = out[kBoundWord];
@@ -271,15 +391,26 @@ std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, bool keeps_
       Append(instructions[at++], &text);
       continue;
     }
-    for (const Block& block : FunctionLoops(TakeBlocks(instructions, &at), types, bound).Run()) {
+    for (const Block& block : FunctionLoops(TakeBlocks(instructions, &at), types, bound, form).Run()) {
       Append(Make(kLabel, {block.label}), &text);
-      for (Instruction each : block.body) {
-        if (keeps_loops && each.op() == kLoopMerge && each.words[3] == kNoHint) each.words[3] = kDontUnroll;
-        Append(each, &text);
-      }
+      for (const Instruction& each : block.body) Append(each, &text);
     }
   }
-  for (auto each = instructions.begin(); each != functions; ++each) Append(*each, &out);
+  const uint32_t input = types.added_input();
+  bool is_decorated = false;
+  for (auto each = instructions.begin(); each != functions; ++each) {
+    Instruction instruction = *each;
+    if (input != 0 && instruction.op() == kEntryPoint) {
+      instruction.words.push_back(input);
+      instruction.words[0] += 1u << 16;
+    }
+    // In front of the first decoration; a kernel has some.
+    if (input != 0 && instruction.op() == kDecorate && !is_decorated) {
+      Append(Make(kDecorate, {input, kBuiltIn, kWorkgroupId}), &out);
+      is_decorated = true;
+    }
+    Append(instruction, &out);
+  }
   for (const Instruction& each : types.added()) Append(each, &out);
   out.insert(out.end(), text.begin(), text.end());
   out[kBoundWord] = bound;
