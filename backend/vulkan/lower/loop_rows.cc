@@ -40,8 +40,11 @@ class LoopRowsWriter {
 
   std::string Write() {
     const int64_t at_once = workgroup_ / lanes_, rows = program_.rows;
-    for (size_t i = 0; i < program_.reduces.size(); ++i)
-      kernel_.Append(program_.reduces[i].combine(fmt::format("combine_{}_{}", unit_, i)));
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      const RowReduce& reduce = program_.reduces[i];
+      kernel_.Append(reduce.combine(fmt::format("combine_{}_{}", unit_, i)));
+      if (reduce.take) kernel_.Append(reduce.take(fmt::format("take_{}_{}", unit_, i)));
+    }
     writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
                                      : "");
     const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
@@ -171,7 +174,8 @@ class LoopRowsWriter {
   void Take(size_t i, const std::vector<std::string>& into) {
     const RowReduce& reduce = program_.reduces[i];
     std::vector<std::string> values = reduce.element(writer_, Place());
-    if (reduce.widens && reduce.widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
+    if (reduce.widens && reduce.widens_elements) values[0] = Widened(reduce.types[0], values[0]);
+    if (reduce.take) return writer_.Line(fmt::format("take_{}_{}({}, {});", unit_, i, into[0], values[0]));
     TakeValues(i, into, values, "true");
   }
 
@@ -255,7 +259,7 @@ class LoopRowsWriter {
     std::vector<std::string> whole = Members(i), results;
     if (reduce.init) {
       std::vector<std::string> init = reduce.init(writer_);
-      if (reduce.widens) init[0] = fmt::format("vec2({}, 0.0f)", init[0]);
+      if (reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
       for (size_t leaf = 0; leaf < init.size(); ++leaf)
         whole[leaf] = writer_.Assignable(reduce.types[leaf], init[leaf]);
       const std::string combine = Combine(i, whole, Members(i));
