@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/accuracy.h"
 #include "core/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE {
@@ -149,6 +150,18 @@ ElementType DotSumType(const Instruction& product) {
 }
 
 bool AccumulatesWide(const Instruction& instruction) { return instruction.common().backend_config.text == kWideMark; }
+
+std::optional<ElementType> PairTypeOf(const Instruction& instruction) {
+  // So many roundings are within the bound whichever way they go: 24 sqrt(n) of them (core/accuracy.h).
+  constexpr int64_t kMostPlainFactors = 512;
+  if (AccumulatesWide(instruction)) return ElementType::kC64;
+  if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow) return std::nullopt;
+  if (AccumulationLength(instruction) <= kMostPlainFactors) return std::nullopt;
+  if (SingleOperation(*instruction.called(0)) != Opcode::kMultiply) return std::nullopt;
+  const ElementType type = FactsOfReducer(*instruction.called(0)).types[0];
+  if (!IsFloating(type)) return std::nullopt;
+  return type == ElementType::kF64 ? ElementType::kC128 : ElementType::kC64;
+}
 
 void MarkWideAccumulations(Module& module) {
   for (const auto& computation : module.computations()) {

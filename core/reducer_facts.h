@@ -36,6 +36,9 @@ ElementType DotSumType(const Instruction& product);
 
 // Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
 bool AccumulatesWide(const Instruction& instruction);
+// What a reduce or reduce-window accumulates in where that is two floats for each, a complex type: sums so marked, and
+// products of many factors. Near 1 all roundings of a plain product go one way: (1 + a)(1 + b) loses a b.
+std::optional<ElementType> PairTypeOf(const Instruction& instruction);
 // Marks every sum of f32 (and of narrower floats, which accumulate in f32) in a module so.
 void MarkWideAccumulations(Module& module);
 

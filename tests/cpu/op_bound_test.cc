@@ -123,9 +123,13 @@ TEST(OpBoundTest, PartialResultsMayLeaveTheRangeInOneOrderOnly) {
   EXPECT_FALSE(Agrees("multiply", 1, {1e30F, 1e8F, 1e-8F}, nan));
   EXPECT_FALSE(Agrees("multiply", 1, {1e30F, 1e8F, 1e-8F}, 1.1e30F));
   EXPECT_FALSE(Agrees("multiply", 1, {infinity, 1e30F, 1e30F}, 1e30F));
-  // All of 4,096 roundings go one way.
-  EXPECT_TRUE(Agrees("multiply", 1, std::vector<float>(4096, 1), 1 - 0x1p-13F));
-  EXPECT_FALSE(Agrees("multiply", 1, std::vector<float>(4096, 1), 1 - 0x1p-10F));
+  // Roundings go either way, but where a partial product leaves no room for its remainder.
+  EXPECT_TRUE(Agrees("multiply", 1, std::vector<float>(4096, 1), 1 - 0x1p-14F));
+  EXPECT_FALSE(Agrees("multiply", 1, std::vector<float>(4096, 1), 1 - 0x1p-13F));
+  std::vector<float> small(4096, 1);
+  small[0] = 0x1p-101F;
+  EXPECT_TRUE(Agrees("multiply", 1, small, 0x1p-101F - 0x1p-114F));
+  EXPECT_FALSE(Agrees("multiply", 1, small, 0x1p-101F - 0x1p-111F));
   // A partial product below the normal numbers has lost digits, or all of them.
   EXPECT_TRUE(Agrees("multiply", 1, {1e-25F, 1e-25F, 1e25F, 1e5F}, 0));
   EXPECT_FALSE(Agrees("multiply", 1, {1e-25F, 1e-5F, 1e25F, 1e5F}, 0));

@@ -260,5 +260,37 @@ TEST(FusedMathTest, FunctionsOfTwoArgumentsGiveTheSameBits) {
   }
 }
 
+// Remainders of products are exact by multiply-adds and without: in ordinary numbers and next to where pairs end.
+TEST(FusedMathTest, ProductsInPairsGiveTheSameBits) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> unit(-1, 1);
+  std::uniform_int_distribution<int> exponent(-60, 60);
+  const std::vector<float> special = SpecialValues<float>();
+  const auto value = [&](int64_t i) {
+    if (i % 7 == 0) return special[random() % special.size()];
+    return i % 2 == 0 ? 1 + 0x1p-12F * unit(random) : std::ldexp(unit(random), exponent(random));
+  };
+  int64_t differing = 0;
+  const auto check = [&](const glm::vec2& want, const glm::vec2& got) {
+    // Nothing is made of the remainder of what is not finite.
+    const bool same = IsTheSame(want.x, got.x) && (!std::isfinite(want.x) || IsTheSame(want.y, got.y));
+    if (!same && differing++ == 0)
+      ADD_FAILURE() << fmt::format("({}, {}) fused ({}, {})", want.x, want.y, got.x, got.y);
+  };
+  for (int64_t i = 0; i < 100'000; ++i) {
+    glm::vec2 pair(1, 0);
+    for (int64_t n = 0; n < 8; ++n) {
+      const glm::vec2 factor(value(i + n), 0);
+      const glm::vec2 next = shader_math::multiply_into_pair_f32(pair, factor);
+      check(next, fused::multiply_into_pair_f32(pair, factor));
+      pair = next;
+    }
+    const glm::vec2 other = shader_math::ordered_pair_f32(glm::vec2(value(i), 0));
+    check(shader_math::ordered_pair_f32(pair), fused::ordered_pair_f32(pair));
+    check(shader_math::multiply_pair_f32(pair, other), fused::multiply_pair_f32(pair, other));
+  }
+  EXPECT_EQ(differing, 0);
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE

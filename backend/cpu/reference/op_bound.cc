@@ -277,16 +277,25 @@ class BoundMaker {
     return tolerance;
   }
 
-  // Narrow products round at each step. Of all partial products the largest is that of the factors above 1, the
-  // smallest that of those below; one that leaves the normal numbers is off by a unit of the smallest one, and what
-  // else there is multiplies that. All roundings may go one way, as of factors near 1, whose blocks lose what the
-  // factors' distances from 1 come to together.
+  // `least`: the smallest partial products.
+  bool StaysInPairs(const Literal& least, ElementType accumulator) const {
+    if (IsComplex(accumulator) || leaves_.size() > 1) return false;
+    const double smallest = accumulator == ElementType::kF64 ? 0x1p-900 : 0x1p-100;  // multiply_pair_f32 and _f64
+    for (int64_t i = 0; i < least.element_count(); ++i) {
+      if (!(least.GetDouble(i) >= smallest)) return false;
+    }
+    return true;
+  }
+
+  // Narrow products of few factors round at each step. Of all partial products the largest is that of the factors above
+  // 1, the smallest that of those below; one that leaves the normal numbers is off by a unit of the smallest one, and
+  // what else there is multiplies that. All roundings may go one way where factors are not multiplied in pairs of
+  // floats (PairTypeOf): of complex numbers, of several values at once, and where a pair has no room for its remainder.
   Tolerance ProductOf(size_t k, ElementType accumulator, std::string* text) {
     const Literal& leaf = *leaves_[k];
     const int64_t length = AccumulationLength(instruction_);
     const ElementType type = leaf.shape().element_type();
     Tolerance tolerance = RoundingOf(leaf);
-    tolerance.rtol = 2 * AccumulationOf(IsNarrowFloat(type) ? type : accumulator, length).certain;
     tolerance.ulp = std::max(tolerance.ulp, 1.0);
     const Literal* large = ValueOf(0, [](const Literal& operand) {
       // With an infinite factor no order gives a number.
@@ -294,6 +303,9 @@ class BoundMaker {
     });
     const Literal* small = ValueOf(
         0, [](const Literal& operand) { return Formed(operand, [](double x) { return x > 0 && x < 1 ? x : 1.0; }); });
+    const bool in_pairs = small != nullptr && StaysInPairs(*FlattenLiteral(*small)[k], accumulator);
+    const ElementType rounded = IsNarrowFloat(type) ? type : accumulator;
+    tolerance.rtol = 2 * (in_pairs ? BoundOfLength(rounded, length) : AccumulationOf(rounded, length).certain);
     if (large != nullptr && small != nullptr) {
       const Literal &most = *FlattenLiteral(*large)[k], &least = *FlattenLiteral(*small)[k];
       tolerance.may_overflow = Overflows(most, tolerance.rtol);

@@ -61,9 +61,12 @@ class Picked {
 // One level for the shares [begin, end) of rows, counted row by row.
 class LevelFold {
  public:
-  LevelFold(const AccumulationLevel& level, int64_t steps, const ShaderReducer& reducer, const ShaderLoader& load)
+  // `elements`: the first level's, else accumulators.
+  LevelFold(const AccumulationLevel& level, int64_t steps, const ShaderReducer& reducer, const ShaderLoader& load,
+            bool elements)
       : level_(level),
         steps_(steps),
+        elements_(elements),
         reducer_(reducer),
         load_(load),
         runner_(reducer),
@@ -128,7 +131,7 @@ class LevelFold {
         targets[n++] = base + i;
       }
       load_(rows, elements, n, second_.pointers());
-      CombineInto(into, targets, n, nullptr);
+      CombineInto(into, targets, n, nullptr, elements_);
       if (level_.block > 0 && ((turn + 1) % level_.block == 0 || turn + 1 == most)) {
         for (int64_t i = 0; i < count; ++i) targets[i] = at + i;
         second_.Pick(block_, All(count), count);
@@ -164,10 +167,11 @@ class LevelFold {
     }
   }
 
-  // Combines second_ into the accumulators at `targets`; `held` null: all of second_ are values.
-  void CombineInto(Accumulators& into, const int64_t* targets, int64_t n, const uint8_t* held) {
+  // Combines second_ into the accumulators at `targets`; `held` null: all of second_ are values, or `elements`.
+  void CombineInto(Accumulators& into, const int64_t* targets, int64_t n, const uint8_t* held, bool elements = false) {
     first_.Pick(into, targets, n);
-    runner_.Combine(first_.pointers(), second_.pointers(), n);
+    elements ? runner_.Take(first_.pointers(), second_.pointers(), n)
+             : runner_.Combine(first_.pointers(), second_.pointers(), n);
     const bool knows = reducer_.identity().empty();
     for (int64_t i = 0; i < n; ++i) {
       uint8_t& holds = into.holds[static_cast<size_t>(targets[i])];
@@ -179,6 +183,7 @@ class LevelFold {
 
   const AccumulationLevel& level_;
   const int64_t steps_;
+  const bool elements_;
   const ShaderReducer& reducer_;
   const ShaderLoader& load_;
   ShaderReducer::Runner runner_;
@@ -190,14 +195,14 @@ class LevelFold {
 };
 
 ShaderSums FoldLevel(int64_t rows, int64_t row_size, const AccumulationLevel& level, const ShaderReducer& reducer,
-                     const ShaderLoader& load, int threads) {
+                     const ShaderLoader& load, bool elements, int threads) {
   ShaderSums sums;
   const int64_t groups = rows * level.shares;
   for (const ElementType type : reducer.types()) sums.values.emplace_back(static_cast<size_t>(groups) * BytesOf(type));
   sums.holds.assign(static_cast<size_t>(groups), 0);
   const int64_t grain = std::max<int64_t>(1, 2048 / (level.lanes * level.width));
   ParallelFor(groups, grain, threads, [&](int64_t begin, int64_t end) {
-    LevelFold(level, row_size / level.width, reducer, load).Run(begin, end, &sums);
+    LevelFold(level, row_size / level.width, reducer, load, elements).Run(begin, end, &sums);
   });
   return sums;
 }
@@ -213,7 +218,7 @@ Result<ShaderReducer> ShaderReducer::FromComputation(const Computation& computat
     LoadShaderCarriers(facts.types[0], facts.identity->bytes().data(), 1, reducer.identity_.data());
   }
   if (facts.adds_floats) {
-    reducer.add_ = FindShaderFunction("add_" + std::string(ShaderSuffix(facts.types[0])));
+    reducer.combine_ = FindShaderFunction("add_" + std::string(ShaderSuffix(facts.types[0])));
     return reducer;
   }
   VXLA_ASSIGN_OR_RETURN(reducer.program_, ShaderProgram::Compile(computation));
@@ -222,6 +227,7 @@ Result<ShaderReducer> ShaderReducer::FromComputation(const Computation& computat
 
 Result<ShaderReducer> ShaderReducer::Of(const Instruction& instruction) {
   if (AccumulatesWide(instruction)) return Sum(ElementType::kC64, true);
+  if (const std::optional<ElementType> pair = PairTypeOf(instruction)) return ProductInPairs(*pair);
   return FromComputation(*instruction.called(0));
 }
 
@@ -229,8 +235,22 @@ Result<ShaderReducer> ShaderReducer::Sum(ElementType type, bool wide) {
   ShaderReducer reducer;
   reducer.types_ = {type};
   reducer.identity_.assign(BytesOf(type), std::byte{0});
-  reducer.add_ = FindShaderFunction(wide ? "add_wide_f32" : "add_" + std::string(ShaderSuffix(type)));
-  VXLA_CHECK(reducer.add_.run != nullptr, "a sum of a type without addition");
+  reducer.combine_ = FindShaderFunction(wide ? "add_wide_f32" : "add_" + std::string(ShaderSuffix(type)));
+  VXLA_CHECK(reducer.combine_.run != nullptr, "a sum of a type without addition");
+  return reducer;
+}
+
+ShaderReducer ShaderReducer::ProductInPairs(ElementType pair) {
+  ShaderReducer reducer;
+  reducer.types_ = {pair};
+  reducer.identity_.resize(BytesOf(pair));
+  Literal identity{Shape(pair)};
+  identity.SetComplex(0, 1);
+  LoadShaderCarriers(pair, identity.bytes().data(), 1, reducer.identity_.data());
+  const std::string suffix(ShaderSuffix(RealPart(pair)));
+  reducer.combine_ = FindShaderFunction("multiply_pair_" + suffix);
+  reducer.take_ = FindShaderFunction("multiply_into_pair_" + suffix);
+  VXLA_CHECK(reducer.combine_.run != nullptr && reducer.take_.run != nullptr, "a product of a type without pairs");
   return reducer;
 }
 
@@ -238,10 +258,16 @@ ShaderReducer::Runner::Runner(const ShaderReducer& reducer) : reducer_(reducer) 
   if (reducer.program_) frame_.emplace(*reducer.program_);
 }
 
+void ShaderReducer::Runner::Take(void* const* a, const void* const* b, int64_t n) {
+  if (reducer_.take_.run == nullptr) return Combine(a, b, n);
+  const void* in[] = {a[0], b[0]};
+  reducer_.take_.run(in, a[0], n, nullptr);
+}
+
 void ShaderReducer::Runner::Combine(void* const* a, const void* const* b, int64_t n) {
   if (!frame_) {
     const void* in[] = {a[0], b[0]};
-    return reducer_.add_.run(in, a[0], n, nullptr);
+    return reducer_.combine_.run(in, a[0], n, nullptr);
   }
   const size_t count = reducer_.types_.size();
   std::vector<const void*> arguments(a, a + count);
@@ -252,7 +278,7 @@ void ShaderReducer::Runner::Combine(void* const* a, const void* const* b, int64_
 ShaderSums FoldRows(int64_t rows, int64_t row_size, const AccumulationOrder& order, const ShaderReducer& reducer,
                     const ShaderLoader& load, int threads) {
   VXLA_CHECK(!order.empty(), "an order without levels");
-  return FoldShares(rows, order[0].shares, FoldLevel(rows, row_size, order[0], reducer, load, threads),
+  return FoldShares(rows, order[0].shares, FoldLevel(rows, row_size, order[0], reducer, load, true, threads),
                     std::span(order).subspan(1), reducer, threads);
 }
 
@@ -268,7 +294,7 @@ ShaderSums FoldShares(int64_t rows, int64_t shares, ShaderSums sums, std::span<c
         }
       }
     };
-    sums = FoldLevel(rows, shares, level, reducer, load, threads);
+    sums = FoldLevel(rows, shares, level, reducer, load, false, threads);
     shares = level.shares;
   }
   VXLA_CHECK(shares == 1, "an order that does not end in one accumulator a row");

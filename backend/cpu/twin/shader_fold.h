@@ -15,7 +15,8 @@ class ShaderReducer {
  public:
   // As kernels read a reducer computation (core/reducer_facts.h).
   static Result<ShaderReducer> FromComputation(const Computation& computation);
-  // Of an instruction that reduces: the same, or sums in two floats, whose accumulators have the carriers of c64.
+  // Of an instruction that reduces: the same, or sums or products in two floats, whose accumulators have the carriers
+  // of PairTypeOf.
   static Result<ShaderReducer> Of(const Instruction& instruction);
   // Additions from zero, as products are summed; `wide`: in two floats, of the type c64.
   static Result<ShaderReducer> Sum(ElementType type, bool wide);
@@ -29,6 +30,8 @@ class ShaderReducer {
     explicit Runner(const ShaderReducer& reducer);
     // a[i] = f(a[i], b[i]) for every value of the accumulators; n <= kShaderBlock.
     void Combine(void* const* a, const void* const* b, int64_t n);
+    // The same where b are elements.
+    void Take(void* const* a, const void* const* b, int64_t n);
 
    private:
     const ShaderReducer& reducer_;
@@ -36,9 +39,12 @@ class ShaderReducer {
   };
 
  private:
+  static ShaderReducer ProductInPairs(ElementType pair);
+
   std::vector<ElementType> types_;
   std::vector<std::byte> identity_;
-  ShaderFunction add_;  // if set, else:
+  ShaderFunction take_;     // if set, of elements
+  ShaderFunction combine_;  // if set, else:
   std::optional<ShaderProgram> program_;
 };
 

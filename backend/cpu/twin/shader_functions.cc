@@ -79,6 +79,7 @@ Table MakeTable() {
       ROW(minimum_pred)
       ROW(clamp_pred)
       ROW(add_wide_f32) ROW(multiply_wide_f32)
+      FLOATS(multiply_pair) FLOATS(multiply_into_pair)
       // Those of HasF16Variant.
       ROW(exponential_f16) ROW(exponential_minus_one_f16) ROW(log_f16) ROW(log_plus_one_f16) ROW(logistic_f16)
       ROW(sinh_f16)

@@ -39,7 +39,10 @@ class LoopRowsWriter {
 
   std::string Write() {
     const int64_t at_once = workgroup_ / lanes_, rows = program_.rows;
-    for (const RowReduce& reduce : program_.reduces) combine_.push_back(kernel_.Function("join", reduce.combine));
+    for (const RowReduce& reduce : program_.reduces) {
+      combine_.push_back(kernel_.Function("join", reduce.combine));
+      take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
+    }
     writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
                                      : "");
     const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
@@ -169,7 +172,8 @@ class LoopRowsWriter {
   void Take(size_t i, const std::vector<std::string>& into) {
     const RowReduce& reduce = program_.reduces[i];
     std::vector<std::string> values = reduce.element(writer_, Place());
-    if (reduce.widens && reduce.widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
+    if (reduce.widens && reduce.widens_elements) values[0] = Widened(reduce.types[0], values[0]);
+    if (reduce.take) return writer_.Line(fmt::format("{}({}, {});", take_[i], into[0], values[0]));
     TakeValues(i, into, values, "true");
   }
 
@@ -253,7 +257,7 @@ class LoopRowsWriter {
     std::vector<std::string> whole = Members(i), results;
     if (reduce.init) {
       std::vector<std::string> init = reduce.init(writer_);
-      if (reduce.widens) init[0] = fmt::format("vec2({}, 0.0f)", init[0]);
+      if (reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
       for (size_t leaf = 0; leaf < init.size(); ++leaf)
         whole[leaf] = writer_.Assignable(reduce.types[leaf], init[leaf]);
       const std::string combine = Combine(i, whole, Members(i));
@@ -299,7 +303,7 @@ class LoopRowsWriter {
   const uint32_t lanes_;
   const bool ordered_;
   const uint32_t workgroup_, subgroup_;
-  std::vector<std::string> combine_;  // functions, by reduce
+  std::vector<std::string> combine_, take_;  // functions, by reduce
   KernelBuilder& kernel_;
   std::set<std::string>& shared_;
   IndexSpace space_;

@@ -36,9 +36,9 @@ struct RunningRows {
 };
 
 // Sums of f32 are kept in two floats: rows may be long, and a lane's sum has one term after another.
-bool KeepsWide(const Instruction& hero) {
-  if (AccumulatesWide(hero)) return true;
-  return FactsOfReducer(*hero.called(0)).adds_floats && ReadReducer(*hero.called(0)).types[0] == ElementType::kF32;
+Reducer ReducerOf(const Instruction& hero) {
+  const ReducerFacts facts = FactsOfReducer(*hero.called(0));
+  return facts.adds_floats && facts.types[0] == ElementType::kF32 ? WideSum() : ReadReducer(hero);
 }
 
 class LoopRunningWriter {
@@ -49,8 +49,7 @@ class LoopRunningWriter {
         unit_(unit),
         hero_(*body.hero),
         rows_(hero_, unit.lanes),
-        wide_(KeepsWide(hero_)),
-        reducer_(ReadReducer(*hero_.called(0), wide_)),
+        reducer_(ReducerOf(hero_)),
         combine_(fmt::format("combine_{}", unit.number)),
         row_(space_.AddVariable(rows_.rows)),
         at_(space_.AddVariable(rows_.length)),
@@ -87,12 +86,14 @@ class LoopRunningWriter {
     for (size_t i = 0; i < reducer_.types.size(); ++i) members.push_back(Member(i));
     return members;
   }
-  std::string Widened(const std::string& value) const { return wide_ ? fmt::format("vec2({}, 0.0f)", value) : value; }
+  std::string Accumulator(const std::string& value) const {
+    return reducer_.widens ? Widened(reducer_.types[0], value) : value;
+  }
 
   void WriteStart() {
     for (int i = 0; i < count(); ++i) {
       initial_.push_back(writer_.Assignable(reducer_.types[static_cast<size_t>(i)],
-                                            Widened(writer_.Value(*hero_.operand(count() + i), {}))));
+                                            Accumulator(writer_.Value(*hero_.operand(count() + i), {}))));
     }
     for (size_t i = 0; i < initial_.size(); ++i)
       writer_.Line(fmt::format("{} {} = {};", CarrierType(reducer_.types[i]), Member(i), initial_[i]));
@@ -111,7 +112,7 @@ class LoopRunningWriter {
   }
   std::vector<std::string> Elements() {
     std::vector<std::string> values;
-    for (int i = 0; i < count(); ++i) values.push_back(Widened(writer_.Value(*hero_.operand(i), Index())));
+    for (int i = 0; i < count(); ++i) values.push_back(Accumulator(writer_.Value(*hero_.operand(i), Index())));
     return values;
   }
   // Appends values to what is held; a walk from the end has them on the left.
@@ -156,7 +157,9 @@ class LoopRunningWriter {
     for (size_t i = 0; i < leaves.size(); ++i) {
       const ElementType from = reducer_.types[i], to = leaves[i]->element_type();
       const std::string held = Member(i);
-      const std::string result = wide_ ? ConvertedText(from, to, held) : from == to ? held : Narrowed(to, held);
+      const std::string result = reducer_.widens ? ConvertedText(from, to, held)
+                                 : from == to    ? held
+                                                 : Narrowed(to, held);
       writer_.Override(hero_, index, writer_.Assignable(to, result), static_cast<int>(i));
     }
     const IndexExpression linear = space_.Linearize(index, rows_.sizes);
@@ -182,7 +185,6 @@ class LoopRunningWriter {
   const LoopUnit& unit_;
   const Instruction& hero_;
   const RunningRows rows_;
-  const bool wide_;
   const Reducer reducer_;
   const std::string combine_;
   IndexSpace space_;
@@ -198,7 +200,7 @@ LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) 
   int64_t each = 2;
   for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
   for (const auto& instruction : body.hero->called(0)->instructions()) each += ElementCost(*instruction);
-  if (KeepsWide(*body.hero)) each += 8;
+  if (ReducerOf(*body.hero).widens) each += 8;
   const int64_t walks = rows.lanes > 1 ? 2 : 1;
   LoopUnitNeeds needs;
   needs.operations = rows.rows * rows.length * each * walks;

@@ -7,7 +7,6 @@
 #include "backend/vulkan/lower/row_program.h"
 #include "core/passes/fusion_rules.h"
 #include "core/passes/live_rows.h"
-#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -54,15 +53,16 @@ class RowProgramReader {
 
   void AddReduce(const Instruction& reduce) {
     const int count = reduce.operand_count() / 2;
-    const Reducer reducer = ReadReducer(*reduce.called(0), AccumulatesWide(reduce));
+    const Reducer reducer = ReadReducer(reduce);
     RowReduce row;
     row.source = &reduce;
     row.pass = body_.PhaseOf(reduce);
-    row.widens = AccumulatesWide(reduce);
+    row.widens = reducer.widens;
     row.types = reducer.types;
     row.identity = reducer.identity;
     row.commutes = reducer.commutes;
     row.combine = reducer.combine;
+    row.take = reducer.take;
     row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {
       std::vector<std::string> values;
       for (int i = 0; i < count; ++i) {

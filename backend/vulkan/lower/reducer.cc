@@ -1,5 +1,7 @@
 #include "backend/vulkan/lower/reducer.h"
 
+#include <fmt/format.h>
+
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/row_program.h"
 #include "core/reducer_facts.h"
@@ -17,15 +19,41 @@ std::string WideAddFunction(const std::string& name) {
   return "void " + name + "(inout vec2 a0, vec2 b0) {\n  a0 = add_wide_f32(a0, b0);\n}\n";
 }
 
-Reducer ReadReducer(const Computation& computation, bool wide) {
+Reducer WideSum() {
+  Reducer reducer;
+  reducer.widens = true;
+  reducer.types = {ElementType::kC64};
+  reducer.identity = {"vec2(0.0f, 0.0f)"};
+  reducer.combine = WideAddFunction;
+  return reducer;
+}
+
+std::string Widened(ElementType pair, const std::string& value) { return ConvertedText(RealPart(pair), pair, value); }
+
+Reducer ReadReducer(const Instruction& reduction) {
+  if (AccumulatesWide(reduction)) return WideSum();
+  const std::optional<ElementType> pair = PairTypeOf(reduction);
+  if (!pair) return ReadReducer(*reduction.called(0));
+  Reducer reducer;
+  reducer.widens = true;
+  reducer.types = {*pair};
+  reducer.identity = {Widened(*pair, Text(Literal::Scalar(RealPart(*pair), 1)))};
+  const auto text = [pair = *pair](std::string_view function, std::string_view second) {
+    return [=](const std::string& name) {
+      return fmt::format("void {0}(inout {1} a0{2}) {{\n  a0 = {3}_{4}(a0{5});\n}}\n", name, CarrierType(pair),
+                         second.empty() ? "" : fmt::format(", {} b0", CarrierType(pair)), function,
+                         CarrierSuffix(RealPart(pair)), second);
+    };
+  };
+  reducer.combine = text("multiply_pair", ", b0");
+  reducer.take = text("multiply_into_pair", ", b0");
+  reducer.order = text("ordered_pair", "");
+  return reducer;
+}
+
+Reducer ReadReducer(const Computation& computation) {
   const ReducerFacts facts = FactsOfReducer(computation);
   Reducer reducer;
-  if (wide) {
-    reducer.types = {ElementType::kC64};
-    reducer.identity = {"vec2(0.0f, 0.0f)"};
-    reducer.combine = WideAddFunction;
-    return reducer;
-  }
   reducer.types = facts.types;
   reducer.commutes = facts.commutes;
   reducer.combine = [&computation](const std::string& name) { return ReducerFunction(computation, name); };

@@ -16,11 +16,21 @@ struct Reducer {
   // Carrier constants that leave every accumulator unchanged; empty if none is known.
   std::vector<std::string> identity;
   bool commutes = true;  // else elements keep their order
+  // One accumulator, two floats of the values' type: a complex type, whose real part is the result.
+  bool widens = false;
   // The text of void <name>(inout T0 a0, ..., T0 b0, ...), a = computation(a, b).
   std::function<std::string(const std::string& name)> combine;
+  // Of products in two floats, else empty: the same for a value b, which is cheaper and leaves the two out of order;
+  // and void <name>(inout T0 a0), which puts them in order.
+  std::function<std::string(const std::string&name)> take, order;
 };
-// `wide`: a sum of f32 in two floats: one accumulator of the type c64, whose real part is the result.
-Reducer ReadReducer(const Computation& computation, bool wide = false);
+Reducer ReadReducer(const Computation& computation);
+// Of a reduce or reduce-window: the same, or what its accumulators in two floats want (PairTypeOf).
+Reducer ReadReducer(const Instruction& reduction);
+// A sum of f32 in two floats.
+Reducer WideSum();
+// A value as such an accumulator.
+std::string Widened(ElementType pair, const std::string& value);
 // a0 = a0 + b0 of such accumulators.
 std::string WideAddFunction(const std::string& name);
 

@@ -200,6 +200,7 @@ void RowKernelWriter::WriteAccumulator(int pass) {
     }
     const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(b, ", "));
     kernel_.Append(reduce.combine(fmt::format("combine{}_{}", pass, i)));
+    if (reduce.take) kernel_.Append(reduce.take(fmt::format("take{}_{}", pass, i)));
     if (knows) {
       members += fmt::format("  bool holds{};\n", i);
       reset += fmt::format("  a.holds{} = false;\n", i);
@@ -270,14 +271,14 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
   const auto reduces = ReducesOf(pass);
   for (size_t i = 0; i < reduces.size(); ++i) {
     std::vector<std::string> values = reduces[i]->element(*function.writer, place);
-    if (reduces[i]->widens && reduces[i]->widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
+    if (reduces[i]->widens && reduces[i]->widens_elements) values[0] = Widened(reduces[i]->types[0], values[0]);
     std::vector<std::string> a, copy;
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       a.push_back(fmt::format("{}[{}].{}", accumulators, slot, Member(static_cast<int>(i), leaf)));
       copy.push_back(fmt::format("{} = {};", a.back(), values[leaf]));
     }
-    const std::string combine =
-        fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(values, ", "));
+    const std::string combine = fmt::format("{}{}_{}({}, {});", reduces[i]->take ? "take" : "combine", pass, i,
+                                            fmt::join(a, ", "), fmt::join(values, ", "));
     const std::string holds = fmt::format("{}[{}].holds{}", accumulators, slot, i);
     function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}",
                                                                      holds, combine, fmt::join(copy, " "))
@@ -364,7 +365,7 @@ void RowKernelWriter::WriteFinish(int pass) {
     if (reduce.pass != pass) continue;
     std::vector<std::string> init;
     if (reduce.init) init = reduce.init(*function.writer);
-    if (reduce.init && reduce.widens) init[0] = fmt::format("vec2({}, 0.0f)", init[0]);
+    if (reduce.init && reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
     for (int s = 0; s < slots(); ++s) {
       std::vector<std::string> total, results, locals;
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {

@@ -253,6 +253,7 @@ class SplitLowering {
       next += reduce.types.size();
       // Shares are accumulators already; only the initial value is not.
       reduce.widens_elements = false;
+      reduce.take = nullptr;
       SaveResults(i, reduce, &stage);
       stage.reduces.push_back(std::move(reduce));
     }

@@ -31,7 +31,8 @@ struct RowReduce {
   bool commutes = true;  // else elements keep their order
   // The text of void <name>(inout T0 a0, ..., T0 b0, ...).
   std::function<std::string(const std::string& name)> combine;
-  // Values and initial values are f32, accumulators two floats (ReadReducer's `wide`).
+  std::function<std::string(const std::string& name)> take;  // Reducer::take, of elements that are widened
+  // Values and initial values are floats, the accumulator two of them (Reducer::widens).
   bool widens = false, widens_elements = true;
   // The values of one element.
   std::function<std::vector<std::string>(ValueWriter&, const RowPlace&)> element;

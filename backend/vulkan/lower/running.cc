@@ -22,9 +22,8 @@ class RunningWriter {
         buffers_(buffers),
         hero_(*body.hero),
         running_(running),
-        wide_(AccumulatesWide(hero_)),
-        reducer_(ReadReducer(*hero_.called(0), wide_)),
-        carries_wide_(!wide_ && FactsOfReducer(*hero_.called(0)).adds_floats &&
+        reducer_(ReadReducer(hero_)),
+        carries_wide_(!reducer_.widens && FactsOfReducer(*hero_.called(0)).adds_floats &&
                       reducer_.types[0] == ElementType::kF32) {
     const auto sizes = FlattenTuple(hero_.shape())[0]->dimensions();
     sizes_.assign(sizes.begin(), sizes.end());
@@ -86,6 +85,8 @@ class RunningWriter {
   int64_t group_count() const { return (length_ + width() - 1) / width(); }
   int64_t tile_groups() const { return int64_t{shape_.lanes} * groups(); }
   int64_t tiles() const { return (group_count() + tile_groups() - 1) / tile_groups(); }
+  // What is carried along is multiplied by one element after another, instead of by what a tile's come to.
+  bool carries_through() const { return reducer_.take && !shares(); }
   bool ragged() const { return group_count() % tile_groups() != 0; }
 
   // 32-bit words of a value of these types; 0: it is not made of those.
@@ -123,6 +124,7 @@ class RunningWriter {
   void WriteTypes(KernelBuilder& kernel) const {
     kernel.Append(fmt::format("struct Acc {{{} }};\n", Members(reducer_.types)));
     kernel.Append(reducer_.combine("combine"));
+    if (reducer_.take) kernel.Append(reducer_.take("take") + reducer_.order("order"));
     const std::string first = running_.reverse ? "b" : "a", second = running_.reverse ? "a" : "b";
     kernel.Append(fmt::format("Acc running_join(Acc a, Acc b) {{\n  combine({}, {});\n  return {};\n}}\n",
                               fmt::join(MembersOf(first), ", "), fmt::join(MembersOf(second), ", "), first));
@@ -157,7 +159,7 @@ class RunningWriter {
     std::vector<std::string> values;
     for (int i = 0; i < count(); ++i) {
       const std::string value = f.writer.Value(*hero_.operand(count() + i), {});
-      values.push_back(wide_ || carries_wide_ ? fmt::format("vec2({}, 0.0f)", value) : value);
+      values.push_back(reducer_.widens || carries_wide_ ? Widened(carry_types_[0], value) : value);
     }
     for (int c = 0; c < columns(); ++c)
       f.writer.Line(fmt::format("carry[{}] = Carry({});", c, fmt::join(values, ", ")));
@@ -229,11 +231,19 @@ class RunningWriter {
       std::vector<std::string> values;
       for (int i = 0; i < count(); ++i) {
         const std::string value = f.writer.Value(*hero_.operand(i), place.index);
-        values.push_back(wide_ ? fmt::format("vec2({}, 0.0f)", value) : value);
+        values.push_back(reducer_.widens ? Widened(reducer_.types[0], value) : value);
       }
       const std::string acc = fmt::format("Acc({})", fmt::join(values, ", "));
       place.acc = fmt::format("x{}", n);
       const size_t step = static_cast<size_t>(columns());
+      if (reducer_.take) {
+        const std::string before = n >= step           ? places[n - step].acc
+                                   : carries_through() ? fmt::format("carry[{}]", place.column)
+                                                       : acc;
+        f.writer.Line(fmt::format("Acc {} = {};", place.acc, before));
+        if (before != acc) f.writer.Line(fmt::format("take({}.m0, {}.m0);", place.acc, acc));
+        continue;
+      }
       f.writer.Line(n < step ? fmt::format("Acc {} = {};", place.acc, acc)
                              : fmt::format("Acc {} = running_join({}, {});", place.acc, places[n - step].acc, acc));
     }
@@ -242,11 +252,14 @@ class RunningWriter {
   void PublishResult(Function& f, const Place& place, const std::string& before) const {
     const auto leaves = FlattenTuple(hero_.shape());
     const std::string whole = "w" + place.acc;
-    f.writer.Line(fmt::format("Acc {} = running_carried({}, {});", whole, before, place.acc));
+    f.writer.Line(carries_through() ? fmt::format("Acc {0} = {1};\n  order({0}.m0);", whole, place.acc)
+                                    : fmt::format("Acc {} = running_carried({}, {});", whole, before, place.acc));
     for (size_t i = 0; i < leaves.size(); ++i) {
       const ElementType from = reducer_.types[i], to = leaves[i]->element_type();
       const std::string value = fmt::format("{}.m{}", whole, i);
-      const std::string result = wide_ ? ConvertedText(from, to, value) : from == to ? value : Narrowed(to, value);
+      const std::string result = reducer_.widens ? ConvertedText(from, to, value)
+                                 : from == to    ? value
+                                                 : Narrowed(to, value);
       f.writer.Override(hero_, place.index, f.writer.Assignable(to, result), static_cast<int>(i));
     }
   }
@@ -321,6 +334,10 @@ class RunningWriter {
       StorePlaces(kernel, f, places);
     }
     for (int c = 0; c < columns(); ++c) {
+      if (carries_through()) {
+        f.writer.Line(fmt::format("carry[{0}] = {1};\n  order(carry[{0}].m0);", c, places[last + c].acc));
+        continue;
+      }
       const std::string total = shares() ? std::string(kTotal) : places[last + c].acc;
       f.writer.Line(fmt::format("carry[{0}] = running_advanced(carry[{0}], {1});", c, total));
     }
@@ -416,9 +433,8 @@ class RunningWriter {
   BufferMap& buffers_;
   const Instruction& hero_;
   const RunningWindow running_;
-  const bool wide_;  // accumulators are two floats
   const Reducer reducer_;
-  const bool carries_wide_;  // only what is carried is
+  const bool carries_wide_;  // only what is carried is two floats
   std::vector<ElementType> carry_types_;
   IntList sizes_, others_;  // of the result; without the dimension
   int64_t rows_ = 1, length_ = 1, inner_ = 1;

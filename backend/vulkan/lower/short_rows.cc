@@ -244,7 +244,7 @@ class ShortRowWriter {
     std::vector<std::string> sums;
     for (int64_t element = 0; element < program_.row_size; ++element) {
       std::vector<std::string> values = Element({row.row, {{}, element}}, number, element);
-      if (reduce_.widens && reduce_.widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
+      if (reduce_.widens && reduce_.widens_elements) values[0] = Widened(reduce_.types[0], values[0]);
       if (element > 0) {
         writer.Line(fmt::format("combine({}, {});", fmt::join(sums, ", "), fmt::join(values, ", ")));
         continue;
@@ -267,7 +267,7 @@ class ShortRowWriter {
   std::vector<std::string> WithInit(const std::vector<std::string>& sums) {
     ValueWriter& writer = loop_.writer();
     std::vector<std::string> init = reduce_.init(writer), whole;
-    if (reduce_.widens) init[0] = fmt::format("vec2({}, 0.0f)", init[0]);
+    if (reduce_.widens) init[0] = Widened(reduce_.types[0], init[0]);
     for (size_t leaf = 0; leaf < sums.size(); ++leaf)
       whole.push_back(writer.Assignable(reduce_.types[leaf], init[leaf]));
     writer.Line(fmt::format("combine({}, {});", fmt::join(whole, ", "), fmt::join(sums, ", ")));

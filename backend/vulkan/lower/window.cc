@@ -8,7 +8,6 @@
 #include "backend/vulkan/lower/row_program.h"
 #include "backend/vulkan/lower/running.h"
 #include "backend/vulkan/lower/window_place.h"
-#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -59,14 +58,15 @@ class WindowReader {
   const Instruction& init(int i) const { return *hero_->operand(count() + i); }
 
   void AddReduce(RowProgram* program) {
-    const Reducer reducer = ReadReducer(*hero_->called(0), AccumulatesWide(*hero_));
+    const Reducer reducer = ReadReducer(*hero_);
     RowReduce reduce;
     reduce.source = hero_;
-    reduce.widens = AccumulatesWide(*hero_);
+    reduce.widens = reducer.widens;
     reduce.types = reducer.types;
     reduce.identity = reducer.identity;
     reduce.commutes = reducer.commutes;
     reduce.combine = reducer.combine;
+    reduce.take = reducer.take;
     for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
     reduce.seen = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
     reduce.made_of = [](ValueWriter&, const RowPlace&, const std::vector<std::string>& seen) { return seen; };

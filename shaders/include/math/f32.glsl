@@ -349,7 +349,7 @@ FN F fast_two_sum_f32(float a, float b, OUT(float) lo) {
   lo = e;
   return s;
 }
-// a * b = result + lo exactly, for |a*b| > 2^-78 (below, the low product would be denormal).
+// a * b = result + lo exactly, for |a*b| > 2^-78 (below, the low product would be denormal; with these, above 2^-102).
 FN F two_prod_f32(float a, float b, OUT(float) lo) {
   F p = a * b;
   #ifdef VXLA_FUSED_F32
@@ -591,4 +591,26 @@ FN vec2 multiply_wide_f32(vec2 a, vec2 b) {
   F lo;
   F p = two_prod_f32(a.x, b.x, lo);
   return vec2(p, is_finite_f32(p) ? lo : 0.0f);
+}
+// Products of many factors in two floats, x + y. In order, x is that rounded to f32; zero, not finite or below 2^-100,
+// where remainders lose digits: x as it is, without a remainder.
+FN vec2 ordered_pair_f32(vec2 a) {
+  F lo;
+  F hi = fast_two_sum_f32(a.x, a.y, lo);
+  bool plain = (floatBitsToUint(hi) & 0x7fffffffu) - 0x0d800000u >= 0x72000000u;
+  return plain ? vec2(a.x, 0.0f) : vec2(hi, lo);
+}
+// a * b, good to about 2^-45 where they are in order, else but for the product of both remainders.
+FN vec2 multiply_pair_f32(vec2 a, vec2 b) {
+  F e;
+  F p = two_prod_f32(a.x, b.x, e);
+  F t = e + (a.x * b.y + a.y * b.x);
+  return ordered_pair_f32(vec2(p, t));
+}
+// a * b.x, not put in order: some thousand of these add up to a remainder of a few thousand units.
+FN vec2 multiply_into_pair_f32(vec2 a, vec2 b) {
+  F e;
+  F p = two_prod_f32(a.x, b.x, e);
+  F t = a.y * b.x + e;
+  return vec2(p, magnitude_f32(p) < 7.8886091e-31f ? 0.0f : t);
 }

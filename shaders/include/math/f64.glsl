@@ -190,6 +190,24 @@ FN D mul_dd_f64(f64_t ah, f64_t al, f64_t bh, f64_t bl, OUT(f64_t) lo) {
   D t = add_f64(e, add_f64(multiply_f64(ah, bl), multiply_f64(al, bh)));
   return fast_two_sum_f64(p, t, lo);
 }
+// Products of many factors in two doubles, as f32.glsl has them; plain below 2^-900.
+FN c128_t ordered_pair_f64(c128_t a) {
+  D lo;
+  D hi = fast_two_sum_f64(a.x, a.y, lo);
+  bool plain = (high_word_f64(hi) & 0x7fffffffu) - 0x07b00000u >= 0x78400000u;
+  return complex_f64(select_f64(plain, a.x, hi), select_f64(plain, 0.0lf, lo));
+}
+FN c128_t multiply_pair_f64(c128_t a, c128_t b) {
+  D e;
+  D p = two_prod_f64(a.x, b.x, e);
+  D t = add_f64(e, add_f64(multiply_f64(a.x, b.y), multiply_f64(a.y, b.x)));
+  return ordered_pair_f64(complex_f64(p, t));
+}
+FN c128_t multiply_into_pair_f64(c128_t a, c128_t b) {
+  D e;
+  D p = two_prod_f64(a.x, b.x, e);
+  return complex_f64(p, add_f64(multiply_f64(a.y, b.x), e));
+}
 // (ah + al) + (bh + bl) to about 2^-102, barring cancellation.
 FN D add_dd_f64(f64_t ah, f64_t al, f64_t bh, f64_t bl, OUT(f64_t) lo) {
   D e;
