@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "core/element_type.h"
+
 namespace VXLA_NAMESPACE {
 
 struct TargetInfo {
@@ -33,6 +35,7 @@ struct TargetInfo {
   // A product of so many terms, or of so many multiply-adds in all, is computed where a row program reads its rows
   // (core/passes/product_rows.h); 0: none is.
   int64_t product_rows_most_terms = 0, product_rows_small_work = 0;
+  std::set<ElementType> matrix_terms;  // whose products matrix units add up in f32
   // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_loops.h).
   bool merges_loops = false;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats

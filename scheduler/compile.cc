@@ -203,6 +203,9 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
       target.product_rows_small_work = facts.kind == DeviceFacts::Kind::kDiscrete ? 1 << 26 : 1 << 22;
     }
   }
+  for (const MatrixShape& shape : facts.matrices) {
+    if (shape.sum == ElementType::kF32) target.matrix_terms.insert(shape.term);
+  }
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
   target.max_elements = facts.max_elements;

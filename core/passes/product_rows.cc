@@ -4,7 +4,6 @@
 
 #include "core/dot_sides.h"
 #include "core/passes/element_walk.h"
-#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -16,20 +15,25 @@ bool SuitsLanes(int64_t columns) {
   return columns <= 128 ? columns % 16 == 0 : columns <= kMostColumns && columns % 64 == 0;
 }
 
+// A workgroup reads all of its batch's right operand, for however few rows.
+constexpr int64_t kLeastBatchRows = 8;
+
 }  // namespace
 
 bool IsProductOfRows(const Instruction& dot, const RowSpace& rows) {
-  if (!IsPlainProduct(dot) || AccumulatesWide(dot)) return false;
-  for (const Shape* shape : {&dot.shape(), &dot.operand(0)->shape(), &dot.operand(1)->shape()})
-    if (shape->element_type() != ElementType::kF32 || shape->IsDynamic()) return false;
+  if (!IsPlainProduct(dot)) return false;
   const DotSide lhs = SideOf(dot, 0), rhs = SideOf(dot, 1);
   const int64_t columns = rhs.free.count, k = lhs.contracting.count;
-  if (lhs.batch.count != 1 || !SuitsLanes(columns) || k < 4 || k % 4 != 0) return false;
-  if (rows.rows != lhs.free.count || rows.row_size != columns || rows.rows_are_contiguous()) return false;
+  if (!SuitsLanes(columns) || k < 4 || k % 4 != 0) return false;
+  if (lhs.batch.count > 1 && lhs.free.count < kLeastBatchRows) return false;
+  if (rows.rows != lhs.batch.count * lhs.free.count || rows.row_size != columns || rows.rows_are_contiguous())
+    return false;
   if (rows.PlaceOf(dot.shape()) != RowSpace::Place::kElement) return false;
-  // Neighbouring columns lie side by side, and neighbouring terms of a row.
+  // Neighbouring terms of a row lie side by side, and neighbouring columns, or neighbouring terms of a column.
   const auto last = [](const Instruction& operand) { return static_cast<int64_t>(operand.shape().rank()) - 1; };
-  if (lhs.contracting.dimensions.back() != last(*dot.operand(0)) || rhs.free.dimensions.back() != last(*dot.operand(1)))
+  const int64_t of_rhs = last(*dot.operand(1));
+  if (lhs.contracting.dimensions.back() != last(*dot.operand(0)) ||
+      (rhs.free.dimensions.back() != of_rhs && rhs.contracting.dimensions.back() != of_rhs))
     return false;
   IndexSpace space;
   const IndexExpression row = space.Variable(space.AddVariable(rows.rows));
@@ -40,14 +44,23 @@ bool IsProductOfRows(const Instruction& dot, const RowSpace& rows) {
 }
 
 bool IsWorthwhileInRows(const Instruction& dot, const TargetInfo& target) {
-  const int64_t k = SideOf(dot, 0).contracting.count;
-  return k <= target.product_rows_most_terms || dot.shape().ElementCount() * k <= target.product_rows_small_work;
+  // What is spared is a dispatch and the product's way through memory. Where units multiply many times as fast as the
+  // kernel of the rows does, that is worth fewer terms.
+  constexpr int64_t kUnitsAreFaster = 4, kLeastUnitRows = 16, kUnitTerms = 8;
+  const DotSide lhs = SideOf(dot, 0), rhs = SideOf(dot, 1);
+  const int64_t k = lhs.contracting.count;
+  const ElementType term = dot.operand(0)->shape().element_type();
+  const bool by_units = target.matrix_terms.contains(term) && dot.operand(1)->shape().element_type() == term &&
+                        std::min(lhs.free.count, rhs.free.count) >= kLeastUnitRows && k % kUnitTerms == 0;
+  const int64_t share = by_units ? kUnitsAreFaster : 1;
+  return k <= target.product_rows_most_terms / share ||
+         dot.shape().ElementCount() * k <= target.product_rows_small_work / share;
 }
 
 bool ReadsProductInPlace(const Instruction& user, int k, const Instruction& dot) {
   if (user.opcode() == Opcode::kReduce) {
     const Opcode by = user.called(0)->root()->opcode();
-    return user.operand_count() == 2 && k == 0 && user.shape().element_type() == ElementType::kF32 &&
+    return user.operand_count() == 2 && k == 0 && IsRealFloat(user) &&
            (by == Opcode::kAdd || by == Opcode::kMaximum || by == Opcode::kMinimum);
   }
   return IsElementwise(user.opcode()) && ReadsAtOwnIndex(user, k) &&

@@ -298,13 +298,15 @@ void RowKernelWriter::WriteAccumulate(int pass) {
 // The product's values at a step: four columns, which lie in shared memory.
 void RowKernelWriter::HoldProduct(Function& function, int step, const std::string& name) const {
   const auto dimensions = program_.product->shape().dimensions();
+  const ElementType type = program_.product->shape().element_type();
   function.writer->Line(fmt::format("vec4 product_{0} = product_at({0});", name));
   for (int j = 0; j < width(); ++j) {
     const RowPlace place = PlaceOf(function, step, j);
     const IndexExpression linear =
         function.space.Add(function.space.Scale(place.row, program_.row_size), place.element);
+    const std::string sum = fmt::format("product_{}.{}", name, "xyzw"[j]);
     function.writer->Override(*program_.product, function.space.Delinearize(linear, dimensions),
-                              fmt::format("product_{}.{}", name, "xyzw"[j]));
+                              type == ElementType::kF32 ? sum : ConvertedText(ElementType::kF32, type, sum));
   }
 }
 
@@ -451,8 +453,9 @@ bool RowKernelWriter::LoadsAhead(int64_t steps_per_lane) const {
 }
 
 Step RowKernelWriter::Write() {
+  const int64_t batch_units = units() / program_.batches;
   const int64_t groups =
-      (units() + shape_.rows_per_group - 1) / shape_.rows_per_group * (shape_.splits / shape_.interleaved);
+      program_.batches * CeilDivide(batch_units, shape_.rows_per_group) * (shape_.splits / shape_.interleaved);
   for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits})
     kernel_.Param(static_cast<uint32_t>(value));
   const int passes = program_.passes();
@@ -472,7 +475,7 @@ Step RowKernelWriter::Write() {
   const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
-                             units() % shape_.rows_per_group != 0 ? 1 : 0));
+                             batch_units % shape_.rows_per_group != 0 ? 1 : 0));
   // A division by a variable is slow everywhere, and on lavapipe as slow as hundreds of additions.
   kernel_.Append(fmt::format("#define UNIT_GROUP(g) {}\n",
                              units() == 1 ? "0u" : kernel_.Divide("(g)", shape_.splits / shape_.interleaved)));

@@ -84,6 +84,7 @@ struct RowProgram {
   const Instruction* product = nullptr;
   std::function<void(KernelBuilder&)> write_product;
   uint32_t turns = 1;  // lanes that share a row take so many of the workgroup's rows, one after another
+  int64_t batches = 1;  // that rows fall into; a workgroup's rows are of one
   int64_t flop = 0;
   int passes() const;
 };
