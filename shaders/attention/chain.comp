@@ -117,9 +117,8 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
   }
 }
 
-// An invocation's scores of a product: a quad of keys for each row. (A loop over the products would be left as it is by
-// drivers, and its arrays indexed by what varies.)
-void form_scores(uint product, uint batch, uint first_row, uint row_count, uint first_key, uint key_count,
+// An invocation's scores of a product: a quad of keys for each row.
+void form_product_scores(uint product, uint batch, uint first_row, uint row_count, uint first_key, uint key_count,
                  out vec4 scores[4]) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = vec4(0.0f);
@@ -139,6 +138,22 @@ void form_scores(uint product, uint batch, uint first_row, uint row_count, uint 
     }
     barrier();
   }
+}
+
+// The scores of all products, by one text: those of earlier products make room, as what varies must index no array.
+void form_scores(uint batch, uint first_row, uint row_count, uint first_key, uint key_count,
+                 out vec4 scores[4u * PRODUCTS]) {
+#if PRODUCTS > 1
+  [[unroll]] for (uint i = 0u; i < 4u * PRODUCTS; ++i) scores[i] = vec4(0.0f);
+  [[dont_unroll]] for (uint product = 0u; product < PRODUCTS; ++product) {
+    vec4 of_one[4];
+    form_product_scores(product, batch, first_row, row_count, first_key, key_count, of_one);
+    [[unroll]] for (uint i = 4u; i < 4u * PRODUCTS; ++i) scores[i - 4u] = scores[i];
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[4u * (PRODUCTS - 1u) + i] = of_one[i];
+  }
+#else
+  form_product_scores(0u, batch, first_row, row_count, first_key, key_count, scores);
+#endif
 }
 
 // Of each row's scores of a product the first.
@@ -205,13 +220,8 @@ void main() {
   vec4 joined[4];
   [[unroll]] for (uint i = 0u; i < 4u; ++i) joined[i] = vec4(IDENTITY);
   for (uint part = 0u; part < P(5); ++part) {
-    vec4 scores[4u * PRODUCTS], of_one[4];
-    form_scores(0u, batch + part, first_row, row_count, first_key, key_count, of_one);
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = of_one[i];
-#if PRODUCTS > 1
-    form_scores(1u, batch + part, first_row, row_count, first_key, key_count, of_one);
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[4u + i] = of_one[i];
-#endif
+    vec4 scores[4u * PRODUCTS];
+    form_scores(batch + part, first_row, row_count, first_key, key_count, scores);
     // One key at a time, as below.
     uint key = 4u * x;
     [[dont_unroll]] for (uint j = 0u; j < 4u; ++j, ++key) {
@@ -282,13 +292,8 @@ void main() {
 #endif
     }
 #endif
-    vec4 scores[4u * PRODUCTS], of_one[4];
-    form_scores(0u, batch, first_row, row_count, first_key, key_count, of_one);
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = of_one[i];
-#if PRODUCTS > 1
-    form_scores(1u, batch, first_row, row_count, first_key, key_count, of_one);
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[4u + i] = of_one[i];
-#endif
+    vec4 scores[4u * PRODUCTS];
+    form_scores(batch, first_row, row_count, first_key, key_count, scores);
 #if SUMS > 1
     vec4 later[4];  // weights of the second sum
     [[unroll]] for (uint j = 0u; j < 4u; ++j) later[j] = vec4(0.0f);

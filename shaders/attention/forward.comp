@@ -17,7 +17,8 @@
 //
 // P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys, P(4) parts of the keys, P(5) keys of a part.
 //
-// The generated part defines X, Y, TM, TC, TN, TOGETHER, DEPTH, COLUMNS, CAUSAL, HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
+// The generated part defines X, Y, TM, TC, TN, TOGETHER, KEYS_TOGETHER, which divides KEYS, DEPTH, COLUMNS, CAUSAL,
+// HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
 // load_query(batch, row, unit, quad), load_key(batch, key, unit, quad) and load_value(batch, key, unit, quad), which give
 // four depths or columns, those beyond the end zero; logit(batch, row, key, score) and sees(batch, row, key); with SCALED
 // scaled(batch, row, key, weight), a weight times a factor of its own, as the product takes it. Without PARTS
@@ -122,6 +123,7 @@ void main() {
         if (row < row_count && key < count) {
           scores[i * TC + j] = logit(batch, first_row + row, first_key + key, scores[i * TC + j]);
         }
+        scores[i * TC + j] = key < count ? scores[i * TC + j] : -inf_f32();
         weights[row * (KEYS + 1u) + key] = scores[i * TC + j];
       }
     }
@@ -129,8 +131,12 @@ void main() {
     // What is raised: each score less its row's largest logit, then each row's largest logit so far less the new one.
     float powers[(TC + 1u) * TM], most[TM];
     [[unroll]] for (uint i = 0u; i < TM; ++i) most[i] = largest[i];
-    for (uint key = 0u; key < count; ++key) {
-      [[unroll]] for (uint i = 0u; i < TM; ++i) most[i] = max(most[i], weights[(y + Y * i) * (KEYS + 1u) + key]);
+    // Some at a time, here and below: drivers would write all keys out, each behind a test of its own, and wait for each.
+    // Those beyond the end weigh nothing.
+    [[dont_unroll]] for (uint key = 0u; key < count; key += KEYS_TOGETHER) {
+      [[unroll]] for (uint k = 0u; k < KEYS_TOGETHER; ++k) {
+        [[unroll]] for (uint i = 0u; i < TM; ++i) most[i] = max(most[i], weights[(y + Y * i) * (KEYS + 1u) + key + k]);
+      }
     }
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
       float base = most[i] == -inf_f32() ? 0.0f : most[i];
@@ -169,8 +175,10 @@ void main() {
     }
     barrier();
 #if SCALED
-    for (uint key = 0u; key < count; ++key) {
-      [[unroll]] for (uint i = 0u; i < TM; ++i) total[i] += weights[(y + Y * i) * (KEYS + 1u) + key];
+    [[dont_unroll]] for (uint key = 0u; key < count; key += KEYS_TOGETHER) {
+      [[unroll]] for (uint k = 0u; k < KEYS_TOGETHER; ++k) {
+        [[unroll]] for (uint i = 0u; i < TM; ++i) total[i] += weights[(y + Y * i) * (KEYS + 1u) + key + k];
+      }
     }
     barrier();
     [[dont_unroll]] for (uint e = 0u; e < TM * TC; ++e) {

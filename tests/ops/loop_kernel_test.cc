@@ -512,7 +512,7 @@ TEST(LoopKernelTest, LayersOfAGpuStandOnce) {
   auto executable = client->Compile(*module, {});
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   ASSERT_EQ((*executable)->plan().kernels.size(), 1u);
-  EXPECT_THAT((*executable)->plan().kernels[0].generated, HasSubstr("[[dont_unroll]] for (uint turn_"));
+  EXPECT_THAT((*executable)->plan().kernels[0].generated, HasSubstr("[[dont_unroll]] for (uint round"));
   const std::vector<Literal> inputs = RandomArguments(*module, 3);
   const auto expected = RunOnCpu(*module, inputs);
   ASSERT_TRUE(expected.has_value());

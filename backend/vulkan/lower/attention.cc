@@ -74,7 +74,9 @@ class AttentionWriter {
                               shape_.lanes_y, shape_.tile_rows, shape_.tile_keys,
                               GroupsOfTile(attention_.columns, lanes)));
     // A driver takes most of a load for what is long.
-    kernel.Append(fmt::format("#define TOGETHER {}u\n", context_.facts.is_any_device() ? 1 : shape_.tile_rows));
+    const bool any = context_.facts.is_any_device();
+    kernel.Append(fmt::format("#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n", any ? 1 : shape_.tile_rows,
+                              any || shape_.keys() % 4 != 0 ? 1 : 4));
     kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
                               attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
                               shape_.parts > 1 ? 1 : 0));

@@ -114,7 +114,7 @@ class LoopKernelWriter {
         WriteBlock(program_.root.blocks[0]);
         Line(fmt::format("if (!{}) break;", Name(program_.root.decides)));
       }
-      if (trips != 0) WriteBlock(program_.root.blocks[1]);
+      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.blocks[1]) : WriteBlock(program_.root.blocks[1]);
       --depth_;
       Line("}");
       if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
@@ -151,7 +151,8 @@ class LoopKernelWriter {
 
   // Trips of one dispatch, of the least that any loop that ends by its data may make.
   int64_t MostTrips() const {
-    int64_t most = MostTrips(program_.trip_cost, program_.trip_iterations);
+    const int64_t turns = RepeatsPhases() ? std::min(program_.phases, kMostTurns) : 0;
+    int64_t most = MostTrips(program_.trip_cost, program_.trip_iterations + turns);
     ForEachStop(program_.root,
                 [&](const LoopNode& loop) { most = std::min(most, MostTrips(loop.trip_cost, loop.trip_iterations)); });
     return most;
@@ -386,7 +387,6 @@ class LoopKernelWriter {
   // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
   void WriteBlock(const LoopBlock& block) {
     const bool resumes = std::ranges::any_of(block, [](const LoopNode& node) { return node.last_stop > 0; });
-    if (!resumes && WriteRepeated(block)) return;
     bool open = false;
     const auto close = [&] {
       if (!open) return;
@@ -410,8 +410,10 @@ class LoopKernelWriter {
   }
 
   // Drivers of GPUs take time by the text, and tensors are chosen by their addresses.
-  bool WriteRepeated(const LoopBlock& block) {
-    if (context_.bindings != BindingMode::kAddresses || !kernel_.keeps_loops()) return false;
+  bool RepeatsPhases() const {
+    return context_.bindings == BindingMode::kAddresses && kernel_.keeps_loops() && !stops();
+  }
+  void WriteRepeated(const LoopBlock& block) {
     std::vector<LoopPhase> phases;
     const std::string before = std::move(text_);
     for (const LoopNode& node : block) {
@@ -419,8 +421,7 @@ class LoopKernelWriter {
       WriteStatements(node);
       phases.push_back({std::move(text_), node.waits});
     }
-    text_ = before + TextOf(phases, fmt::format("turn_{}", next_unit_++), std::string(kPhase));
-    return true;
+    text_ = before + TextOf(phases, "round", std::string(kPhase));
   }
 
   void WriteNode(const LoopNode& node) {

@@ -16,7 +16,6 @@ constexpr int64_t kLeastSpared = 4096;
 constexpr int64_t kOfAQuestion = 100;
 // Rounds are looked for among all lengths, first phases and turns.
 constexpr size_t kMostPhases = 256;
-constexpr size_t kMostTurns = 32;  // bits of a word
 
 // A phase's text between the tensors that it names.
 struct Pieces {
@@ -102,8 +101,8 @@ class PhaseRepeater {
     const size_t count = phases_.size();
     for (size_t length = 1; 2 * length <= count; ++length) {
       for (size_t first = 0; first + 2 * length <= count; ++first) {
-        for (Round round = {first, length, 2, 0}; first + round.turns * length <= count && round.turns <= kMostTurns;
-             ++round.turns) {
+        for (Round round = {first, length, 2, 0};
+             first + round.turns * length <= count && round.turns <= size_t{kMostTurns}; ++round.turns) {
           round.spared += SparedBy(round);
           if (round.spared > best.spared) best = round;
         }
