@@ -12,7 +12,7 @@ namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kNoHint = 0, kDontUnroll = 2, kBuiltIn = 11, kWorkgroupId = 26;
+constexpr uint32_t kNoHint = 0, kUnroll = 1, kDontUnroll = 2, kBuiltIn = 11, kWorkgroupId = 26;
 
 // Types of numbers and truth values, and pointers to such in functions. Those that are missing are added.
 class Types {
@@ -124,7 +124,8 @@ class FunctionLoops {
       if (body.size() < 2 || body[body.size() - 2].op() != kLoopMerge) continue;
       uint32_t& hint = body[body.size() - 2].words[3];
       if (form_.keeps_loops && hint == kNoHint) hint = kDontUnroll;
-      if (form_.hides_starts && (hint & kDontUnroll) != 0) HideStarts(blocks_[i]);
+      if (form_.any_device && hint == kUnroll) hint = kNoHint;
+      if (form_.any_device && hint == kDontUnroll) HideStarts(blocks_[i]);
       EmptyContinueOf(i);
     }
     LeaveByThen();

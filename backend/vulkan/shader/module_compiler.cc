@@ -50,7 +50,7 @@ std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKe
   // A loop's kernel holds so many other loops that it is most of a bundle's time to load where they are written out,
   // and runs no slower where they are not. What GPUs' compilers gain by writing out those of others is not known.
   return PlainLoops(flat, {.keeps_loops = target.any_device && key.algorithm == "control_flow/loop.comp",
-                           .hides_starts = target.any_device});
+                           .any_device = target.any_device});
 }
 
 }  // namespace
