@@ -122,8 +122,8 @@ TEST(PlainLoopsTest, LoopsThatAreLeftHideTheirStart) {
 
 // What was too long to be written out is not asked of the drivers of any device.
 TEST(PlainLoopsTest, LongLoopsAreTheDriversToJudge) {
-  Words before = Optimized(
-      CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) s += data[i];\ndata[1] = s;"), {});
+  Words before =
+      Optimized(CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) s += data[i];\ndata[1] = s;"), {});
   for (size_t at = 5; at < before.size(); at += before[at] >> 16) {
     if ((before[at] & 0xffffu) == kLoopMerge) before[at + 3] = 1;
   }
