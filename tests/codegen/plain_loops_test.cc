@@ -1,5 +1,7 @@
 #include "backend/vulkan/drivers/plain_loops.h"
 
+#include <set>
+
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/codegen/spirv_test_support.h"
 
@@ -95,6 +97,45 @@ TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
   };
   EXPECT_EQ(kept(true), 2);
   EXPECT_EQ(kept(false), 0);
+}
+
+// Where drivers are told to leave a loop for any device, its counter begins with what they do not know, and stays the
+// same number.
+TEST(PlainLoopsTest, LoopsThatAreLeftHideTheirStart) {
+  const auto constant_starts = [](const Words& words, bool any_device, bool keeps_loops) {
+    const Words after = PlainLoops(words, {.keeps_loops = keeps_loops, .any_device = any_device});
+    ExpectValid(after);
+    const spirv::Instructions instructions = spirv::Read(after);
+    int count = 0;
+    std::set<uint32_t> constants;
+    for (const Instruction& each : instructions) {
+      if (each.op() == spirv::kConstant) constants.insert(each.words[2]);
+      count += each.op() == spirv::kStore && constants.contains(each.words[2]) ? 1 : 0;
+    }
+    return count;
+  };
+  const Words words = Optimized(CompileMain(kNested), {});
+  const int all = constant_starts(words, /*any_device=*/false, /*keeps_loops=*/true);
+  EXPECT_EQ(constant_starts(words, /*any_device=*/true, /*keeps_loops=*/false), all);
+  EXPECT_EQ(constant_starts(words, /*any_device=*/true, /*keeps_loops=*/true), all - 4);  // i, j, last and s
+}
+
+// What was too long to be written out is not asked of the drivers of any device.
+TEST(PlainLoopsTest, LongLoopsAreTheDriversToJudge) {
+  Words before =
+      Optimized(CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) s += data[i];\ndata[1] = s;"), {});
+  for (size_t at = 5; at < before.size(); at += before[at] >> 16) {
+    if ((before[at] & 0xffffu) == kLoopMerge) before[at + 3] = 1;
+  }
+  const auto hint = [](const Words& words) {
+    for (const Instruction& each : spirv::Read(words)) {
+      if (each.op() == kLoopMerge) return each.words[3];
+    }
+    return ~0u;
+  };
+  EXPECT_EQ(hint(before), 1u);
+  EXPECT_EQ(hint(PlainLoops(before)), 1u);
+  EXPECT_EQ(hint(PlainLoops(before, {.any_device = true})), 0u);
 }
 
 // The continue block that several ways lead to stays, and with it the phis that stand in it.

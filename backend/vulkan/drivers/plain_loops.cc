@@ -12,7 +12,7 @@ namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kNoHint = 0, kDontUnroll = 2, kBuiltIn = 11, kWorkgroupId = 26;
+constexpr uint32_t kNoHint = 0, kUnroll = 1, kDontUnroll = 2, kBuiltIn = 11, kWorkgroupId = 26;
 
 // Types of numbers and truth values, and pointers to such in functions. Those that are missing are added.
 class Types {
@@ -95,9 +95,9 @@ class Types {
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> pointees_;
   std::map<uint32_t, Words> members_;
   std::map<uint32_t, uint32_t> constants_, variables_;
-  std::map<uint32_t, bool> integers_;                             // types of 32 bits; whether they have a sign
-  std::map<uint32_t, uint32_t> constant_integers_;                // their types
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> vectors_;     // by component and length
+  std::map<uint32_t, bool> integers_;                          // types of 32 bits; whether they have a sign
+  std::map<uint32_t, uint32_t> constant_integers_;             // their types
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> vectors_;  // by component and length
   uint32_t bool_ = 0, workgroup_ = 0, added_input_ = 0;
   Instructions added_;
 };
@@ -124,7 +124,8 @@ class FunctionLoops {
       if (body.size() < 2 || body[body.size() - 2].op() != kLoopMerge) continue;
       uint32_t& hint = body[body.size() - 2].words[3];
       if (form_.keeps_loops && hint == kNoHint) hint = kDontUnroll;
-      if (form_.hides_starts && (hint & kDontUnroll) != 0) HideStarts(blocks_[i]);
+      if (form_.any_device && hint == kUnroll) hint = kNoHint;
+      if (form_.any_device && hint == kDontUnroll) HideStarts(blocks_[i]);
       EmptyContinueOf(i);
     }
     LeaveByThen();
@@ -276,7 +277,8 @@ class FunctionLoops {
     return hidden_[constant] = sum;
   }
 
-  // What stands in the continue block moves to the end of the body, if that has one end; so does a test after each turn.
+  // What stands in the continue block moves to the end of the body, if that has one end; so does a test after each
+  // turn.
   void EmptyContinueOf(size_t header) {
     const uint32_t head_label = blocks_[header].label;
     uint32_t& in_merge = (blocks_[header].body.end() - 2)->words[2];

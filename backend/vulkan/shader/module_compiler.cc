@@ -2,6 +2,7 @@
 
 #include "backend/vulkan/drivers/break_blocks.h"
 #include "backend/vulkan/drivers/flatten_branches.h"
+#include "backend/vulkan/drivers/late_folds.h"
 #include "backend/vulkan/drivers/plain_loops.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/reflection.h"
@@ -49,8 +50,8 @@ std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKe
   const std::vector<uint32_t> flat = FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
   // A loop's kernel holds so many other loops that it is most of a bundle's time to load where they are written out,
   // and runs no slower where they are not. What GPUs' compilers gain by writing out those of others is not known.
-  return PlainLoops(flat, {.keeps_loops = target.any_device && key.algorithm == "control_flow/loop.comp",
-                           .hides_starts = target.any_device});
+  return PlainLoops(target.any_device ? FoldLate(flat) : flat, {.keeps_loops = target.any_device && key.algorithm == "control_flow/loop.comp",
+                           .any_device = target.any_device});
 }
 
 }  // namespace

@@ -151,26 +151,24 @@ FN F special_quotient_f32(float a, float b) {
   bool nan = no_number || x == y;
   return uintBitsToFloat(nan ? 0x7fc00000u : sign | (x > y ? 0x7f800000u : 0u));
 }
-// The quotient of two significands of 24 bits, t * 2^(-26 - less) with t in [2^26, 2^27), its last bit sticky: 26 bits
-// from a guess good to 2^-19, put right by the exact rest in integers, which also tells which side of a tie it lies on.
-FN uint divide_significands_f32(uint mx, uint my, OUT(int) less) {
-  // n / my in [1, 2).
-  less = mx < my ? 1 : 0;
-  uint n = mx << uint(less);
-  F inverse = quotient_guess_f32(1.0f, uintBitsToFloat((my & 0x007fffffu) | 0x3f800000u));
-  F guess = uintBitsToFloat((mx & 0x007fffffu) | (mx < my ? 0x40000000u : 0x3f800000u)) * inverse;
+// The quotient of two significands of 24 bits, t * 2^-26, or t * 2^-27 where mx < my, with t in [2^26, 2^27), its last
+// bit sticky: 26 bits from a guess good to 2^-19, put right by the exact rest in integers, which also tells which side
+// of a tie it lies on.
+FN uint divide_significands_f32(uint mx, uint my) {
+  // 1 / my, and n / my in [2^25, 2^26) for n = mx * 2^25 or mx * 2^26. A whole number of 24 bits is the fraction of its
+  // float.
+  F inverse = quotient_guess_f32(1.0f, uintBitsToFloat(my + 0x4a800000u));
+  F guess = uintBitsToFloat(mx + (mx < my ? 0x57800000u : 0x57000000u)) * inverse;
   // Modulo 2^32; the guess is within 127 units, so the rest fits a signed word.
-  uint q = uint(int(guess * 33554432.0f));
-  int r = int((n << 25) - q * my);
-  int d = int(floor(float(r) * (inverse * 1.1920929e-07f)));
+  uint q = uint(int(guess));
+  int r = int((mx << (mx < my ? 26u : 25u)) - q * my);
+  int d = int(floor(float(r) * inverse));
   q += uint(d);
   r -= d * int(my);
-  // d is the floor or next to it.
-  bool under = r < 0;
-  bool over = r >= int(my);
-  q += (over ? 1u : 0u) - (under ? 1u : 0u);
-  r += (under ? int(my) : 0) - (over ? int(my) : 0);
-  return (q << 1) | (r != 0 ? 1u : 0u);
+  // d is the floor or next to it, and above it only where something is left: the rest lies above -my and below 2 my.
+  q += (r >= int(my) ? 1u : 0u) + uint(r >> 31);
+  bool exact = r == 0 || r == int(my);
+  return (q << 1) | (exact ? 0u : 1u);
 }
 // a / b correctly rounded for other operands, on any device. Denormals as IEEE 754 has them.
 FN F quotient_by_integers_f32(float a, float b) {
@@ -181,9 +179,7 @@ FN F quotient_by_integers_f32(float a, float b) {
   uint mx = significand_f32(x, ex);
   int ey;
   uint my = significand_f32(y, ey);
-  int less;
-  uint t = divide_significands_f32(mx, my, less);
-  return round_significand_f32(sign, ex - ey - less + 127, t);
+  return round_significand_f32(sign, ex - ey + (mx < my ? 126 : 127), divide_significands_f32(mx, my));
 }
 FN F corrected_divide_f32(float a, float b) {
   F q = quotient_by_integers_f32(a, b);
@@ -243,10 +239,12 @@ FN F divide_middle_f32(float a, float b) {
   uint x = floatBitsToUint(a) & 0x7fffffffu;
   uint y = floatBitsToUint(b) & 0x7fffffffu;
   uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
-  int less;
-  uint t = divide_significands_f32((x & 0x007fffffu) | 0x00800000u, (y & 0x007fffffu) | 0x00800000u, less);
+  uint mx = (x & 0x007fffffu) | 0x00800000u;
+  uint my = (y & 0x007fffffu) | 0x00800000u;
+  uint t = divide_significands_f32(mx, my);
   uint rounded = (t + (3u + ((t >> 3) & 1u))) >> 3;
-  uint v = rounded + (uint(int(x >> 23) - int(y >> 23) - less + 126) << 23);
+  // The exponent, less 1, in place: x's less y's and 126, or 125.
+  uint v = rounded + (((x & 0x7f800000u) - (y & 0x7f800000u)) + (mx < my ? 0x3e800000u : 0x3f000000u));
   q = uintBitsToFloat(sign | (x == 0u ? 0u : v));
   #endif
   return q;
@@ -488,14 +486,23 @@ FN F sign_f32(float a) {
 FN bool is_finite_f32(float a) {
   return (floatBitsToUint(a) & 0x7fffffffu) < 0x7f800000u;
 }
+FN bool either_nan_f32(float a, float b) {
+  bool r;
+  #ifdef VXLA_NATIVE_NAN
+  r = isnan(a) || isnan(b);
+  #else
+  r = max(floatBitsToUint(a) & 0x7fffffffu, floatBitsToUint(b) & 0x7fffffffu) > 0x7f800000u;
+  #endif
+  return r;
+}
 // NaN if either is; -0 < +0.
 FN F maximum_f32(float a, float b) {
   F r = total_order_f32(a) > total_order_f32(b) ? a : b;
-  return is_nan_f32(a) || is_nan_f32(b) ? nan_f32() : r;
+  return either_nan_f32(a, b) ? nan_f32() : r;
 }
 FN F minimum_f32(float a, float b) {
   F r = total_order_f32(a) < total_order_f32(b) ? a : b;
-  return is_nan_f32(a) || is_nan_f32(b) ? nan_f32() : r;
+  return either_nan_f32(a, b) ? nan_f32() : r;
 }
 // min(max(low, x), high): high where low > high.
 FN F clamp_f32(float low, float x, float high) {

@@ -401,7 +401,7 @@ FN F power_special_f32(float x, float y, float r) {
   F limit = is_inf_f32(y) && m == 1.0f ? 1.0f : (grows ? inf_f32() : 0.0f);
   F v = regular ? r : limit;
   F sign = kind == 1 && is_negative_f32(x) ? negate_f32(v) : v;
-  bool nan = is_nan_f32(x) || is_nan_f32(y) || (is_negative_f32(x) && regular && kind == 0);
+  bool nan = either_nan_f32(x, y) || (is_negative_f32(x) && regular && kind == 0);
   bool one = is_zero_f32(y) || x == 1.0f;
   return one ? 1.0f : (nan ? nan_f32() : sign);
 }

@@ -79,7 +79,7 @@ FN F atan2_f32_odd(float y, float x) {
   F q = div_dd_f32(fy, 0.0f, fx, 0.0f, ql);
   F less = ql == 0.0f ? -9.09494702e-13f : ql;
   F r = copysign_f32(scale_odd_f32(tiny ? q : hi, tiny ? less : lo, tiny ? d : 0), y);
-  return is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : r;
+  return either_nan_f32(x, y) ? nan_f32() : r;
 }
 
 // log(1 + f) / ln 2 = result + lo for 1 + f in [0.7, 1.42], f of at most 12 bits, about 2^-46: the series of 2 atanh(f

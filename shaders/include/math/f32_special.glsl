@@ -225,7 +225,7 @@ FN F hypot_parts_f32(float x, float y, OUT(int) k, OUT(float) lo) {
 FN F hypot_special_f32(float x, float y, float r) {
   bool inf = is_inf_f32(x) || is_inf_f32(y);
   bool zero = is_zero_f32(x) && is_zero_f32(y);
-  return inf ? inf_f32() : (is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : (zero ? 0.0f : r));
+  return inf ? inf_f32() : (either_nan_f32(x, y) ? nan_f32() : (zero ? 0.0f : r));
 }
 // <= 1 ulp.
 FN F hypot_f32(float x, float y) {

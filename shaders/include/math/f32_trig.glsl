@@ -250,7 +250,7 @@ FN F atan2_f32(float y, float x) {
   F q = div_dd_f32(fy, 0.0f, fx, 0.0f, ql);
   F t = copysign_f32(scale_f32(q, ql, d), y);
   F v = !special && tiny && !left ? t : r;
-  return is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : v;
+  return either_nan_f32(x, y) ? nan_f32() : v;
 }
 // <= 1 ulp.
 FN F atan_f32(float x) {

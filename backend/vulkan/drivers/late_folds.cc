@@ -1,0 +1,258 @@
+#include "backend/vulkan/drivers/late_folds.h"
+
+#include <iterator>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using namespace spirv;
+
+constexpr uint32_t kConstantTrue = 41, kConstantFalse = 42, kLogicalOr = 166, kLogicalAnd = 167, kLogicalNot = 168;
+constexpr uint32_t kUMax = 41;  // of GLSL.std.450, the only set that kernels import
+
+class LateFolds {
+ public:
+  explicit LateFolds(const Words& words) : header_(words.begin(), words.begin() + kHeaderWords) {
+    Instructions* to = &declarations_;
+    for (Instruction& each : Read(words)) {
+      if (each.op() == kFunction) to = &functions_;
+      if (to == &declarations_) Declare(each);
+      to->push_back(std::move(each));
+    }
+    known_ = true;
+    for (Instruction& each : functions_) {
+      if (IsFrame(each)) continue;
+      known_ &= VisitOperands(each, [&](uint32_t& id) { ++uses_[id]; });
+    }
+  }
+
+  Words Run() {
+    if (!known_) return {};
+    Instructions folded;
+    for (Instruction& each : functions_) {
+      VisitOperands(each, [&](uint32_t& id) { id = Of(id); });
+      Fold(each, &folded);
+      if (HasResult(each.op())) made_[each.words[2]] = each;
+      folded.push_back(std::move(each));
+    }
+    // Phis name what stands behind them.
+    for (Instruction& each : folded) VisitOperands(each, [&](uint32_t& id) { id = Of(id); });
+    DropUnused(&folded);
+    Words out = header_;
+    out[kBoundWord] += fresh_;
+    for (const Instruction& each : declarations_) {
+      const bool of_one = each.op() == kDecorate || each.op() == kName;
+      if (!of_one || !dropped_.contains(each.words[1])) Append(each, &out);
+    }
+    for (const Instruction& each : folded) Append(each, &out);
+    return out;
+  }
+
+ private:
+  static bool IsFrame(const Instruction& each) {
+    const uint32_t op = each.op();
+    return op == kFunction || op == kFunctionParameter || op == kFunctionEnd || op == kLabel;
+  }
+
+  static bool IsUMax(const Instruction& each) { return each.op() == kExtInst && each.words[4] == kUMax; }
+
+  // What nothing reads any more, and what only that read.
+  void DropUnused(Instructions* folded) {
+    std::unordered_map<uint32_t, size_t> uses;
+    for (Instruction& each : *folded) VisitOperands(each, [&](uint32_t& id) { ++uses[id]; });
+    Instructions kept;
+    for (auto each = folded->rbegin(); each != folded->rend(); ++each) {
+      const bool pure = (each->op() >= kFirstArithmetic && each->op() <= kLastArithmetic) || IsUMax(*each);
+      if (!pure || uses[each->words[2]] > 0) {
+        kept.push_back(std::move(*each));
+        continue;
+      }
+      dropped_.insert(each->words[2]);
+      VisitOperands(*each, [&](uint32_t& id) { --uses[id]; });
+    }
+    folded->assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+  }
+
+  void Declare(const Instruction& each) {
+    const Words& w = each.words;
+    if (each.op() == kTypeInt && w[2] == 32) integers_[w[1]] = true;
+    if (each.op() == kConstant && integers_.contains(w[1])) values_[w[2]] = w[3], constants_[{w[1], w[3]}] = w[2];
+    if (each.op() == kConstantTrue || each.op() == kConstantFalse) truths_[w[2]] = each.op() == kConstantTrue;
+    if (each.op() == kConstantTrue || each.op() == kConstantFalse) bool_ = w[1];
+    if (each.op() == kTypeBool) bool_ = w[1];
+  }
+
+  uint32_t Of(uint32_t id) const {
+    const auto it = same_.find(id);
+    return it == same_.end() ? id : it->second;
+  }
+  std::optional<uint32_t> Value(uint32_t id) const {
+    const auto it = values_.find(id);
+    return it == values_.end() ? std::nullopt : std::optional(it->second);
+  }
+  bool Is(uint32_t id, bool truth) const {
+    const auto it = truths_.find(id);
+    return it != truths_.end() && it->second == truth;
+  }
+  // The instruction that made a value, if it is such a one of this type.
+  const Instruction* Made(uint32_t id, uint32_t op, uint32_t type) const {
+    const auto it = made_.find(id);
+    return it != made_.end() && it->second.op() == op && it->second.words[1] == type ? &it->second : nullptr;
+  }
+  bool UsedOnce(uint32_t id) const {
+    const auto it = uses_.find(id);
+    return it != uses_.end() && it->second == 1;
+  }
+  uint32_t Fresh() { return header_[kBoundWord] + fresh_++; }
+  uint32_t Constant(uint32_t type, uint32_t value) {
+    const auto [it, is_new] = constants_.try_emplace({type, value}, 0);
+    if (is_new) {
+      it->second = Fresh();
+      values_[it->second] = value;
+      declarations_.push_back(Make(kConstant, {type, it->second, value}));
+    }
+    return it->second;
+  }
+  // A new value in front of what is folded.
+  uint32_t Add(Instruction instruction, Instructions* before) {
+    const uint32_t id = instruction.words[2];
+    made_[id] = instruction;
+    uses_[id] = 1;
+    before->push_back(std::move(instruction));
+    return id;
+  }
+
+  void Fold(Instruction& each, Instructions* before) {
+    const uint32_t op = each.op();
+    if (op == kSelect && each.words[1] == bool_) FoldChoice(each);
+    if (each.op() == kLogicalOr || each.op() == kLogicalAnd) FoldTruth(each);
+    if (op == kUGreaterThan || op == kUGreaterThanEqual) FoldLarger(each);
+    if (op < kBitcast || !integers_.contains(each.words[1])) return;
+    if (op == kISub) FoldDifference(each, before);
+    if (op == kIMul || op == kShiftLeftLogical) FoldFactor(each, before);
+    if (each.op() == kIAdd) FoldSum(each, before);
+  }
+
+  void FoldChoice(Instruction& each) {
+    Words& w = each.words;
+    const auto negated = made_.find(w[3]);
+    if (negated != made_.end() && negated->second.op() == kLogicalNot)
+      w[3] = negated->second.words[3], std::swap(w[4], w[5]);
+    const uint32_t condition = w[3];
+    if (w[4] == condition || Is(w[4], true)) {
+      each = Make(static_cast<Op>(kLogicalOr), {w[1], w[2], condition, w[5]});
+    } else if (w[5] == condition || Is(w[5], false)) {
+      each = Make(static_cast<Op>(kLogicalAnd), {w[1], w[2], condition, w[4]});
+    }
+  }
+
+  void FoldTruth(const Instruction& each) {
+    const Words& w = each.words;
+    const bool neutral = each.op() == kLogicalAnd;
+    if (Is(w[3], neutral)) same_[w[2]] = w[4];
+    if (Is(w[4], neutral)) same_[w[2]] = w[3];
+  }
+
+  void FoldLarger(Instruction& each) {
+    Words& w = each.words;
+    const auto made = made_.find(w[3]);
+    const auto limit = Value(w[4]);
+    if (!limit || made == made_.end()) return;
+    const Words& larger = made->second.words;
+    if (!IsUMax(made->second)) return;
+    for (size_t i = 5; i < 7; ++i) {
+      const auto constant = Value(larger[i]);
+      const bool above = constant && (each.op() == kUGreaterThan ? *constant > *limit : *constant >= *limit);
+      if (constant && !above) {
+        w[3] = larger[i == 5 ? 6 : 5];
+        return;
+      }
+    }
+  }
+
+  void FoldDifference(Instruction& each, Instructions* before) {
+    const Words w = each.words;
+    if (const auto taken = Value(w[4])) {
+      each = Make(kIAdd, {w[1], w[2], w[3], Constant(w[1], 0u - *taken)});
+      return;
+    }
+    const auto made = made_.find(w[4]);
+    if (made == made_.end() || made->second.op() != kSelect) return;
+    const Words choice = made->second.words;
+    const auto one = Value(choice[4]), other = Value(choice[5]);
+    if (!one || !other) return;
+    const uint32_t negated =
+        Add(Make(kSelect, {w[1], Fresh(), choice[3], Constant(w[1], 0u - *one), Constant(w[1], 0u - *other)}), before);
+    each = Make(kIAdd, {w[1], w[2], w[3], negated});
+  }
+
+  // (x + c) times a constant.
+  void FoldFactor(Instruction& each, Instructions* before) {
+    Words& w = each.words;
+    const Op op = static_cast<Op>(each.op());
+    if (op == kIMul && Value(w[3])) std::swap(w[3], w[4]);
+    const auto factor = Value(w[4]);
+    const Instruction* sum = Made(w[3], kIAdd, w[1]);
+    if (!factor || sum == nullptr || !UsedOnce(w[3]) || (op == kShiftLeftLogical && *factor > 31)) return;
+    const auto constant = Value(sum->words[4]);
+    if (!constant) return;
+    const uint32_t product = Add(Make(op, {w[1], Fresh(), sum->words[3], w[4]}), before);
+    const uint32_t rest = op == kIMul ? *constant * *factor : *constant << *factor;
+    each = Make(kIAdd, {w[1], w[2], product, Constant(w[1], rest)});
+  }
+
+  void FoldSum(Instruction& each, Instructions* before) {
+    Words& w = each.words;
+    if (Value(w[3]) || (!Value(w[4]) && HasConstant(w[3], w[1]) && !HasConstant(w[4], w[1]))) std::swap(w[3], w[4]);
+    // Now a constant stands last, or a sum with one.
+    if (const auto constant = Value(w[4])) {
+      const Instruction* sum = Made(w[3], kIAdd, w[1]);
+      const auto inner = sum == nullptr ? std::nullopt : Value(sum->words[4]);
+      if (inner) w[3] = sum->words[3], w[4] = Constant(w[1], *constant + *inner);
+      if (Value(w[4]) == 0u && TypeOf(w[3]) == w[1]) same_[w[2]] = w[3];
+      return;
+    }
+    if (!HasConstant(w[4], w[1]) || !UsedOnce(w[4])) return;
+    const Words sum = made_.at(w[4]).words;
+    const uint32_t rest = Add(Make(kIAdd, {w[1], Fresh(), w[3], sum[3]}), before);
+    each = Make(kIAdd, {w[1], w[2], rest, sum[4]});
+  }
+
+  bool HasConstant(uint32_t id, uint32_t type) const {
+    const Instruction* sum = Made(id, kIAdd, type);
+    return sum != nullptr && Value(sum->words[4]).has_value();
+  }
+  uint32_t TypeOf(uint32_t id) const {
+    const auto it = made_.find(id);
+    return it == made_.end() ? 0 : it->second.words[1];
+  }
+
+  Words header_;
+  Instructions declarations_, functions_;
+  bool known_ = false;  // all operands are
+  uint32_t bool_ = 0, fresh_ = 0;
+  std::unordered_map<uint32_t, bool> integers_;    // types of 32 bits
+  std::unordered_map<uint32_t, uint32_t> values_;  // of their constants
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;
+  std::unordered_map<uint32_t, bool> truths_;
+  std::unordered_map<uint32_t, size_t> uses_;
+  std::unordered_map<uint32_t, Instruction> made_;  // what has been read or written so far
+  std::unordered_map<uint32_t, uint32_t> same_;     // values that are others
+  std::unordered_set<uint32_t> dropped_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> FoldLate(const std::vector<uint32_t>& words) {
+  Words folded = LateFolds(words).Run();
+  return folded.empty() ? words : folded;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
