@@ -26,8 +26,9 @@ Loose LooseIn(const std::vector<uint32_t>& words) {
     if (op == 71 && words[at + 2] == 42) {
       EXPECT_TRUE(decorated.insert(words[at + 1]).second) << "decorated twice";
     }
+    const bool fused = op == spirv::kExtInst && words[at + 4] == 50;
     const bool rounds =
-        op == 129 || op == 131 || op == 133 || op == 136 || op == 140 || op == 141 || op == 142 || op == 148;
+        fused || op == 129 || op == 131 || op == 133 || op == 136 || op == 140 || op == 141 || op == 142 || op == 148;
     if (rounds && !decorated.contains(words[at + 2])) ++loose.floats;
     if (op == 135 || op == 138 || op == 139) ++loose.signed_divisions;
   }
@@ -82,6 +83,15 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
       ExpectValid(words, statement);
     }
   }
+}
+
+// Else a driver may round twice, in one kernel and not in another.
+TEST(NoContractionTest, FusedMultiplyAddsStayFused) {
+  const std::string statement = "float x = LOAD(0, f32, i); STORE(0, f32, i, fma(x, x, 2.0f));";
+  const std::vector<uint32_t> before = Compiled(statement, FullFacts()), after = WithoutContraction(before);
+  EXPECT_EQ(LooseIn(before).floats, 1);
+  EXPECT_EQ(LooseIn(after).floats, 0);
+  ExpectValid(after, statement);
 }
 
 // The optimiser copies the bodies of loops without their decorations, and would make fused multiply-adds of them.

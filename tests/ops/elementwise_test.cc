@@ -134,6 +134,70 @@ TEST(ElementwiseTest, ConstantZerosOfReducersAndCombinersKeepInfinitiesAndNan) {
   }
 }
 
+// Zeros that the driver finds out although none is written: of one index, of truth values, of integers that cancel, of
+// other constants.
+TEST(ElementwiseTest, ZerosThatFollowKeepInfinitiesAndNan) {
+  const std::vector<std::pair<std::string, std::string>> zeros = {
+      {"f32", "i = s32[1] iota(), iota_dimension=0  j = s32[] reshape(i)  c = f32[] bitcast-convert(j)"},
+      {"", "i = s32[1] iota(), iota_dimension=0  j = s32[] reshape(i)  c = T[] convert(j)"},
+      {"", "i = T[1] iota(), iota_dimension=0  j = T[1] reverse(i), dimensions={0}  c = T[] reshape(j)"},
+      {"", "i = T[8,1] iota(), iota_dimension=1  j = T[1,1] slice(i), slice={[3:4], [0:1]}  c = T[] reshape(j)"},
+      {"",
+       "i = s32[N] iota(), iota_dimension=0  j = s32[1] slice(i), slice={[5:6]}  k = s32[] reshape(j)  "
+       "n = s32[] constant(5)  l = s32[] subtract(k, n)  c = T[] convert(l)"},
+      {"", "n = pred[] constant(true)  j = pred[] not(n)  c = T[] convert(j)"},
+      {"", "n = T[] constant(1.5)  c = T[] subtract(n, n)"},
+      {"", "n = T[] constant(1.5)  m = T[] constant(-1.5)  c = T[] add(n, m)"},
+      {"", "n = T[] constant(0.5)  c = T[] floor(n)"},
+      {"", "n = T[] constant(-0.5)  c = T[] ceil(n)"},
+      {"", "n = T[] constant(-inf)  c = T[] exponential(n)"},
+      {"", "n = T[] constant(-inf)  m = T[] constant(1)  c = T[] divide(m, n)"},
+      {"", "n = T[] constant(1e-5)  c = T[] reduce-precision(n), exponent_bits=3, mantissa_bits=2"},
+  };
+  const std::vector<std::string> arrays = {
+      "i = s32[N] iota(), iota_dimension=0  j = s32[N] subtract(i, i)  z = T[N] convert(j)",
+      "i = u64[N] iota(), iota_dimension=0  j = u64[N] xor(i, i)  z = T[N] convert(j)",
+      "j = s32[N] subtract(s, s)  z = T[N] convert(j)",
+      "i = s32[N] not(s)  j = s32[N] and(s, i)  z = T[N] convert(j)",
+      "i = s32[N] negate(s)  j = s32[N] add(s, i)  z = T[N] convert(j)",
+      "j = pred[N] compare(x, x), direction=LT  z = T[N] convert(j)",
+      "i = pred[N] compare(x, x), direction=EQ  j = pred[N] xor(i, i)  z = T[N] convert(j)",
+      "i = f32[N] convert(x)  j = f32[N] imag(i)  z = T[N] convert(j)",
+      "i = f32[N] convert(x)  j = c64[N] convert(i)  k = f32[N] imag(j)  z = T[N] convert(k)",
+  };
+  for (const std::string type : {"f32", "f64", "f16", "bf16"}) {
+    std::vector<std::string> bodies = arrays;
+    for (const auto& [only, zero] : zeros) {
+      if (only.empty() || only == type) bodies.push_back(zero + "  z = T[N] broadcast(c), dimensions={}");
+    }
+    for (const std::string& body : bodies) {
+      std::string text =
+          "ENTRY e { x = T[N] parameter(0)  s = s32[N] parameter(1)  " + body +
+          "  a = T[N] multiply(x, z)  b = T[N] multiply(z, x)  q = T[N] divide(x, z)  r = T[N] divide(z, x)  "
+          "u = T[N] subtract(z, x)  v = T[N] add(x, z)  w = T[N] subtract(x, z)  "
+          "ROOT t = (T[N], T[N], T[N], T[N], T[N], T[N], T[N]) tuple(a, b, q, r, u, v, w) }";
+      const auto replace = [&text](const std::string& from, const std::string& to) {
+        for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+          text.replace(at, from.size(), to);
+      };
+      replace("[N", fmt::format("[{}", kCount));
+      replace("T[", type + "[");
+      SCOPED_TRACE(text);
+      RunBoth(text, {Values(type, 1), Values("s32", 2)});
+    }
+  }
+}
+
+// A complex number that is made of a real one has an imaginary zero, which times an infinity is NaN.
+TEST(ElementwiseTest, RealNumbersAsComplexOnesKeepInfinitiesAndNan) {
+  RunBoth(fmt::format("ENTRY e {{ u = f32[{0}] parameter(0)  v = f32[{0}] parameter(1)  y = f32[{0}] parameter(2)  "
+                      "x = c64[{0}] complex(u, v)  z = c64[{0}] convert(y)  a = c64[{0}] multiply(x, z)  "
+                      "b = c64[{0}] add(x, z)  c = c64[{0}] subtract(z, x)  "
+                      "ROOT t = (c64[{0}], c64[{0}], c64[{0}]) tuple(a, b, c) }}",
+                      kCount),
+          {Values("f32", 1), Values("f32", 2), Values("f32", 3)});
+}
+
 TEST(ElementwiseTest, UnaryOperationsOfFloats) {
   for (const std::string& type : kFloats) {
     RunAll({"abs", "negate", "sign", "ceil", "floor", "round-nearest-afz", "round-nearest-even", "sqrt", "rsqrt",

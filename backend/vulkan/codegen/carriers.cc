@@ -1,5 +1,7 @@
 #include "backend/vulkan/codegen/carriers.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -126,21 +128,31 @@ std::string ConstantText(ElementType type, const void* bytes) {
   return value >= 0 ? fmt::format("{}", value) : fmt::format("int(0x{:x}u)", static_cast<uint32_t>(value));
 }
 
-std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& zero) {
+std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& unknown, bool every) {
   const ElementType type = scalar.shape().element_type();
   const std::byte* const bytes = scalar.bytes().data();
   const auto part = [&](double value, const std::byte* at) {
     const ElementType real = RealPart(type);
-    if (value != 0) return ConstantText(real, at);
-    const std::string word = zero(std::signbit(value) ? 0x80000000u : 0u);
-    return real == ElementType::kF64 ? fmt::format("from_words_f64({}, 0u)", word)
-                                     : fmt::format("uintBitsToFloat({})", word);
+    if (value != 0 && !every) return ConstantText(real, at);
+    if (real != ElementType::kF64)
+      return fmt::format("uintBitsToFloat({})", unknown(std::bit_cast<uint32_t>(static_cast<float>(value))));
+    const auto bits = std::bit_cast<uint64_t>(value);
+    const auto low = static_cast<uint32_t>(bits);
+    return fmt::format("from_words_f64({}, {})", unknown(static_cast<uint32_t>(bits >> 32)),
+                       low == 0 ? "0u" : unknown(low));
   };
   if (IsFloating(type)) return part(scalar.GetDouble(0), bytes);
   if (!IsComplex(type)) return ConstantText(type, bytes);
   const std::complex<double> value = scalar.GetComplex(0);
   return fmt::format("{}({}, {})", type == ElementType::kC64 ? "vec2" : "complex_f64", part(value.real(), bytes),
                      part(value.imag(), bytes + StorageBytes(type) / 2));
+}
+
+std::string UnknownText(ElementType type, const std::string& value) {
+  if (type == ElementType::kPred) return fmt::format("({} != ({} != 0u))", value, kUnknownZero);
+  if (HasWideCarrier(type))
+    return fmt::format("xor_{0}({1}, from_words_{0}({2}, 0u))", CarrierSuffix(type), value, kUnknownZero);
+  return fmt::format("({} ^ {}{})", value, IsSigned(type) ? "int" : "", kUnknownZero);
 }
 
 Status CheckElementType(ElementType type) {

@@ -262,6 +262,8 @@ std::string ValueWriter::Compute(const Instruction& instruction, const MultiInde
 
 std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector<std::string> operands) {
   const ElementType type = instruction.shape().element_type();
+  if (MakesFloats(instruction) && IsComputed(*instruction.operand(0)))
+    operands[0] = UnknownText(instruction.operand(0)->shape().element_type(), operands[0]);
   std::string value = ElementwiseCall(instruction, operands);
   if (operands.size() == 1 && value == operands[0]) return value;  // a conversion that changes nothing
   const bool rounded = value.starts_with("round_f16(") || value.starts_with("round_bf16(");
@@ -276,6 +278,22 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
   return local;
 }
 
+namespace {
+
+// Whether something is calculated of it, as it is or moved so many times, and other constants alone.
+bool MeetsOnlyConstants(const Instruction& value, int moves = 2) {
+  const auto is_constant = [](const Instruction* at) {
+    while (IsIndexOnly(*at) && at->operand_count() > 0) at = at->operand(0);
+    return at->opcode() == Opcode::kConstant;
+  };
+  return std::ranges::any_of(value.users(), [&](const Instruction* user) {
+    if (IsIndexOnly(*user)) return moves > 0 && MeetsOnlyConstants(*user, moves - 1);
+    return IsElementwise(user->opcode()) && std::ranges::all_of(user->operands(), is_constant);
+  });
+}
+
+}  // namespace
+
 std::string ValueWriter::ConstantValue(const Instruction& instruction) {
   const ElementType type = instruction.shape().element_type();
   const std::byte* bytes = instruction.literal().bytes().data();
@@ -287,14 +305,22 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
     if (type == ElementType::kU32) return Local("uint", word);
     return Local(CarrierType(type), (type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")");
   }
-  const auto zero = [&](uint32_t word) { return kernel_.Data(word); };
-  return Local(CarrierType(type), ConstantText(instruction.literal(), zero));
+  const auto unknown = [&](uint32_t word) { return kernel_.Data(word); };
+  return Local(CarrierType(type), ConstantText(instruction.literal(), unknown, MeetsOnlyConstants(instruction)));
+}
+
+bool ValueWriter::IsComputed(const Instruction& value) const {
+  const Instruction* at = &value;
+  while (body_.OperandOf(*at) == nullptr && IsIndexOnly(*at) && at->operand_count() > 0) at = at->operand(0);
+  return body_.OperandOf(*at) == nullptr && at->opcode() != Opcode::kConstant && at->opcode() != Opcode::kIota;
 }
 
 std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIndex& index) {
   const ElementType type = instruction.shape().element_type();
   const auto dimension = static_cast<size_t>(instruction.attributes<IotaAttributes>().iota_dimension);
-  return Local(CarrierType(type), ConvertedText(ElementType::kU32, type, Index(index.at(dimension))));
+  const IndexExpression& at = index.at(dimension);
+  const std::string place = at.terms.empty() ? kernel_.Data(static_cast<uint32_t>(at.constant)) : Index(at);
+  return Local(CarrierType(type), ConvertedText(ElementType::kU32, type, place));
 }
 
 std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index) {

@@ -105,6 +105,8 @@ class ValueWriter {
   };
   std::string Compute(const Instruction& instruction, const MultiIndex& index);
   std::string ConstantValue(const Instruction& instruction);
+  // Neither loaded, nor a constant or an iota, nor elements of these.
+  bool IsComputed(const Instruction& value) const;
   std::string IotaValue(const Instruction& instruction, const MultiIndex& index);
   std::string ClampedText(ElementType type, const std::string& value, int64_t most);
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);

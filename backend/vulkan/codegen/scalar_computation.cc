@@ -117,7 +117,21 @@ std::optional<float> ExactReciprocal(const Instruction& division) {
   return static_cast<float>(1 / c);
 }
 
+// A zero to calculate with.
+std::string UnknownZeroText(ElementType type) {
+  return type == ElementType::kF64 ? fmt::format("from_words_f64({}, 0u)", kUnknownZero)
+                                   : fmt::format("uintBitsToFloat({})", kUnknownZero);
+}
+
 }  // namespace
+
+bool MakesFloats(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kConvert && instruction.opcode() != Opcode::kBitcastConvert) return false;
+  const auto is_float = [](const Instruction& i) {
+    return IsFloating(i.shape().element_type()) || IsComplex(i.shape().element_type());
+  };
+  return is_float(instruction) && !is_float(*instruction.operand(0));
+}
 
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands) {
   const Opcode opcode = instruction.opcode();
@@ -126,6 +140,9 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
   const std::string function = FunctionName(opcode);
   switch (opcode) {
     case Opcode::kConvert:
+      if (IsComplex(result) && !IsComplex(type))
+        return fmt::format("{}({}, {})", result == ElementType::kC64 ? "vec2" : "complex_f64",
+                           ConvertText(type, RealPart(result), operands[0]), UnknownZeroText(RealPart(result)));
       return ConvertText(type, result, operands[0]);
     case Opcode::kBitcastConvert:
       return BitcastText(type, result, operands[0]);
@@ -139,7 +156,7 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
       return IsComplex(type) ? "(" + operands[0] + ").x" : operands[0];
     case Opcode::kImag:
       if (IsComplex(type)) return "(" + operands[0] + ").y";
-      return type == ElementType::kF64 ? ZeroText(type) : "0.0f";
+      return UnknownZeroText(type);
     case Opcode::kReducePrecision: {
       const ReducedBits bits = ReducedBitsOf(instruction);
       const std::string_view format = IsNarrowFloat(type) ? ElementTypeName(type) : CarrierSuffix(type);
@@ -207,9 +224,8 @@ std::string ConstantOf(const Instruction& instruction) {
     }
   });
   if (literal) return ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data());
-  // No dispatch has 2^31 workgroups.
   return ConstantText(instruction.literal(),
-                      [](uint32_t word) { return fmt::format("((gl_NumWorkGroups.x >> 31u) ^ {}u)", word); });
+                      [](uint32_t word) { return fmt::format("({} ^ {}u)", kUnknownZero, word); });
 }
 
 std::vector<std::string> WriteComputation(const Computation& computation, std::span<const Instruction* const> roots,
@@ -250,6 +266,9 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
         names[&instruction] = operands[0];  // of scalars
         break;
       default:
+        if (const Instruction* of = MakesFloats(instruction) ? instruction.operand(0) : nullptr;
+            of != nullptr && of->opcode() != Opcode::kParameter && of->opcode() != Opcode::kConstant)
+          operands[0] = UnknownText(of->shape().element_type(), operands[0]);
         names[&instruction] = local(instruction, ElementwiseCall(instruction, operands));
     }
   }

@@ -10,6 +10,8 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// Whether the instruction makes floats of integers or truth values.
+bool MakesFloats(const Instruction& instruction);
 // The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b)
 // with narrowing, selects, conversions. CHECK-fails for other opcodes.
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands);

@@ -18,6 +18,13 @@ bool Rounds(uint32_t op) {
          op == kVectorTimesScalar || op == kDot;
 }
 
+// Undecorated, a fused multiply-add may be rounded once or twice, in each place otherwise (GLSL.std.450, Fma). `set`:
+// the id of GLSL.std.450.
+bool IsFusedMultiplyAdd(const std::vector<uint32_t>& words, size_t at, uint32_t set) {
+  constexpr uint32_t kFma = 50;
+  return (words[at] & 0xffffu) == kExtInst && words[at + 3] == set && words[at + 4] == kFma;
+}
+
 // The first instruction behind the decorations.
 bool FollowsDecorations(uint32_t op) {
   return op == kUndef || (op >= kFirstType && op <= kLastType) || (op >= kFirstConstant && op <= kLastConstant) ||
@@ -30,12 +37,14 @@ std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words) {
   std::unordered_set<uint32_t> decorated;
   std::vector<uint32_t> decorations;
   size_t place = 0;
+  uint32_t set = 0;
   for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
     const uint32_t op = words[at] & 0xffffu;
+    if (op == kExtInstImport && words[at + 2] == 0x4c534c47u) set = words[at + 1];  // "GLSL"
     if (place == 0 && FollowsDecorations(op)) place = at;
     if (op == kDecorate && words[at + 2] == kNoContraction) decorated.insert(words[at + 1]);
     // The type, then the result.
-    if (Rounds(op) && decorated.insert(words[at + 2]).second) {
+    if ((Rounds(op) || IsFusedMultiplyAdd(words, at, set)) && decorated.insert(words[at + 2]).second) {
       decorations.insert(decorations.end(), {3u << 16 | kDecorate, words[at + 2], kNoContraction});
     }
   }

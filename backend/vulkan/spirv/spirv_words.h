@@ -14,6 +14,7 @@ enum Op : uint32_t {
   kNop = 0,
   kUndef = 1,
   kName = 5,
+  kExtInstImport = 11,
   kExtInst = 12,
   kEntryPoint = 15,
   kCapability = 17,
