@@ -35,6 +35,8 @@ ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result);
 ElementType DotSumType(const Instruction& product);
 
 // Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
+// DotAlgorithm::apart of a dot's algorithm; 0: it has none, or is no dot.
+double DotAlgorithmApart(const Instruction& instruction);
 bool AccumulatesWide(const Instruction& instruction);
 // Marks every sum of f32 (and of narrower floats, which accumulate in f32) in a module so.
 void MarkWideAccumulations(Module& module);
