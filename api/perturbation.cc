@@ -461,14 +461,16 @@ Result<Literal> Perturbation::MoveSum(const Instruction& instruction, std::span<
     Noise noise;
     if (kinds[k] == ReducerKind::kExact) noise.units = 0;
     if (kinds[k] == ReducerKind::kProduct) noise.relative = 2 * unit * std::sqrt(static_cast<double>(length) + 1);
-    if (kinds[k] == ReducerKind::kSum && !ExactInAnyOrder(instruction, operands, length, accumulator)) {
+    const double apart = DotAlgorithmApart(instruction);
+    if (kinds[k] == ReducerKind::kSum && (apart > 0 || !ExactInAnyOrder(instruction, operands, length, accumulator))) {
       const std::span<const double> sum = Parts(*sum_leaves[k]), other = Parts(*reach_leaves[k]);
       const size_t step = IsComplex(type) ? 2 : 1;
-      const double walk = 4 * unit * std::sqrt((static_cast<double>(length) + 1) / 6);
+      const double walk = apart + 4 * unit * std::sqrt((static_cast<double>(length) + 1) / 6);
+      const double bound = apart + BoundOfLength(accumulator, length);
       noise.amplitude.resize(sum.size() / step);
       for (size_t i = 0; i < noise.amplitude.size(); ++i) {
         const double total = step == 2 ? std::hypot(sum[2 * i], sum[2 * i + 1]) : sum[i];
-        noise.amplitude[i] = options_.any_order ? BoundOfLength(accumulator, length) * std::fabs(other[i * step])
+        noise.amplitude[i] = options_.any_order ? bound * std::fabs(other[i * step])
                                                 : walk * std::sqrt(2 * total * total + other[i * step]);
       }
     }

@@ -120,6 +120,8 @@ struct DeviceFacts {
   // no matrix units.
   std::vector<MatrixShape> matrices;
   uint32_t matrix_lanes = 0;
+  // Products of 16-bit floats on them in the time of one of f32 on the vector units, roughly.
+  double matrix_rate = 0;
   // Plain GLSL computes them, so that their kernels run on devices that have none; in tests.
   bool matrices_stand_in = false;
   // Kernels reach elements by a 32-bit offset in bytes from the tensor's address, which GPUs keep in scalar registers.

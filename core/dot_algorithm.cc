@@ -22,6 +22,11 @@ constexpr DotAlgorithm kAlgorithms[] = {
 
 }  // namespace
 
+double DotAlgorithm::apart() const {
+  if (products == 1) return is_tf32() ? std::ldexp(1.0, -22) : 0;  // four sums of parts are joined
+  return std::ldexp(1.0, products > 3 ? -22 : is_tf32() ? -20 : -14);
+}
+
 double LargestOf(const DotAlgorithm& algorithm) {
   return algorithm.is_tf32() ? std::ldexp(2 - std::ldexp(1.0, -kTf32MantissaBits), 127) : MaxFinite(algorithm.operand);
 }

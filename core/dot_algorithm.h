@@ -9,7 +9,8 @@
 // rounded to nearest even (towards zero where that would be infinite), the next what is left, rounded in the same way.
 // Of two parts (three products) all pairs are multiplied but the last of both; of three parts those six whose places
 // add up to at most 2 (from 0), or all nine. The product of the first parts is added last, and what the others came to
-// counts as zero where it is NaN, as it is for infinities, whose rest is NaN.
+// counts as zero where it is NaN, as it is for infinities, whose rest is NaN. The CPU reference does that to the
+// letter; GPUs may do what is no less accurate (core/passes/dot_expander.cc).
 #pragma once
 
 #include <span>
@@ -30,9 +31,12 @@ struct DotAlgorithm {
   bool is_tf32() const { return precision == "tf32"; }
   bool takes_f8() const { return precision.empty(); }
   // Parts of each operand.
-  int parts() const { return products == 1 ? 1 : products == 3 ? 2 : 3; }
+  int parts() const { return products == 1 ? 1 : products < 6 ? 2 : 3; }
   // Whether the product of part i of lhs and part j of rhs counts.
-  bool Multiplies(int i, int j) const { return products == 9 || i + j < parts(); }
+  bool Multiplies(int i, int j) const { return products == parts() * parts() || i + j < parts(); }
+  // How far the sums of two devices may lie apart, besides what sums may, relative to the terms' magnitudes: where one
+  // takes the parts as they are named here and another one fewer roundings, or other parts, that are no less accurate.
+  double apart() const;
 };
 
 inline constexpr int kTf32MantissaBits = 10;  // and the 8 exponent bits of f32

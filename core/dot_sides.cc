@@ -37,4 +37,15 @@ DotSide SideOf(const Instruction& dot, int operand) {
   return side;
 }
 
+bool SuitsMatrixUnits(const Instruction& dot) {
+  constexpr int64_t kLeastSide = 16, kTermsAtOnce = 8, kNeighbours = 4;
+  for (const int operand : {0, 1}) {
+    const DotSide side = SideOf(dot, operand);
+    if (side.free.count < kLeastSide || side.contracting.count % kTermsAtOnce != 0) return false;
+    const bool along_k = side.contracting.dimensions.back() == dot.operand(operand)->shape().rank() - 1;
+    if (!along_k && side.free.count % kNeighbours != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace VXLA_NAMESPACE

@@ -20,4 +20,7 @@ struct DotSide {
 
 DotSide SideOf(const Instruction& dot, int operand);
 
+// Whether matrix units take a dot of these sizes, if its operands are of a 16-bit type that they take.
+bool SuitsMatrixUnits(const Instruction& dot);
+
 }  // namespace VXLA_NAMESPACE

@@ -149,6 +149,12 @@ ElementType DotSumType(const Instruction& product) {
                     product.shape().element_type());
 }
 
+double DotAlgorithmApart(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kDot) return 0;
+  const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction.attributes<DotAttributes>().algorithm);
+  return algorithm == nullptr ? 0 : algorithm->apart();
+}
+
 bool AccumulatesWide(const Instruction& instruction) { return instruction.common().backend_config.text == kWideMark; }
 
 std::optional<ElementType> PairTypeOf(const Instruction& instruction) {

@@ -36,6 +36,12 @@ struct TargetInfo {
   // (core/passes/product_rows.h); 0: none is.
   int64_t product_rows_most_terms = 0, product_rows_small_work = 0;
   std::set<ElementType> matrix_terms;  // whose products matrix units add up in f32
+  // How many products of bf16 the units make in the time of one of f32 on the vector units, and the multiply-adds of a
+  // dot below which several of them are not worth their dispatches (core/passes/dot_expander.cc).
+  double matrix_rate = 0;
+  int64_t matrix_parts_least_work = int64_t{1} << 29;
+  // A dot's algorithm may be another one that is no less accurate.
+  bool free_dot_algorithms = false;
   // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_loops.h).
   bool merges_loops = false;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats

@@ -196,6 +196,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   // Where barriers are dear, memory is as fast as what holds it back.
   if (!facts.costs.dear_barriers && !facts.same_bits) {
     target.attention_min_scores = 1 << 16;
+    target.free_dot_algorithms = true;
     // Lanes of a subgroup share a row; a kernel of its own reads each operand less often, but writes and reads the
     // product.
     if (facts.subgroup_shuffle && facts.subgroup_size >= 8) {
@@ -206,6 +207,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   for (const MatrixShape& shape : facts.matrices) {
     if (shape.sum == ElementType::kF32) target.matrix_terms.insert(shape.term);
   }
+  target.matrix_rate = facts.matrix_rate;
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
   target.max_elements = facts.max_elements;

@@ -2,7 +2,9 @@
 // algorithm as dots of what it rounds operands to.
 #include <algorithm>
 
+#include "core/accuracy.h"
 #include "core/dot_algorithm.h"
+#include "core/dot_sides.h"
 #include "core/ops/ops.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/expanders.h"
@@ -50,11 +52,18 @@ class DotExpansion : protected Expansion {
   }
 };
 
-// As core/dot_algorithm.h says.
+// A number rounded to tf32 is the sum of two of bf16, of its first eight bits and of the other three, so that four
+// exact products make a product of tf32.
+constexpr DotAlgorithm kTf32ByHalves = {"", "bf16", ElementType::kBF16, ElementType::kF32, 4};
+
+// As core/dot_algorithm.h says, or by what is no less accurate where the target is free to.
 class AlgorithmDot : private DotExpansion {
  public:
-  AlgorithmDot(Computation& computation, Instruction* dot, const DotAlgorithm& algorithm)
-      : DotExpansion(computation, dot), algorithm_(algorithm), plain_(dot->attributes<DotAttributes>()) {
+  AlgorithmDot(Computation& computation, Instruction* dot, const DotAlgorithm& algorithm, const TargetInfo& target)
+      : DotExpansion(computation, dot),
+        target_(target),
+        algorithm_(algorithm),
+        plain_(dot->attributes<DotAttributes>()) {
     plain_.algorithm.clear();
   }
 
@@ -63,6 +72,7 @@ class AlgorithmDot : private DotExpansion {
     // Results narrower than the sums are rounded once, by the dot.
     const bool narrow = IsFloating(result) && BitWidth(result) < BitWidth(algorithm_.sum);
     const ElementType sum = narrow ? result : algorithm_.sum;
+    Choose();
     const std::vector<Instruction*> lhs = PartsOf(instruction().operand(0)), rhs = PartsOf(instruction().operand(1));
     if (lhs.size() == 1) return Converted(DotOf(lhs[0], rhs[0], plain_, sum), result);
     // The small ones first.
@@ -82,10 +92,56 @@ class AlgorithmDot : private DotExpansion {
   }
 
  private:
+  enum class Parts : uint8_t {
+    kSaid,   // as the algorithm says
+    kWhole,  // none: the operands, integers and f64 as f32
+    kHalves  // of tf32
+  };
+
+  // What units make of bf16 parts where they make so many products in the time of one of f32, and else that one: each
+  // of several parts costs as much there. Integers that products come to are kept, as the algorithm makes them.
+  void Choose() {
+    const bool several = algorithm_.parts() > 1;
+    if (!target_.free_dot_algorithms || !(several || algorithm_.is_tf32())) return;
+    if (!IsFloating(instruction().shape().element_type())) return;
+    if (IsNarrow(0) && IsNarrow(1)) {
+      parts_ = Parts::kWhole;  // they have no more bits than are kept
+    } else if (!several && UnitsPayFor(kTf32ByHalves)) {
+      algorithm_ = kTf32ByHalves;
+      parts_ = Parts::kHalves;
+    } else if (several) {
+      if (algorithm_.is_tf32()) algorithm_ = *FindDotAlgorithm("dot_bf16_bf16_f32_x6");
+      if (!UnitsPayFor(algorithm_)) parts_ = Parts::kWhole;
+    }
+  }
+  // f16 and less have no more bits than tf32, or two parts of bf16.
+  bool IsNarrow(int operand) const { return IsNarrowFloat(instruction().operand(operand)->shape().element_type()); }
+  bool UnitsPayFor(const DotAlgorithm& algorithm) const {
+    constexpr double kForJoiningThem = 1.2;
+    const int64_t work = instruction().shape().ElementCount() * AccumulationLength(instruction());
+    return target_.matrix_terms.contains(ElementType::kBF16) && !target_.wide_accumulation &&
+           algorithm.products * kForJoiningThem <= target_.matrix_rate && work >= target_.matrix_parts_least_work &&
+           SuitsMatrixUnits(instruction());
+  }
+
   Instruction* Rounded(Instruction* value) {
     if (!algorithm_.is_tf32()) return Converted(value, algorithm_.operand);
+    return RoundedToTf32(value);
+  }
+  Instruction* RoundedToTf32(Instruction* value) {
     Instruction* const f32 = Converted(value, ElementType::kF32);
     return Add(Opcode::kReducePrecision, f32->shape(), {f32}, ReducePrecisionAttributes{8, kTf32MantissaBits});
+  }
+  // The first is cut off rather than rounded: it is no larger, and finite where the number is. The rest of an infinity
+  // is NaN.
+  std::vector<Instruction*> HalvesOf(Instruction* operand) {
+    Instruction* const value = RoundedToTf32(operand);
+    const Shape words(ElementType::kU32, SizesOf(value->shape()));
+    Instruction* const bits = Add(Opcode::kBitcastConvert, words, {value});
+    Instruction* const mask = Spread(Constant(Literal::ScalarInt(ElementType::kU32, 0xFFFF0000)), SizesOf(words));
+    Instruction* const first = Add(Opcode::kBitcastConvert, value->shape(), {Binary(Opcode::kAnd, bits, mask)});
+    return {Converted(first, ElementType::kBF16),
+            Converted(Binary(Opcode::kSubtract, value, first), ElementType::kBF16)};
   }
   // Infinite only where the value is.
   Instruction* Limited(Instruction* rounded, Instruction* value) {
@@ -99,6 +155,9 @@ class AlgorithmDot : private DotExpansion {
   }
   std::vector<Instruction*> PartsOf(Instruction* operand) {
     if (algorithm_.takes_f8()) return {operand};
+    if (parts_ == Parts::kHalves) return HalvesOf(operand);
+    if (parts_ == Parts::kWhole)
+      return {IsNarrowFloat(operand->shape().element_type()) ? operand : Converted(operand, ElementType::kF32)};
     if (IsInteger(operand->shape().element_type()))
       operand = Converted(operand, algorithm_.operand == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32);
     if (algorithm_.parts() == 1) return {Rounded(operand)};
@@ -111,7 +170,9 @@ class AlgorithmDot : private DotExpansion {
     return parts;
   }
 
-  const DotAlgorithm& algorithm_;
+  const TargetInfo& target_;
+  DotAlgorithm algorithm_;
+  Parts parts_ = Parts::kSaid;
   DotAttributes plain_;
 };
 
@@ -315,26 +376,30 @@ class RaggedDot : private DotExpansion {
   Computation* sum_ = nullptr;
 };
 
-}  // namespace
-
-bool ExpandDots(Module& module) {
-  return ExpandDots(module, [](const Instruction&) { return true; });
-}
-
-bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& which) {
+bool ExpandDots(Module& module, const TargetInfo& target, const std::function<bool(const Instruction&)>& which) {
   const bool changed =
       ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
         if (!which(*instruction)) return nullptr;
         if (instruction->opcode() == Opcode::kScaledDot) return ScaledDot(computation, instruction).Expand();
         if (instruction->opcode() == Opcode::kDot) {
           const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction->attributes<DotAttributes>().algorithm);
-          return algorithm == nullptr ? nullptr : AlgorithmDot(computation, instruction, *algorithm).Expand();
+          return algorithm == nullptr ? nullptr : AlgorithmDot(computation, instruction, *algorithm, target).Expand();
         }
         if (instruction->opcode() != Opcode::kRaggedDot) return nullptr;
         return RaggedDot(module, computation, instruction).Expand();
       });
   if (changed) module.SortComputations();
   return changed;
+}
+
+}  // namespace
+
+bool ExpandDots(Module& module, const TargetInfo& target) {
+  return ExpandDots(module, target, [](const Instruction&) { return true; });
+}
+
+bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& which) {
+  return ExpandDots(module, {}, which);
 }
 
 }  // namespace VXLA_NAMESPACE

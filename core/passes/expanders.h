@@ -48,8 +48,9 @@ bool ExpandScatters(Module& module, const TargetInfo& target);
 
 // ragged-dot becomes a dot of rows with their group's matrix, gathered where it is read; one whose contracting
 // dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the
-// operands times their scales, and a dot with an algorithm (core/dot_algorithm.h) one or several of what it rounds to.
-bool ExpandDots(Module& module);
+// operands times their scales, and a dot with an algorithm (core/dot_algorithm.h) one or several of what it rounds to,
+// or of what is no less accurate where the target is free to.
+bool ExpandDots(Module& module, const TargetInfo& target);
 // Those alone.
 bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& which);
 

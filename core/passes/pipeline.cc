@@ -61,7 +61,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandRngBitGenerators(*optimized);
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);
-  ExpandDots(*optimized);
+  ExpandDots(*optimized, target);
   SplitMatrixScans(*optimized, target.max_joined_buffers);
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);

@@ -46,12 +46,11 @@ bool IsProductOfRows(const Instruction& dot, const RowSpace& rows) {
 bool IsWorthwhileInRows(const Instruction& dot, const TargetInfo& target) {
   // What is spared is a dispatch and the product's way through memory. Where units multiply many times as fast as the
   // kernel of the rows does, that is worth fewer terms.
-  constexpr int64_t kUnitsAreFaster = 4, kLeastUnitRows = 16, kUnitTerms = 8;
-  const DotSide lhs = SideOf(dot, 0), rhs = SideOf(dot, 1);
-  const int64_t k = lhs.contracting.count;
+  constexpr int64_t kUnitsAreFaster = 4;
+  const int64_t k = SideOf(dot, 0).contracting.count;
   const ElementType term = dot.operand(0)->shape().element_type();
-  const bool by_units = target.matrix_terms.contains(term) && dot.operand(1)->shape().element_type() == term &&
-                        std::min(lhs.free.count, rhs.free.count) >= kLeastUnitRows && k % kUnitTerms == 0;
+  const bool by_units =
+      target.matrix_terms.contains(term) && dot.operand(1)->shape().element_type() == term && SuitsMatrixUnits(dot);
   const int64_t share = by_units ? kUnitsAreFaster : 1;
   return k <= target.product_rows_most_terms / share ||
          dot.shape().ElementCount() * k <= target.product_rows_small_work / share;

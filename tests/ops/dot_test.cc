@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/reference/op_bound.h"
 #include "core/dot_algorithm.h"
+#include "core/passes/expanders.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 
@@ -120,6 +123,114 @@ TEST(DotTest, AlgorithmsKeepSpecialValues) {
     RunBoth(Dot("f32[10]", "f32[4]", "f32[10,4]",
                 fmt::format("lhs_contracting_dims={{}}, rhs_contracting_dims={{}}, algorithm={}", algorithm.name)),
             {row, column});
+  }
+}
+
+// What a target makes of a product by an algorithm.
+std::unique_ptr<Module> ExpandedFor(const TargetInfo& target, std::string_view algorithm,
+                                    const char* operands = "f32") {
+  std::unique_ptr<Module> module =
+      ParseModule(Dot(fmt::format("{}[32,40]", operands), fmt::format("{}[40,16]", operands), "f32[32,16]",
+                      fmt::format("{}, algorithm={}", kPlain, algorithm)));
+  EXPECT_TRUE(ExpandDots(*module, target));
+  return module;
+}
+
+int64_t DotsOf(const Module& module) {
+  return std::ranges::count_if(module.entry()->instructions(),
+                               [](const auto& i) { return i->opcode() == Opcode::kDot; });
+}
+
+TargetInfo TargetOfUnits(double rate) {
+  TargetInfo target;
+  target.free_dot_algorithms = true;
+  target.matrix_terms = {ElementType::kBF16};
+  target.matrix_rate = rate;
+  target.matrix_parts_least_work = 0;
+  return target;
+}
+
+// By how many products: as it says, on vector units, and on matrix units 5, 8 and 16 times as fast.
+TEST(DotTest, AlgorithmsTakePartsWhereMatrixUnitsPayForThem) {
+  struct Case {
+    std::string_view algorithm;
+    int64_t said, vector, five, eight, sixteen;
+  };
+  for (const Case& c : {Case{"dot_bf16_bf16_f32_x3", 3, 1, 3, 3, 3}, Case{"dot_bf16_bf16_f32_x6", 6, 1, 1, 6, 6},
+                        Case{"dot_bf16_bf16_f32_x9", 9, 1, 1, 1, 9}, Case{"dot_tf32_tf32_f32", 1, 1, 4, 4, 4},
+                        Case{"dot_tf32_tf32_f32_x3", 3, 1, 1, 6, 6}, Case{"dot_bf16_bf16_f32", 1, 1, 1, 1, 1}}) {
+    SCOPED_TRACE(c.algorithm);
+    EXPECT_EQ(DotsOf(*ExpandedFor({}, c.algorithm)), c.said);
+    EXPECT_EQ(DotsOf(*ExpandedFor(TargetOfUnits(2), c.algorithm)), c.vector);
+    EXPECT_EQ(DotsOf(*ExpandedFor(TargetOfUnits(5), c.algorithm)), c.five);
+    EXPECT_EQ(DotsOf(*ExpandedFor(TargetOfUnits(8), c.algorithm)), c.eight);
+    EXPECT_EQ(DotsOf(*ExpandedFor(TargetOfUnits(16), c.algorithm)), c.sixteen);
+    // Operands that are what parts would be need no others.
+    EXPECT_EQ(DotsOf(*ExpandedFor(TargetOfUnits(16), c.algorithm, "bf16")), 1);
+    TargetInfo small = TargetOfUnits(16);
+    small.matrix_parts_least_work = 32 * 40 * 16 + 1;
+    EXPECT_EQ(DotsOf(*ExpandedFor(small, c.algorithm)), 1);
+  }
+}
+
+// Infinities, NaN, what bf16 and tf32 round away and the largest numbers among f32 operands, each in a row of its own.
+std::vector<Literal> ArgumentsWithSpecialRows(const Module& module) {
+  std::vector<Literal> arguments = RandomArguments(module);
+  int64_t row = 0;
+  for (const double value : {HUGE_VAL, -HUGE_VAL, std::nan(""), double{std::numeric_limits<float>::max()}, 1e-30,
+                             1 + 0x1p-9, 1 + 0x1p-11, 0.0, -3.40e38})
+    arguments[0].SetDouble(40 * row++ + 5, value);
+  for (int64_t column = 0; column < 16; ++column)  // not 0, nor so large that a sum may overflow
+    arguments[1].SetDouble(16 * 5 + column, (column % 2 == 0 ? 0.75 : -0.3) * (1 + static_cast<double>(column) / 64));
+  return arguments;
+}
+
+// On the kernels of vector and of matrix units, with what the reference's parts may differ by and no more.
+TEST(DotTest, AlgorithmsOfGpusKeepToTheirBounds) {
+  for (const bool matrices : {false, true}) {
+    const auto client = GpuClient(BindingMode::kAddresses, matrices);
+    ASSERT_NE(client, nullptr);
+    for (const DotAlgorithm& algorithm : DotAlgorithms()) {
+      if (algorithm.takes_f8() || algorithm.sum != ElementType::kF32) continue;
+      SCOPED_TRACE(fmt::format("{}, {}", algorithm.name, matrices ? "matrix units" : "vector units"));
+      const auto module = ParseModule(
+          Dot("f32[32,40]", "f32[40,16]", "f32[32,16]", fmt::format("{}, algorithm={}", kPlain, algorithm.name)));
+      const auto expanded = ExpandedFor(TargetOfUnits(matrices ? 16 : 0), algorithm.name);
+      const std::vector<Literal> arguments = ArgumentsWithSpecialRows(*module);
+      std::vector<const Literal*> pointers;
+      for (const Literal& argument : arguments) pointers.push_back(&argument);
+      const auto expected = RunOnCpu(*module, arguments);
+      ASSERT_TRUE(expected);
+      const auto bound = BoundOfProgram(*module, pointers, *expected);
+      ASSERT_TRUE(bound);
+      RunOptions judged;
+      judged.leaf_tolerances = bound->leaves;
+      ExpectOnGpu(*client, *expanded, arguments, judged, 100, *expected);
+      const auto executable = client->Compile(*expanded);
+      const int64_t by_units = std::ranges::count_if((*executable)->plan().kernels, [](const KernelKey& kernel) {
+        return kernel.algorithm == "dot/matmul_matrices.comp";
+      });
+      EXPECT_EQ(by_units > 0, matrices && algorithm.precision != "f32");
+    }
+  }
+}
+
+// Stood-in units of no known GPU do, those of GeForce do not.
+TEST(DotTest, ProductsOfTf32RunOnMatrixUnitsWhereTheyPay) {
+  const auto module = ParseModule(
+      Dot("f32[1024,512]", "f32[512,1024]", "f32[1024,1024]", fmt::format("{}, algorithm=dot_tf32_tf32_f32", kPlain)));
+  for (const GpuFamily family : {GpuFamily::kAny, GpuFamily::kNvidia}) {
+    vulkan::OpenOptions options = TestOptions(BindingMode::kAddresses);
+    options.emulate.gpu = options.emulate.matrices = true;
+    options.emulate.family = family;
+    auto device = OpenTestDevice(options);
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    const auto executable = MakeTestClient(*device)->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    const bool by_units = std::ranges::any_of((*executable)->plan().kernels, [](const KernelKey& kernel) {
+      return kernel.algorithm == "dot/matmul_matrices.comp";
+    });
+    EXPECT_EQ(by_units, family == GpuFamily::kAny);
   }
 }
 

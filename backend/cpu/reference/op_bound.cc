@@ -263,7 +263,7 @@ class BoundMaker {
     Tolerance tolerance = RoundingOf(leaf);
     tolerance.ulp = std::max(tolerance.ulp, 1.0);
     tolerance.magnitudes = &magnitudes;
-    tolerance.magnitude_factor = BoundOfLength(accumulator, length);
+    tolerance.magnitude_factor = BoundOfLength(accumulator, length) + DotAlgorithmApart(instruction_);
     // Sums of narrow floats are wider than their type and leave it where they are rounded, in any order.
     if (leaf.shape().element_type() == accumulator && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
       // An infinite term is infinite in any order.

@@ -55,6 +55,7 @@ void TakeFor(GpuFamily family, DeviceFacts& facts) {
   for (uint32_t& size : facts.max_workgroup_size) size = std::min(size, gpu->workgroup_invocations);
   if (!facts.matrices_stand_in) return;
   using enum ElementType;
+  facts.matrix_rate = gpu->units == PretendedGpu::kNone ? 0 : 2;
   if (gpu->units == PretendedGpu::kNone) facts.matrices.clear();
   if (gpu->units == PretendedGpu::kNarrow) {
     facts.matrices = {{kF16, kF32, 16, 8, 16}, {kBF16, kF32, 16, 8, 8}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
@@ -74,6 +75,7 @@ void TakeForTheLeast(DeviceFacts& facts) {
   facts.quirks.loop_iteration_limit = kLoopIterations;
   facts.matrices.clear();
   facts.matrix_lanes = 0;
+  facts.matrix_rate = 0;
   facts.tuned = {};
 }
 
