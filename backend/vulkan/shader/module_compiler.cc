@@ -50,8 +50,9 @@ std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKe
   const std::vector<uint32_t> flat = FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
   // A loop's kernel holds so many other loops that it is most of a bundle's time to load where they are written out,
   // and runs no slower where they are not. What GPUs' compilers gain by writing out those of others is not known.
-  return PlainLoops(target.any_device ? FoldLate(flat) : flat, {.keeps_loops = target.any_device && key.algorithm == "control_flow/loop.comp",
-                           .any_device = target.any_device});
+  return PlainLoops(
+      target.any_device ? FoldLate(flat) : flat,
+      {.keeps_loops = target.any_device && key.algorithm == "control_flow/loop.comp", .any_device = target.any_device});
 }
 
 }  // namespace
