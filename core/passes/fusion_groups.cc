@@ -575,6 +575,13 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
     return cost < 4 || group.iterations <= count || group.iterations * cost <= kSmallWork;
   }
   if (feeds_epilogue || i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate) return false;
+  // What is computed in a kernel of its own, as too much of it would be repeated, is written as narrow as it is read.
+  const bool narrows = i.opcode() == Opcode::kConvert && group.kind == FusionKind::kOutput &&
+                       BitWidth(i.shape().element_type()) < BitWidth(i.operand(0)->shape().element_type()) &&
+                       IsFusible(*i.operand(0)) && !IsFree(*i.operand(0)) && !IsIndexOnly(*i.operand(0)) &&
+                       i.operand(0)->opcode() != Opcode::kConvert && GroupsOf(i.operand(0)).empty() &&
+                       ProductReuse(*group.hero, i) > kDotReuseLimit;
+  if (narrows) return false;
   if (cost == 0 || i.opcode() == Opcode::kConvert) return true;
   if (cost >= kTranscendentalCost) return false;
   if (cost < 4 && IsStart(i, consumer)) return true;
