@@ -140,19 +140,28 @@ ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result) {
   return IsSigned(result) ? ElementType::kS32 : ElementType::kU32;
 }
 
+const DotAlgorithm* AlgorithmOf(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kDot) return nullptr;
+  return FindDotAlgorithm(instruction.attributes<DotAttributes>().algorithm);
+}
+
 ElementType DotSumType(const Instruction& product) {
-  if (product.opcode() == Opcode::kDot) {
-    const DotAlgorithm* const algorithm = FindDotAlgorithm(product.attributes<DotAttributes>().algorithm);
-    if (algorithm != nullptr) return algorithm->sum == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
-  }
+  if (const DotAlgorithm* const algorithm = AlgorithmOf(product))
+    return algorithm->sum == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
   return DotSumType(product.operand(0)->shape().element_type(), product.operand(1)->shape().element_type(),
                     product.shape().element_type());
 }
 
 double DotAlgorithmApart(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kDot) return 0;
-  const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction.attributes<DotAttributes>().algorithm);
+  const DotAlgorithm* const algorithm = AlgorithmOf(instruction);
   return algorithm == nullptr ? 0 : algorithm->apart();
+}
+
+ElementType SumRoundedTo(const Instruction& instruction) {
+  const ElementType result = instruction.shape().element_type();
+  const DotAlgorithm* const algorithm = AlgorithmOf(instruction);
+  if (algorithm == nullptr || !IsFloating(result) || BitWidth(algorithm->sum) > BitWidth(result)) return result;
+  return algorithm->sum;
 }
 
 bool AccumulatesWide(const Instruction& instruction) { return instruction.common().backend_config.text == kWideMark; }

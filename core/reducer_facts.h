@@ -34,9 +34,12 @@ ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result);
 // Of a dot or convolution; a dot's algorithm may say it.
 ElementType DotSumType(const Instruction& product);
 
-// Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
 // DotAlgorithm::apart of a dot's algorithm; 0: it has none, or is no dot.
 double DotAlgorithmApart(const Instruction& instruction);
+// What the whole sum is rounded to: narrower than the result where a dot's algorithm says so.
+ElementType SumRoundedTo(const Instruction& instruction);
+
+// Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
 bool AccumulatesWide(const Instruction& instruction);
 // What a reduce or reduce-window accumulates in where that is two floats for each, a complex type: sums so marked, and
 // products of many factors. Near 1 all roundings of a plain product go one way: (1 + a)(1 + b) loses a b.

@@ -262,6 +262,9 @@ class BoundMaker {
     const int64_t length = AccumulationLength(instruction_);
     Tolerance tolerance = RoundingOf(leaf);
     tolerance.ulp = std::max(tolerance.ulp, 1.0);
+    // A unit of what the sum is rounded to, where that is narrower.
+    if (const ElementType type = leaf.shape().element_type(), rounded = SumRoundedTo(instruction_); rounded != type)
+      tolerance.ulp = std::max(tolerance.ulp, UnitRoundoff(rounded) / UnitRoundoff(type));
     tolerance.magnitudes = &magnitudes;
     tolerance.magnitude_factor = BoundOfLength(accumulator, length) + DotAlgorithmApart(instruction_);
     // Sums of narrow floats are wider than their type and leave it where they are rounded, in any order.
@@ -273,7 +276,8 @@ class BoundMaker {
       if (finite != nullptr)
         tolerance.may_overflow = Overflows(*FlattenLiteral(*finite)[k], tolerance.magnitude_factor);
     }
-    *text = fmt::format("{:.2g} of the magnitudes of {} terms, then 1 ulp", tolerance.magnitude_factor, length);
+    *text = fmt::format("{:.2g} of the magnitudes of {} terms, then {} ulp", tolerance.magnitude_factor, length,
+                        tolerance.ulp);
     return tolerance;
   }
 
