@@ -134,7 +134,8 @@ class LateFolds {
     if (op == kSelect && each.words[1] == bool_) FoldChoice(each);
     if (each.op() == kLogicalOr || each.op() == kLogicalAnd) FoldTruth(each);
     if (op == kUGreaterThan || op == kUGreaterThanEqual) FoldLarger(each);
-    if (op < kBitcast || !integers_.contains(each.words[1])) return;
+    const bool integral = op == kIAdd || op == kISub || op == kIMul || op == kShiftLeftLogical;
+    if (!integral || !integers_.contains(each.words[1])) return;
     if (op == kISub) FoldDifference(each, before);
     if (op == kIMul || op == kShiftLeftLogical) FoldFactor(each, before);
     if (each.op() == kIAdd) FoldSum(each, before);
