@@ -49,14 +49,23 @@ void main() {
       LOAD_GROUP(0, (lhs_row * SIZE + k) / K, group)
       [[unroll]] for (uint kk = 0u; kk < K; ++kk) lhs[i * K + kk] = group[kk];
     }
+    float rhs[K * COLUMNS];
     [[unroll]] for (uint kk = 0u; kk < K; ++kk) {
       [[unroll]] for (uint g = 0u; g < COLUMNS / K; ++g) {
-        float rhs[K];
-        LOAD_GROUP(1, (k + kk) * (SIZE / K) + unit + g, rhs)
-        [[unroll]] for (uint i = 0u; i < ROWS; ++i) {
-          float a = LHS(i, kk);
-          [[unroll]] for (uint j = 0u; j < K; ++j) sums[i * COLUMNS + g * K + j] += a * rhs[j];
-        }
+        float group[K];
+        LOAD_GROUP(1, (k + kk) * (SIZE / K) + unit + g, group)
+        [[unroll]] for (uint j = 0u; j < K; ++j) rhs[kk * COLUMNS + g * K + j] = group[j];
+      }
+    }
+    // Four sums at a time take all values of k.
+    [[unroll]] for (uint i = 0u; i < ROWS; ++i) {
+      [[unroll]] for (uint kk = 0u; kk < K; ++kk) {
+        float a = LHS(i, kk);
+        [[unroll]] for (uint j = 0u; j < 4u; ++j) sums[i * COLUMNS + j] += a * rhs[kk * COLUMNS + j];
+      }
+      [[unroll]] for (uint kk = 0u; kk < K; ++kk) {
+        float a = LHS(i, kk);
+        [[unroll]] for (uint j = 4u; j < COLUMNS; ++j) sums[i * COLUMNS + j] += a * rhs[kk * COLUMNS + j];
       }
     }
   }

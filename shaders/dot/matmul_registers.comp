@@ -67,22 +67,20 @@ void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[
   }
 #endif
 #if RHS_BLOCK
-  Sum rhs_block[KS * W];
-  load_rhs(batch, step, unit, rhs_block);
-#endif
-  [[unroll]] for (uint kk = 0u; kk < KS; ++kk) {
-    Sum rhs[W];
-#if RHS_BLOCK
-    [[unroll]] for (uint j = 0u; j < W; ++j) rhs[j] = rhs_block[j * KS + kk];
+#define RHS(kk, j) rhs[(j) * KS + (kk)]
+  Sum rhs[KS * W];
+  load_rhs(batch, step, unit, rhs);
 #else
+#define RHS(kk, j) rhs[(kk) * W + (j)]
+  Sum rhs[KS * W];
+  [[unroll]] for (uint kk = 0u; kk < KS; ++kk) {
+    Sum part[W];
     SITE(kk);
-    load_rhs(batch, step * KS + kk, unit, rhs);
-#endif
-    [[unroll]] for (uint i = 0u; i < TM; ++i) {
-      Sum a = LHS(i, kk);
-      [[unroll]] for (uint j = 0u; j < W; ++j) MULTIPLY_ADD(sums[i * W + j], a, rhs[j]);
-    }
+    load_rhs(batch, step * KS + kk, unit, part);
+    [[unroll]] for (uint j = 0u; j < W; ++j) rhs[kk * W + j] = part[j];
   }
+#endif
+  ADD_PRODUCTS
 }
 
 void main() {

@@ -71,25 +71,30 @@ bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t ste
   return true;
 }
 
-// Lavapipe 22.3.6 on two cores, f32, GFLOP/s at 512 (addresses / descriptors): 16 rows x 8 columns a lane, lhs shared
-// by broadcasts: 12 / 25; 8 x 8: 9 / 22; 16 x 4 without sharing: 3 / 18; through shared memory 5. Large tiles take 0.5
-// s to compile there, and a training step has a dozen different products, so products below 512 x 512 x 512 get small
-// ones.
+// Lavapipe 22.3.6, one core, f32, descriptors, 512 x 512 x 512 in ms, and the first run of 448 x 448 x 448 in seconds,
+// of which the shader's compilation is most: 32 rows x 8 columns a lane by 4 values of k 7.9, 0.83; 16 x 8 by 8 8.9,
+// 0.70; by 4 9.7, 0.52; 8 x 4 by 4 20, 0.34. A training step has a dozen different products, so the large tiles are for
+// products whose runs soon make up for it.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
   shape.repeated = work.repeated;
-  const bool large = work.repeated || work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
+  const int64_t products = work.batches * work.rows * work.columns * work.k;
+  const bool large = work.repeated || products >= int64_t{1} << 27;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   // The tile does not depend on how lhs values reach the lanes: emulated subgroups give the same bits.
   const bool shareable =
       work.lanes_can_share && work.rows >= 8 && shape.lanes == facts.subgroup_size && shape.lanes <= 16;
   shape.share_lhs = facts.subgroup_shuffle && shareable && !work.in_pairs;
   const uint32_t wide = work.sum_bytes == 4 ? 8 : 4;
-  shape.tile_columns = large && work.columns % wide == 0 && work.columns >= wide * shape.lanes ? wide : 4;
-  if (work.columns < 4) shape.tile_columns = 1;
-  shape.tile_rows = shareable ? std::max(shape.lanes, large && work.rows > 8 ? 16u : 8u)
-                              : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
-  shape.k_step = WidthThatDivides(work.k, large ? wide : 4);
+  const bool whole = work.columns % wide == 0 && work.columns >= wide * shape.lanes;
+  const bool shares_rows = wide == 8 && whole && shareable;
+  // More rows read each column less often; they take fewer values of k at a time, so that the code stays as long.
+  const bool tall = large && shares_rows && work.along_k && work.rows % 32 == 0;
+  const bool medium = !large && shares_rows && work.rows % 16 == 0 && products >= int64_t{1} << 25;
+  shape.tile_columns = work.columns < 4 ? 1 : (large || medium) && whole ? wide : 4;
+  const uint32_t rows = tall ? 32 : medium || (large && work.rows > 8) ? 16 : 8;
+  shape.tile_rows = shareable ? std::max(shape.lanes, rows) : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
+  shape.k_step = WidthThatDivides(work.k, (large && !tall) || (medium && !work.along_k) ? wide : 4);
   const bool lane_by_lane = shape.share_lhs && !work.along_k && shape.k_step == shape.lanes && work.rows % 4 == 0;
   if (work.k_run != 0 && !lane_by_lane) shape.k_step = WidthThatDivides(work.k_run, shape.k_step);
   if (work.in_pairs) shape.tile_rows = shape.tile_columns = shape.k_step = 1;

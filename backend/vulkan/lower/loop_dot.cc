@@ -78,19 +78,35 @@ class LoopDotWriter {
         lhs.push_back(reader_.LhsValue(writer_, {batch_, space_.Add(Row(i), own), k, {}}));
       }
     }
-    for (int64_t kk = 0; kk < tile_.k_step; ++kk) {
+    const int64_t at_once = tile_.in_turn ? tile_.k_step : 1;
+    for (int64_t kk = 0; kk < tile_.k_step; kk += at_once) AddProducts(lhs, lanes, first, kk, kk + at_once);
+    writer_.CloseBlock();
+  }
+
+  // To all sums, what some values of k of a step give them; in turn: four sums of a row at a time.
+  void AddProducts(const std::vector<std::string>& lhs, int64_t lanes, const IndexExpression& first, int64_t begin,
+                   int64_t end) {
+    std::vector<std::string> rhs;
+    for (int64_t kk = begin; kk < end; ++kk) {
       const IndexExpression k = space_.Add(first, {{}, kk});
-      std::vector<std::string> rhs;
       for (int64_t j = 0; j < tile_.columns; ++j) rhs.push_back(reader_.RhsValue(writer_, {batch_, {}, k, Column(j)}));
-      for (int64_t i = 0; i < tile_.rows; ++i) {
-        const auto at = static_cast<size_t>(i / lanes * tile_.k_step + kk);
-        const std::string a = tile_.shares ? fmt::format("subgroupShuffle({}, {}u)", lhs[at], i % lanes) : lhs[at];
-        const std::string name = writer_.Assignable(reader_.sum_type, a);
-        for (int64_t j = 0; j < tile_.columns; ++j)
-          writer_.Line(fmt::format("MULTIPLY_ADD({}, {}, {});", Sum(i, j), name, rhs[static_cast<size_t>(j)]));
+    }
+    const int64_t at_once = tile_.in_turn ? 4 : tile_.columns;
+    for (int64_t i = 0; i < tile_.rows; ++i) {
+      std::vector<std::string> row;
+      for (int64_t column = 0; column < tile_.columns; column += at_once) {
+        for (int64_t kk = begin; kk < end; ++kk) {
+          if (column == 0) {
+            const std::string& value = lhs[static_cast<size_t>(i / lanes * tile_.k_step + kk)];
+            row.push_back(writer_.Assignable(
+                reader_.sum_type, tile_.shares ? fmt::format("subgroupShuffle({}, {}u)", value, i % lanes) : value));
+          }
+          for (int64_t j = column; j < std::min(tile_.columns, column + at_once); ++j)
+            writer_.Line(fmt::format("MULTIPLY_ADD({}, {}, {});", Sum(i, j), row[static_cast<size_t>(kk - begin)],
+                                     rhs[static_cast<size_t>((kk - begin) * tile_.columns + j)]));
+        }
       }
     }
-    writer_.CloseBlock();
   }
 
   void StoreSums() {
@@ -186,6 +202,7 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
                   work.rows % lanes == 0 && lanes <= 8 && work.columns / tile.columns % lanes == 0;
     // A load takes as long as a dozen multiply-adds, so columns are read for as many rows as there are.
     tile.rows = tile.shares ? (work.rows % (2 * lanes) == 0 ? 2 * lanes : lanes) : Divisor(work.rows, {4, 2});
+    tile.in_turn = true;
     return tile;
   }
   tile.k_step = Divisor(work.k, {4});

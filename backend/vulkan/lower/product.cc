@@ -283,6 +283,23 @@ class ProductWriter {
                               f.writer->Take()));
   }
 
+  // ADD_PRODUCTS of matmul_registers.comp.
+  void WriteProducts(KernelBuilder& kernel) const {
+    std::string text = "#define ADD_PRODUCTS";
+    const uint32_t columns = std::min(shape_.tile_columns, 4u);
+    for (uint32_t i = 0; i < shape_.tile_rows; ++i) {
+      for (uint32_t column = 0; column < shape_.tile_columns; column += columns) {
+        for (uint32_t kk = 0; kk < shape_.k_step; ++kk) {
+          if (column == 0) text += fmt::format(" \\\n  Sum a_{0}_{1} = LHS({0}u, {1}u);", i, kk);
+          for (uint32_t j = column; j < column + columns; ++j)
+            text += fmt::format(" \\\n  MULTIPLY_ADD(sums[{}], a_{}_{}, RHS({}u, {}u));", i * shape_.tile_columns + j,
+                                i, kk, kk, j);
+        }
+      }
+    }
+    kernel.Append(text + "\n");
+  }
+
   // Neighbouring rows that lhs is read in where it lies along m.
   int64_t RowGroup() const {
     for (int64_t w : {8, 4}) {
@@ -331,6 +348,7 @@ class ProductWriter {
       kernel.InlineParams();
     WriteLhs(kernel, share);
     WriteRhs(kernel, rhs_block);
+    WriteProducts(kernel);
     WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
     StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step);
