@@ -126,6 +126,7 @@ class StretchVisitor {
     for (const Instruction* operand : node.instruction->operands()) {
       if (operand->shape().ElementCount() > 0) Use(program_.ValueOf(*operand, 0));
     }
+    for (const LoopNode& update : node.updates) Visit(update);
   }
   void Use(const LoopValue& value) {
     Use(value.reg);

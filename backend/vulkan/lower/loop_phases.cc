@@ -53,8 +53,10 @@ void LoopPhaseWriter::EachElement(ValueWriter& writer, IndexSpace& space, int64_
 // The lane's own elements of a place.
 void LoopPhaseWriter::StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                                const std::vector<std::string>& values) {
-  if (IsResident(place)) return writer.Line(fmt::format("{} = {};", NameOfElement(place), values.at(0)));
-  writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, memory_.SliceOf(place)), first, values);
+  if (!IsResident(place))
+    return writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, memory_.SliceOf(place)), first, values);
+  writer.Line(fmt::format("{} = {};", NameOfElement(place), values.at(0)));
+  if (const auto& after = after_store_[place]) after(writer, first, values);
 }
 
 std::string LoopPhaseWriter::Copy(const LoopNode& node) {
@@ -72,10 +74,81 @@ std::string LoopPhaseWriter::Copy(const LoopNode& node) {
   return writer.Take();
 }
 
-std::string LoopPhaseWriter::Unit(const LoopNode& node) {
-  const Result<FusionDescription> described = DescribeFusion(*node.instruction);
+namespace {
+
+FusionDescription Described(const Instruction& instruction) {
+  Result<FusionDescription> described = DescribeFusion(instruction);
   VXLA_CHECK(described.ok(), "a fusion that was described before");
-  const FusionDescription& body = *described;
+  return *std::move(described);
+}
+
+}  // namespace
+
+// Updates take what the unit makes as it is stored. What else they read the unit reads.
+std::string LoopPhaseWriter::Unit(const LoopNode& node) {
+  FusionDescription body = Described(*node.instruction);
+  std::vector<Update> updates = UpdatesOf(node);
+  if (updates.empty()) return WriteUnit(node, body);
+  for (const Update& update : updates) {
+    for (const auto& [inside, operand] : update.body.operands) {
+      if (program_.OriginOf(*operand, 0).instruction != node.instruction) body.operands.emplace(inside, operand);
+    }
+  }
+  const auto set = [&](int leaf, const KernelBuilder::AfterStore& after) {
+    const int place = node.results[static_cast<size_t>(leaf)].place;
+    if (IsResident(place)) {
+      after_store_[place] = after;
+    } else {
+      const ElementType type = FlattenTuple(node.instruction->shape())[static_cast<size_t>(leaf)]->element_type();
+      kernel_.SetAfterStore(kernel_.AddBuffer(type, Access::kWrite, memory_.SliceOf(place)), after);
+    }
+  };
+  for (int leaf = 0; leaf < static_cast<int>(node.results.size()); ++leaf) {
+    set(leaf,
+        [this, &updates, leaf](ValueWriter& writer, const IndexExpression& first, std::span<const std::string> values) {
+          StoreUpdates(updates, leaf, writer, first, values);
+        });
+  }
+  std::string text = WriteUnit(node, body);
+  for (int leaf = 0; leaf < static_cast<int>(node.results.size()); ++leaf) set(leaf, nullptr);
+  for (const Update& update : updates) VXLA_CHECK(update.written, "an update that its unit did not store");
+  return text;
+}
+
+std::vector<LoopPhaseWriter::Update> LoopPhaseWriter::UpdatesOf(const LoopNode& node) const {
+  std::vector<Update> updates;
+  for (const LoopNode& update : node.updates) {
+    Update& added = updates.emplace_back();
+    added.body = Described(*update.instruction);
+    added.place = update.arrays.at(0);
+    for (const auto& [inside, operand] : added.body.operands) {
+      const LeafOrigin origin = program_.OriginOf(*operand, 0);
+      if (origin.instruction != node.instruction) continue;
+      added.made.emplace_back(inside, origin.leaf);
+      added.last = std::max(added.last, origin.leaf);
+    }
+  }
+  return updates;
+}
+
+void LoopPhaseWriter::StoreUpdates(std::vector<Update>& updates, int leaf, ValueWriter& writer,
+                                   const IndexExpression& first, std::span<const std::string> values) {
+  IndexSpace& space = writer.space();
+  for (Update& update : updates) {
+    for (const auto& [inside, made] : update.made) {
+      if (made != leaf) continue;
+      for (size_t j = 0; j < values.size(); ++j) {
+        const IndexExpression linear = space.Add(first, {{}, static_cast<int64_t>(j)});
+        writer.Override(*inside, space.Delinearize(linear, inside->shape().dimensions()), values[j]);
+      }
+    }
+    if (leaf != update.last) continue;
+    StoreUpdated(*update.body.hero, update.place, writer, first, std::ssize(values));
+    update.written = true;
+  }
+}
+
+std::string LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& body) {
   UnitBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
     if (!node.rows.empty()) return memory_.SliceOfRow(node.rows[&instruction == node.instruction ? 1 : 0]);
     const LoopValue value = &instruction == node.instruction ? node.results.at(static_cast<size_t>(leaf))
@@ -87,11 +160,15 @@ std::string LoopPhaseWriter::Unit(const LoopNode& node) {
     return memory_.SliceOf(value.place);
   });
   std::vector<std::pair<const Instruction*, std::string>> held;
-  for (const Instruction* operand : node.instruction->operands()) {
-    if (operand->shape().ElementCount() == 0) continue;
-    const LoopValue value = program_.ValueOf(*operand, 0);
-    if (value.reg >= 0) held.emplace_back(operand, NameOfRegister(value.reg));
-  }
+  const auto hold = [&](const LoopNode& of) {
+    for (const Instruction* operand : of.instruction->operands()) {
+      if (operand->shape().ElementCount() == 0) continue;
+      const LoopValue value = program_.ValueOf(*operand, 0);
+      if (value.reg >= 0) held.emplace_back(operand, NameOfRegister(value.reg));
+    }
+  };
+  hold(node);
+  std::ranges::for_each(node.updates, hold);
   const bool in_part = body.hero != nullptr && UpdatedArrays(*body.hero) > 0;
   if (body.hero != nullptr && !in_part) return Together(body, node, buffers, std::move(held));
   IndexSpace space;
@@ -159,24 +236,31 @@ void LoopPhaseWriter::WriteUpdate(const FusionDescription& body, const LoopNode&
   const Instruction& hero = *body.hero;
   const Shape &whole = hero.shape(), &part = hero.operand(1)->shape();
   if (part.ElementCount() == 0) return;
-  const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, memory_.SliceOf(node.arrays[0]));
-  const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
+  writer.WindowStart(hero, 2, whole, part);  // once, for all elements
   const int64_t width = program_.WidthOf(part.ElementCount(), OnlyMoves(body));
-  EachElement(writer, space, part.ElementCount(), width, [&](const IndexExpression& first) {
-    std::vector<IndexExpression> targets;
-    std::vector<std::string> values;
-    for (int64_t j = 0; j < width; ++j) {
-      MultiIndex index = space.Delinearize(space.Add(first, {{}, j}), part.dimensions());
-      values.push_back(writer.Value(*hero.operand(1), index));
-      for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
-      targets.push_back(space.Linearize(index, whole.dimensions()));
-    }
-    bool side_by_side = true;
-    for (int64_t j = 1; j < width; ++j)
-      side_by_side &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
-    if (side_by_side) return writer.StoreGroup(k, targets[0], values);
-    for (size_t j = 0; j < values.size(); ++j) writer.Line(kernel_.Store(k, writer.Index(targets[j]), values[j]));
-  });
+  EachElement(writer, space, part.ElementCount(), width,
+              [&](const IndexExpression& first) { StoreUpdated(hero, node.arrays[0], writer, first, width); });
+}
+
+// Elements of an update from the linear index `first` of its part on, where they belong in the whole array.
+void LoopPhaseWriter::StoreUpdated(const Instruction& hero, int place, ValueWriter& writer,
+                                   const IndexExpression& first, int64_t width) {
+  IndexSpace& space = writer.space();
+  const Shape &whole = hero.shape(), &part = hero.operand(1)->shape();
+  const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, memory_.SliceOf(place));
+  const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
+  std::vector<IndexExpression> targets;
+  std::vector<std::string> values;
+  for (int64_t j = 0; j < width; ++j) {
+    MultiIndex index = space.Delinearize(space.Add(first, {{}, j}), part.dimensions());
+    values.push_back(writer.Value(*hero.operand(1), index));
+    for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
+    targets.push_back(space.Linearize(index, whole.dimensions()));
+  }
+  bool side_by_side = true;
+  for (int64_t j = 1; j < width; ++j) side_by_side &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
+  if (side_by_side) return writer.StoreGroup(k, targets[0], values);
+  for (size_t j = 0; j < values.size(); ++j) writer.Line(kernel_.Store(k, writer.Index(targets[j]), values[j]));
 }
 
 void LoopPhaseWriter::WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space) {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,12 +38,27 @@ class LoopPhaseWriter {
   bool IsResident(int place) const { return place >= 0 && program_.places[static_cast<size_t>(place)].resident; }
   void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, int64_t width,
                    const std::function<void(const IndexExpression& first)>& write) const;
+  // A dynamic-update-slice along with the unit that makes what it stores.
+  struct Update {
+    FusionDescription body;
+    int place = -1;
+    std::vector<std::pair<const Instruction*, int>> made;  // what it reads of the unit's results, and which leaf
+    int last = 0;                                          // the last of these leaves to be stored
+    bool written = false;
+  };
+  std::vector<Update> UpdatesOf(const LoopNode& node) const;
+  // After a leaf of the unit's results has been stored.
+  void StoreUpdates(std::vector<Update>& updates, int leaf, ValueWriter& writer, const IndexExpression& first,
+                    std::span<const std::string> values);
+  std::string WriteUnit(const LoopNode& node, const FusionDescription& body);
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);
   void WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
   void OverrideResident(const FusionDescription& body, ValueWriter& writer, IndexSpace& space,
                         const IndexExpression& first);
   void WriteUpdate(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
+  void StoreUpdated(const Instruction& hero, int place, ValueWriter& writer, const IndexExpression& first,
+                    int64_t width);
   void WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space);
   std::string Together(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
                        std::vector<std::pair<const Instruction*, std::string>> held);
@@ -52,6 +69,7 @@ class LoopPhaseWriter {
   LoopMemory& memory_;
   KernelBuilder& kernel_;
   std::set<std::string> shared_;
+  std::map<int, KernelBuilder::AfterStore> after_store_;  // of places that lie in registers
   int next_unit_ = 0;
 };
 
