@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <tuple>
 
 #include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
@@ -17,6 +19,7 @@ using ::testing::HasSubstr;
 // One of the stacks: the value of the body that goes there, its type, and the index that it goes to.
 struct Stack {
   std::string value, type = "f32", at = "i";
+  std::optional<std::vector<int>> dimensions = {};  // of the value, the carry's by default
 };
 
 // `trips` trips over a carry `h` of elements [rows,columns], with slices `x` of as many rows of an array; `body` makes
@@ -31,9 +34,15 @@ struct Scan {
     return fmt::format("{}[{}{},{}]", element, before, rows, columns);
   }
   std::string All(const std::string& element) const { return Of(element, fmt::format("{},", trips)); }
+  // A trip's part of a stack, or all of it.
+  std::string Of(const Stack& stack, int steps) const {
+    const std::vector<int> dimensions = stack.dimensions.value_or(std::vector{rows, columns});
+    return fmt::format("{}[{}{}{}]", stack.type, steps, dimensions.empty() ? "" : ",", fmt::join(dimensions, ","));
+  }
+  size_t RankOf(const Stack& stack) const { return stack.dimensions ? stack.dimensions->size() : 2; }
   std::string State() const {
     std::string state = fmt::format("(s32[], {}, {}, f32[{},{}]", Of(type), All(type), columns, columns);
-    for (const Stack& stack : stacks) state += ", " + All(stack.type);
+    for (const Stack& stack : stacks) state += ", " + Of(stack, trips);
     return state + ")";
   }
   std::string Text() const {
@@ -58,13 +67,15 @@ body {{
     std::string results, operands, parameters;
     for (size_t k = 0; k < stacks.size(); ++k) {
       const Stack& stack = stacks[k];
+      std::string zeros;
+      for (size_t d = 0; d < RankOf(stack); ++d) zeros += ", zero";
       text += fmt::format(
           "  ys{0} = {1} get-tuple-element(s), index={2}\n  row{0} = {3} reshape({4})\n"
-          "  next{0} = {1} dynamic-update-slice(ys{0}, row{0}, {5}, zero, zero)\n",
-          k, All(stack.type), k + 4, Of(stack.type, "1,"), stack.value, stack.at);
+          "  next{0} = {1} dynamic-update-slice(ys{0}, row{0}, {5}{6})\n",
+          k, Of(stack, trips), k + 4, Of(stack, 1), stack.value, stack.at, zeros);
       results += fmt::format(", next{}", k);
       operands += fmt::format(", ys{}", k);
-      parameters += fmt::format("  ys{} = {} parameter({})\n", k, All(stack.type), k + 3);
+      parameters += fmt::format("  ys{} = {} parameter({})\n", k, Of(stack, trips), k + 3);
     }
     return text + fmt::format(R"(  ROOT r = {0} tuple(next, h2, xs, w{1})
 }}
@@ -233,6 +244,57 @@ TEST(StackedLoopTest, CarriesOfEveryWidth) {
       scan.type = type;
       scan.body = fmt::format("  h2 = {} {}(h, x)\n", scan.Of(type), type == "pred" ? "xor" : "add");
       scan.stacks = {{"h2", type}, {"h2", type, "back"}};
+      Check(scan);
+    }
+  }
+}
+
+// Elements of rows, what rows are reduced to, and what everything is.
+TEST(StackedLoopTest, RowsAndWhatIsMadeOfThem) {
+  for (const auto& [rows, columns] : kSizes) {
+    Scan scan;
+    scan.rows = rows;
+    scan.columns = columns;
+    scan.functions =
+        "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+        "larger { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }\n";
+    scan.body = fmt::format(R"(  least = f32[] constant(-inf)
+  none = f32[] constant(0)
+  most = f32[{1}] reduce(h, least), dimensions={{1}}, to_apply=larger
+  mosts = {0} broadcast(most), dimensions={{0}}
+  below = {0} subtract(x, mosts)
+  h2 = {0} maximum(below, h)
+  total = f32[] reduce(h2, none), dimensions={{0,1}}, to_apply=sum
+  half = bf16[{1}] convert(most)
+  twice = f32[] add(total, total)
+)",
+                            scan.Of("f32"), rows);
+    scan.stacks = {{"h2"},
+                   {"below", "f32", "back"},
+                   {"most", "f32", "i", std::vector{rows}},
+                   {"half", "bf16", "back", std::vector{rows}},
+                   {"total", "f32", "i", std::vector<int>{}},
+                   {"twice", "f32", "back", std::vector<int>{}}};
+    Check(scan);
+  }
+}
+
+// Parts whose rows are others than the carry's.
+TEST(StackedLoopTest, PartsOfOtherDimensions) {
+  for (const auto& [rows, columns, others] :
+       {std::tuple(6, 35, std::vector{7, 30}), std::tuple(12, 105, std::vector{21, 60}),
+        std::tuple(16, 32, std::vector{4, 4, 32}), std::tuple(32, 48, std::vector{1536})}) {
+    for (const int kind : {0, 1, 2}) {
+      Scan scan;
+      scan.rows = rows;
+      scan.columns = columns;
+      scan.trips = 2;
+      scan.body = kind == 0 ? Sum(scan)
+                  : kind == 1
+                      ? Product(scan)
+                      : fmt::format("  h2 = {} dot(h, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n",
+                                    scan.Of("f32"));
+      scan.stacks = {{"h2", "f32", "i", others}, {"h2", "f32", "back"}};
       Check(scan);
     }
   }

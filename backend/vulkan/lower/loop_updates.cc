@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backend/vulkan/lower/loop_dot.h"
+#include "backend/vulkan/lower/loop_units.h"
 #include "core/passes/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -26,12 +27,15 @@ std::set<const Instruction*> OperandsInPlace(const FusionDescription& update) {
   return operands;
 }
 
-// Whether the unit stores all results of an element at once, by ValueWriter::StoreGroup.
-bool StoresElements(const LowerContext& context, const LoopProgram& program, const LoopNode& unit) {
-  if (unit.fills >= 0 || !unit.arrays.empty() || !unit.rows.empty()) return false;
+// How many results of a unit an update may be made of: those that the unit stores at once, element by element
+// (ValueWriter::StoreGroup). Results of rows are made one after another.
+size_t MostResults(const LowerContext& context, const LoopProgram& program, const LoopNode& unit) {
+  if (unit.fills >= 0 || !unit.arrays.empty()) return 0;
   const Result<FusionDescription> body = DescribeFusion(*unit.instruction);
-  if (!body.ok()) return false;
-  return body->hero == nullptr || (body->hero->opcode() == Opcode::kDot && TileLoopDot(context, *body, program.lanes));
+  if (!body.ok() || (body->hero != nullptr && NeedsOfLoopUnit(context, *body, program.lanes))) return 0;
+  const bool at_once = body->hero == nullptr ||
+                       (body->hero->opcode() == Opcode::kDot && TileLoopDot(context, *body, program.lanes).has_value());
+  return at_once ? unit.results.size() : 1;
 }
 
 // The decision for one update.
@@ -76,7 +80,8 @@ class UpdateJoiner {
   }
   bool ReadsResultsOf(const LoopNode& node) const {
     return std::ranges::any_of(update_.instruction->operands(), [&](const Instruction* operand) {
-      return operand->shape().ElementCount() > 1 && IsMadeBy(node, *operand);
+      return operand->shape().ElementCount() > 0 && program_.ValueOf(*operand, 0).place >= 0 &&
+             IsMadeBy(node, *operand);
     });
   }
 
@@ -114,7 +119,7 @@ class UpdateJoiner {
   }
 
   bool MayJoin(const LoopNode& maker) const {
-    if (!StoresElements(context_, program_, maker) || SharesComputation(maker)) return false;
+    if (SharesComputation(maker)) return false;
     std::set<int> made;
     for (const Instruction* operand : update_.instruction->operands()) {
       if (!IsMadeBy(maker, *operand)) continue;
@@ -125,6 +130,7 @@ class UpdateJoiner {
       if (!same || !in_place_.contains(operand)) return false;
       made.insert(maker.results.at(static_cast<size_t>(leaf)).place);
     }
+    if (made.size() > MostResults(context_, program_, maker)) return false;
     // What others still read in the unit is not written, nor read what they write.
     for (const LoopUse& own : update_.uses) {
       for (const LoopUse& use : maker.uses) {
