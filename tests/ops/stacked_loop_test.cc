@@ -196,8 +196,8 @@ TEST(StackedLoopTest, AnElementIsStoredTwiceAndNotLoadedAgain) {
   EXPECT_EQ(CountOf(kernel, "STORE("), CountOf(without, "STORE(") + 1) << kernel;
 }
 
-// The carry of a lane stays in a register, though it is stacked.
-TEST(StackedLoopTest, ASmallCarryStaysInRegisters) {
+// The carry of a lane stays in a register, though it is stacked, and what a lane stacks no other one does.
+TEST(StackedLoopTest, ASmallCarryStaysInRegistersAndNoLaneWaits) {
   Scan scan;
   scan.body = Sum(scan);
   Scan bare = scan;
@@ -205,6 +205,7 @@ TEST(StackedLoopTest, ASmallCarryStaysInRegisters) {
   const std::string kernel = KernelOf(scan.Text()), without = KernelOf(bare.Text());
   EXPECT_EQ(CountOf(kernel, "LOAD("), CountOf(without, "LOAD(")) << kernel;
   EXPECT_THAT(kernel, HasSubstr("e0 = "));
+  EXPECT_EQ(BarriersIn(kernel), 0) << kernel;
 }
 
 TEST(StackedLoopTest, SeveralStacksOfNarrowerTypes) {

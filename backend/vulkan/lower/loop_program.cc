@@ -688,9 +688,20 @@ class LoopReader {
       scope.holder[place] = {&fusion, leaf};
       if (only_hero) std::erase_if(node->uses, [&](const LoopUse& use) { return use.place == value.place; });
     }
-    node->uses.push_back({place, true, false});
+    node->uses.push_back({place, true, false, HasSeparateWindows(*body.hero)});
     node->arrays.push_back(place);
     if (leaf >= 0) node->results[static_cast<size_t>(leaf)] = {-1, place};
+  }
+
+  // Whether two windows are the same or have no element in common, wherever they start: each lane goes to the same
+  // places of any of them.
+  static bool HasSeparateWindows(const Instruction& update) {
+    if (update.opcode() != Opcode::kDynamicUpdateSlice) return false;
+    const auto whole = update.shape().dimensions(), part = update.operand(1)->shape().dimensions();
+    for (size_t d = 0; d < whole.size(); ++d) {
+      if (part[d] != 1 && part[d] != whole[d]) return false;
+    }
+    return true;
   }
 
   void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, Cost* cost) const {

@@ -38,10 +38,10 @@ struct LoopValue {
 };
 
 // A phase reads or writes a place. `own`: each lane only the elements that are its own in every phase, so that it waits
-// for nobody.
+// for nobody. `again`: each element that it writes the same lane writes in every trip that does; no other trip's.
 struct LoopUse {
   int place = -1;
-  bool writes = false, own = false;
+  bool writes = false, own = false, again = false;
 };
 
 struct LoopNode;
