@@ -516,6 +516,11 @@ void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<cons
 }
 
 void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values) {
+  StoreNeighbours(k, first, values);
+  if (const auto& after = kernel_.after_store(k)) after(*this, first, values);
+}
+
+void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values) {
   const auto group = FindGroup(k, first);
   if (!group || group->place != 0 || static_cast<int>(values.size()) != vector_width_) {
     for (size_t i = 0; i < values.size(); ++i) {

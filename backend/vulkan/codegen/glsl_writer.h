@@ -57,6 +57,7 @@ class ValueWriter {
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
+  // What the kernel has to do after stores to the tensor comes next.
   void StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values);
 
   // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
@@ -138,6 +139,7 @@ class ValueWriter {
   // The same, memoised.
   std::string WordAt(int k, const GroupPlace& at);
   std::string LoadFromWord(int k, const GroupPlace& at);
+  void StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values);
   void StoreWords(int k, const IndexExpression& group, std::span<const std::string> values);
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
   std::string FarPlace(const IndexExpression& linear);

@@ -4,14 +4,18 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backend/step.h"
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/drivers/known_faults.h"
+#include "core/index_map.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+
+class ValueWriter;
 
 // floor(n / divisor) == (high 32 bits of n * multiplier) >> shift for every n below 2^31; divisor in [2, 2^31).
 struct MagicDivisor {
@@ -81,6 +85,12 @@ class KernelBuilder {
   bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.costs.slow_fma; }
   bool has_wide_indices() const { return facts_.int64; }
 
+  // What the text does with elements from `first` on that it has just stored in tensor k (ValueWriter::StoreGroup).
+  using AfterStore =
+      std::function<void(ValueWriter& writer, const IndexExpression& first, std::span<const std::string> values)>;
+  void SetAfterStore(int k, AfterStore after) { after_store_[k] = std::move(after); }
+  const AfterStore& after_store(int k) { return after_store_[k]; }
+
   // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.
   void ShareBindings() { shares_bindings_ = true; }
   // How many bindings the step has then.
@@ -109,6 +119,7 @@ class KernelBuilder {
   bool shares_bindings_ = false;
   std::string views_, text_;
   std::map<std::string, std::string> functions_;  // names, by the text without one
+  std::map<int, AfterStore> after_store_;
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

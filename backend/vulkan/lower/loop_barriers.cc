@@ -21,7 +21,9 @@ class BarrierPlacer {
  private:
   struct Touched {
     bool own_read = false, own_write = false, read = false, write = false;
+    std::set<const LoopNode*> again;  // wrote what they may write again
     void Join(const Touched& o) {
+      again.insert(o.again.begin(), o.again.end());
       own_read |= o.own_read;
       own_write |= o.own_write;
       read |= o.read;
@@ -31,19 +33,25 @@ class BarrierPlacer {
   };
   using Pending = std::map<int, Touched>;
 
-  bool Waits(const LoopUse& use) const {
+  bool Waits(const LoopNode& node, const LoopUse& use) const {
     const auto it = pending_.find(use.place);
     if (it == pending_.end()) return false;
     const Touched& t = it->second;
-    if (!use.writes) return t.write || (!use.own && t.own_write);
-    return t.read || t.write || (!use.own && (t.own_read || t.own_write));
+    const auto is_other = [&](const LoopNode* by) { return by != &node || !use.again; };
+    const bool written = t.write || std::ranges::any_of(t.again, is_other);
+    if (!use.writes) return written || (!use.own && t.own_write);
+    return t.read || written || (!use.own && (t.own_read || t.own_write));
   }
 
   void Touch(LoopNode& node) {
-    if (std::ranges::any_of(node.uses, [this](const LoopUse& use) { return Waits(use); })) node.waits = true;
+    if (std::ranges::any_of(node.uses, [&](const LoopUse& use) { return Waits(node, use); })) node.waits = true;
     if (node.waits) pending_.clear();
     for (const LoopUse& use : node.uses) {
       Touched& t = pending_[use.place];
+      if (use.again) {
+        t.again.insert(&node);
+        continue;
+      }
       (use.writes ? (use.own ? t.own_write : t.write) : (use.own ? t.own_read : t.read)) = true;
     }
   }
@@ -126,6 +134,7 @@ class StretchVisitor {
     for (const Instruction* operand : node.instruction->operands()) {
       if (operand->shape().ElementCount() > 0) Use(program_.ValueOf(*operand, 0));
     }
+    for (const LoopNode& update : node.updates) Visit(update);
   }
   void Use(const LoopValue& value) {
     Use(value.reg);

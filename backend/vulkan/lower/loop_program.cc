@@ -11,6 +11,7 @@
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
 #include "backend/vulkan/lower/loop_units.h"
+#include "backend/vulkan/lower/loop_updates.h"
 #include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
@@ -138,6 +139,8 @@ class LoopReader {
       for (size_t leaf = 0; leaf < node.results.size(); ++leaf)
         KeepIf(node.results[leaf].place, LeafShape(*node.instruction, static_cast<int>(leaf)).element_type());
     }
+    // Outside of a workgroup each of them would be a dispatch.
+    for (const LoopNode& update : node.updates) Forget(update);
     for (const LoopBlock& block : node.blocks) {
       for (const LoopNode& inner : block) Forget(inner);
     }
@@ -147,15 +150,7 @@ class LoopReader {
       program_.places[static_cast<size_t>(place)].resident &= program_.places[static_cast<size_t>(place)].type == type;
   }
 
-  // Where a leaf comes from, through loops that hand it on too.
-  LeafOrigin OriginOf(const Instruction& instruction, int leaf) {
-    LeafOrigin origin = program_.origins_.Of(instruction, leaf);
-    while (origin.instruction->opcode() == Opcode::kWhile &&
-           HandsOnLeaf(program_.origins_, *origin.instruction, origin.leaf)) {
-      origin = program_.origins_.Of(*origin.instruction->operand(0), origin.leaf);
-    }
-    return origin;
-  }
+  LeafOrigin OriginOf(const Instruction& instruction, int leaf) const { return program_.OriginOf(instruction, leaf); }
   static Key KeyOf(const LeafOrigin& origin) { return {origin.instruction, origin.leaf}; }
 
   static const Shape& LeafShape(const Instruction& instruction, int leaf) {
@@ -642,6 +637,10 @@ class LoopReader {
       if (node.results[leaf].place < 0) return Unsupported("{} gives an array twice", fusion.name());
       program_.values[{&fusion, static_cast<int>(leaf)}] = node.results[leaf];
     }
+    if (StoreAlong(context_, program_, body, node, *scope.block)) {
+      cost.operations += count * OperationsOf(body);
+      return cost;
+    }
     AddUpdates(body, count, turns, &cost);
     scope.block->push_back(std::move(node));
     return cost;
@@ -689,9 +688,20 @@ class LoopReader {
       scope.holder[place] = {&fusion, leaf};
       if (only_hero) std::erase_if(node->uses, [&](const LoopUse& use) { return use.place == value.place; });
     }
-    node->uses.push_back({place, true, false});
+    node->uses.push_back({place, true, false, HasSeparateWindows(*body.hero)});
     node->arrays.push_back(place);
     if (leaf >= 0) node->results[static_cast<size_t>(leaf)] = {-1, place};
+  }
+
+  // Whether two windows are the same or have no element in common, wherever they start: each lane goes to the same
+  // places of any of them.
+  static bool HasSeparateWindows(const Instruction& update) {
+    if (update.opcode() != Opcode::kDynamicUpdateSlice) return false;
+    const auto whole = update.shape().dimensions(), part = update.operand(1)->shape().dimensions();
+    for (size_t d = 0; d < whole.size(); ++d) {
+      if (part[d] != 1 && part[d] != whole[d]) return false;
+    }
+    return true;
   }
 
   void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, Cost* cost) const {
@@ -843,12 +853,17 @@ Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruc
   return LoopReader(context, loop, WithinLimits(context.facts, least), can_lower).Read();
 }
 
-LoopValue LoopProgram::ValueOf(const Instruction& instruction, int leaf) const {
+LeafOrigin LoopProgram::OriginOf(const Instruction& instruction, int leaf) const {
   LeafOrigin origin = origins_.Of(instruction, leaf);
   while (origin.instruction->opcode() == Opcode::kWhile && origin.instruction != loop &&
          HandsOnLeaf(origins_, *origin.instruction, origin.leaf)) {
     origin = origins_.Of(*origin.instruction->operand(0), origin.leaf);
   }
+  return origin;
+}
+
+LoopValue LoopProgram::ValueOf(const Instruction& instruction, int leaf) const {
+  const LeafOrigin origin = OriginOf(instruction, leaf);
   return values.at({origin.instruction, origin.leaf});
 }
 

@@ -38,10 +38,10 @@ struct LoopValue {
 };
 
 // A phase reads or writes a place. `own`: each lane only the elements that are its own in every phase, so that it waits
-// for nobody.
+// for nobody. `again`: each element that it writes the same lane writes in every trip that does; no other trip's.
 struct LoopUse {
   int place = -1;
-  bool writes = false, own = false;
+  bool writes = false, own = false, again = false;
 };
 
 struct LoopNode;
@@ -57,6 +57,9 @@ struct LoopNode {
   std::vector<int> arrays;   // of an update: the places of the arrays that change
   int fills = -1;            // before an update: writes the array of this number, which its fusion computes
   std::vector<int> scratch;  // of a unit: places that it alone uses (lower/loop_units.h)
+  // Of a unit: dynamic-update-slices of what it makes, into whose arrays it stores each element too as it stores it as
+  // its own. Their uses are among the unit's.
+  std::vector<LoopNode> updates;
   // Of Fourier transforms of one kind that are made at once: the rows of what they read, of what they write, of what
   // each uses alone.
   std::vector<int> rows;
@@ -109,7 +112,9 @@ class LoopProgram {
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs
 
-  // The value of a leaf of an instruction in one of the loop's computations.
+  // Where a leaf of an instruction in one of the loop's computations comes from, through loops that hand it on too.
+  LeafOrigin OriginOf(const Instruction& instruction, int leaf) const;
+  // Its value.
   LoopValue ValueOf(const Instruction& instruction, int leaf) const;
   // How many neighbours a lane takes at a time of so many elements. What only moves goes by four, as in loops that are
   // kernels of their own: lavapipe takes a word of a pair that it loaded from a vector of 64 bytes on the stack, and

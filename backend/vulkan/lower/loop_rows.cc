@@ -276,9 +276,7 @@ class LoopRowsWriter {
     for (const RowOutput& output : program_.outputs) {
       if (!output.per_element || output.level != level) continue;
       const std::string value = output.value(writer_, Place());
-      const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-      const std::string at = writer_.Index(output.linear(writer_, Place()));
-      StoreIf(owns_, kernel_.Store(k, at, value));
+      StoreIf(owns_, output, output.linear(writer_, Place()), value);
     }
   }
 
@@ -287,16 +285,16 @@ class LoopRowsWriter {
     for (const RowOutput& output : program_.outputs) {
       if (output.per_element || std::max(output.level, 1) != level) continue;
       const std::string value = output.value(writer_, Place());
-      const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-      StoreIf(leads, kernel_.Store(k, writer_.Index(Place().row), value));
+      StoreIf(leads, output, Place().row, value);
     }
   }
 
-  void StoreIf(const std::string& condition, const std::string& statement) {
-    if (condition.empty()) return writer_.Line(statement);
-    writer_.OpenBlock(fmt::format("if ({})", condition));
-    writer_.Line(statement);
-    writer_.CloseBlock();
+  void StoreIf(const std::string& condition, const RowOutput& output, const IndexExpression& at,
+               const std::string& value) {
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    if (!condition.empty()) writer_.OpenBlock(fmt::format("if ({})", condition));
+    writer_.StoreGroup(k, at, {&value, 1});
+    if (!condition.empty()) writer_.CloseBlock();
   }
 
   const RowProgram& program_;
