@@ -260,13 +260,13 @@ TEST(DotTest, LongContractionsAreSharedAndAccurate) {
   ExpectBoth(Dot("f32[64,4096]", "f32[4096,16]", "f32[64,16]", kPlain));
 }
 
-// The taller tiles of software drivers, from 2^25 and 2^27 products on: k that a step divides or not, lhs along either
-// dimension, every column of a tile of 64 or not, and an epilogue; narrow and integer terms.
+// The taller tiles of software drivers, beyond 2^26 and from 2^27 products on: k that a step divides or not, lhs along
+// either dimension, every column of a tile of 64 or not, and an epilogue; narrow and integer terms.
 TEST(DotTest, LargeProductsTakeTallerTiles) {
   const auto agrees = [](const std::string& program) { ExpectBoth(program, -1); };  // (GPUs share long sums out)
   const std::string along_m = "lhs_contracting_dims={0}, rhs_contracting_dims={0}";
-  agrees(Dot("f32[48,1101]", "f32[1101,640]", "f32[48,640]", kPlain));
-  agrees(Dot("f32[1100,48]", "f32[1100,648]", "f32[48,648]", along_m));
+  agrees(Dot("f32[48,2201]", "f32[2201,640]", "f32[48,640]", kPlain));
+  agrees(Dot("f32[2200,48]", "f32[2200,648]", "f32[48,648]", along_m));
   agrees(Dot("f32[64,2101]", "f32[2101,1000]", "f32[64,1000]", kPlain));
   agrees(Dot("f32[96,1400]", "f32[1024,1400]", "f32[96,1024]", "lhs_contracting_dims={1}, rhs_contracting_dims={1}"));
   agrees(Dot("s8[64,2104]", "s8[2104,1000]", "s32[64,1000]", kPlain));

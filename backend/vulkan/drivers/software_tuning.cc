@@ -73,8 +73,8 @@ bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t ste
 
 // Lavapipe 22.3.6, one core, f32, descriptors, 512 x 512 x 512 in ms, and the first run of 448 x 448 x 448 in seconds,
 // of which the shader's compilation is most: 32 rows x 8 columns a lane by 4 values of k 7.9, 0.83; 16 x 8 by 8 8.9,
-// 0.70; by 4 9.7, 0.52; 8 x 4 by 4 20, 0.34. A training step has a dozen different products, so the large tiles are for
-// products whose runs soon make up for it.
+// 0.70; by 4 9.7, 0.52; 8 x 4 by 4 20, 0.34. A training step has a dozen different products, so
+// large tiles are for products whose runs soon make up for it.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
   shape.repeated = work.repeated;
@@ -90,7 +90,7 @@ DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   const bool shares_rows = wide == 8 && whole && shareable;
   // More rows read each column less often; they take fewer values of k at a time, so that the code stays as long.
   const bool tall = large && shares_rows && work.along_k && work.rows % 32 == 0;
-  const bool medium = !large && shares_rows && work.rows % 16 == 0 && products >= int64_t{1} << 25;
+  const bool medium = !large && shares_rows && work.rows % 16 == 0 && products > int64_t{1} << 26;
   shape.tile_columns = work.columns < 4 ? 1 : (large || medium) && whole ? wide : 4;
   const uint32_t rows = tall ? 32 : medium || (large && work.rows > 8) ? 16 : 8;
   shape.tile_rows = shareable ? std::max(shape.lanes, rows) : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
