@@ -208,6 +208,22 @@ TEST(StackedLoopTest, ASmallCarryStaysInRegistersAndNoLaneWaits) {
   EXPECT_EQ(BarriersIn(kernel), 0) << kernel;
 }
 
+// The residuals of a gradient: what a trip begins with is stacked before it is overwritten, by lanes that have it.
+TEST(StackedLoopTest, WhatATripBeginsWithIsStackedFirst) {
+  for (const auto& [rows, columns] : kSizes) {
+    Scan scan;
+    scan.rows = rows;
+    scan.columns = columns;
+    scan.body = Sum(scan);
+    scan.stacks = {{"h", "f32", "back"}, {"x"}, {"h2"}, {"sum"}};
+    Check(scan);
+    EXPECT_EQ(BarriersIn(KernelOf(scan.Text())), 0);
+    EXPECT_EQ(CountOf(KernelOf(scan.Text()), "STORE("), 6) << KernelOf(scan.Text());
+    scan.body = Product(scan);
+    Check(scan);
+  }
+}
+
 TEST(StackedLoopTest, SeveralStacksOfNarrowerTypes) {
   for (const auto& [rows, columns] : kSizes) {
     for (const bool product : {false, true}) {

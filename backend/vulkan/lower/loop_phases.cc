@@ -238,8 +238,10 @@ void LoopPhaseWriter::WriteUpdate(const FusionDescription& body, const LoopNode&
   if (part.ElementCount() == 0) return;
   writer.WindowStart(hero, 2, whole, part);  // once, for all elements
   const int64_t width = program_.WidthOf(part.ElementCount(), OnlyMoves(body));
-  EachElement(writer, space, part.ElementCount(), width,
-              [&](const IndexExpression& first) { StoreUpdated(hero, node.arrays[0], writer, first, width); });
+  EachElement(writer, space, part.ElementCount(), width, [&](const IndexExpression& first) {
+    OverrideResident(body, writer, space, first);
+    StoreUpdated(hero, node.arrays[0], writer, first, width);
+  });
 }
 
 // Elements of an update from the linear index `first` of its part on, where they belong in the whole array.

@@ -120,8 +120,22 @@ class LoopReader {
 
   // Places that lanes need not put into memory.
   void KeepResident() {
-    for (LoopPlace& place : program_.places) place.resident = place.count <= program_.lanes;
+    std::set<int> read;
+    FindRead(program_.root, &read);
+    for (size_t p = 0; p < program_.places.size(); ++p) {
+      LoopPlace& place = program_.places[p];
+      const bool is_read = place.kind != LoopPlace::Kind::kScratch || read.contains(static_cast<int>(p));
+      place.resident = place.count <= program_.lanes || !is_read;
+    }
     Forget(program_.root);
+  }
+  static void FindRead(const LoopNode& node, std::set<int>* read) {
+    for (const LoopUse& use : node.uses) {
+      if (!use.writes) read->insert(use.place);
+    }
+    for (const LoopBlock& block : node.blocks) {
+      for (const LoopNode& inner : block) FindRead(inner, read);
+    }
   }
   void Forget(const LoopNode& node) {
     if (node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kCopy)
@@ -230,6 +244,7 @@ class LoopReader {
     for (const auto& owned : computation.instructions()) {
       if (needed.contains(owned.get()) && IsLoopValueMade(*owned)) uses.order.push_back(owned.get());
     }
+    BringUpdatesForward(uses.order);
     BringTransformsTogether(uses.order);
     for (size_t position = 0; position < uses.order.size(); ++position) {
       for (const Key& key : ReadBy(*uses.order[position])) uses.last[key] = static_cast<int>(position);
@@ -245,6 +260,35 @@ class LoopReader {
       for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) keys.push_back(KeyOf(OriginOf(*operand, leaf)));
     }
     return keys;
+  }
+
+  // Updates that store what a trip begins with, as those of the residuals of a gradient do, come first: what they read
+  // may be overwritten then. Not before something that reads the array as it was.
+  void BringUpdatesForward(std::vector<const Instruction*>& order) {
+    std::set<const Instruction*> before;
+    std::set<Key> read;
+    std::vector<const Instruction*> first, others;
+    for (const Instruction* at : order) {
+      const std::vector<Key> keys = ReadBy(*at);
+      const bool goes_first = UpdatesSlice(*at) && !std::ranges::any_of(keys, [&](const Key& key) {
+                                return before.contains(key.first) || (read.contains(key) && IsUpdatedBy(*at, key));
+                              });
+      (goes_first ? first : others).push_back(at);
+      if (goes_first) continue;
+      before.insert(at);
+      read.insert(keys.begin(), keys.end());
+    }
+    order = std::move(first);
+    order.insert(order.end(), others.begin(), others.end());
+  }
+  static bool UpdatesSlice(const Instruction& instruction) {
+    return instruction.opcode() == Opcode::kFusion &&
+           instruction.called(0)->root()->opcode() == Opcode::kDynamicUpdateSlice;
+  }
+  bool IsUpdatedBy(const Instruction& update, const Key& key) {
+    const Instruction& array = *update.called(0)->root()->operand(0);
+    return array.opcode() == Opcode::kParameter &&
+           KeyOf(OriginOf(*update.operand(static_cast<int>(array.parameter_number())), 0)) == key;
   }
 
   // Whether one text makes both Fourier transforms.
@@ -630,8 +674,10 @@ class LoopReader {
     LoopNode node;
     node.instruction = &fusion;
     node.results.resize(static_cast<size_t>(LeafCount(fusion.shape())));
+    std::set<const Instruction*> in_place;
+    if (body.hero->opcode() == Opcode::kDynamicUpdateSlice) in_place = OperandsInPlace(body);
     AddReads(
-        fusion, [](int) { return false; }, &node);
+        fusion, [&](int k) { return in_place.contains(fusion.operand(k)); }, &node);
     for (int array = 0; array < UpdatedArrays(*body.hero); ++array) PlaceUpdated(scope, body, array, &node, &cost);
     for (size_t leaf = 0; leaf < node.results.size(); ++leaf) {
       if (node.results[leaf].place < 0) return Unsupported("{} gives an array twice", fusion.name());

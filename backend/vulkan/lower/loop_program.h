@@ -20,7 +20,7 @@ struct LoopPlace {
   int leaf = 0;                              // of it, or of the state
   int64_t size_bytes = 0;                    // of scratch
   // Each lane keeps its own element in a register: nothing reads or writes it but element by element, and there is no
-  // more than one element for each lane.
+  // more than one element for each lane, or none is read.
   bool resident = false;
   ElementType type = ElementType::kPred;
   int64_t count = 0;

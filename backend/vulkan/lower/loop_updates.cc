@@ -8,15 +8,13 @@
 #include "core/passes/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
-namespace {
 
-// The operands that an update reads at the place of the element that it is about to store, and nowhere else.
 std::set<const Instruction*> OperandsInPlace(const FusionDescription& update) {
   std::set<const Instruction*> in_place, elsewhere;
   for (auto i = update.computed.rbegin(); i != update.computed.rend(); ++i) {
     for (int k = 0; k < (*i)->operand_count(); ++k) {
       const bool is_stored = *i == update.hero && k == 1;
-      const bool follows = *i != update.hero && !elsewhere.contains(*i) && ReadsAtOwnIndex(**i, k);
+      const bool follows = in_place.contains(*i) && !elsewhere.contains(*i) && ReadsAtOwnIndex(**i, k);
       (is_stored || follows ? in_place : elsewhere).insert((*i)->operand(k));
     }
   }
@@ -26,6 +24,8 @@ std::set<const Instruction*> OperandsInPlace(const FusionDescription& update) {
   std::erase_if(operands, [&](const Instruction* operand) { return others.contains(operand); });
   return operands;
 }
+
+namespace {
 
 // How many results of a unit an update may be made of: those that the unit stores at once, element by element
 // (ValueWriter::StoreGroup). Results of rows are made one after another.
