@@ -216,6 +216,7 @@ struct DeviceFacts {
     bool vectors_of_addresses = false;  // its compiler is slow at loads and stores through 64-bit addresses
     bool walks_every_path = false;      // its compiler's time doubles with each branch
     bool slow_long_blocks = false;      // its compiler's time grows with the square of a block's length
+    bool folds_zeros = false;           // where it finds out a zero, x * 0 and 0 / x are zero to it, whatever x is
     int64_t copy_reach_bytes = 0;       // 0: none; else it copies no bytes of a buffer beyond so many (kernels can)
     // Found by probes that run a kernel when the device is opened (DeviceFacts::probed).
     uint32_t loop_iteration_limit = 0;  // 0: none; else an invocation's loops stop silently after so many iterations

@@ -5,6 +5,7 @@
 #include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/dot.h"
 #include "backend/vulkan/lower/tuning.h"
+#include "core/passes/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -280,6 +281,62 @@ TEST(RowProgramTextTest, LanesAreNumberedBySubgroupAndOnlyWhereSubgroupsAreFull)
       EXPECT_EQ(with.accumulations, without.accumulations);
     }
   }
+}
+
+// Joining pairs of values, of which neither is known to come first, is long text.
+TEST(RowProgramTextTest, LanesOfALoopJoinSingleValuesWrittenOutAndPairsInALoop) {
+  const auto module = Optimize(*Parse(R"(
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+most {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  above = pred[] compare(a, b), direction=GT
+  c = f32[] select(above, a, b)
+  k = s32[] select(above, i, j)
+  ROOT r = (f32[], s32[]) tuple(c, k)
+}
+condition {
+  s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  limit = s32[] constant(90)
+  ROOT goes_on = pred[] compare(i, limit), direction=LT
+}
+body {
+  s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[64] get-tuple-element(s), index=1
+  places = s32[64] iota(), iota_dimension=0
+  zero = f32[] constant(0)
+  first = s32[] constant(0)
+  m = (f32[], s32[]) reduce(x, places, zero, first), dimensions={0}, to_apply=most
+  place = s32[] get-tuple-element(m), index=1
+  shift = f32[] convert(place)
+  total = f32[] reduce(x, zero), dimensions={0}, to_apply=sum
+  scale = f32[] add(total, shift)
+  scales = f32[64] broadcast(scale), dimensions={}
+  y = f32[64] multiply(x, scales)
+  ROOT r = (s32[], f32[64]) tuple(next, y)
+}
+ENTRY main {
+  x = f32[64] parameter(0)
+  i = s32[] constant(0)
+  start = (s32[], f32[64]) tuple(i, x)
+  ROOT loop = (s32[], f32[64]) while(start), condition=condition, body=body
+}
+)"),
+                               {});
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const DeviceFacts facts = GpuFacts();
+  PlainBuffers buffers;
+  const auto lowered = MakeLowering(facts, BindingMode::kAddresses)->LowerLoop(*(*module)->entry()->root(), buffers);
+  ASSERT_TRUE(lowered.ok()) << lowered.status().message();
+  const std::string text = Compiled(lowered->steps.at(0), facts);
+  EXPECT_EQ(Count(text, "[[unroll]] for (uint m = 1u;"), 1) << text;
+  EXPECT_EQ(Count(text, "[[dont_unroll]] for (uint m = 1u;"), 1) << text;
 }
 
 TEST(TuneDotTest, LanesHandValuesRoundOnlyWhereSubgroupsAreFull) {

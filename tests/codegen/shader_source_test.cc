@@ -124,6 +124,33 @@ TEST(ShaderSourceTest, DivisionIsCorrectedWhereTheDevicesIsInexact) {
   EXPECT_FALSE(DividesNatively(Assemble(LoopKey("STORE(0, f32, i, sine_f32(LOAD(0, f32, i)));")), FullFacts()));
 }
 
+// What keeps a driver from finding out zeros stands in the kernels of those alone that compute wrongly then, and of
+// kernels for any device.
+TEST(ShaderSourceTest, ZerosAreHiddenOnlyFromDriversThatFoldThem) {
+  const std::vector<std::string> programs = {
+      "fused { x = s64[8] parameter(0)  d = s64[8] subtract(x, x)  ROOT z = f64[8] convert(d) }\n"
+      "ENTRY e { x = s64[8] parameter(0)  ROOT f = f64[8] fusion(x), kind=kLoop, calls=fused }",
+      "fused { x = f32[8] parameter(0)  p = pred[8] compare(x, x), direction=NE  ROOT z = f32[8] convert(p) }\n"
+      "ENTRY e { x = f32[8] parameter(0)  ROOT f = f32[8] fusion(x), kind=kLoop, calls=fused }",
+      "ENTRY e { x = f32[8] parameter(0)  ROOT z = c64[8] convert(x) }",
+      "times { a = f32[] parameter(0)  b = f32[] parameter(1)  z = f32[] constant(0)  c = f32[] multiply(a, z)\n"
+      "ROOT r = f32[] add(c, b) }\n"
+      "ENTRY e { x = f32[8] parameter(0)  i = f32[] parameter(1)\n"
+      "ROOT r = f32[] reduce(x, i), dimensions={0}, to_apply=times }"};
+  DeviceFacts folds = FullFacts(), any = FullFacts();
+  folds.quirks.folds_zeros = true;
+  any.compile_only = true;
+  any.kind = DeviceFacts::Kind::kOther;
+  for (const std::string& program : programs) {
+    SCOPED_TRACE(program);
+    const auto steps = LowerRoot(program);
+    ASSERT_FALSE(steps.empty());
+    EXPECT_EQ(Count(Compiled(steps[0]), "gl_NumWorkGroups.x >> 31"), 0);
+    EXPECT_EQ(Count(Compiled(steps[0], folds), "gl_NumWorkGroups.x >> 31"), 1);
+    EXPECT_EQ(Count(Compiled(steps[0], any), "gl_NumWorkGroups.x >> 31"), 1);
+  }
+}
+
 TEST(ShaderSourceTest, DenormalsArePreservedWhereTheDeviceOffersIt) {
   DeviceFacts facts = FullFacts();
   const KernelKey key = LoopKey("STORE(0, f32, i, 1.0f);");

@@ -84,6 +84,10 @@ constexpr NamedProgram kPrograms[] = {
      "h2 = f16[9] add(h, h)  g2 = bf16[9] multiply(g, g)  w2 = c64[9] multiply(w, w)  n2 = s4[9] add(n, n)\n"
      "ROOT r = (s64[9], f64[9], u8[9], pred[9], f16[9], bf16[9], c64[9], s4[9]) tuple(a2, b2, c2, d2, h2, g2, w2, n2) "
      "}"},
+    {"ZerosThatFollow",
+     "ENTRY e { s = s32[5] parameter(0)  x = f32[5] constant({1, -2, inf, nan, -inf})  d = s32[5] subtract(s, s)\n"
+     "z = f32[5] convert(d)  m = f32[5] multiply(x, z)  q = f32[5] divide(x, z)  r = f32[5] divide(z, x)\n"
+     "ROOT t = (f32[5], f32[5], f32[5]) tuple(m, q, r) }"},
     {"RandomState", "ENTRY e { s = u64[2] rng-get-and-update-state(), delta=1  ROOT r = (u64[2]) tuple(s) }"},
 };
 

@@ -630,6 +630,22 @@ TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
   EXPECT_EQ(PlanDevice(radeon, {})->facts.quirks.vectors_of_addresses, false);
 }
 
+// The driver that compiles folds them, whatever device it is taken for; others may that promise nothing.
+TEST(KnownFaultsTest, ZerosAreFoldedByLavapipeAndByWhomKeepsNoInfinities) {
+  const auto folds = [](const char* name, bool keeps, PlanWants wants = {}) {
+    PhysicalSupport support = Driver(name, "of any version");
+    support.vulkan12.shaderSignedZeroInfNanPreserveFloat32 = keeps;
+    return PlanDevice(support, wants)->facts.quirks.folds_zeros;
+  };
+  EXPECT_TRUE(folds("llvmpipe", true));
+  PlanWants as_gpu;
+  as_gpu.emulate.gpu = true;
+  EXPECT_TRUE(folds("llvmpipe", true, as_gpu));
+  EXPECT_FALSE(folds("SwiftShader driver", true));
+  EXPECT_FALSE(folds("radv", true));
+  EXPECT_TRUE(folds("MoltenVK", false));
+}
+
 // A GPU's kernels do not depend on the processor that the host has.
 TEST(KnownFaultsTest, WordsAreStoredInPairsButWhereTheHostThatRunsKernelsHasAvx512) {
   DeviceFacts facts = PlanDevice(Driver("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)"), {})->facts;

@@ -149,10 +149,7 @@ std::string ConstantText(const Literal& scalar, const std::function<std::string(
 }
 
 std::string UnknownText(ElementType type, const std::string& value) {
-  if (type == ElementType::kPred) return fmt::format("({} != ({} != 0u))", value, kUnknownZero);
-  if (HasWideCarrier(type))
-    return fmt::format("xor_{0}({1}, from_words_{0}({2}, 0u))", CarrierSuffix(type), value, kUnknownZero);
-  return fmt::format("({} ^ {}{})", value, IsSigned(type) ? "int" : "", kUnknownZero);
+  return fmt::format("unknown_{}({})", CarrierSuffix(type), value);
 }
 
 Status CheckElementType(ElementType type) {

@@ -56,10 +56,8 @@ std::string ConstantText(ElementType type, const void* bytes);
 std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& unknown,
                          bool every = false);
 
-// A word that is zero, which no driver knows: no dispatch has 2^31 workgroups.
-inline constexpr std::string_view kUnknownZero = "(gl_NumWorkGroups.x >> 31u)";
-// An integer or truth value of which the driver knows nothing. Of computed ones it may find out more than it seems
-// (x - x, x & ~x), and what floats are made of them is zero then as a literal is.
+// An integer or truth value of which drivers that fold zeros (DeviceFacts::Quirks) know nothing. Of computed ones they
+// may find out more than it seems (x - x, x & ~x), and what floats are made of them is zero then as a literal is.
 std::string UnknownText(ElementType type, const std::string& value);
 
 // OK, or kUnsupported for types that no array has (token, opaque).

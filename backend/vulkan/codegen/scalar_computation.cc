@@ -119,8 +119,7 @@ std::optional<float> ExactReciprocal(const Instruction& division) {
 
 // A zero to calculate with.
 std::string UnknownZeroText(ElementType type) {
-  return type == ElementType::kF64 ? fmt::format("from_words_f64({}, 0u)", kUnknownZero)
-                                   : fmt::format("uintBitsToFloat({})", kUnknownZero);
+  return type == ElementType::kF64 ? "from_words_f64(unknown_u32(0u), 0u)" : "uintBitsToFloat(unknown_u32(0u))";
 }
 
 }  // namespace
@@ -224,8 +223,7 @@ std::string ConstantOf(const Instruction& instruction) {
     }
   });
   if (literal) return ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data());
-  return ConstantText(instruction.literal(),
-                      [](uint32_t word) { return fmt::format("({} ^ {}u)", kUnknownZero, word); });
+  return ConstantText(instruction.literal(), [](uint32_t word) { return fmt::format("unknown_u32({}u)", word); });
 }
 
 std::vector<std::string> WriteComputation(const Computation& computation, std::span<const Instruction* const> roots,

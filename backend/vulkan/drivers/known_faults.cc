@@ -13,6 +13,9 @@ void NoteKnownFaults(DeviceFacts& facts) {
     facts.max_allocation_bytes = std::min(facts.memory_bytes, kLargestBuffer);
     facts.quirks.copy_reach_bytes = (int64_t{1} << 31) - 1;  // vkCmdCopyBuffer counts in signed words
   }
+  // lavapipe of any version (lp_build_mul and its neighbours in Mesa's lp_bld_arit.c), although it promises to keep
+  // infinities and NaN. Who promises nothing may.
+  facts.quirks.folds_zeros = facts.driver == "llvmpipe" || !facts.signed_zero_inf_nan_preserve_32;
   if (facts.driver.find("SwiftShader") == std::string::npos) return;
   facts.quirks.walks_every_path = facts.quirks.slow_long_blocks = true;
   // It refuses what it states as its limit to the byte: its own bookkeeping is in it.

@@ -172,6 +172,9 @@ constexpr std::string_view kHiddenF16Conversions =
 // The same where a NaN comes out as another one than functions give, or may: of values that may be one.
 constexpr std::string_view kOtherF16Nan = "#define VXLA_OTHER_F16_NAN 1\n";
 
+// A word that is zero, which no driver knows: no dispatch has 2^31 workgroups.
+constexpr std::string_view kUnknownZero = "#define VXLA_UNKNOWN_ZERO (gl_NumWorkGroups.x >> 31)\n";
+
 // load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.
 std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
   const uint32_t arrays = key.written_array > 0 ? 1 : 0,
@@ -309,6 +312,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
     text += facts.quirks.folds_f16 || facts.is_any_device() ? kHiddenF16Conversions : kF16Conversions;
   }
   if (native_f16 && (facts.quirks.other_f16_nan || facts.is_any_device())) text += kOtherF16Nan;
+  const bool folds_zeros = facts.quirks.folds_zeros || facts.is_any_device();
+  if (folds_zeros && used.contains("VXLA_UNKNOWN_ZERO")) text += kUnknownZero;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
   text += kShaderLibrary.head;

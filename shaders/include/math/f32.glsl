@@ -213,6 +213,21 @@ FN F corrected_sqrt_f32(float a) {
   F r = root_by_integers_f32(a);
   return is_positive_f32(a) ? r : special_root_f32(a);
 }
+// |x| = result * 2^k with the result in [1, 2), for finite nonzero x, denormals too.
+FN F frexp_f32(float x, OUT(int) k) {
+  uint b = floatBitsToUint(x) & 0x7fffffffu;
+  bool small = b < 0x00800000u;
+  int s = small ? 23 - findMSB(b | 1u) : 0;
+  k = (small ? 1 - s : int(b >> 23)) - 127;
+  return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
+}
+// x > 0 as a number in [1, 4), times 4^k.
+FN F take_fours_f32(float x, OUT(int) k) {
+  int e;
+  F m = frexp_f32(x, e);
+  k = e >> 1;
+  return (e & 1) != 0 ? m + m : m;
+}
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
@@ -291,13 +306,22 @@ FN F sqrt_middle_f32(float a) {
   #endif
   return r;
 }
+// Out of the middle of the range powers of 4 are taken out before and their roots put back.
 FN F sqrt_plain_f32(float a) {
-  F r = sqrt_middle_f32(a);
+  F r;
   #ifdef VXLA_FUSED_F32
-  if (floatBitsToUint(a) - 0x21000000u >= 0x3d800000u) {
-    r = special_root_f32(a);
-    if (is_positive_f32(a)) r = root_by_integers_f32(a);
+  bool far = floatBitsToUint(a) - 0x21000000u >= 0x3d800000u;
+  bool ok = is_positive_f32(a);
+  F m = a;
+  int k = 0;
+  if (far) m = take_fours_f32(ok ? a : 1.0f, k);
+  r = sqrt_middle_f32(m);
+  if (far) {
+    F scaled = uintBitsToFloat(floatBitsToUint(r) + (uint(k) << 23));
+    r = ok ? scaled : special_root_f32(a);
   }
+  #else
+  r = sqrt_middle_f32(a);
   #endif
   return r;
 }
@@ -393,14 +417,6 @@ FN F sqrt_dd_f32(float h, float l, OUT(float) lo) {
   F r = ((h - p) - e) + l;
   F t = divide_middle_f32(r, h > 0.0f ? s + s : 1.0f);
   return fast_two_sum_f32(s, t, lo);
-}
-// |x| = result * 2^k with the result in [1, 2), for finite nonzero x, denormals too.
-FN F frexp_f32(float x, OUT(int) k) {
-  uint b = floatBitsToUint(x) & 0x7fffffffu;
-  bool small = b < 0x00800000u;
-  int s = small ? 23 - findMSB(b | 1u) : 0;
-  k = (small ? 1 - s : int(b >> 23)) - 127;
-  return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
 }
 // The bits of m * 2^k rounded once, denormal results and overflow to infinity included: m of a normal number above 0,
 // from which `outward` was left out, less than half a unit.

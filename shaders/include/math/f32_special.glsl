@@ -9,33 +9,36 @@ FN F special_rsqrt_f32(float x) {
 FN F rsqrt_anything_f32(float x) {
   bool ok = is_positive_f32(x);
   int k;
-  F m = frexp_f32(ok ? x : 1.0f, k);
-  bool odd = (k & 1) != 0;
-  F a = odd ? m + m : m;
+  F a = take_fours_f32(ok ? x : 1.0f, k);
   F y = divide_middle_f32(1.0f, sqrt_middle_f32(a));
   F pl;
   F p = two_prod_f32(a, y, pl);
   F e;
   F g = two_prod_f32(p, y, e);
   F r = ((1.0f - g) - e) - pl * y;
-  F v = scale_normal_f32(y, 0.5f * y * (r + 0.75f * (r * r)), -((odd ? k - 1 : k) >> 1));
+  F v = scale_normal_f32(y, 0.5f * y * (r + 0.75f * (r * r)), -k);
   return ok ? v : special_rsqrt_f32(x);
 }
-// The same in the middle of the range where fma rounds once: a step from the device's own, and one from that. Tests:
-// all significands, from guesses up to 4 units off.
+// The same where fma rounds once: a step from the device's own, and one from that. Tests: all significands, from guesses
+// up to 4 units off. The ends of the range as those of sqrt_plain_f32.
 FN F rsqrt_f32(float x) {
   F y;
   #ifdef VXLA_FUSED_F32
-  F guess = inversesqrt(x);
+  bool far = floatBitsToUint(x) - 0x21000000u >= 0x3d800000u;
+  bool ok = is_positive_f32(x);
+  F a = x;
+  int k = 0;
+  if (far) a = take_fours_f32(ok ? x : 1.0f, k);
+  F guess = inversesqrt(a);
   F half_guess = 0.5f * guess;
-  y = fma(half_guess, fma(-(x * guess), guess, 1.0f), guess);
-  F p = x * y;
-  F pl = fma(x, y, -p);
+  y = fma(half_guess, fma(-(a * guess), guess, 1.0f), guess);
+  F p = a * y;
+  F pl = fma(a, y, -p);
   F r = fma(-pl, y, fma(-p, y, 1.0f));
   y = fma(0.5f * y, fma(0.75f * r, r, r), y);
-  if (floatBitsToUint(x) - 0x21000000u >= 0x3d800000u) {
-    y = special_rsqrt_f32(x);
-    if (is_positive_f32(x)) y = rsqrt_anything_f32(x);
+  if (far) {
+    F scaled = uintBitsToFloat(floatBitsToUint(y) - (uint(k) << 23));
+    y = ok ? scaled : special_rsqrt_f32(x);
   }
   #else
   y = rsqrt_anything_f32(x);

@@ -3,6 +3,24 @@
 // underneath, so it wraps on every driver and in C++. A narrow result is wrapped by wrap_<t>, which also makes s8's
 // -128 / -1 right.
 
+// The same value, which a driver that folds zeros (VXLA_UNKNOWN_ZERO) knows nothing of: floats are made of it.
+FN uint unknown_u32(uint a) {
+  #ifdef VXLA_UNKNOWN_ZERO
+  return a ^ VXLA_UNKNOWN_ZERO;
+  #else
+  return a;
+  #endif
+}
+FN int unknown_i32(int a) {
+  return int(unknown_u32(uint(a)));
+}
+FN bool unknown_pred(bool a) {
+  #ifdef VXLA_UNKNOWN_ZERO
+  return a != (VXLA_UNKNOWN_ZERO != 0u);
+  #else
+  return a;
+  #endif
+}
 FN int add_i32(int a, int b) {
   return int(uint(a) + uint(b));
 }

@@ -153,6 +153,21 @@ FN bool is_zero_u64(u64_t a) {
   return a == u64_t(0);
 }
 #endif
+// unknown_u32 of 64 bits.
+FN i64_t unknown_i64(i64_t a) {
+  #ifdef VXLA_UNKNOWN_ZERO
+  return xor_i64(a, from_words_i64(VXLA_UNKNOWN_ZERO, 0u));
+  #else
+  return a;
+  #endif
+}
+FN u64_t unknown_u64(u64_t a) {
+  #ifdef VXLA_UNKNOWN_ZERO
+  return xor_u64(a, from_words_u64(VXLA_UNKNOWN_ZERO, 0u));
+  #else
+  return a;
+  #endif
+}
 FN uvec2 unpack_i64(i64_t a) {
   return uvec2(low_word_i64(a), high_word_i64(a));
 }

@@ -22,8 +22,8 @@
 // prelude.glsl and types64.glsl are put whole before a kernel, of the others the definitions that it uses. Files up to
 // c64.glsl need neither f64_t nor 64-bit integers. Between definitions, #ifdef VXLA_EMULATE_I64, VXLA_EMULATE_F64,
 // VXLA_CORRECT_F32 or VXLA_CORRECT_F64 (also #ifndef), #else and #endif at column 0 choose among variants. Within one,
-// indented, #ifdef VXLA_FUSED_F32 (fma rounds once there), VXLA_NATIVE_F16 and VXLA_OTHER_F16_NAN are left to the
-// driver's front end.
+// indented, #ifdef VXLA_FUSED_F32 (fma rounds once there), VXLA_NATIVE_F16, VXLA_OTHER_F16_NAN and VXLA_UNKNOWN_ZERO are
+// left to the driver's front end.
 //
 // RULES of the text: one top-level definition per chunk; FN <type> name( or CONSTARR <type> name[n] = {...}; at column
 // 0; a chunk ends with a line that is exactly } or };. F and D are the precise float and double for locals and results,
