@@ -73,8 +73,8 @@ bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t ste
 
 // Lavapipe 22.3.6, one core, f32, descriptors, 512 x 512 x 512 in ms, and the first run of 448 x 448 x 448 in seconds,
 // of which the shader's compilation is most: 32 rows x 8 columns a lane by 4 values of k 7.9, 0.83; 16 x 8 by 8 8.9,
-// 0.70; by 4 9.7, 0.52; 8 x 4 by 4 20, 0.34. A training step has a dozen different products, so
-// large tiles are for products whose runs soon make up for it.
+// 0.70; by 4 9.7, 0.52; 8 x 4 by 4 20, 0.34. A training step has a dozen different products, so large tiles are for
+// products whose runs soon make up for it.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
   shape.repeated = work.repeated;
