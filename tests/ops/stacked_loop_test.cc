@@ -98,6 +98,13 @@ ENTRY main {{
   }
 };
 
+// Whether a loop is one kernel whatever its work. Of a device of many units one workgroup has too little for the larger
+// loops here, whose trips are dispatches there.
+bool LoopsAreKernels() {
+  Client* client = DeviceClient(BindingMode::kDescriptors);
+  return client == nullptr || client->device().facts().compute_units < 32;
+}
+
 // The kernel's text on what is taken for a GPU.
 std::string KernelOf(const std::string& text) {
   const auto client = GpuClient(BindingMode::kDescriptors);
@@ -127,11 +134,11 @@ std::vector<Literal> WholeArguments(const Module& module) {
   return arguments;
 }
 
-// On the device and on what is taken for a GPU, in one dispatch.
+// On the device and on what is taken for a GPU; in one dispatch where loops are kernels.
 void Check(const std::string& text) {
   SCOPED_TRACE(text);
   RunOptions options;
-  options.dispatches = 1;
+  options.dispatches = LoopsAreKernels() ? 1 : -1;
   options.tolerance = Tolerance{};
   const auto module = ParseModule(text);
   ASSERT_NE(module, nullptr);
@@ -139,7 +146,7 @@ void Check(const std::string& text) {
   const auto expected = RunBoth(text, arguments, options);
   ASSERT_TRUE(expected.has_value());
   const auto client = GpuClient(BindingMode::kAddresses);
-  if (client != nullptr) ExpectOnGpu(*client, *module, arguments, options, 1, *expected);
+  if (client != nullptr) ExpectOnGpu(*client, *module, arguments, options, LoopsAreKernels() ? 1 : 1000, *expected);
 }
 void Check(const Scan& scan) { Check(scan.Text()); }
 
@@ -217,8 +224,10 @@ TEST(StackedLoopTest, WhatATripBeginsWithIsStackedFirst) {
     scan.body = Sum(scan);
     scan.stacks = {{"h", "f32", "back"}, {"x"}, {"h2"}, {"sum"}};
     Check(scan);
-    EXPECT_EQ(BarriersIn(KernelOf(scan.Text())), 0);
-    EXPECT_EQ(CountOf(KernelOf(scan.Text()), "STORE("), 6) << KernelOf(scan.Text());
+    if (LoopsAreKernels()) {
+      EXPECT_EQ(BarriersIn(KernelOf(scan.Text())), 0);
+      EXPECT_EQ(CountOf(KernelOf(scan.Text()), "STORE("), 6) << KernelOf(scan.Text());
+    }
     scan.body = Product(scan);
     Check(scan);
   }
@@ -246,7 +255,7 @@ TEST(StackedLoopTest, SeveralStacksOfNarrowerTypes) {
       Check(scan);
       Scan bare = scan;
       bare.stacks = {};
-      if (!product) continue;
+      if (!product || !LoopsAreKernels()) continue;
       EXPECT_EQ(BarriersIn(KernelOf(scan.Text())), BarriersIn(KernelOf(bare.Text())));
     }
   }
@@ -388,7 +397,9 @@ TEST(StackedLoopTest, WindowsThatOverlapAreWrittenInOrder) {
     scan.trips = 6;
     scan.body = Sum(scan);
     Check(OverlappingWindows(scan));
-    EXPECT_GT(BarriersIn(KernelOf(OverlappingWindows(scan))), 0);
+    if (LoopsAreKernels()) {
+      EXPECT_GT(BarriersIn(KernelOf(OverlappingWindows(scan))), 0);
+    }
   }
 }
 
