@@ -128,9 +128,10 @@ std::string ConstantText(ElementType type, const void* bytes) {
   return value >= 0 ? fmt::format("{}", value) : fmt::format("int(0x{:x}u)", static_cast<uint32_t>(value));
 }
 
-std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& unknown, bool every) {
+std::string ConstantText(const Literal& scalar, bool every) {
   const ElementType type = scalar.shape().element_type();
   const std::byte* const bytes = scalar.bytes().data();
+  const auto unknown = [](uint32_t word) { return fmt::format("unknown_u32({}u)", word); };
   const auto part = [&](double value, const std::byte* at) {
     const ElementType real = RealPart(type);
     if (value != 0 && !every) return ConstantText(real, at);

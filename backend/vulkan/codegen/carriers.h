@@ -9,7 +9,6 @@
 // everywhere and are reached through 32-bit words.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -50,11 +49,9 @@ std::string Narrowed(ElementType type, const std::string& value);
 
 // One element, `bits` as it lies in memory (two words for 64-bit types, four for c128): a GLSL constant expression.
 std::string ConstantText(ElementType type, const void* bytes);
-// A scalar, to calculate with. lavapipe folds x + 0, 0 - x, x * 0, x / 0 and 0 / x wrongly (for x = -0, infinities,
-// NaN) where the zero is a literal, so zeros of floats are made of `unknown`, of their highest word: what no driver
-// knows. `every`: other numbers too, of which drivers would make zeros.
-std::string ConstantText(const Literal& scalar, const std::function<std::string(uint32_t word)>& unknown,
-                         bool every = false);
+// A scalar, to calculate with. Drivers that fold zeros (DeviceFacts::Quirks) know nothing of a zero of floats; with
+// `every`, of no float: they would make zeros of other numbers.
+std::string ConstantText(const Literal& scalar, bool every = false);
 
 // An integer or truth value of which drivers that fold zeros (DeviceFacts::Quirks) know nothing. Of computed ones they
 // may find out more than it seems (x - x, x & ~x), and what floats are made of them is zero then as a literal is.

@@ -305,8 +305,7 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
     if (type == ElementType::kU32) return Local("uint", word);
     return Local(CarrierType(type), (type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")");
   }
-  const auto unknown = [&](uint32_t word) { return kernel_.Data(word); };
-  return Local(CarrierType(type), ConstantText(instruction.literal(), unknown, MeetsOnlyConstants(instruction)));
+  return Local(CarrierType(type), ConstantText(instruction.literal(), MeetsOnlyConstants(instruction)));
 }
 
 bool ValueWriter::IsComputed(const Instruction& value) const {
@@ -319,7 +318,7 @@ std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIn
   const ElementType type = instruction.shape().element_type();
   const auto dimension = static_cast<size_t>(instruction.attributes<IotaAttributes>().iota_dimension);
   const IndexExpression& at = index.at(dimension);
-  const std::string place = at.terms.empty() ? kernel_.Data(static_cast<uint32_t>(at.constant)) : Index(at);
+  const std::string place = at.terms.empty() ? fmt::format("unknown_u32({}u)", static_cast<uint32_t>(at.constant)) : Index(at);
   return Local(CarrierType(type), ConvertedText(ElementType::kU32, type, place));
 }
 

@@ -223,7 +223,7 @@ std::string ConstantOf(const Instruction& instruction) {
     }
   });
   if (literal) return ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data());
-  return ConstantText(instruction.literal(), [](uint32_t word) { return fmt::format("unknown_u32({}u)", word); });
+  return ConstantText(instruction.literal());
 }
 
 std::vector<std::string> WriteComputation(const Computation& computation, std::span<const Instruction* const> roots,
