@@ -95,7 +95,7 @@ class CommandBuffer {
   virtual Status Begin(bool resubmitted = false) = 0;
   // Addresses mode: the argument block at `arguments` (its address becomes the push constant).
   // Descriptors mode: a descriptor set with the block and `buffers` is written and bound.
-  // A range that does not begin at the first workgroup wants a kernel whose key says in_parts.
+  // A range that does not begin at workgroup 0 wants a kernel whose key says in_parts.
   virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                           const GroupRange& range) = 0;
   // As Dispatch, with the three counts of workgroups that lie at `groups_at` when the device comes to it.

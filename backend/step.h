@@ -21,7 +21,7 @@ struct KernelKey {
   // Under descriptors tensors of several pieces (backend/kernel_pieces.h) are bound as two arrays: of so many that are
   // written, then of the rest, and a piece has so many of them; 0: each is a binding of its own.
   uint32_t written_array = 0, piece_tensors = 0;
-  bool in_parts = false;         // some dispatches begin at another workgroup than the first
+  bool in_parts = false;         // dispatches say at which workgroup they begin
   bool small_subgroups = false;  // runs best in the smallest subgroups that the device lets a pipeline ask for
   bool is_module = false;        // `generated` is a whole SPIR-V module, its words as bytes
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
@@ -51,11 +51,11 @@ struct SharedPlace {
   friend bool operator==(const SharedPlace&, const SharedPlace&) = default;
 };
 
-// The workgroups of a dispatch: so many along each axis, from `base` on. A kernel that is dispatched in parts numbers
-// its workgroups x + y * groups[0], so a part has whole lines.
+// The workgroups of a dispatch: so many along each axis, of which `first` is the number of the first one. Kernels number
+// their workgroups x + y * groups[0], so that a part has whole lines.
 struct GroupRange {
-  std::array<uint32_t, 3> groups{1, 1, 1}, base{0, 0, 0};
-  bool whole() const { return base == std::array<uint32_t, 3>{0, 0, 0}; }
+  std::array<uint32_t, 3> groups{1, 1, 1};
+  uint32_t first = 0;
   friend bool operator==(const GroupRange&, const GroupRange&) = default;
 };
 
@@ -69,9 +69,11 @@ struct StepAccumulation {
 // The argument block of a step, in device memory, 16-byte aligned:
 //   uint64 address[buffer_count]   (zero in descriptors mode)
 //   uint32 param[param_count]
-// Under addresses the kernel gets the block's address as its only push constant (8 bytes); under descriptors the block
-// is set 0 binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array
-// at binding 1 or element k - written_array of the one at binding written_array + 1.
+// Under addresses the kernel gets the block's address as a push constant (8 bytes); under descriptors the block is set 0
+// binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array at binding
+// 1 or element k - written_array of the one at binding written_array + 1. One that is dispatched in parts gets the
+// number of its first workgroup as a push constant (4 bytes) behind that: NVIDIA's driver (580.159) loses the base of
+// vkCmdDispatchBase where it is zero.
 struct Step {
   std::string name;  // readable: "fusion.3 (exp, subtract)"
   KernelKey kernel;
@@ -81,6 +83,7 @@ struct Step {
   int64_t flop = 0;           // for --profile; 0 if it makes no sense
   int64_t part_bytes = -1;    // what it moves, where that is not all that it is bound to; MovedBytes()
   bool beyond_reach = false;  // an index passes what the kernel can hold: lowering refuses it
+  bool indivisible = false;   // it has to be dispatched at once: a kernel of a user's, who counts workgroups himself
   std::vector<StepAccumulation> accumulations;  // in the order in which they happen; none if it adds nothing up
   std::vector<SharedPlace> in_place;
   // Where a step before it left how many workgroups there is something to do for, three words, at most `groups`; no

@@ -20,11 +20,8 @@ bool Emulates(const Step& step, const DeviceFacts& facts) {
   return (!facts.float64 && (has("f64") || has("c128"))) || (!facts.int64 && (has("i64") || has("u64")));
 }
 
-size_t OutermostAxis(const Step& step) {
-  size_t axis = 2;
-  while (axis > 0 && step.groups[axis] == 1) --axis;
-  return axis;
-}
+// Kernels lay their workgroups along two axes at most.
+size_t OutermostAxis(const Step& step) { return step.groups[1] == 1 ? 0 : 1; }
 
 }  // namespace
 
@@ -40,7 +37,7 @@ double EstimateCopySeconds(int64_t size_bytes, const DeviceFacts& facts) {
 }
 
 int PartsWithinBudget(const Step& step, const DeviceFacts& facts) {
-  if (facts.work_budget_seconds <= 0) return 1;
+  if (facts.work_budget_seconds <= 0 || step.indivisible) return 1;
   const double parts = std::ceil(EstimateSeconds(step, facts) / facts.work_budget_seconds);
   const double most = std::min<double>(step.groups[OutermostAxis(step)], kMostParts);
   return static_cast<int>(std::clamp(parts, 1.0, most));
@@ -50,8 +47,8 @@ GroupRange PartOf(const Step& step, int part, int parts) {
   GroupRange range{step.groups};
   const size_t axis = OutermostAxis(step);
   const auto bound = [&](int n) { return static_cast<uint32_t>(uint64_t{step.groups[axis]} * n / parts); };
-  range.base[axis] = bound(part);
   range.groups[axis] = bound(part + 1) - bound(part);
+  range.first = bound(part) * (axis == 0 ? 1 : step.groups[0]);
   return range;
 }
 

@@ -212,7 +212,7 @@ void store_sums(uint which, uint batch, uint first_row, uint row_count, vec4 sum
 #if REDUCES == 2
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint first_key = group % P(4) * KEYS, first_row = group / P(4) % P(1) * ROWS, batch = group / P(4) / P(1) * P(5);
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
@@ -246,7 +246,7 @@ void main() {
 #else
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint batch = group / P(1), first_row = group % P(1) * ROWS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;

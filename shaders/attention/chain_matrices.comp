@@ -138,7 +138,7 @@ shared uint weighing;  // hidden keys that do weigh something
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint batch = group / P(1), first_row = group % P(1) * ROWS;
   uint row_count = min(ROWS, P(2) - first_row);

@@ -47,7 +47,7 @@ shared uint hidden_count;
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint begin_key = 0u, end_key = P(3);
 #if PARTS

@@ -10,7 +10,7 @@
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint result = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (result >= P(0)) return;
   uint row_of_all = result / COLUMNS, column = result % COLUMNS;

@@ -93,7 +93,7 @@ void put(uint keys[4u * KEY_LOADS], uint values[8u * VALUE_LOADS]) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint begin_key = 0u, end_key = P(3);
 #if PARTS

@@ -126,7 +126,7 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint first_column = group % P(2) * TILE_COLUMNS;
   group = group / P(2);

@@ -134,7 +134,7 @@ void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_Q
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint first_column = group % P(2) * (X * TN);
   group = group / P(2);

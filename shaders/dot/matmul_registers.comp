@@ -85,7 +85,7 @@ void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
 #if SURPLUS_GROUPS
   if (group >= P(0)) return;
 #endif

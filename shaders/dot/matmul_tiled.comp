@@ -28,7 +28,7 @@ shared Sum rhs_strip[TK * (COLUMNS + 1)];
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint column_tile = group % P(2);
   group = group / P(2);

@@ -3,7 +3,7 @@
 
 void main() {
   load_arguments();
-  uint i = (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint i = WORKGROUP * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (i < P(0)) {
     CLEAR(i);
   }

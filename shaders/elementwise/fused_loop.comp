@@ -24,7 +24,7 @@ void main() {
 #ifdef SEVERAL_PIECES
   uint group = group_of_piece;
 #else
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
 #endif
 #ifdef IN_RUNS
   uint first = (group * gl_WorkGroupSize.x + gl_LocalInvocationID.x) * ITEMS, apart = 1u, behind = first + ITEMS;

@@ -13,7 +13,7 @@
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint along = gl_LocalInvocationID.x, across = gl_LocalInvocationID.y;
   [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) stage(group, along, across + turn * gl_WorkGroupSize.y);

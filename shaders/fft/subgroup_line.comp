@@ -33,7 +33,7 @@ void trade(uint bit, uint lane, inout float a, inout float b) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   line(group, gl_SubgroupInvocationID);
 }

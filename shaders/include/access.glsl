@@ -11,7 +11,8 @@
 //
 // The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, PACKED_u8 and PACKED_u16 where
 // it has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
-// calls first: each argument is read from memory once.
+// calls first: each argument is read from memory once; and WORKGROUP, the number of this workgroup among those of all
+// parts of a dispatch.
 #define P(k) param_##k
 // Two words as one of 64 bits to be stored: lavapipe stores lane by lane, and LLVM takes a lane's words and joins them
 // as scalars, where of packUint2x32 it would put a vector of 64 bytes on the stack to fetch eight of them.

@@ -206,7 +206,7 @@ void store_rows(uint lane, uint phase, uint own, uint matrix) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   // Matrices lie along x as well: lavapipe fills its vectors along it alone.
   uint lane = gl_LocalInvocationID.x % LANES, phase = gl_LocalInvocationID.x / LANES % PHASES;

@@ -42,7 +42,7 @@
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint matrix = BY_SHARES(group);
 #if SHARE

@@ -129,7 +129,7 @@ void solve_side(uint lane) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   if (group >= P(0)) return;
   uint matrix = BY_SHARES(group), lane = gl_LocalInvocationID.x;
   uint first_side = (group - matrix * P(1)) * LANES;

@@ -159,7 +159,7 @@ void multiply_rows(uint first_row) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
 #if SURPLUS_GROUPS
   if (group >= P(0)) return;
 #endif

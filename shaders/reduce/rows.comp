@@ -101,7 +101,7 @@ void main() {
 #ifdef SEVERAL_PIECES
   uint group = group_of_piece;
 #else
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
 #endif
   // A return that may happen makes lavapipe test every lane of every later load, so it is left out where it cannot.
 #if SURPLUS_GROUPS

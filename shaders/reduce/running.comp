@@ -177,7 +177,7 @@ void main() {
   barrier();
   uint group = ticket;
 #else
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
 #endif
   // What may not run makes lavapipe test every lane of every later access, so it is left out where it cannot be.
 #if SURPLUS_GROUPS

@@ -142,7 +142,7 @@ void sort_run(uint first, uint end) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
 #if ROWS_SIDE_BY_SIDE
   uint slot = gl_LocalInvocationID.x % ROWS, lane = gl_LocalInvocationID.x / ROWS;
 #else
@@ -198,7 +198,7 @@ void main() {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint unit = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (unit >= P(0)) return;
   uint row = BY_UNITS(unit);

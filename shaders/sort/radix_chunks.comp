@@ -26,7 +26,7 @@ shared uint totals[LANES];
 
 void main() {
   load_arguments();
-  uint row = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint row = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
   uint begin = row * P(2) * RADIX + lane * EACH;
   uint chunks = row < P(0) ? P(2) : 0u;
@@ -69,7 +69,7 @@ void main() {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint chunk = group * LANES + gl_LocalInvocationID.x;
   if (chunk >= P(0)) return;
   uint row = BY_CHUNKS(chunk);

@@ -93,7 +93,7 @@ shared uint below_count, equal_count;
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
   bool surplus = group >= P(0);
   uint chunk = min(group, P(0) - 1u);
@@ -143,7 +143,7 @@ shared uint below_before, equal_before;
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
   uint chunk = min(group, P(0) - 1u);
   uint row = BY_CHUNKS(chunk);

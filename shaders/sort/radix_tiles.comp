@@ -27,7 +27,7 @@ shared uint tile_counts[RADIX];
 
 void main() {
   load_arguments();
-  uint tile = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint tile = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
   uint row = BY_TILES(tile);
   uint begin = (tile - row * P(2)) * TILE;
@@ -49,7 +49,7 @@ shared uint strip_totals[DIGITS * STRIPS];
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
   uint row = group / (RADIX / DIGITS);
   uint digit = (group - row * (RADIX / DIGITS)) * DIGITS + lane % DIGITS;
@@ -118,7 +118,7 @@ uint rank_in_subgroup(uint digit, uint counter, MASK all, MASK before) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint tile = min(group, P(0) - 1u);
   uint lane = gl_LocalInvocationID.x;
   uint row = BY_TILES(tile);

@@ -34,7 +34,7 @@ void insert(uint i, Item item) {
 
 void main() {
   load_arguments();
-  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint group = WORKGROUP;
   uint chunk = group * LANES + gl_LocalInvocationID.x;
   if (chunk >= P(0)) return;
   uint row = BY_CHUNKS(chunk);

@@ -10,25 +10,31 @@ namespace module_layout_test {
 
 using ::testing::HasSubstr;
 
-std::vector<uint32_t> ModuleUnder(BindingMode mode) {
-  const std::vector<Step> steps =
+std::vector<uint32_t> ModuleUnder(BindingMode mode, bool in_parts = false) {
+  std::vector<Step> steps =
       LowerRoot("ENTRY e { x = f32[64] parameter(0)  ROOT r = f32[64] negate(x) }", FullFacts(), mode);
   EXPECT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].kernel.buffer_count, 2u);
+  steps[0].kernel.in_parts = in_parts;
   const auto words = CompileGlsl(Compiled(steps[0], FullFacts(), mode), "negate", {});
   EXPECT_TRUE(words.ok()) << words.status().message();
   return words.ok() ? *words : std::vector<uint32_t>();
 }
 
-std::string Refusal(const std::vector<uint32_t>& words, uint32_t buffers, BindingMode mode) {
-  const Status status = CheckLayout(words, "negate", buffers, mode);
+std::string Refusal(const std::vector<uint32_t>& words, uint32_t buffers, BindingMode mode, bool in_parts = false) {
+  KernelKey key;
+  key.buffer_count = buffers;
+  key.in_parts = in_parts;
+  const Status status = CheckLayout(words, "negate", key, mode);
   EXPECT_TRUE(status.ok() || status.code() == StatusCode::kInvalidArgument);
   return status.message();
 }
 
 TEST(ModuleLayoutTest, TakesWhatWasCompiledForIt) {
-  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors})
+  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     EXPECT_EQ(Refusal(ModuleUnder(mode), 2, mode), "");
+    EXPECT_EQ(Refusal(ModuleUnder(mode, /*in_parts=*/true), 2, mode, /*in_parts=*/true), "");
+  }
 }
 
 TEST(ModuleLayoutTest, RejectsAnotherWayToBind) {
@@ -36,6 +42,9 @@ TEST(ModuleLayoutTest, RejectsAnotherWayToBind) {
               HasSubstr("kernel negate: its module binds descriptors, of which kernels under addresses have none"));
   EXPECT_THAT(
       Refusal(ModuleUnder(BindingMode::kAddresses), 2, BindingMode::kDescriptors),
+      HasSubstr("kernel negate: its module takes push constants, of which kernels under descriptors have none"));
+  EXPECT_THAT(
+      Refusal(ModuleUnder(BindingMode::kDescriptors, /*in_parts=*/true), 2, BindingMode::kDescriptors),
       HasSubstr("kernel negate: its module takes push constants, of which kernels under descriptors have none"));
 }
 

@@ -123,9 +123,9 @@ TEST(ReflectionTest, MismatchesShowBothSides) {
   const auto by_address = Reflect(addresses.generated), by_descriptor = Reflect(descriptors.generated);
   ASSERT_TRUE(by_address.ok() && by_descriptor.ok());
   EXPECT_THAT(CheckInterface(*by_address, descriptors, BindingMode::kDescriptors).message(),
-              HasSubstr("the module has push constants of 8 bytes, the host pushes none under descriptors"));
+              HasSubstr("1 push constant blocks of 8 bytes, the host pushes 0"));
   EXPECT_THAT(CheckInterface(*by_descriptor, addresses, BindingMode::kAddresses).message(),
-              HasSubstr("0 push constant blocks of 0 bytes, the host pushes one of 8"));
+              HasSubstr("0 push constant blocks of 0 bytes, the host pushes 8"));
   descriptors.buffer_count = 1;
   EXPECT_THAT(CheckInterface(*by_descriptor, descriptors, BindingMode::kDescriptors).message(),
               HasSubstr("set 0 binding 2, the host binds set 0 bindings 0 to 1"));

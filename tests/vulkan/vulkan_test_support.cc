@@ -54,21 +54,25 @@ TestDevice OpenForTest(OpenOptions options, int index) {
   return TestDevice(static_cast<VulkanDevice*>(std::move(device).value().release()), WatchedDelete{!own_layers});
 }
 
-std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t param_count) {
+std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t param_count, bool in_parts) {
   std::string text = "#version 460\n#extension GL_EXT_buffer_reference : require\n";
   text += "#extension GL_EXT_buffer_reference_uvec2 : require\n";
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   const std::string block =
       fmt::format("  uvec2 address[{}];\n  uint param[{}];\n", std::max(1u, buffer_count), std::max(1u, param_count));
+  const std::string first = in_parts ? " uint first_group;" : "";
+  text += fmt::format("#define FIRST_INVOCATION {}\n", in_parts ? "first_group * gl_WorkGroupSize.x" : "0u");
   if (mode == BindingMode::kAddresses) {
     text += "layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint word[]; };\n";
     text +=
         "layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Arguments {\n" + block + "};\n";
-    text += "layout(push_constant) uniform Push { Arguments arguments; };\n#define PARAM(i) arguments.param[i]\n";
+    text += "layout(push_constant) uniform Push { Arguments arguments;" + first + " };\n";
+    text += "#define PARAM(i) arguments.param[i]\n";
     text += "#define LOAD(k, i) Words(arguments.address[k]).word[i]\n";
     text += "#define STORE(k, i, value) Words(arguments.address[k]).word[i] = (value)\n";
     return text;
   }
+  if (in_parts) text += "layout(push_constant) uniform Push {" + first + " };\n";
   text += "layout(set = 0, binding = 0, std430) readonly buffer Arguments {\n" + block + "} arguments;\n";
   text += "#define PARAM(i) arguments.param[i]\n";
   for (uint32_t k = 0; k < buffer_count; ++k) {
@@ -77,14 +81,15 @@ std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t para
   return text + "#define LOAD(k, i) word##k[i]\n#define STORE(k, i, value) word##k[i] = (value)\n";
 }
 
-KernelKey ScaleKernel(BindingMode mode, uint32_t workgroup) {
+KernelKey ScaleKernel(BindingMode mode, uint32_t workgroup, bool in_parts) {
   KernelKey key;
   key.algorithm = "test/scale.comp";
-  key.generated = KernelPrelude(mode, 2, 3) +
+  key.generated = KernelPrelude(mode, 2, 3, in_parts) +
                   "void main() {\n"
-                  "  uint i = gl_GlobalInvocationID.x;\n"
+                  "  uint i = FIRST_INVOCATION + gl_GlobalInvocationID.x;\n"
                   "  if (i < PARAM(0)) STORE(1, i, LOAD(0, i) * PARAM(1) + PARAM(2));\n"
                   "}\n";
+  key.in_parts = in_parts;
   key.constants = {workgroup, 1, 1};
   key.buffer_count = 2;
   key.param_count = 3;

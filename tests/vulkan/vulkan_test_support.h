@@ -42,10 +42,10 @@ std::string SharedCacheFolder();
 
 // out[i] = in[i] * param[1] + param[2] for i < param[0]; two buffers, three parameters, workgroup size by constants 0
 // to 2.
-KernelKey ScaleKernel(BindingMode mode, uint32_t workgroup = 64);
+KernelKey ScaleKernel(BindingMode mode, uint32_t workgroup = 64, bool in_parts = false);
 
 // The beginning of a test kernel in either binding mode: LOAD(k, i), STORE(k, i, value), PARAM(i) of 32-bit words.
-std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t param_count);
+std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t param_count, bool in_parts = false);
 
 // The argument block that the contract of backend/step.h describes.
 std::shared_ptr<Buffer> MakeArguments(Device& device, const std::vector<BufferRange>& buffers,

@@ -118,15 +118,14 @@ Status VulkanCommandBuffer::CheckRange(const char* what, const BufferRange& rang
 Status VulkanCommandBuffer::CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const {
   for (int axis = 0; axis < 3; ++axis) {
     const uint32_t limit = context_->facts().max_group_count[axis];
-    const uint64_t end = uint64_t{range.base[axis]} + range.groups[axis];
-    if (end > limit) {
-      return Internal("dispatch of {}: {} groups along {} exceed the limit of {}", kernel.name, end, "xyz"[axis],
-                      limit);
+    if (range.groups[axis] > limit) {
+      return Internal("dispatch of {}: {} groups along {} exceed the limit of {}", kernel.name, range.groups[axis],
+                      "xyz"[axis], limit);
     }
   }
-  if (!range.whole() && !kernel.in_parts) {
-    return Internal("dispatch of {}: it begins at group {}, {}, {}, and its pipeline was not made for that",
-                    kernel.name, range.base[0], range.base[1], range.base[2]);
+  if (range.first != 0 && !kernel.in_parts) {
+    return Internal("dispatch of {}: it begins at group {}, and its pipeline was not made for that", kernel.name,
+                    range.first);
   }
   return OkStatus();
 }
@@ -137,16 +136,16 @@ Status VulkanCommandBuffer::Dispatch(const Kernel& kernel, BufferRange arguments
   const auto& pipeline = static_cast<const VulkanKernel&>(kernel);
   VXLA_RETURN_IF_ERROR(CheckGroups(pipeline, range));
   VXLA_RETURN_IF_ERROR(CheckRange("argument block", arguments));
-  const auto& [groups, base] = range;
+  const auto& groups = range.groups;
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return OkStatus();
   VXLA_RETURN_IF_ERROR(Bind(pipeline, arguments, buffers));
   const DeviceTable& vk = context_->vk();
-  // Such pipelines are never dispatched without a base: what one left behind is no first workgroup.
-  if (!pipeline.in_parts) {
-    vk.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
-  } else {
-    vk.CmdDispatchBase(commands_, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+  if (pipeline.in_parts) {
+    const uint32_t offset = pipeline.mode == BindingMode::kAddresses ? kAddressBytes : 0;
+    vk.CmdPushConstants(commands_, pipeline.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, offset, kFirstGroupBytes,
+                        &range.first);
   }
+  vk.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
   return OkStatus();
 }
 
@@ -177,7 +176,7 @@ Status VulkanCommandBuffer::Bind(const VulkanKernel& kernel, const BufferRange& 
 Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const BufferRange& arguments) {
   const uint64_t address = arguments.buffer->device_address() + static_cast<uint64_t>(arguments.offset_bytes);
   if (address % 16 != 0) return Internal("dispatch of {}: the argument block is not 16-byte aligned", kernel.name);
-  context_->vk().CmdPushConstants(commands_, kernel.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushConstantBytes,
+  context_->vk().CmdPushConstants(commands_, kernel.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, kAddressBytes,
                                   &address);
   return OkStatus();
 }

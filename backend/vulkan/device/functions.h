@@ -28,7 +28,7 @@ namespace VXLA_NAMESPACE::vulkan {
   F(DestroyDescriptorSetLayout) F(CreateComputePipelines) F(DestroyPipeline) F(CreatePipelineCache) \
   F(DestroyPipelineCache) F(GetPipelineCacheData) F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool) \
   F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
-  F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdDispatchBase) F(CmdDispatchIndirect) F(CmdCopyBuffer) F(CmdFillBuffer) \
+  F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdDispatchIndirect) F(CmdCopyBuffer) F(CmdFillBuffer) \
   F(CmdCopyImageToBuffer) F(CmdCopyBufferToImage) \
   F(CmdResetQueryPool) \
   F(CreateQueryPool) F(DestroyQueryPool) F(GetQueryPoolResults) F(CreateDescriptorPool) F(DestroyDescriptorPool) \

@@ -27,11 +27,11 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
   const DeviceTable& vk = context_->vk();
   KernelLayout layout;
   auto info = MakeVk<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
-  VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushConstantBytes};
-  if (mode == BindingMode::kAddresses) {
-    info.pushConstantRangeCount = 1;
-    info.pPushConstantRanges = &range;
-  } else {
+  const uint32_t address_bytes = mode == BindingMode::kAddresses ? kAddressBytes : 0;
+  VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, address_bytes + kFirstGroupBytes};
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &range;
+  if (mode == BindingMode::kDescriptors) {
     const uint32_t count = buffer_count + 1;  // the argument block is binding 0
     if (count > context_->facts().max_storage_buffers) {
       return Unsupported(
@@ -141,7 +141,6 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = entries.empty() ? nullptr : &constants;
   info.layout = kernel->layout.pipeline;
-  if (key.in_parts) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE;
   if (context->plan().capture_executables) {
     info.flags |=
         VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;

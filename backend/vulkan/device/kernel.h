@@ -19,8 +19,9 @@ struct KernelLayout {
   bool pushed = false;  // descriptors go into the command buffer: there are no sets
 };
 
-// Bytes of the push constant under addresses: the argument block's address.
-inline constexpr uint32_t kPushConstantBytes = 8;
+// Bytes of the push constants: the argument block's address under addresses, and behind it the first workgroup's number
+// for kernels that are dispatched in parts.
+inline constexpr uint32_t kAddressBytes = 8, kFirstGroupBytes = 4;
 
 // Thread-safe.
 class KernelLayouts {

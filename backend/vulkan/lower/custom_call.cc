@@ -331,15 +331,16 @@ class CustomCallLowering {
     generated_ += fmt::format(
         "layout(constant_id = {}) const uint vxla_items = 1u;\nlayout(constant_id = {}) const uint vxla_count = 1u;\n",
         kItemsConstant, kCountConstant);
-    generated_ += "#undef F\n#undef D\n#undef FN\n#undef OUT\n#undef CONSTARR\n" + Renamed(true);
+    generated_ +=
+        "uint vxla_workgroup() {\n  return WORKGROUP;\n}\n"
+        "#undef F\n#undef D\n#undef FN\n#undef OUT\n#undef CONSTARR\n#undef WORKGROUP\n" +
+        Renamed(true);
     if (!glsl_.by_element) generated_ += "#define main user_main";
     generated_ += std::string(kUserTextBegins) + glsl_.text + std::string(kUserTextEnds) + Renamed(false);
     if (glsl_.by_element) {
       generated_ +=
           "void main() {\n  load_arguments();\n"
-          "  uint first = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x * vxla_items "
-          "+\n"
-          "               gl_LocalInvocationIndex;\n"
+          "  uint first = vxla_workgroup() * gl_WorkGroupSize.x * vxla_items + gl_LocalInvocationIndex;\n"
           "  for (uint item = 0u; item < vxla_items; ++item) {\n"
           "    uint element = first + item * gl_WorkGroupSize.x;\n"
           "    if (element < vxla_count) vxla_element(element);\n  }\n}\n";
@@ -455,6 +456,7 @@ class CustomCallLowering {
     step.name = fmt::format("{} (custom-call {})", call_.name(), attributes().custom_call_target);
     step.kernel.algorithm = "custom/" + attributes().custom_call_target + (is_module_ ? ".spv" : ".comp");
     step.kernel.is_module = is_module_;
+    step.indivisible = !glsl_.by_element;
     step.kernel.generated = generated_;
     step.kernel.buffer_count = static_cast<uint32_t>(tensors_.size());
     auto& constants = step.kernel.constants;

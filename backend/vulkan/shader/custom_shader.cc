@@ -93,7 +93,7 @@ Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& 
   return OkStatus();
 }
 
-Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, uint32_t buffer_count,
+Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, const KernelKey& key,
                    BindingMode mode) {
   constexpr uint32_t kComputeModel = 5, kBinding = 33, kDescriptorSet = 34, kMain[] = {0x6e69616d, 0};  // "main"
   const bool addresses = mode == BindingMode::kAddresses;
@@ -105,14 +105,14 @@ Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, 
     if (instruction.size() < 4) continue;
     if (op == spirv::kEntryPoint && instruction[1] == kComputeModel && instruction.size() > 4)
       has_main = has_main || std::ranges::equal(instruction.subspan(3, 2), kMain);
-    if (op == spirv::kVariable && instruction[3] == spirv::kPushConstantClass && !addresses)
+    if (op == spirv::kVariable && instruction[3] == spirv::kPushConstantClass && !addresses && !key.in_parts)
       return InvalidArgument("kernel {}: its module takes push constants, of which kernels under descriptors have none",
                              name);
     if (op != spirv::kDecorate || (instruction[2] != kBinding && instruction[2] != kDescriptorSet)) continue;
     if (addresses)
       return InvalidArgument("kernel {}: its module binds descriptors, of which kernels under addresses have none",
                              name);
-    const uint32_t most = instruction[2] == kBinding ? buffer_count : 0;
+    const uint32_t most = instruction[2] == kBinding ? key.buffer_count : 0;
     if (instruction[3] > most)
       return InvalidArgument("kernel {}: its module has descriptor {} {}, {} is the last", name,
                              instruction[2] == kBinding ? "binding" : "set", instruction[3], most);

@@ -24,8 +24,7 @@ std::string ModuleBytes(const std::vector<uint32_t>& words);
 Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& name, const DeviceFacts& facts);
 // kInvalidArgument where a module that was compiled before is not what its pipeline's layout is made for: a compute
 // shader named main, with descriptors of set 0 alone, the argument block's and the buffers', or under addresses with
-// none.
-Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, uint32_t buffer_count,
-                   BindingMode mode);
+// none; push constants under addresses and where it is dispatched in parts.
+Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, const KernelKey& key, BindingMode mode);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -123,7 +123,7 @@ PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) 
   const std::string name = key.algorithm.substr(key.algorithm.find('/') + 1);
   if (key.is_module || IsCustomShader(key))
     VXLA_RETURN_IF_ERROR(CheckCapabilities(*found.words, name, context_->facts()));
-  if (key.is_module) VXLA_RETURN_IF_ERROR(CheckLayout(*found.words, name, key.buffer_count, mode_));
+  if (key.is_module) VXLA_RETURN_IF_ERROR(CheckLayout(*found.words, name, key, mode_));
   *compiled = found.compiled;
   PipelineRequest request;
   request.mode = mode_;

@@ -179,20 +179,17 @@ Status CheckInterface(const ModuleInterface& module, const KernelKey& key, Bindi
     return Internal("kernel {}: the module uses {}, which the host never binds", key.algorithm,
                     module.other_resources.front());
   }
+  const uint64_t pushed = (mode == BindingMode::kAddresses ? 8 : 0) + (key.in_parts ? 4 : 0);
+  if (module.push_constant_bytes != pushed || module.push_constant_blocks != (pushed > 0 ? 1 : 0)) {
+    return Internal("kernel {}: the module has {} push constant blocks of {} bytes, the host pushes {}", key.algorithm,
+                    module.push_constant_blocks, module.push_constant_bytes, pushed);
+  }
   if (mode == BindingMode::kAddresses) {
-    if (module.push_constant_blocks != 1 || module.push_constant_bytes != 8) {
-      return Internal("kernel {}: the module has {} push constant blocks of {} bytes, the host pushes one of 8",
-                      key.algorithm, module.push_constant_blocks, module.push_constant_bytes);
-    }
     if (!module.storage_buffers.empty()) {
       return Internal("kernel {}: the module has {} storage buffer bindings ({}), the host binds none under addresses",
                       key.algorithm, module.storage_buffers.size(), module.storage_buffers.front().name);
     }
   } else {
-    if (module.push_constant_blocks != 0) {
-      return Internal("kernel {}: the module has push constants of {} bytes, the host pushes none under descriptors",
-                      key.algorithm, module.push_constant_bytes);
-    }
     VXLA_RETURN_IF_ERROR(CheckBuffers(module, key));
   }
   VXLA_RETURN_IF_ERROR(CheckArgumentBlock(module, key));

@@ -190,8 +190,8 @@ std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
   std::string load = fmt::format(
       "void load_arguments() {{\n  uint piece = 0u;\n"
       "  for (uint step = {}u; step > 0u; step /= 2u) {{\n"
-      "    if (piece + step < PIECES && arguments.param[piece + step] <= gl_WorkGroupID.x) piece += step;\n  }}\n"
-      "  group_of_piece = gl_WorkGroupID.x - arguments.param[piece];\n",
+      "    if (piece + step < PIECES && arguments.param[piece + step] <= WORKGROUP) piece += step;\n  }}\n"
+      "  group_of_piece = WORKGROUP - arguments.param[piece];\n",
       std::bit_floor(pieces));
   for (uint32_t k = 0; k < buffers; ++k) {
     text += fmt::format("uvec2 address_{};\n", k);
@@ -221,7 +221,13 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
   if (key.buffer_count > 0) text += fmt::format("  uvec2 address[{}];\n", key.buffer_count);
   if (key.param_count > 0) text += fmt::format("  uint param[{}];\n", key.param_count);
   if (key.buffer_count + key.param_count == 0) text += "  uint unused;\n";
-  text += addresses ? "};\nlayout(push_constant) uniform PushConstants { Arguments arguments; };\n" : "} arguments;\n";
+  text += addresses ? "};\n" : "} arguments;\n";
+  if (addresses || key.in_parts) {
+    text += fmt::format("layout(push_constant) uniform PushConstants {{{}{} }};\n", addresses ? " Arguments arguments;" : "",
+                        key.in_parts ? " uint first_group;" : "");
+  }
+  text += fmt::format("#define WORKGROUP (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x{})\n",
+                      key.in_parts ? " + first_group" : "");
   const uint32_t pieces = PiecesOf(key);
   if (pieces > 0) return text + PieceArguments(key, pieces);
   std::string load = "void load_arguments() {\n";
