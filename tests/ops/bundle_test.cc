@@ -9,6 +9,7 @@
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "core/hash.h"
+#include "scheduler/bundle_format.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/faulty_device.h"
 
@@ -408,8 +409,10 @@ TEST(BundleFileTest, RejectsDamage) {
 
 TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
   std::string file = GenericBundle(kPrograms[0].text);
-  Put(file, kVersionAt, 5, 4);
-  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 5 of the format, this build reads version 4");
+  Put(file, kVersionAt, kBundleVersion + 1, 4);
+  ExpectRefused(file, StatusCode::kUnsupported,
+                fmt::format("the bundle has version {} of the format, this build reads version {}", kBundleVersion + 1,
+                            kBundleVersion));
 }
 
 TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {

@@ -104,7 +104,7 @@ Client* ClientOf(BindingMode mode, bool few_groups, bool in_parts) {
   std::unique_ptr<Client>& client = (*clients)[{mode, few_groups, in_parts}];
   if (client == nullptr) {
     vulkan::OpenOptions options = TestOptions(mode);
-    if (in_parts) options.work_budget_seconds = 1e-6;
+    if (in_parts) options.work_budget_seconds = 1e-7;
     auto device = OpenTestDevice(options, [few_groups](DeviceFacts& facts) {
       if (few_groups) facts.max_group_count[0] = kMostGroups;
     });
