@@ -19,8 +19,12 @@
 namespace VXLA_NAMESPACE::testing {
 
 // One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The
-// device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
+// device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. On a machine without a device it throws, which
+// fails and ends the test.
 Client* DeviceClient(BindingMode mode);
+
+// Whether the test device is a software driver, whatever VXLA_TEST_EMULATE has it taken for.
+bool RunsOnSoftware();
 
 // Whether it has the kernels of software drivers, not those of GPUs, which divide some work into other dispatches.
 bool HasSoftwareKernels();
