@@ -400,7 +400,7 @@ ENTRY main {{
 
 // Some GPUs bind a million: they are taken to bind no more than others.
 TEST(NestedLoopTest, StateOfMoreBuffersThanADeviceBindsIsPacked) {
-  auto device = OpenTestDevice(TestOptions(BindingMode::kDescriptors), [](DeviceFacts& facts) {
+  auto device = OpenTestDevice(TestOptions(BindingMode::kDescriptors), {}, [](DeviceFacts& facts) {
     facts.max_storage_buffers = std::min(facts.max_storage_buffers, 32u);
   });
   ASSERT_TRUE(device.ok()) << device.status().message();

@@ -13,9 +13,7 @@
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "backend/vulkan/lower/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
-#include "backend/vulkan/shader/shader_source.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -154,19 +152,28 @@ vulkan::OpenOptions TestOptions(BindingMode mode) {
 }
 
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
-                                               const std::function<void(DeviceFacts&)>& pretend) {
+                                               const std::function<void(DeviceFacts&)>& pretend,
+                                               const std::function<void(DeviceFacts&)>& found) {
   VXLA_ASSIGN_OR_RETURN(const auto devices, vulkan::ListDevices());
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, WantedDevice()));
   ValidateAsAsked(options);
   ExpectNoNewValidationMessages();
-  vulkan::DeviceHooks hooks = {vulkan::AssembleShader, vulkan::MakeLowering, vulkan::WithCustomKernels};
+  vulkan::DeviceHooks hooks = vulkan::AllHooks();
   if (pretend) {
     hooks.lowering = [pretend](DeviceFacts facts, BindingMode mode) {
       pretend(facts);
       return vulkan::MakeLowering(facts, mode);
     };
   }
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDeviceWith(index, options, hooks));
+  if (found) {
+    hooks.probe = [found, probe = hooks.probe](const vulkan::ProbeTools& tools, vulkan::DiskCache& disk,
+                                               DeviceFacts& facts) {
+      const Status status = probe(tools, disk, facts);
+      found(facts);
+      return status;
+    };
+  }
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDevice(index, options, hooks));
   std::lock_guard lock(watched_mutex);
   watched->push_back({device});
   return device;

@@ -34,9 +34,11 @@ vulkan::OpenOptions TestOptions(BindingMode mode);
 
 // The first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best. VXLA_TEST_VALIDATE=core,sync,gpu
 // turns the layers on: a test that makes them speak on such a device fails.
-// `pretend` changes the facts that kernels are chosen by.
+// `pretend` changes the facts that kernels are chosen by; `found` those of the device itself, as its probes do, so what
+// is fused and planned for it too.
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
-                                               const std::function<void(DeviceFacts&)>& pretend = {});
+                                               const std::function<void(DeviceFacts&)>& pretend = {},
+                                               const std::function<void(DeviceFacts&)>& found = {});
 // A client of the device whose host steps are the CPU reference's.
 std::unique_ptr<Client> MakeTestClient(std::shared_ptr<Device> device);
 

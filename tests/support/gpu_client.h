@@ -10,7 +10,7 @@
 
 namespace VXLA_NAMESPACE::testing {
 
-// Matrix units that the kernels of a device are chosen by: its own if it has some, none, or plain code in their place.
+// Matrix units that a device is taken to have: its own if it has some, none, or plain code in their place.
 enum class MatrixUnits : uint8_t { kOwn, kNone, kStoodInFor };
 
 // Null, and a failed test, where no device opens.
@@ -23,8 +23,8 @@ inline std::unique_ptr<Client> GpuClient(BindingMode mode, MatrixUnits units = M
     facts.matrix_lanes = 0;
     facts.matrix_rate = 0;
   };
-  const bool pretends = units == MatrixUnits::kNone;
-  auto device = OpenTestDevice(options, pretends ? std::function<void(DeviceFacts&)>(without_units) : nullptr);
+  const bool none = units == MatrixUnits::kNone;
+  auto device = OpenTestDevice(options, {}, none ? std::function<void(DeviceFacts&)>(without_units) : nullptr);
   EXPECT_TRUE(device.ok()) << device.status().message();
   return device.ok() ? MakeTestClient(*device) : nullptr;
 }

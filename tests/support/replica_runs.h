@@ -30,8 +30,8 @@ inline DeviceOptions DefaultDevice() {
   return options;
 }
 
-// Places on the devices of two drivers: of those that VXLA_TEST_DRIVERS names, of which none may be missing; without it,
-// of lavapipe and SwiftShader. Fewer where no two are there.
+// Places on the devices of two drivers: of those that VXLA_TEST_DRIVERS names, of which none may be missing; without
+// it, of lavapipe and SwiftShader. Fewer where no two are there.
 inline std::vector<std::string> TwoDrivers() {
   const auto devices = vulkan::ListDevices();
   EXPECT_TRUE(devices.ok()) << devices.status().message();
