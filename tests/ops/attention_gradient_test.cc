@@ -149,7 +149,7 @@ TEST_P(AttentionGradientTest, AgreesWithThePlainProgram) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.tolerance->rtol = options.tolerance->atol = c.type == std::string("f32") ? 3e-5 : 3e-2;
-  const auto client = GpuClient(c.mode, c.units);
+  const auto client = GpuClient(c.mode, c.units ? MatrixUnits::kStoodInFor : MatrixUnits::kOwn);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, options, c.dispatches, *expected);
   const auto executable = client->Compile(*module);
@@ -284,7 +284,7 @@ TEST_P(ReducedProductTest, IsOneKernel) {
   const auto expected = RunOnCpu(*module, arguments);
   ASSERT_TRUE(expected.has_value());
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
-    const auto client = GpuClient(mode, GetParam().units);
+    const auto client = GpuClient(mode, GetParam().units ? MatrixUnits::kStoodInFor : MatrixUnits::kOwn);
     ASSERT_NE(client, nullptr);
     ExpectOnGpu(*client, *module, arguments, {}, GetParam().dispatches, *expected);
   }

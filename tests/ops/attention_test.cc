@@ -121,7 +121,7 @@ TEST_P(AttentionTest, AgreesWithThePlainProgram) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.tolerance->rtol = options.tolerance->atol = c.type == std::string("f32") ? 2e-5 : 2e-2;
-  const auto client = GpuClient(c.mode, c.units);
+  const auto client = GpuClient(c.mode, c.units ? MatrixUnits::kStoodInFor : MatrixUnits::kOwn);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, options, c.dispatches, *expected);
   if (!c.units) return;

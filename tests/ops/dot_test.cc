@@ -188,7 +188,7 @@ std::vector<Literal> ArgumentsWithSpecialRows(const Module& module) {
 // On the kernels of vector and of matrix units, with what the reference's parts may differ by and no more.
 TEST(DotTest, AlgorithmsOfGpusKeepToTheirBounds) {
   for (const bool matrices : {false, true}) {
-    const auto client = GpuClient(BindingMode::kAddresses, matrices);
+    const auto client = GpuClient(BindingMode::kAddresses, matrices ? MatrixUnits::kStoodInFor : MatrixUnits::kNone);
     ASSERT_NE(client, nullptr);
     for (const DotAlgorithm& algorithm : DotAlgorithms()) {
       if (algorithm.takes_f8() || algorithm.sum == ElementType::kF64) continue;
@@ -215,22 +215,33 @@ TEST(DotTest, AlgorithmsOfGpusKeepToTheirBounds) {
   }
 }
 
-// Stood-in units of no known GPU do, those of GeForce do not.
+// Stood-in units of no known GPU do, those of GeForce do not. A GPU is of its own family and has its own units in the
+// second turn, whose rate decides.
 TEST(DotTest, ProductsOfTf32RunOnMatrixUnitsWhereTheyPay) {
   const auto module = ParseModule(
       Dot("f32[1024,512]", "f32[512,1024]", "f32[1024,1024]", fmt::format("{}, algorithm=dot_tf32_tf32_f32", kPlain)));
   for (const GpuFamily family : {GpuFamily::kAny, GpuFamily::kNvidia}) {
     vulkan::OpenOptions options = TestOptions(BindingMode::kAddresses);
-    options.emulate.gpu = options.emulate.matrices = true;
+    options.emulate.gpu = true;
+    options.emulate.matrices = RunsOnSoftware() || family == GpuFamily::kAny;
     options.emulate.family = family;
     auto device = OpenTestDevice(options);
     ASSERT_TRUE(device.ok()) << device.status().message();
+    const DeviceFacts& facts = (*device)->facts();
+    const bool brains = std::ranges::any_of(facts.matrices, [](const MatrixShape& shape) {
+      return shape.term == ElementType::kBF16 && shape.sum == ElementType::kF32;
+    });
+    constexpr double kRateForFourProducts = 4.8;
+    const bool pays = brains && facts.matrix_rate >= kRateForFourProducts;
+    if (options.emulate.matrices) {
+      EXPECT_EQ(pays, family == GpuFamily::kAny);
+    }
     const auto executable = MakeTestClient(*device)->Compile(*module);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
     const bool by_units = std::ranges::any_of((*executable)->plan().kernels, [](const KernelKey& kernel) {
       return kernel.algorithm == "dot/matmul_matrices.comp";
     });
-    EXPECT_EQ(by_units, family == GpuFamily::kAny);
+    EXPECT_EQ(by_units, pays);
     // The parts are written as bf16, so that three of the dots are one kernel of such operands.
     if (by_units) {
       EXPECT_EQ((*executable)->plan().kernels.size(), 4u);
@@ -538,7 +549,7 @@ ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
 // Opened with units that plain code stands in for, the same both times.
 TEST(DotTest, MatrixUnitsAreStoodInFor) {
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
-    const auto client = GpuClient(mode, true);
+    const auto client = GpuClient(mode, MatrixUnits::kStoodInFor);
     ASSERT_NE(client, nullptr);
     const std::string text = Dot("f16[36,40]", "f16[40,20]", "f32[36,20]", kPlain);
     const auto module = ParseModule(text);

@@ -206,7 +206,7 @@ TEST(ProductRowsTest, LayerNormOfANarrowProductIsOneDispatch) {
 // less.
 TEST(ProductRowsTest, LargeProductsOfMatrixUnitsKeepTheirKernel) {
   for (const bool matrices : {false, true}) {
-    const auto client = GpuClient(BindingMode::kAddresses, matrices);
+    const auto client = GpuClient(BindingMode::kAddresses, matrices ? MatrixUnits::kStoodInFor : MatrixUnits::kNone);
     ASSERT_NE(client, nullptr);
     if (!LanesShareRows(*client)) GTEST_SKIP() << "no full subgroups of eight lanes or more";
     for (const auto& [m, own] : {std::pair{16384, true}, {64, false}}) {

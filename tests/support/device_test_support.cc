@@ -7,14 +7,13 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "backend/vulkan/lower/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
-#include "backend/vulkan/shader/shader_source.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -25,7 +24,8 @@
 namespace VXLA_NAMESPACE::testing {
 namespace {
 
-// Every device that a test opened; kept, as drivers may be unloaded before static objects go.
+// Every device that a test opened, until nobody else uses it and it is looked through; the list is kept, as drivers may
+// be unloaded before static objects go.
 struct Watched {
   std::shared_ptr<Device> device;
   size_t messages_seen = 0;
@@ -33,7 +33,8 @@ struct Watched {
 std::mutex watched_mutex;
 auto* const watched = new std::vector<Watched>;
 
-// Fails the running test for each message of the validation layers that no test has had yet.
+// Fails the running test for each message of the validation layers that no test has had yet. Devices that are done with
+// are closed: a driver lets a process open some tens at once (NVIDIA 580: VK_ERROR_INITIALIZATION_FAILED for one more).
 void ExpectNoNewValidationMessages() {
   std::lock_guard lock(watched_mutex);
   for (Watched& each : *watched) {
@@ -41,6 +42,7 @@ void ExpectNoNewValidationMessages() {
     for (; each.messages_seen < messages.size(); ++each.messages_seen)
       ADD_FAILURE() << "validation: " << messages[each.messages_seen];
   }
+  std::erase_if(*watched, [](const Watched& each) { return each.device.use_count() == 1; });
 }
 
 // Tests that run their programs themselves are watched too.
@@ -129,6 +131,11 @@ bool ChecksCanFollowAddresses() {
          client->device().facts().quirks.loop_iteration_limit == 0;
 }
 
+const char* WantedDevice() {
+  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
+  return wanted != nullptr ? wanted : "vulkan";
+}
+
 }  // namespace
 
 vulkan::OpenOptions TestOptions(BindingMode mode) {
@@ -145,19 +152,28 @@ vulkan::OpenOptions TestOptions(BindingMode mode) {
 }
 
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
-                                               const std::function<void(DeviceFacts&)>& pretend) {
+                                               const std::function<void(DeviceFacts&)>& pretend,
+                                               const std::function<void(DeviceFacts&)>& found) {
   VXLA_ASSIGN_OR_RETURN(const auto devices, vulkan::ListDevices());
-  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
-  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted != nullptr ? wanted : "vulkan"));
+  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, WantedDevice()));
   ValidateAsAsked(options);
-  vulkan::DeviceHooks hooks = {vulkan::AssembleShader, vulkan::MakeLowering, vulkan::WithCustomKernels};
+  ExpectNoNewValidationMessages();
+  vulkan::DeviceHooks hooks = vulkan::AllHooks();
   if (pretend) {
     hooks.lowering = [pretend](DeviceFacts facts, BindingMode mode) {
       pretend(facts);
       return vulkan::MakeLowering(facts, mode);
     };
   }
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDeviceWith(index, options, hooks));
+  if (found) {
+    hooks.probe = [found, probe = hooks.probe](const vulkan::ProbeTools& tools, vulkan::DiskCache& disk,
+                                               DeviceFacts& facts) {
+      const Status status = probe(tools, disk, facts);
+      found(facts);
+      return status;
+    };
+  }
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDevice(index, options, hooks));
   std::lock_guard lock(watched_mutex);
   watched->push_back({device});
   return device;
@@ -177,8 +193,16 @@ std::unique_ptr<Client> MakeTestClient(std::shared_ptr<Device> device) {
 
 Client* DeviceClient(BindingMode mode) {
   Opened& opened = OpenedFor(mode);
-  if (opened.client == nullptr) ADD_FAILURE() << "no Vulkan device: " << opened.status.message();
+  // Ends the test, whatever it would do without a device.
+  if (opened.client == nullptr) throw std::runtime_error("no Vulkan device: " + opened.status.message());
   return opened.client.get();
+}
+
+bool RunsOnSoftware() {
+  const auto devices = vulkan::ListDevices();
+  const auto index = devices.ok() ? vulkan::ChooseDevice(*devices, WantedDevice()) : Result<int>(devices.status());
+  if (!index.ok()) throw std::runtime_error("no Vulkan device: " + index.status().message());
+  return (*devices)[static_cast<size_t>(*index)].is_software();
 }
 
 bool HasSoftwareKernels() {

@@ -19,8 +19,12 @@
 namespace VXLA_NAMESPACE::testing {
 
 // One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The
-// device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
+// device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. On a machine without a device it throws, which
+// fails and ends the test.
 Client* DeviceClient(BindingMode mode);
+
+// Whether the test device is a software driver, whatever VXLA_TEST_EMULATE has it taken for.
+bool RunsOnSoftware();
 
 // Whether it has the kernels of software drivers, not those of GPUs, which divide some work into other dispatches.
 bool HasSoftwareKernels();
@@ -30,9 +34,11 @@ vulkan::OpenOptions TestOptions(BindingMode mode);
 
 // The first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best. VXLA_TEST_VALIDATE=core,sync,gpu
 // turns the layers on: a test that makes them speak on such a device fails.
-// `pretend` changes the facts that kernels are chosen by.
+// `pretend` changes the facts that kernels are chosen by; `found` those of the device itself, as its probes do, so what
+// is fused and planned for it too.
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
-                                               const std::function<void(DeviceFacts&)>& pretend = {});
+                                               const std::function<void(DeviceFacts&)>& pretend = {},
+                                               const std::function<void(DeviceFacts&)>& found = {});
 // A client of the device whose host steps are the CPU reference's.
 std::unique_ptr<Client> MakeTestClient(std::shared_ptr<Device> device);
 

@@ -10,13 +10,21 @@
 
 namespace VXLA_NAMESPACE::testing {
 
+// Matrix units that a device is taken to have: its own if it has some, none, or plain code in their place.
+enum class MatrixUnits : uint8_t { kOwn, kNone, kStoodInFor };
+
 // Null, and a failed test, where no device opens.
-// `matrices`: one that has matrix units, with plain code in their place.
-inline std::unique_ptr<Client> GpuClient(BindingMode mode, bool matrices = false) {
+inline std::unique_ptr<Client> GpuClient(BindingMode mode, MatrixUnits units = MatrixUnits::kOwn) {
   vulkan::OpenOptions options = TestOptions(mode);
   options.emulate.gpu = true;
-  options.emulate.matrices = matrices;
-  auto device = OpenTestDevice(options);
+  options.emulate.matrices = units == MatrixUnits::kStoodInFor;
+  const auto without_units = [](DeviceFacts& facts) {
+    facts.matrices.clear();
+    facts.matrix_lanes = 0;
+    facts.matrix_rate = 0;
+  };
+  const bool none = units == MatrixUnits::kNone;
+  auto device = OpenTestDevice(options, {}, none ? std::function<void(DeviceFacts&)>(without_units) : nullptr);
   EXPECT_TRUE(device.ok()) << device.status().message();
   return device.ok() ? MakeTestClient(*device) : nullptr;
 }

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,22 @@ inline DeviceOptions DefaultDevice() {
   if (const char* validate = std::getenv("VXLA_TEST_VALIDATE")) options.validate = validate;
   if (const char* emulate = std::getenv("VXLA_TEST_EMULATE")) options.emulate = emulate;
   return options;
+}
+
+// Places on the devices of two drivers: of those that VXLA_TEST_DRIVERS names, of which none may be missing; without
+// it, of lavapipe and SwiftShader. Fewer where no two are there.
+inline std::vector<std::string> TwoDrivers() {
+  const auto devices = vulkan::ListDevices();
+  EXPECT_TRUE(devices.ok()) << devices.status().message();
+  const char* named = std::getenv("VXLA_TEST_DRIVERS");
+  std::istringstream drivers(named != nullptr ? named : "llvmpipe,SwiftShader");
+  std::vector<std::string> places;
+  for (std::string driver; devices.ok() && std::getline(drivers, driver, ',');) {
+    const auto found = vulkan::ChooseDevice(*devices, driver);
+    EXPECT_TRUE(found.ok() || named == nullptr) << found.status().message();
+    if (found.ok() && places.size() < 2) places.push_back(driver);
+  }
+  return places;
 }
 
 // The same over several places, `expected` by device.
