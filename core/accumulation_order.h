@@ -21,6 +21,7 @@ struct AccumulationLevel {
   int64_t chunk = 0;        // steps of a share
   int64_t interleaved = 1;  // above 1: so many shares lie lane by lane between each other, each of chunk / lanes turns
   bool ordered = false;     // lane l takes `own` steps of its share from step l * own on: chunk / lanes, rounded up
+  bool fused = false;       // of a product's terms in f32: each is added by a multiply-add that rounds once
   friend bool operator==(const AccumulationLevel&, const AccumulationLevel&) = default;
 
   int64_t own() const { return (chunk + lanes - 1) / lanes; }

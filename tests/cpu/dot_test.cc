@@ -1,6 +1,8 @@
 // Dot against plain loops for every type.
 #include <cmath>
 
+#include "backend/cpu/twin/shader_evaluator.h"
+#include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -240,6 +242,42 @@ TEST(DotTest, TheThreadCountDoesNotChangeABit) {
   const Literal a = Random(kF32, {211, 307}, 8), b = Random(kF32, {307, 601}, 9);
   const std::string attributes = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
   EXPECT_EQ(Dot(a, b, Shape(kF32, {211, 601}), attributes, 1), Dot(a, b, Shape(kF32, {211, 601}), attributes, 2));
+}
+
+// Two shares of a sum in blocks of three, of which the last ones are shorter.
+TEST(DotTest, TermsOfShaderMathAreFusedWhereTheKernelFusesThem) {
+  const int64_t m = 5, k = 17, n = 4, share = 9, block = 3;
+  const Literal a = Random(kF32, {m, k}, 1), b = Random(kF32, {k, n}, 2);
+  const auto module = ParseHlo(
+      "ENTRY e { a = f32[5,17] parameter(0)  b = f32[17,4] parameter(1)\n"
+      "ROOT r = f32[5,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const std::vector<const Literal*> arguments = {&a, &b};
+  int others = 0;
+  for (const bool fused : {true, false}) {
+    ShaderEvaluation evaluation;
+    evaluation.orders[PathOf(*(*module)->entry()->root())] = {
+        {.block = block, .shares = 2, .chunk = share, .fused = fused}, {.chunk = 2}};
+    const auto got = EvaluateAsShaders(**module, arguments, evaluation);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    for (int64_t i = 0; i < m * n; ++i) {
+      float shares[2] = {0, 0};
+      for (int64_t s = 0; s < 2; ++s) {
+        for (int64_t first = s * share; first < std::min(k, (s + 1) * share); first += block) {
+          float sum = 0;
+          for (int64_t x = first; x < std::min({k, (s + 1) * share, first + block}); ++x) {
+            const float p = a.data<float>()[i / n * k + x], q = b.data<float>()[x * n + i % n];
+            const float product = p * q;
+            others += std::fma(p, q, sum) != sum + product ? 1 : 0;
+            sum = fused ? std::fma(p, q, sum) : sum + product;
+          }
+          shares[s] += sum;
+        }
+      }
+      EXPECT_EQ(got->data<float>()[i], shares[0] + shares[1]) << i << (fused ? " fused" : "");
+    }
+  }
+  EXPECT_GT(others, 0);
 }
 
 }  // namespace

@@ -71,10 +71,8 @@ void ExpectSameBits(const std::string& hlo, const std::vector<Literal>* given = 
     ExpectSameBitsOn(*DeviceClient(mode), hlo, given, options);
 }
 
-// Whether products are not what the twin computes: f32 ones whose terms fma adds, where products and sums round apart
-// in the twin (terms of 16 bits leave nothing to round), and those of 16 bits on units that add as they please.
+// Whether products are not what the twin computes: those of 16 bits on units that add as they please.
 bool RoundsOtherwise(const std::string& type, const DeviceFacts& facts) {
-  if (type == "f32") return facts.fused_multiply_add && !facts.costs.slow_fma;
   return (type == "f16" || type == "bf16") && !facts.matrices.empty() && !facts.matrices_stand_in;
 }
 

@@ -1,7 +1,9 @@
 #include "backend/cpu/twin/shader_dot.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/parallel.h"
@@ -70,6 +72,15 @@ int64_t Add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
+// sum + a * b, rounded as the kernel does it.
+template <typename T>
+T MultiplyAdd(T sum, T a, T b, bool fused) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (fused) return std::fma(a, b, sum);
+  }
+  return Add(sum, Product(a, b));
+}
+
 struct Sizes {
   int64_t batches = 1, rows = 1, columns = 1, k = 1;
 };
@@ -128,6 +139,7 @@ void SumChains(const Operands& operands, const AccumulationLevel& level, std::by
   // No structured binding: clang before 16 cannot capture one.
   const int64_t batches = operands.sizes.batches, rows = operands.sizes.rows, columns = operands.sizes.columns,
                 k = operands.sizes.k;
+  const bool fused = level.fused;
   const T* lhs = reinterpret_cast<const T*>(operands.lhs.data());
   const T* rhs = reinterpret_cast<const T*>(operands.rhs.data());
   T* results = reinterpret_cast<T*>(out);
@@ -142,7 +154,7 @@ void SumChains(const Operands& operands, const AccumulationLevel& level, std::by
         std::ranges::fill(sums, T{});
         std::ranges::fill(totals, T{});
         for (int64_t at = first; at < last; ++at) {
-          for (int64_t c = 0; c < columns; ++c) sums[c] = Add(sums[c], Product(a[at], b[at * columns + c]));
+          for (int64_t c = 0; c < columns; ++c) sums[c] = MultiplyAdd(sums[c], a[at], b[at * columns + c], fused);
           if (level.block == 0 || ((at - first + 1) % level.block != 0 && at + 1 != last)) continue;
           for (int64_t c = 0; c < columns; ++c) totals[c] = Add(totals[c], sums[c]);
           std::ranges::fill(sums, T{});

@@ -232,8 +232,12 @@ class ProductWriter {
   }
 
   // One accumulator per result walks along k; `block` and `share` in values of k.
-  void StateOrder(Step* step, int64_t block, int64_t share) const {
-    step->accumulations = {{{PathOf(reader_.hero())}, {.block = block, .shares = shape_.splits, .chunk = share}}};
+  void StateOrder(Step* step, int64_t block, int64_t share, bool fused) const {
+    step->accumulations = {{{PathOf(reader_.hero())},
+                            {.block = block,
+                             .shares = shape_.splits,
+                             .chunk = share,
+                             .fused = fused && reader_.sum_type == ElementType::kF32 && !reader_.wide}}};
   }
 
   // load_lhs of matmul_registers.comp; `share` as there.
@@ -351,7 +355,8 @@ class ProductWriter {
     WriteProducts(kernel);
     WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
-    StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step);
+    StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step,
+               kernel.fuses_terms());
     return step;
   }
 
@@ -384,7 +389,8 @@ class ProductWriter {
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
                               {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
-    StateOrder(&step, int64_t{shape_.k_step} * block, (reader_.work.k + shape_.splits - 1) / shape_.splits);
+    StateOrder(&step, int64_t{shape_.k_step} * block, (reader_.work.k + shape_.splits - 1) / shape_.splits,
+               kernel.fuses_terms());
     return step;
   }
 
@@ -513,7 +519,7 @@ class ProductWriter {
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
-    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share);
+    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, context_.facts.fused_multiply_add);
     return step;
   }
 
@@ -601,7 +607,7 @@ class ProductWriter {
                               {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
-    StateOrder(&step, 0, share);
+    StateOrder(&step, 0, share, /*fused=*/false);
     return step;
   }
 
