@@ -51,8 +51,8 @@ struct SharedPlace {
   friend bool operator==(const SharedPlace&, const SharedPlace&) = default;
 };
 
-// The workgroups of a dispatch: so many along each axis, of which `first` is the number of the first one. Kernels number
-// their workgroups x + y * groups[0], so that a part has whole lines.
+// The workgroups of a dispatch: so many along each axis, of which `first` is the number of the first one. Kernels
+// number their workgroups x + y * groups[0], so that a part has whole lines.
 struct GroupRange {
   std::array<uint32_t, 3> groups{1, 1, 1};
   uint32_t first = 0;
@@ -69,11 +69,11 @@ struct StepAccumulation {
 // The argument block of a step, in device memory, 16-byte aligned:
 //   uint64 address[buffer_count]   (zero in descriptors mode)
 //   uint32 param[param_count]
-// Under addresses the kernel gets the block's address as a push constant (8 bytes); under descriptors the block is set 0
-// binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array at binding
-// 1 or element k - written_array of the one at binding written_array + 1. One that is dispatched in parts gets the
-// number of its first workgroup as a push constant (4 bytes) behind that: NVIDIA's driver (580.159) loses the base of
-// vkCmdDispatchBase where it is zero.
+// Under addresses the kernel gets the block's address as a push constant (8 bytes); under descriptors the block is set
+// 0 binding 0 and tensor k is set 0 binding k + 1; of a kernel with arrays, tensor k is element k of the array at
+// binding 1 or element k - written_array of the one at binding written_array + 1. One that is dispatched in parts gets
+// the number of its first workgroup as a push constant (4 bytes) behind that. (vkCmdDispatchBase gave wrong results
+// under NVIDIA's driver, 580.159.)
 struct Step {
   std::string name;  // readable: "fusion.3 (exp, subtract)"
   KernelKey kernel;

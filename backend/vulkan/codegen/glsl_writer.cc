@@ -318,7 +318,8 @@ std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIn
   const ElementType type = instruction.shape().element_type();
   const auto dimension = static_cast<size_t>(instruction.attributes<IotaAttributes>().iota_dimension);
   const IndexExpression& at = index.at(dimension);
-  const std::string place = at.terms.empty() ? fmt::format("unknown_u32({}u)", static_cast<uint32_t>(at.constant)) : Index(at);
+  const std::string place =
+      at.terms.empty() ? fmt::format("unknown_u32({}u)", static_cast<uint32_t>(at.constant)) : Index(at);
   return Local(CarrierType(type), ConvertedText(ElementType::kU32, type, place));
 }
 

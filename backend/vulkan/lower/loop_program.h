@@ -38,7 +38,9 @@ struct LoopValue {
 };
 
 // A phase reads or writes a place. `own`: each lane only the elements that are its own in every phase, so that it waits
-// for nobody. `again`: each element that it writes the same lane writes in every trip that does; no other trip's.
+// for nobody. (Phases that go by different widths give an element to different lanes. Only software drivers have such,
+// and their workgroup is one subgroup, in lockstep, or each of its lanes has one element.) `again`: each element that
+// it writes the same lane writes in every trip that does; no other trip's.
 struct LoopUse {
   int place = -1;
   bool writes = false, own = false, again = false;

@@ -154,7 +154,9 @@ Step LowerProductOfRows(const LowerContext& context, const FusionDescription& bo
   program.write_product = [&](KernelBuilder& kernel) { product.Write(kernel, *program.buffers); };
   program.flop += 2 * program.rows * program.row_size * product.work().k;
   Step step = WriteRowKernel(context, program, {shape, {}});
-  step.accumulations.insert(step.accumulations.begin(), {{PathOf(*body.product)}, {.chunk = product.work().k, .fused = context.facts.fused_multiply_add}});
+  step.accumulations.insert(
+      step.accumulations.begin(),
+      {{PathOf(*body.product)}, {.chunk = product.work().k, .fused = context.facts.fused_multiply_add}});
   return step;
 }
 

@@ -223,8 +223,8 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
   if (key.buffer_count + key.param_count == 0) text += "  uint unused;\n";
   text += addresses ? "};\n" : "} arguments;\n";
   if (addresses || key.in_parts) {
-    text += fmt::format("layout(push_constant) uniform PushConstants {{{}{} }};\n", addresses ? " Arguments arguments;" : "",
-                        key.in_parts ? " uint first_group;" : "");
+    text += fmt::format("layout(push_constant) uniform PushConstants {{{}{} }};\n",
+                        addresses ? " Arguments arguments;" : "", key.in_parts ? " uint first_group;" : "");
   }
   text += fmt::format("#define WORKGROUP (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x{})\n",
                       key.in_parts ? " + first_group" : "");
