@@ -413,7 +413,9 @@ class Writer : public ProgramWriter {
     const bool real = v.type == &kF32;
     if (real) sizes.back() = n / 2 + 1;
     const double terms = static_cast<double>(n);
-    Add(kC64, sizes, terms * v.most, terms * v.error + 16 * (1 + std::log2(terms)) * kC64.rounding * terms * v.most,
+    // Of zeros too the results are no exact ones: a zero may have either sign.
+    const double most = std::max(v.most, 0x1p-100);
+    Add(kC64, sizes, terms * v.most, terms * v.error + 16 * (1 + std::log2(terms)) * kC64.rounding * terms * most,
         fmt::format("fft({}), fft_type={}, fft_length={{{}}}", v.name,
                     real       ? "RFFT"
                     : OneIn(2) ? "FFT"
