@@ -51,6 +51,8 @@ namespace text {
 using uint = uint32_t;
 using glm::uvec2;
 using glm::vec2;
+using std::max;
+using std::min;
 
 static inline __attribute__((always_inline)) uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
 static inline __attribute__((always_inline)) int floatBitsToInt(float x) { return std::bit_cast<int>(x); }

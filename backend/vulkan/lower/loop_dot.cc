@@ -72,25 +72,38 @@ class LoopDotWriter {
       writer_.Bind(lane, "own");
       own = space_.Variable(lane);
     }
-    for (int64_t i = 0; i < tile_.rows; i += lanes) {
-      for (int64_t kk = 0; kk < tile_.k_step; ++kk) {
-        const IndexExpression k = space_.Add(first, {{}, kk});
-        lhs.push_back(reader_.LhsValue(writer_, {batch_, space_.Add(Row(i), own), k, {}}));
+    const auto load_lhs = [&] {
+      for (int64_t i = 0; i < tile_.rows; i += lanes) {
+        for (int64_t kk = 0; kk < tile_.k_step; ++kk) {
+          const IndexExpression k = space_.Add(first, {{}, kk});
+          lhs.push_back(reader_.LhsValue(writer_, {batch_, space_.Add(Row(i), own), k, {}}));
+        }
       }
-    }
+    };
+    // In turn the right side's values are more than a processor's registers: what is loaded last stays in them.
+    if (!tile_.in_turn) load_lhs();
     const int64_t at_once = tile_.in_turn ? tile_.k_step : 1;
-    for (int64_t kk = 0; kk < tile_.k_step; kk += at_once) AddProducts(lhs, lanes, first, kk, kk + at_once);
+    for (int64_t kk = 0; kk < tile_.k_step; kk += at_once) {
+      const std::vector<std::string> rhs = LoadRhs(first, kk, kk + at_once);
+      if (tile_.in_turn) load_lhs();
+      AddProducts(lhs, rhs, lanes, kk, kk + at_once);
+    }
     writer_.CloseBlock();
   }
 
-  // To all sums, what some values of k of a step give them; in turn: four sums of a row at a time.
-  void AddProducts(const std::vector<std::string>& lhs, int64_t lanes, const IndexExpression& first, int64_t begin,
-                   int64_t end) {
+  // The right side's values for some values of k of a step, the columns of one value side by side.
+  std::vector<std::string> LoadRhs(const IndexExpression& first, int64_t begin, int64_t end) {
     std::vector<std::string> rhs;
     for (int64_t kk = begin; kk < end; ++kk) {
       const IndexExpression k = space_.Add(first, {{}, kk});
       for (int64_t j = 0; j < tile_.columns; ++j) rhs.push_back(reader_.RhsValue(writer_, {batch_, {}, k, Column(j)}));
     }
+    return rhs;
+  }
+
+  // To all sums, what some values of k of a step give them; in turn: four sums of a row at a time.
+  void AddProducts(const std::vector<std::string>& lhs, const std::vector<std::string>& rhs, int64_t lanes,
+                   int64_t begin, int64_t end) {
     const int64_t at_once = tile_.in_turn ? 4 : tile_.columns;
     for (int64_t i = 0; i < tile_.rows; ++i) {
       std::vector<std::string> row;
@@ -110,6 +123,7 @@ class LoopDotWriter {
   }
 
   void StoreSums() {
+    writer_.JoinPairs();
     sums_ = unit_.kernel.AddBuffer(reader_.sum_type, Access::kWrite,
                                    buffers_.Scratch(reader_.results() * std::max(StorageBytes(reader_.sum_type), 4)));
     for (int64_t i = 0; i < tile_.rows; ++i) {
@@ -127,6 +141,7 @@ class LoopDotWriter {
     const int loop = space.AddVariable(groups);
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
+    writer.JoinPairs();
     OpenTurns(writer, "i", groups, unit_.lanes);
     const IndexExpression first = space.Scale(space.Variable(loop), width);
     const auto& roots = reader_.body().roots;

@@ -135,22 +135,35 @@ FN F logistic_f32(float x) {
   F r = scale_f32(hi, lo, negative ? k : 0);
   return is_nan_f32(x) ? nan_f32() : r;
 }
-// e / (e + 2) with e = e^(2|x|) - 1. <= 1 ulp.
+// (1 - u + p) / (1 + u + p) for e^(2|x|) = 2^k e^r, u = 2^-k and p = e^r - 1. What the quotient t leaves of the numerator is exact but for
+// 2^-12 of it, as products of heads are, and is multiplied by the reciprocal that gave t. <= 1 ulp.
 FN F tanh_f32(float x) {
   F m = magnitude_f32(x);
   F c = m < 10.0f ? m : 10.0f;
   int k;
-  F ah;
-  F al;
-  F lo;
-  F hi = expm1_parts_f32(c + c, k, ah, al, lo);
-  F u = pow2_f32(1 - k);
-  F dl;
-  F dh = two_sum_f32(hi, u, dl);
-  F ql;
-  F qh = div_dd_f32(hi, lo, dh, dl + lo, ql);
-  F r = qh + ql;
-  return is_nan_f32(x) ? nan_f32() : (m < 9.31322575e-10f ? x : copysign_f32(r, x));
+  F rl;
+  F r = reduce_ln2_f32(c + c, 0.0f, k, rl);
+  F q = r * r;
+  F d;
+  F s = fast_two_sum_f32(r, 0.5f * q, d);
+  F pl;
+  F p = fast_two_sum_f32(s, d + (q * r * exp_tail_f32(r) + (rl + r * rl)), pl);
+  F u = pow2_f32(-k);
+  F below = 1.0f - u;
+  F above = 1.0f + u;
+  F e;
+  F nh = fast_two_sum_f32(below, p, e);
+  F nl = e + (pl + ((1.0f - below) - u));
+  F f;
+  F dh = fast_two_sum_f32(above, p, f);
+  F dl = f + (pl + ((1.0f - above) + u));
+  F i = divide_middle_f32(1.0f, dh);
+  F t = nh * i;
+  F head = head_f32(dh);
+  F th = head_f32(t);
+  F rest = ((nh - th * head) - (t - th) * head) + (nl - t * ((dh - head) + dl));
+  F v = t + rest * i;
+  return is_nan_f32(x) ? nan_f32() : (m < 9.31322575e-10f ? x : copysign_f32(v, x));
 }
 // (e + e / (e + 1)) / 2 with e = e^|x| - 1. <= 1 ulp.
 FN F sinh_f32(float x) {
