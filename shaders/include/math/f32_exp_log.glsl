@@ -135,8 +135,8 @@ FN F logistic_f32(float x) {
   F r = scale_f32(hi, lo, negative ? k : 0);
   return is_nan_f32(x) ? nan_f32() : r;
 }
-// (1 - u + p) / (1 + u + p) for e^(2|x|) = 2^k e^r, u = 2^-k and p = e^r - 1. What the quotient t leaves of the numerator is exact but for
-// 2^-12 of it, as products of heads are, and is multiplied by the reciprocal that gave t. <= 1 ulp.
+// (1 - u + p) / (1 + u + p) for e^(2|x|) = 2^k e^r, u = 2^-k and p = e^r - 1. What the quotient t leaves of the numerator
+// is exact but for 2^-12 of it, as products of heads are, and is multiplied by the reciprocal that gave t. <= 1 ulp.
 FN F tanh_f32(float x) {
   F m = magnitude_f32(x);
   F c = m < 10.0f ? m : 10.0f;
