@@ -21,11 +21,11 @@ class LoopDotWriter {
 
   std::string Write() {
     const int64_t columns = reader_.work.columns / tile_.columns, rows = reader_.work.rows / tile_.rows;
-    const int64_t tiles = reader_.work.batches * rows * columns, lanes = unit_.lanes;
+    const int64_t tiles = reader_.work.batches * rows * columns;
     std::string text = ProductTypes(reader_, unit_.kernel.fuses_terms());
     const int tile = space_.AddVariable(tiles);
     writer_.Bind(tile, "tile");
-    OpenTurns(writer_, "tile", tiles, lanes);
+    OpenTurns(writer_, "tile", tiles, unit_.lanes, unit_.groups);
     const MultiIndex at = space_.Delinearize(space_.Variable(tile), IntList{reader_.work.batches, rows, columns});
     batch_ = Named(at[0], reader_.work.batches, "batch");
     first_row_ = Named(at[1], rows, "row_tile");
@@ -142,7 +142,7 @@ class LoopDotWriter {
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
     writer.JoinPairs();
-    OpenTurns(writer, "i", groups, unit_.lanes);
+    OpenTurns(writer, "i", groups, unit_.lanes, unit_.groups);
     const IndexExpression first = space.Scale(space.Variable(loop), width);
     const auto& roots = reader_.body().roots;
     std::vector<std::vector<std::string>> values(roots.size());
@@ -202,10 +202,12 @@ int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
 
 // Where every load goes lane by lane, results that share operands come in large tiles; on a GPU neighbouring lanes have
 // neighbouring columns, and all of them get something to do first.
-std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes) {
+std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes,
+                                    int64_t groups) {
   const DeviceFacts& facts = context.facts;
   const auto reader = ReadDot(body);
-  const DotWork& work = reader->work;
+  DotWork work = reader->work;  // of a workgroup
+  (work.batches > 1 ? work.batches : work.rows) /= groups;
   const bool emulated = ComputesInPairs(context, body);
   if (emulated || work.sum_bytes > 4 || work.k < 8 || reader->wide || work.rows * work.columns < 2 * lanes)
     return std::nullopt;
@@ -229,9 +231,10 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
   return tile;
 }
 
-int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes) {
-  return TurnsOf(reader.results() / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) +
-         TurnsOf(reader.results(), lanes) + 2;
+int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t groups) {
+  const int64_t results = reader.results() / groups;
+  return TurnsOf(results / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) +
+         TurnsOf(results, lanes) + 2;
 }
 
 std::string WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit) {

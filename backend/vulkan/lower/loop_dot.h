@@ -14,11 +14,12 @@ struct LoopTile {
   bool shares = false, in_turn = false;
 };
 // None where the product is better a row program.
-std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
+std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes,
+                                    int64_t groups);
 // Whether all sums are stored before any result is: what follows the sum would be written out for every result of a
 // tile.
 inline bool StoresSumsFirst(const FusionDescription& body) { return !body.epilogue.empty(); }
-int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes);
+int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t groups);
 
 std::string WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit);
 

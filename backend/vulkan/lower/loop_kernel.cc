@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/loop_groups.h"
 #include "backend/vulkan/lower/loop_memory.h"
 #include "backend/vulkan/lower/loop_phases.h"
 #include "backend/vulkan/lower/loop_stages.h"
@@ -103,10 +104,11 @@ class LoopKernelWriter {
       kernel_.ShareBindings();
     }
     Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
-                               {1, 1, 1});
-    step.flop = counted_ ? program_.trip_cost * trips : 0;
+                               {static_cast<uint32_t>(program_.groups), 1, 1});
+    step.flop = counted_ ? program_.groups * program_.trip_cost * trips : 0;
     lowering.steps = memory_.MovePacked(true);
     lowering.steps.push_back(std::move(step));
+    if (!next_.empty()) lowering.steps.push_back(NextRegisters());
     for (Step& moved : memory_.MovePacked(false)) lowering.steps.push_back(std::move(moved));
     PlaceState(lowering.steps.front());
     return lowering;
@@ -197,7 +199,8 @@ class LoopKernelWriter {
       Line(fmt::format("{} {} = {};", CarrierType(place.type), NameOfElement(number), ZeroText(place.type)));
       if (place.kind == LoopPlace::Kind::kScratch) continue;
       const int k = kernel_.AddBuffer(place.type, Access::kRead, memory_.SliceOf(number));
-      Line(fmt::format("if (lane < {}u) {} = {};", place.count, NameOfElement(number), kernel_.Load(k, "lane")));
+      Line(fmt::format("if (lane < {}u) {} = {};", place.count / program_.groups, NameOfElement(number),
+                       kernel_.Load(k, OwnBase(place.count, program_.groups) + "lane")));
     }
   }
 
@@ -427,19 +430,22 @@ class LoopKernelWriter {
       if (!IsResident(state.value.place)) continue;
       const LoopPlace& place = program_.places[static_cast<size_t>(state.value.place)];
       const int k = kernel_.AddBuffer(place.type, Access::kWrite, memory_.SliceOf(state.value.place));
-      Line(fmt::format("if (lane < {}u) {{", place.count));
-      Line("  " + kernel_.Store(k, "lane", NameOfElement(state.value.place)));
+      Line(fmt::format("if (lane < {}u) {{", place.count / program_.groups));
+      Line("  " + kernel_.Store(k, OwnBase(place.count, program_.groups) + "lane", NameOfElement(state.value.place)));
       Line("}");
     }
     if (resumes_) Line(std::string(kPhase));  // the registers have been read by all
     if (stops()) KeepRegisters();
-    Line("if (lane == 0u) {");
+    Line(program_.groups == 1 ? "if (lane == 0u) {" : "if (lane == 0u && WORKGROUP == 0u) {");
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
-      const int k =
-          kernel_.AddBuffer(type, Access::kWrite, memory_.Inside(buffers_.SliceOf(*program_.loop, state.leaf)));
-      Line("  " + kernel_.Store(k, "0u", NameOfRegister(state.value.reg)));
+      BufferSlice slice = memory_.Inside(buffers_.SliceOf(*program_.loop, state.leaf));
+      if (program_.groups > 1 && resumes_) {
+        next_.push_back({buffers_.Scratch(slice.size_bytes), slice, type});
+        slice = next_.back().from;
+      }
+      Line("  " + kernel_.Store(kernel_.AddBuffer(type, Access::kWrite, slice), "0u", NameOfRegister(state.value.reg)));
     }
     if (lowering.runs < 0) {
       const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, lowering.goes_on);
@@ -450,6 +456,23 @@ class LoopKernelWriter {
       Line("  " + kernel_.Store(k, "0u", "int(at)"));
     }
     Line("}");
+  }
+
+  // Other workgroups of the dispatch may not have read the registers yet: the next dispatch finds them by this step.
+  Step NextRegisters() const {
+    KernelBuilder kernel(context_.facts);
+    kernel.InlineParams();
+    std::string text;
+    for (const Moved& moved : next_) {
+      const int from = kernel.AddBuffer(moved.type, Access::kRead, moved.from);
+      text += "  " +
+              kernel.Store(kernel.AddBuffer(moved.type, Access::kWrite, moved.to), "0u", kernel.Load(from, "0u")) +
+              "\n";
+    }
+    kernel.Append("void run(uint lane) {\n" + text + "}\n");
+    if (context_.bindings == BindingMode::kDescriptors) kernel.ShareBindings();
+    return kernel.Finish(fmt::format("{} (its scalars)", program_.loop->name()), "control_flow/loop.comp", {1, 1, 1},
+                         {1, 1, 1});
   }
 
   // The state begins as the operand is; registers are read there if the loop runs once.
@@ -468,6 +491,11 @@ class LoopKernelWriter {
   KernelBuilder kernel_;
   LoopMemory memory_;
   LoopPhaseWriter phases_;
+  struct Moved {
+    BufferSlice from, to;
+    ElementType type = ElementType::kPred;
+  };
+  std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
   BufferSlice at_;
   std::map<ElementType, Kept> kept_;
   std::string text_;
@@ -479,12 +507,18 @@ class LoopKernelWriter {
 
 Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
                                      const std::function<Status(const Instruction&)>& can_lower) {
-  VXLA_ASSIGN_OR_RETURN(const LoopProgram program, LoopProgram::Read(context, loop, can_lower));
   const DeviceFacts& facts = context.facts;
   const bool threads = facts.costs.few_workgroups && facts.hardware_threads > 4;
   const int64_t most_of_a_phase = threads                             ? kMostAmongThreads
                                   : facts.compute_units >= kManyUnits ? kMostAmongUnits
                                                                       : kMostOfAPhase;
+  VXLA_ASSIGN_OR_RETURN(LoopProgram program, LoopProgram::Read(context, loop, 1, can_lower));
+  if (const int64_t rows = SeparateRows(context, program); rows > 1) {
+    const int64_t groups = GroupsOfLoop(facts, program, rows, most_of_a_phase);
+    if (groups > 1) {
+      VXLA_ASSIGN_OR_RETURN(program, LoopProgram::Read(context, loop, groups, can_lower));
+    }
+  }
   const int64_t most = program.phases * most_of_a_phase;
   if (program.trip_cost > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",

@@ -45,7 +45,7 @@ void LoopPhaseWriter::EachElement(ValueWriter& writer, IndexSpace& space, int64_
   const int loop = space.AddVariable(groups);
   writer.Bind(loop, "i");
   if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
-  OpenElements(writer, "i", groups, program_.lanes);
+  OpenElements(writer, "i", groups, program_.lanes, program_.groups);
   write(space.Scale(space.Variable(loop), width));
   writer.CloseBlock();
 }
@@ -281,6 +281,7 @@ std::string LoopPhaseWriter::Together(const FusionDescription& body, const LoopN
                                       std::vector<std::pair<const Instruction*, std::string>> held) {
   const auto width = [this](int64_t count) { return program_.WidthOf(count); };
   LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
+  unit.groups = program_.groups;
   if (!node.rows.empty()) unit.at_once = std::ssize(program_.rows[static_cast<size_t>(node.rows[0])]);
   if (NeedsOfLoopUnit(context_, body, program_.lanes)) {
     std::vector<BufferSlice> scratch;
@@ -288,7 +289,7 @@ std::string LoopPhaseWriter::Together(const FusionDescription& body, const LoopN
       scratch.push_back(node.rows.empty() ? memory_.SliceOf(node.scratch[i]) : memory_.SliceOfRow(node.rows[2 + i]));
     return WriteLoopUnit(context_, body, buffers, scratch, unit);
   }
-  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.groups);
   std::string text;
   const auto rows = [&](const RowProgram& program) { text = WriteLoopRows(program, shape, unit); };
   switch (body.hero->opcode()) {
@@ -300,7 +301,7 @@ std::string LoopPhaseWriter::Together(const FusionDescription& body, const LoopN
       break;
     case Opcode::kDot: {
       const auto reader = ReadDot(body);
-      if (const auto tile = TileLoopDot(context_, body, program_.lanes))
+      if (const auto tile = TileLoopDot(context_, body, program_.lanes, program_.groups))
         return WriteLoopDot(*reader, buffers, *tile, unit);
       rows(ProductProgram(*reader, buffers, {}));
       break;

@@ -51,11 +51,12 @@ bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf) {
 
 class LoopReader {
  public:
-  LoopReader(const LowerContext& context, const Instruction& loop, uint32_t lanes,
+  LoopReader(const LowerContext& context, const Instruction& loop, uint32_t lanes, int64_t groups,
              const std::function<Status(const Instruction&)>& can_lower)
       : context_(context), can_lower_(can_lower) {
     program_.loop = &loop;
     program_.lanes = lanes;
+    program_.groups = groups;
   }
 
   Result<LoopProgram> Read() {
@@ -125,7 +126,7 @@ class LoopReader {
     for (size_t p = 0; p < program_.places.size(); ++p) {
       LoopPlace& place = program_.places[p];
       const bool is_read = place.kind != LoopPlace::Kind::kScratch || read.contains(static_cast<int>(p));
-      place.resident = place.count <= program_.lanes || !is_read;
+      place.resident = place.count / program_.groups <= program_.lanes || !is_read;
     }
     Forget(program_.root);
   }
@@ -367,6 +368,7 @@ class LoopReader {
   }
   // So many elements, each of so many operations, lane by lane.
   void AddElements(int64_t count, int64_t each, int64_t width, Cost* cost) const {
+    count /= program_.groups;
     cost->operations += count * each + kPhaseCost;
     const int64_t turns = TurnsOf(count / width, program_.lanes);
     if (turns > 1) cost->iterations += turns + 1;
@@ -684,7 +686,7 @@ class LoopReader {
       program_.values[{&fusion, static_cast<int>(leaf)}] = node.results[leaf];
     }
     if (StoreAlong(context_, program_, body, node, *scope.block)) {
-      cost.operations += count * OperationsOf(body);
+      cost.operations += count / program_.groups * OperationsOf(body);
       return cost;
     }
     AddUpdates(body, count, turns, &cost);
@@ -760,7 +762,8 @@ class LoopReader {
   // begins, and by nothing in that.
   std::set<int> OperandsReadFirst(const FusionDescription& body) const {
     std::set<int> first;
-    if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) || !TileLoopDot(context_, body, program_.lanes))
+    if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) ||
+        !TileLoopDot(context_, body, program_.lanes, program_.groups))
       return first;
     std::set<const Instruction*> later;
     std::vector<const Instruction*> open(body.roots.begin(), body.roots.end());
@@ -780,7 +783,7 @@ class LoopReader {
   }
 
   Result<Cost> ReadRows(Scope& scope, const FusionDescription& body) {
-    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.groups);
     return ReadTogether(scope, body, {{}, shape.operations, shape.iterations});
   }
 
@@ -883,20 +886,20 @@ uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
 
 // GPUs hide the time that memory takes behind many lanes. Where barriers are dear, many are good only where there is
 // none, one for each element then.
-Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop,
+Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop, int64_t groups,
                                       const std::function<Status(const Instruction&)>& can_lower) {
   // What the loop's results depend on would be all that runs.
   if (HasSideEffect(loop)) return Unsupported("{} has side effects, which are steps of their own", loop.name());
-  const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(LargestOf(*loop.called(1)))));
+  const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(LargestOf(*loop.called(1)) / groups)));
   const bool dear_barriers = context.facts.costs.dear_barriers;
   const int64_t least = dear_barriers ? std::max(context.facts.subgroup_size, 4u) : 256;
   const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
-  Result<LoopProgram> program = LoopReader(context, loop, lanes, can_lower).Read();
+  Result<LoopProgram> program = LoopReader(context, loop, lanes, groups, can_lower).Read();
   if (!program.ok() || !dear_barriers || lanes == WithinLimits(context.facts, least)) return program;
   const bool in_registers =
       !program->has_barriers && std::ranges::all_of(program->places, [](const LoopPlace& p) { return p.resident; });
   if (in_registers) return program;
-  return LoopReader(context, loop, WithinLimits(context.facts, least), can_lower).Read();
+  return LoopReader(context, loop, WithinLimits(context.facts, least), groups, can_lower).Read();
 }
 
 LeafOrigin LoopProgram::OriginOf(const Instruction& instruction, int leaf) const {
@@ -926,6 +929,7 @@ int64_t LoopProgram::WidthOf(int64_t count, const FusionDescription& body) const
 
 int64_t LoopProgram::WidthOf(int64_t count, bool moves) const {
   int64_t width = moves ? std::min<int64_t>(most_width_, 4) : most_width_;
+  count /= groups;
   while (width > 1 && (count % width != 0 || count < width * lanes)) width = width > 4 ? 4 : 1;
   return width;
 }

@@ -93,7 +93,8 @@ struct LoopState {
 class LoopProgram {
  public:
   // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
-  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop,
+  // `groups`: workgroups that share its rows out (lower/loop_groups.h).
+  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, int64_t groups,
                                   const std::function<Status(const Instruction&)>& can_lower);
   // Lanes wait for each other somewhere.
   bool has_barriers = false;
@@ -108,9 +109,12 @@ class LoopProgram {
   // Registers that hold an element of an operand.
   std::vector<std::pair<int, LeafOrigin>> loaded;
   std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
-  uint32_t lanes = 1;
+  uint32_t lanes = 1;                                              // of a workgroup
+  // Workgroups, each of which runs the whole loop for its part of every array: neighbouring elements, as many as
+  // others.
+  int64_t groups = 1;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
-  int64_t trip_cost = 0;        // simple operations of one trip
+  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs
 

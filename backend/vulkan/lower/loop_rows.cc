@@ -26,6 +26,7 @@ class LoopRowsWriter {
         lanes_(shape.lanes),
         ordered_(shape.ordered),
         workgroup_(unit.lanes),
+        groups_(unit.groups),
         subgroup_(unit.subgroup),
         kernel_(unit.kernel),
         shared_(unit.shared),
@@ -38,7 +39,7 @@ class LoopRowsWriter {
   }
 
   std::string Write() {
-    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows;
+    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows / groups_;
     for (const RowReduce& reduce : program_.reduces) {
       combine_.push_back(kernel_.Function("join", reduce.combine));
       take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
@@ -47,8 +48,9 @@ class LoopRowsWriter {
                                      : "");
     const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
     const bool whole = rows % at_once == 0;
-    writer_.Line(whole ? fmt::format("uint row = {};", own_row)
-                       : fmt::format("uint row = min({}, {}u);", own_row, rows - 1));
+    const std::string base = OwnBase(program_.rows, groups_);
+    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
+                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
     writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
     owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
     Values(0);
@@ -302,7 +304,9 @@ class LoopRowsWriter {
   const RowProgram& program_;
   const uint32_t lanes_;
   const bool ordered_;
-  const uint32_t workgroup_, subgroup_;
+  const uint32_t workgroup_;
+  const int64_t groups_;
+  const uint32_t subgroup_;
   std::vector<std::string> combine_, take_;  // functions, by reduce
   KernelBuilder& kernel_;
   std::set<std::string>& shared_;
@@ -316,9 +320,15 @@ class LoopRowsWriter {
 
 constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
 
-void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes) {
+std::string OwnBase(int64_t count, int64_t groups) {
+  return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", count / groups);
+}
+
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
+  const std::string base = OwnBase(count, groups);
+  count /= groups;
   if (count % lanes != 0) {
-    writer.OpenBlock(fmt::format("for (uint {0} = lane; {0} < {1}u; {0} += {2}u)", name, count, lanes));
+    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {1}{2}u; {0} += {3}u)", name, base, count, lanes));
     return;
   }
   const int64_t turns = count / lanes;
@@ -334,16 +344,18 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
   } else {
     writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", turns));
   }
-  writer.Line(fmt::format("uint {} = turn * {}u + lane;", name, lanes));
+  writer.Line(fmt::format("uint {} = {}turn * {}u + lane;", name, base, lanes));
 }
 
-void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes) {
-  if (count > lanes) return OpenTurns(writer, name, count, lanes);
-  writer.Line(fmt::format("uint {} = lane;", name));
-  writer.OpenBlock(count < lanes ? fmt::format("if ({} < {}u)", name, count) : "");
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
+  const int64_t own = count / groups;
+  if (own > lanes) return OpenTurns(writer, name, count, lanes, groups);
+  writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
+  writer.OpenBlock(own < lanes ? fmt::format("if (lane < {}u)", own) : "");
 }
 
-LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes) {
+LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,
+                              int64_t groups) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true;
   if (body.rows) {
@@ -364,14 +376,15 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     row_size = reader->work.k;
     cost = dot ? 1 : 4;
   }
+  rows /= groups;
   LoopRowsShape shape;
   // Lanes that would have no row of their own share one, a few elements each at least.
   while (2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size) shape.lanes *= 2;
   shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
   if (body.hero->opcode() == Opcode::kDot) {
-    if (const auto tile = TileLoopDot(context, body, workgroup_lanes)) {
-      shape.iterations = IterationsOf(*tile, *ReadDot(body), workgroup_lanes);
+    if (const auto tile = TileLoopDot(context, body, workgroup_lanes, groups)) {
+      shape.iterations = IterationsOf(*tile, *ReadDot(body), workgroup_lanes, groups);
       return shape;
     }
   }

@@ -33,8 +33,9 @@ size_t MostResults(const LowerContext& context, const LoopProgram& program, cons
   if (unit.fills >= 0 || !unit.arrays.empty()) return 0;
   const Result<FusionDescription> body = DescribeFusion(*unit.instruction);
   if (!body.ok() || (body->hero != nullptr && NeedsOfLoopUnit(context, *body, program.lanes))) return 0;
-  const bool at_once = body->hero == nullptr ||
-                       (body->hero->opcode() == Opcode::kDot && TileLoopDot(context, *body, program.lanes).has_value());
+  const bool at_once =
+      body->hero == nullptr ||
+      (body->hero->opcode() == Opcode::kDot && TileLoopDot(context, *body, program.lanes, program.groups).has_value());
   return at_once ? unit.results.size() : 1;
 }
 

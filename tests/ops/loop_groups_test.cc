@@ -1,0 +1,297 @@
+// Whiles whose rows never meet, which several workgroups share out, and whiles whose rows do meet.
+#include <gmock/gmock.h>
+
+#include "scheduler/plan.h"
+#include "scheduler/plan_printer.h"
+#include "tests/support/device_test_support.h"
+#include "tests/support/gpu_client.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace loop_groups_test {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A counted loop over arrays, all of which it returns, and arguments that it only reads.
+struct Loop {
+  int trips = 5;
+  std::vector<std::string> state, operands;  // shapes; s0, s1 ... and o0, o1 ... in the body, beside the counter i
+  std::string body;                          // n0, n1 ... are what the state is next
+  std::string functions = {};
+
+  std::string Text() const {
+    std::string tuple = "(s32[]", entry, names = "zero", body_text, next = "next";
+    const auto leaf = [&](const std::string& shape, const std::string& name, size_t number) {
+      tuple += ", " + shape;
+      entry += fmt::format("  {} = {} parameter({})\n", name, shape, number);
+      names += ", " + name;
+      body_text += fmt::format("  {} = {} get-tuple-element(s), index={}\n", name, shape, number + 1);
+    };
+    for (size_t k = 0; k < state.size(); ++k) leaf(state[k], fmt::format("s{}", k), k);
+    for (size_t k = 0; k < operands.size(); ++k) leaf(operands[k], fmt::format("o{}", k), state.size() + k);
+    for (size_t k = 0; k < state.size(); ++k) next += fmt::format(", n{}", k);
+    for (size_t k = 0; k < operands.size(); ++k) next += fmt::format(", o{}", k);
+    tuple += ")";
+    return fmt::format(
+        "HloModule loop\n{0}body {{\n  s = {1} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  one = s32[] constant(1)\n  zero = s32[] constant(0)\n  next = s32[] add(i, one)\n{2}{3}"
+        "  ROOT r = {1} tuple({4})\n}}\n"
+        "condition {{\n  s = {1} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
+        "  n = s32[] constant({5})\n  ROOT c = pred[] compare(i, n), direction=LT\n}}\n"
+        "ENTRY main {{\n{6}  zero = s32[] constant(0)\n  start = {1} tuple({7})\n"
+        "  ROOT loop = {1} while(start), condition=condition, body=body\n}}\n",
+        functions, tuple, body_text, body, next, trips, entry, names);
+  }
+};
+
+// The workgroups of the loop's dispatch; 0: it is none.
+int GroupsOf(const Plan& plan) {
+  const std::string text = ToText(plan), before = " groups ";
+  const size_t loop = text.find("dispatch loop (while)"), at = text.find(before, loop);
+  return loop == std::string::npos || at == std::string::npos ? 0 : std::stoi(text.substr(at + before.size()));
+}
+
+// On each driver as it is, and taken for a GPU that does not say how many units it has, where `groups` workgroups run
+// the loop; exact where nothing rounds.
+void Check(const Loop& loop, int groups, const RunOptions& options = {}) {
+  const std::string text = loop.Text();
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto expected = RunBoth(text, arguments, options);
+  ASSERT_TRUE(expected);
+  for (const BindingMode mode : {BindingMode::kDescriptors, BindingMode::kAddresses}) {
+    const auto client = GpuClient(mode);
+    ASSERT_NE(client, nullptr);
+    const auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ(GroupsOf((*executable)->plan()), groups);
+    ExpectOnGpu(*client, *module, arguments, options, 100, *expected);
+  }
+}
+
+RunOptions Exact() {
+  RunOptions options;
+  options.tolerance = Tolerance{};
+  return options;
+}
+RunOptions Within(double relative, double absolute) {
+  RunOptions options;
+  options.tolerance = Tolerance{.rtol = relative, .atol = absolute};
+  return options;
+}
+
+// h = h u ^ x[i], of integers, whose results are stacked.
+Loop Network(int rows, int columns, int trips) {
+  Loop loop;
+  loop.trips = trips;
+  const std::string h = fmt::format("s32[{},{}]", rows, columns), one = fmt::format("1,{},{}", rows, columns);
+  loop.state = {h, fmt::format("s32[{},{},{}]", trips, rows, columns)};
+  loop.operands = {fmt::format("s32[{},{},{}]", trips, rows, columns), fmt::format("s32[{0},{0}]", columns)};
+  loop.body = fmt::format(R"(  xs = s32[{1}] dynamic-slice(o0, i, zero, zero), dynamic_slice_sizes={{{1}}}
+  x = {0} reshape(xs)
+  d = {0} dot(s0, o1), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  n0 = {0} xor(d, x)
+  ns = s32[{1}] reshape(n0)
+  n1 = s32[{2},{3},{4}] dynamic-update-slice(s1, ns, i, zero, zero)
+)",
+                          h, one, trips, rows, columns);
+  return loop;
+}
+
+TEST(LoopGroupsTest, SequencesOfANetwork) {
+  Check(Network(16, 128, 20), 8, Exact());
+  Check(Network(7, 192, 17), 7, Exact());
+  Check(Network(15, 160, 20), 5, Exact());
+  Check(Network(15, 32, 20), 1, Exact());
+  Check(Network(1, 128, 20), 1, Exact());
+}
+
+// More trips than a dispatch makes where a driver counts them: the next one begins with the scalars that this one ended
+// with, which a step of its own hands on.
+TEST(LoopGroupsTest, DispatchesGoOn) {
+  const Loop loop = Network(16, 128, 700);
+  Check(loop, 8, Exact());
+  vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
+  options.emulate.gpu = true;
+  const auto device = OpenTestDevice(options);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const bool goes_on = (*device)->facts().quirks.loop_iteration_limit != 0;
+  const auto executable = MakeTestClient(*device)->Compile(*ParseModule(loop.Text()));
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const auto scalars = HasSubstr("(its scalars)");
+  if (goes_on) {
+    EXPECT_THAT(ToText((*executable)->plan()), scalars);
+  } else {
+    EXPECT_THAT(ToText((*executable)->plan()), Not(scalars));
+  }
+}
+
+// What a row reads of its own: its mean, other columns, a cache of earlier trips, a table, a mask that all rows have in
+// common.
+TEST(LoopGroupsTest, NormalizedRowsWithACache) {
+  Loop loop;
+  loop.trips = 6;
+  loop.state = {"f32[16,256]", "f32[6,16,256]", "f32[16,1]"};
+  loop.operands = {"f32[256]", "f32[256,256]", "s32[16]"};
+  loop.functions = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  loop.body = R"(  f0 = f32[] constant(0)  scale = f32[] constant(0.00390625)  small = f32[] constant(0.0625)
+  total = f32[16] reduce(s0, f0), dimensions={1}, to_apply=sum
+  scales = f32[16] broadcast(scale), dimensions={}
+  mean = f32[16] multiply(total, scales)
+  means = f32[16,256] broadcast(mean), dimensions={0}
+  centred = f32[16,256] subtract(s0, means)
+  d = f32[16,256] dot(centred, o1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  smalls = f32[16,256] broadcast(small), dimensions={}
+  scaled = f32[16,256] multiply(d, smalls)
+  gain = f32[16,256] broadcast(o0), dimensions={1}
+  shifted = f32[16,256] add(scaled, gain)
+  t = f32[16,256] tanh(shifted)
+  turned = f32[16,256] reverse(t), dimensions={1}
+  two = s32[] constant(2)  before = s32[] subtract(i, two)
+  old = f32[1,16,256] dynamic-slice(s1, before, zero, zero), dynamic_slice_sizes={1,16,256}
+  olds = f32[16,256] reshape(old)
+  mixed = f32[16,256] add(turned, olds)
+  ii = s32[16] broadcast(i), dimensions={}
+  live = pred[16] compare(o2, ii), direction=GE
+  lives = pred[16,256] broadcast(live), dimensions={0}
+  n0 = f32[16,256] select(lives, mixed, s0)
+  ns = f32[1,16,256] reshape(n0)
+  n1 = f32[6,16,256] dynamic-update-slice(s1, ns, i, zero, zero)
+  m1 = f32[16,1] reshape(mean)
+  n2 = f32[16,1] add(s2, m1)
+)";
+  Check(loop, 8, Within(1e-4, 1e-4));
+}
+
+// Two states that change places, of two types; a batch of products.
+TEST(LoopGroupsTest, StatesChangePlaces) {
+  Loop loop;
+  loop.state = {"s32[8,32,64]", "s32[8,32,64]", "u8[8,4096]"};
+  loop.operands = {"s32[8,64,64]"};
+  loop.body =
+      R"(  d = s32[8,32,64] dot(s0, o0), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  n1 = s32[8,32,64] add(d, s1)
+  n0 = s32[8,32,64] copy(s1)
+  three = u8[] constant(3)  threes = u8[8,4096] broadcast(three), dimensions={}
+  p = u8[8,4096] multiply(s2, threes)
+  n2 = u8[8,4096] add(p, threes)
+)";
+  Check(loop, 8, Exact());
+}
+
+// Elements are rows as well; what fits into the lanes stays in their registers.
+TEST(LoopGroupsTest, EveryElementByItself) {
+  for (const char* type : {"s32", "u16", "s8", "s64", "u64"}) {
+    SCOPED_TRACE(type);
+    Loop loop;
+    loop.trips = 40;
+    for (const int count : {3000, 16384, 100000}) {
+      const std::string shape = fmt::format("{}[{}]", type, count);
+      loop.state = {shape, shape};
+      loop.operands = {shape};
+      loop.body = fmt::format(R"(  c = {1}[] constant(5)  cs = {0} broadcast(c), dimensions={{}}
+  a = {0} multiply(s0, o0)  b = {0} add(a, cs)  d = {0} xor(b, s1)  e = {0} multiply(d, d)
+  n0 = {0} add(e, s0)  n1 = {0} subtract(s1, b)
+)",
+                              shape, type);
+      Check(loop, count == 3000 ? 1 : 8, Exact());
+    }
+  }
+}
+
+TEST(LoopGroupsTest, OfEveryFloatType) {
+  for (const char* type : {"f32", "f16", "bf16", "f64", "c64"}) {
+    SCOPED_TRACE(type);
+    Loop loop;
+    loop.trips = 40;
+    const std::string shape = fmt::format("{}[24,4096]", type);
+    loop.state = {shape};
+    loop.operands = {shape};
+    const bool real = *type != 'c';  // tanh has poles elsewhere
+    loop.body = fmt::format(
+        "  h = {1}[] constant({2})  hs = {0} broadcast(h), dimensions={{}}  t = {0} {3}(s0)\n"
+        "  a = {0} multiply(t, hs)  n0 = {0} add(a, o0)\n",
+        shape, type, real ? "0.5" : "(0.5, 0)", real ? "tanh" : "negate");
+    const bool wide = std::string_view(type).starts_with("f64"), narrow = std::string_view(type).ends_with("f16");
+    Check(loop, 8, wide ? Within(1e-10, 1e-10) : narrow ? Within(0.1, 0.1) : Within(1e-3, 1e-3));
+  }
+}
+
+// More arrays than a device of few bindings takes: they are moved before and after.
+TEST(LoopGroupsTest, ManyArrays) {
+  Loop loop;
+  for (int k = 0; k < 40; ++k) {
+    loop.state.push_back("s32[16,64]");
+    loop.body += fmt::format("  m{0} = s32[16,64] multiply(s{0}, s{1})\n  n{0} = s32[16,64] add(m{0}, s{2})\n", k,
+                             (k + 1) % 40, (k + 7) % 40);
+  }
+  Loop heavy = loop;
+  heavy.state.push_back("s32[16,256]");
+  heavy.operands = {"s32[256,256]"};
+  heavy.body += "  n40 = s32[16,256] dot(s40, o0), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  Check(heavy, 8, Exact());
+}
+
+// Rows meet: a sum of all of them, neighbours, a scalar, a product along them, an update of some, another order.
+TEST(LoopGroupsTest, RowsThatMeetStayTogether) {
+  const std::string common = "  d = s32[16,256] dot(s0, o0), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  const auto check = [&](const std::string& body, std::vector<std::string> more = {}) {
+    SCOPED_TRACE(body);
+    Loop loop;
+    loop.state = {"s32[16,256]"};
+    loop.state.insert(loop.state.end(), more.begin(), more.end());
+    loop.operands = {"s32[256,256]", "s32[16,16]"};
+    loop.functions = "sum { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = s32[] add(a, b) }\n";
+    loop.body = common + body;
+    Check(loop, 1, Exact());
+  };
+  check(
+      "  all = s32[256] reduce(d, zero), dimensions={0}, to_apply=sum\n"
+      "  alls = s32[16,256] broadcast(all), dimensions={1}\n  n0 = s32[16,256] add(d, alls)\n");
+  check("  n0 = s32[16,256] reverse(d), dimensions={0}\n");
+  check(
+      "  a = s32[1,256] slice(d), slice={[0:1], [0:256]}\n  b = s32[15,256] slice(d), slice={[1:16], [0:256]}\n"
+      "  n0 = s32[16,256] concatenate(b, a), dimensions={0}\n");
+  check(
+      "  n0 = s32[16,256] add(d, s0)\n  all = s32[] reduce(d, zero), dimensions={0,1}, to_apply=sum\n"
+      "  n1 = s32[] add(s1, all)\n",
+      {"s32[]"});
+  check("  n0 = s32[16,256] dot(o1, d), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
+  check(
+      "  a = s32[4,256] slice(d), slice={[0:4], [0:256]}\n"
+      "  n0 = s32[16,256] dynamic-update-slice(d, a, i, zero)\n");
+  check(
+      "  v = s32[] constant(2)  a = s32[8,256] dynamic-slice(d, v, zero), dynamic_slice_sizes={8,256}\n"
+      "  n0 = s32[16,256] concatenate(a, a), dimensions={0}\n");
+  check("  t = s32[256,16] transpose(d), dimensions={1,0}\n  n0 = s32[16,256] reshape(t)\n");
+  check(
+      "  at = s32[256,16] transpose(d), dimensions={1,0}\n  n0 = s32[16,256] add(d, s0)\n"
+      "  n1 = s32[256,16] add(at, s1)\n",
+      {"s32[256,16]"});
+}
+
+// The end is not known before the loop runs.
+TEST(LoopGroupsTest, LoopsThatEndByTheirDataStayTogether) {
+  std::string text = Network(16, 64, 5).Text();
+  const std::string from = "n = s32[] constant(5)\n  ROOT c = pred[] compare(i, n), direction=LT";
+  ASSERT_NE(text.find(from), std::string::npos);
+  const std::string state = "(s32[], s32[16,64], s32[5,16,64], s32[5,16,64], s32[64,64])";
+  text.replace(text.find(from), from.size(),
+               "h = s32[16,64] get-tuple-element(s), index=1\n  n = s32[] constant(5)\n"
+               "  e = s32[1,1] slice(h), slice={[0:1], [0:1]}\n  v = s32[] reshape(e)\n  seven = s32[] constant(7)\n"
+               "  odd = s32[] and(v, seven)\n  j = s32[] add(i, odd)\n  ROOT c = pred[] compare(j, n), direction=LT");
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto expected = RunBoth(text, arguments, Exact());
+  const auto client = GpuClient(BindingMode::kDescriptors);
+  ASSERT_NE(client, nullptr);
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_EQ(GroupsOf((*executable)->plan()), 1);
+  ExpectOnGpu(*client, *module, arguments, Exact(), 100, *expected);
+}
+
+}  // namespace loop_groups_test
+}  // namespace VXLA_NAMESPACE::testing
