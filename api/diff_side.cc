@@ -138,7 +138,8 @@ Result<std::string> DiffSide::FirstOtherInPlan(const Module& module, std::span<c
 double LeastKept(const DeviceFacts& facts, ElementType type) {
   const ElementType real = RealPart(type);
   const bool kept_in_f32 = real == ElementType::kF32 || real == ElementType::kBF16;
-  return kept_in_f32 && facts.quirks.flushes_f32_denormals ? double{std::numeric_limits<float>::min()} : 0;
+  const bool flushes = facts.quirks.flushes_f32_denormals || facts.quirks.flushes_fused_denormals;
+  return kept_in_f32 && flushes ? double{std::numeric_limits<float>::min()} : 0;
 }
 
 bool MayFlush(const Instruction& instruction) {

@@ -51,6 +51,15 @@ int GroupsOf(const Plan& plan) {
   return loop == std::string::npos || at == std::string::npos ? 0 : std::stoi(text.substr(at + before.size()));
 }
 
+// Of a GPU that does not say how many units it has.
+std::unique_ptr<Client> ClientOf(BindingMode mode) {
+  vulkan::OpenOptions options = TestOptions(mode);
+  options.emulate.gpu = true;
+  const auto device = OpenTestDevice(options, {}, [](DeviceFacts& facts) { facts.compute_units = 0; });
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  return device.ok() ? MakeTestClient(*device) : nullptr;
+}
+
 // On each driver as it is, and taken for a GPU that does not say how many units it has, where `groups` workgroups run
 // the loop; exact where nothing rounds.
 void Check(const Loop& loop, int groups, const RunOptions& options = {}) {
@@ -61,7 +70,7 @@ void Check(const Loop& loop, int groups, const RunOptions& options = {}) {
   const auto expected = RunBoth(text, arguments, options);
   ASSERT_TRUE(expected);
   for (const BindingMode mode : {BindingMode::kDescriptors, BindingMode::kAddresses}) {
-    const auto client = GpuClient(mode);
+    const auto client = ClientOf(mode);
     ASSERT_NE(client, nullptr);
     const auto executable = client->Compile(*module);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
@@ -112,12 +121,10 @@ TEST(LoopGroupsTest, SequencesOfANetwork) {
 TEST(LoopGroupsTest, DispatchesGoOn) {
   const Loop loop = Network(16, 128, 700);
   Check(loop, 8, Exact());
-  vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
-  options.emulate.gpu = true;
-  const auto device = OpenTestDevice(options);
-  ASSERT_TRUE(device.ok()) << device.status().message();
-  const bool goes_on = (*device)->facts().quirks.loop_iteration_limit != 0;
-  const auto executable = MakeTestClient(*device)->Compile(*ParseModule(loop.Text()));
+  const auto client = ClientOf(BindingMode::kDescriptors);
+  ASSERT_NE(client, nullptr);
+  const bool goes_on = client->device().facts().quirks.loop_iteration_limit != 0;
+  const auto executable = client->Compile(*ParseModule(loop.Text()));
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   const auto scalars = HasSubstr("(its scalars)");
   if (goes_on) {
@@ -285,7 +292,7 @@ TEST(LoopGroupsTest, LoopsThatEndByTheirDataStayTogether) {
   ASSERT_NE(module, nullptr);
   const std::vector<Literal> arguments = RandomArguments(*module);
   const auto expected = RunBoth(text, arguments, Exact());
-  const auto client = GpuClient(BindingMode::kDescriptors);
+  const auto client = ClientOf(BindingMode::kDescriptors);
   ASSERT_NE(client, nullptr);
   const auto executable = client->Compile(*module);
   ASSERT_TRUE(executable.ok()) << executable.status().message();

@@ -32,6 +32,8 @@ ProbeAnswer GoodAnswer() {
   answer[kNarrowedFloat16] = answer[kNarrowedHidden] = 0x3dccc000;
   answer[kHalfNan] = kFunctionNan;
   answer[kDenormal32] = answer[kDenormal32Times1] = answer[kDenormal32Sum] = 5;
+  answer[kDenormal32Fused] = 2 * kDenormalBits;
+  answer[kDenormal32FusedSum] = 0x00400000 + kDenormalBits;
   answer[kDenormal16] = 1;
   answer[kDenormal64Low] = 1;
   answer[kSumInteger] = 1;
@@ -69,6 +71,11 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
   EXPECT_THAT(with(kNarrowedDouble, 1).notes, ElementsAre(kFolds));
   for (ProbeWord word : {kDenormal32, kDenormal32Times1, kDenormal32Sum}) {
     EXPECT_TRUE(with(word, 0).flushes_f32_denormals);
+  }
+  for (ProbeWord word : {kDenormal32Fused, kDenormal32FusedSum}) {
+    EXPECT_TRUE(with(word, 0).flushes_fused_denormals);
+    EXPECT_FALSE(with(word, 0).flushes_f32_denormals);
+    EXPECT_THAT(with(word, 0).notes, ElementsAre(HasSubstr("multiply-adds")));
   }
   EXPECT_TRUE(with(kDenormal16, 0).flushes_f16_denormals);
   EXPECT_TRUE(with(kWrongHalves, 1).inexact_f16);

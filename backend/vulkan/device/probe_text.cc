@@ -74,6 +74,8 @@ void Denormals() {
   answer[kDenormal32] = floatBitsToUint(uintBitsToFloat(data[5]) * uintBitsToFloat(data[6]));
   answer[kDenormal32Times1] = floatBitsToUint(denormal * one);
   answer[kDenormal32Sum] = floatBitsToUint(denormal + denormal);
+  answer[kDenormal32Fused] = floatBitsToUint(fma(denormal, one, denormal));
+  answer[kDenormal32FusedSum] = floatBitsToUint(fma(uintBitsToFloat(data[5]), uintBitsToFloat(data[6]), denormal));
 #ifdef HAS_FLOAT16
   f16vec2 half_denormal = unpackFloat2x16(data[2]);
   answer[kDenormal16] = packFloat2x16(half_denormal * f16vec2(float16_t(one)));

@@ -7,7 +7,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 10;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 11;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
 constexpr std::array<uint32_t, 60> kProbeData = {
@@ -18,11 +18,11 @@ constexpr std::array<uint32_t, 60> kProbeData = {
     0x3f800000,   // 1.0f
     0x00800000,   // 2^-126, the smallest normal f32
     0x3f000000,   // 0.5f
-    0x000116c2,   // about 1e-40, a denormal
-    0x3e4ccccd,   // 0.2f
-    0x40400000,   // 3.0f
-    0x3f800800,   // 1 + 2^-12, whose square is 1 + 2^-11 + 2^-24: half a last place more than a f32
-    0xbf801000,   // -(1 + 2^-11)
+    kDenormalBits,
+    0x3e4ccccd,  // 0.2f
+    0x40400000,  // 3.0f
+    0x3f800800,  // 1 + 2^-12, whose square is 1 + 2^-11 + 2^-24: half a last place more than a f32
+    0xbf801000,  // -(1 + 2^-11)
     // f32 and the f16 of each: ties, the least and the greatest, denormals, NaN.
     0x3f801000,
     0x3c00,
@@ -79,10 +79,11 @@ constexpr std::array<uint32_t, 60> kProbeData = {
 constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc
 
 constexpr std::array<const char*, kProbeWords> kWordNames = {
-    "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedFloat16", "kNarrowedHidden", "kNarrowedDouble",
-    "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",      "kDenormal64High", "kDenormal64Low",
-    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat",    "kFusedRest",      "kNans",
-    "kWrongHalves", "kHalfNan"};
+    "kSingleLoop",         "kNestedLoops", "kLoopsRan",         "kNarrowedFloat16", "kNarrowedHidden",
+    "kNarrowedDouble",     "kDenormal32",  "kDenormal32Times1", "kDenormal32Sum",   "kDenormal32Fused",
+    "kDenormal32FusedSum", "kDenormal16",  "kDenormal64High",   "kDenormal64Low",   "kSumInteger",
+    "kQuotient",           "kSumFloat",    "kProductFloat",     "kFusedRest",       "kNans",
+    "kWrongHalves",        "kHalfNan"};
 
 Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
   ProbeAnswer answer = {};
@@ -101,6 +102,9 @@ void NoteQuirks(DeviceFacts::Quirks& quirks, bool folds_narrowing) {
   if (folds_narrowing) quirks.notes.push_back("conversions to a narrower float and back are treated as the identity");
   if (quirks.flushes_f32_denormals)
     quirks.notes.push_back("f32 denormals are flushed to zero by + - * / and sqrt; comparisons and signs see them");
+  if (quirks.flushes_fused_denormals && !quirks.flushes_f32_denormals)
+    quirks.notes.push_back(
+        "f32 denormals are flushed to zero by multiply-adds, of which products and functions are made");
   if (quirks.flushes_f16_denormals) quirks.notes.push_back("f16 denormals are flushed to zero");
   if (quirks.flushes_f64_denormals) quirks.notes.push_back("f64 denormals are flushed to zero: f64 is emulated");
 }
@@ -129,6 +133,8 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
   const bool folds_f16 = facts.float16 && Folds(answer[kNarrowedFloat16]);
   quirks.flushes_f32_denormals =
       answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
+  quirks.flushes_fused_denormals =
+      answer[kDenormal32Fused] != 2 * kDenormalBits || answer[kDenormal32FusedSum] != 0x00400000 + kDenormalBits;
   quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
   quirks.folds_f16 = folds_f16;

@@ -21,8 +21,10 @@ enum ProbeWord {
   kDenormal32,       // bits: 2^-126 * 0.5, a denormal times 1, a denormal plus a denormal
   kDenormal32Times1,
   kDenormal32Sum,
-  kDenormal16,      // bits of a f16 denormal times 1
-  kDenormal64High,  // bits of a f64 denormal times 1
+  kDenormal32Fused,     // bits of fma(a denormal, 1, the same)
+  kDenormal32FusedSum,  // bits of fma(2^-126, 0.5, that denormal)
+  kDenormal16,          // bits of a f16 denormal times 1
+  kDenormal64High,      // bits of a f64 denormal times 1
   kDenormal64Low,
   kSumInteger,    // 0xffffffff + 2
   kQuotient,      // 1000003 / 7
@@ -37,7 +39,8 @@ enum ProbeWord {
 using ProbeAnswer = std::array<uint32_t, kProbeWords>;
 
 inline constexpr uint32_t kLoopIterations = 100'000, kNestedIterations = 400;
-inline constexpr uint32_t kUnevenBits = 0x3dcccccd;  // 0.1f: has no f16
+inline constexpr uint32_t kDenormalBits = 0x000116c2;  // about 1e-40
+inline constexpr uint32_t kUnevenBits = 0x3dcccccd;    // 0.1f: has no f16
 inline constexpr uint32_t kTwoToMinus24 = 0x33800000;
 inline constexpr uint32_t kFunctionNan = 0x7e00;
 inline constexpr uint32_t kEveryNan = 0x7;  // the first three are
