@@ -207,6 +207,23 @@ TEST(LoopGroupsTest, EveryElementByItself) {
   }
 }
 
+// Rows that end in the middle of a word.
+TEST(LoopGroupsTest, RowsOfBytes) {
+  for (const char* type : {"u8", "s16", "pred", "bf16"}) {
+    SCOPED_TRACE(type);
+    Loop loop;
+    loop.trips = 40;
+    const std::string shape = fmt::format("{}[7,20003]", type), ints = "s32[7,20003]";
+    loop.state = {shape, ints};
+    loop.operands = {shape};
+    loop.body = fmt::format(
+        "  a = {1} convert(s0)  b = {1} convert(o0)  c = {1} add(a, b)  d = {1} add(c, s1)  m = s32[] constant(3)\n"
+        "  ms = {1} broadcast(m), dimensions={{}}  e = {1} and(d, ms)  n0 = {0} convert(e)  n1 = {1} xor(d, c)\n",
+        shape, ints);
+    Check(loop, 7, Exact());
+  }
+}
+
 TEST(LoopGroupsTest, OfEveryFloatType) {
   for (const char* type : {"f32", "f16", "bf16", "f64", "c64"}) {
     SCOPED_TRACE(type);

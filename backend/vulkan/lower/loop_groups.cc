@@ -349,21 +349,21 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
 }
 
 // A lane with little to do is not worth another group. A software driver's lanes read what they share with other rows
-// one by one, so that a group takes a few rows at least; and only as many groups as threads run them, unless the loop
-// is too much for one.
+// one by one, so that a group takes a few rows at least; and only as many groups as threads run them, or a few more
+// where the loop is too much for those.
 int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase) {
-  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kUnknownUnits = 8;
+  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kUnknownUnits = 8, kMostGroups = 1024;
   const int64_t phase = program.trip_cost / std::max<int64_t>(program.phases, 1);
   const bool software = facts.costs.few_workgroups;
-  const int64_t units = software                  ? facts.hardware_threads
-                        : facts.compute_units > 0 ? facts.compute_units
-                                                  : kUnknownUnits;
-  const int64_t needed = (phase + most_of_a_phase - 1) / most_of_a_phase;
-  const int64_t wanted = software ? std::max<int64_t>(units, needed) : units;
+  int64_t wanted = facts.compute_units > 0 ? facts.compute_units : kUnknownUnits, most = wanted;
+  if (software) {
+    wanted = std::max<int64_t>(facts.hardware_threads, (phase + most_of_a_phase - 1) / most_of_a_phase);
+    most = 4 * wanted;
+  }
   int64_t groups = 1;
-  for (int64_t candidate = 2; candidate <= rows && groups < wanted; ++candidate) {
+  for (int64_t candidate = 2; candidate <= std::min({rows, most, kMostGroups}) && groups < wanted; ++candidate) {
     const bool worth = phase / candidate >= kLeastOfAPhase && (!software || rows / candidate >= kRowsTogether);
-    if (rows % candidate == 0 && worth && (candidate <= wanted || software)) groups = candidate;
+    if (rows % candidate == 0 && worth) groups = candidate;
   }
   return groups;
 }
