@@ -348,16 +348,33 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
   return 1;
 }
 
+int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, int64_t rows) {
+  constexpr int64_t kMostGroups = 65535, kIdle = 8;  // what every device dispatches; lanes for each that works
+  const int64_t lanes = LoopProgram::MostLanes(facts);
+  int64_t largest = 1;
+  for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
+  for (int64_t groups = (largest + lanes - 1) / lanes; groups <= std::min(rows, kMostGroups); ++groups) {
+    if (rows % groups == 0) return largest / groups * kIdle >= lanes ? groups : 1;
+  }
+  return 1;
+}
+
+int64_t GroupsAtOnce(const DeviceFacts& facts) {
+  constexpr int64_t kUnknownUnits = 8;
+  if (facts.costs.few_workgroups) return std::max(facts.hardware_threads, 1);
+  return facts.compute_units > 0 ? facts.compute_units : kUnknownUnits;
+}
+
 // A lane with little to do is not worth another group. A software driver's lanes read what they share with other rows
 // one by one, so that a group takes a few rows at least; and only as many groups as threads run them, or a few more
 // where the loop is too much for those.
 int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase) {
-  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kUnknownUnits = 8, kMostGroups = 1024;
+  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kMostGroups = 1024;
   const int64_t phase = program.trip_cost / std::max<int64_t>(program.phases, 1);
   const bool software = facts.costs.few_workgroups;
-  int64_t wanted = facts.compute_units > 0 ? facts.compute_units : kUnknownUnits, most = wanted;
+  int64_t wanted = GroupsAtOnce(facts), most = wanted;
   if (software) {
-    wanted = std::max<int64_t>(facts.hardware_threads, (phase + most_of_a_phase - 1) / most_of_a_phase);
+    wanted = std::max(wanted, (phase + most_of_a_phase - 1) / most_of_a_phase);
     most = 4 * wanted;
   }
   int64_t groups = 1;

@@ -135,7 +135,8 @@ class LoopKernelWriter {
  private:
   int64_t MostTrips(int64_t cost, int64_t iterations) const {
     const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-    int64_t most = std::max<int64_t>(kMostOfADispatch / std::max<int64_t>(cost, 1), 1);
+    const int64_t turns = (program_.groups + GroupsAtOnce(context_.facts) - 1) / GroupsAtOnce(context_.facts);
+    int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
     // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
     // are.
     if (limit != 0) most = std::min(most, (limit - limit / 4) / std::max<int64_t>(iterations + 1, 1));
@@ -503,6 +504,19 @@ class LoopKernelWriter {
   bool counted_ = false, resumes_ = false;
 };
 
+// In as many workgroups as pay where rows never meet.
+Result<LoopProgram> ReadInGroups(const LowerContext& context, const Instruction& loop, int64_t most_of_a_phase,
+                                 const std::function<Status(const Instruction&)>& can_lower) {
+  VXLA_ASSIGN_OR_RETURN(LoopProgram whole, LoopProgram::Read(context, loop, 1, can_lower));
+  const int64_t rows = SeparateRows(context, whole);
+  if (const int64_t groups = GroupsInRegisters(context.facts, whole, rows); groups > 1) {
+    VXLA_ASSIGN_OR_RETURN(LoopProgram shared, LoopProgram::Read(context, loop, groups, can_lower));
+    if (shared.IsInRegisters()) return shared;
+  }
+  const int64_t groups = GroupsOfLoop(context.facts, whole, rows, most_of_a_phase);
+  return groups == 1 ? std::move(whole) : LoopProgram::Read(context, loop, groups, can_lower);
+}
+
 }  // namespace
 
 Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
@@ -512,13 +526,7 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
   const int64_t most_of_a_phase = threads                             ? kMostAmongThreads
                                   : facts.compute_units >= kManyUnits ? kMostAmongUnits
                                                                       : kMostOfAPhase;
-  VXLA_ASSIGN_OR_RETURN(LoopProgram program, LoopProgram::Read(context, loop, 1, can_lower));
-  if (const int64_t rows = SeparateRows(context, program); rows > 1) {
-    const int64_t groups = GroupsOfLoop(facts, program, rows, most_of_a_phase);
-    if (groups > 1) {
-      VXLA_ASSIGN_OR_RETURN(program, LoopProgram::Read(context, loop, groups, can_lower));
-    }
-  }
+  VXLA_ASSIGN_OR_RETURN(const LoopProgram program, ReadInGroups(context, loop, most_of_a_phase, can_lower));
   const int64_t most = program.phases * most_of_a_phase;
   if (program.trip_cost > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",

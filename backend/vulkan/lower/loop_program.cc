@@ -874,11 +874,8 @@ int64_t LargestOf(const Computation& computation) {
   return largest;
 }
 
-// A workgroup's registers lie in one file: 1,024 invocations have 64 each on NVIDIA's devices and AMD's before RDNA,
-// where the loops of shared programs spilled up to 90 more.
 uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
-  const int64_t wanted = facts.costs.values_in_memory ? 1024 : 512;
-  const auto most = std::min<int64_t>({wanted, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const int64_t most = LoopProgram::MostLanes(facts);
   return static_cast<uint32_t>(std::bit_floor(static_cast<uint64_t>(std::min(lanes, most))));
 }
 
@@ -896,10 +893,19 @@ Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruc
   const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
   Result<LoopProgram> program = LoopReader(context, loop, lanes, groups, can_lower).Read();
   if (!program.ok() || !dear_barriers || lanes == WithinLimits(context.facts, least)) return program;
-  const bool in_registers =
-      !program->has_barriers && std::ranges::all_of(program->places, [](const LoopPlace& p) { return p.resident; });
-  if (in_registers) return program;
+  if (program->IsInRegisters()) return program;
   return LoopReader(context, loop, WithinLimits(context.facts, least), groups, can_lower).Read();
+}
+
+bool LoopProgram::IsInRegisters() const {
+  return !has_barriers && std::ranges::all_of(places, [](const LoopPlace& p) { return p.resident; });
+}
+
+// A workgroup's registers lie in one file: 1,024 invocations have 64 each on NVIDIA's devices and AMD's before RDNA,
+// where the loops of shared programs spilled up to 90 more.
+uint32_t LoopProgram::MostLanes(const DeviceFacts& facts) {
+  const uint32_t wanted = facts.costs.values_in_memory ? 1024 : 512;
+  return std::bit_floor(std::min({wanted, facts.max_workgroup_invocations, facts.max_workgroup_size[0]}));
 }
 
 LeafOrigin LoopProgram::OriginOf(const Instruction& instruction, int leaf) const {

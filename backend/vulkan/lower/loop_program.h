@@ -118,6 +118,11 @@ class LoopProgram {
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs
 
+  // Lanes keep every array in registers, and wait for nobody.
+  bool IsInRegisters() const;
+  // The most lanes that a loop's workgroup has.
+  static uint32_t MostLanes(const DeviceFacts& facts);
+
   // Where a leaf of an instruction in one of the loop's computations comes from, through loops that hand it on too.
   LeafOrigin OriginOf(const Instruction& instruction, int leaf) const;
   // Its value.
