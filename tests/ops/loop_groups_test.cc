@@ -207,6 +207,31 @@ TEST(LoopGroupsTest, EveryElementByItself) {
   }
 }
 
+// Ops that leave rows where they are, and a type of another width.
+TEST(LoopGroupsTest, RowsThatMoveInside) {
+  const auto check = [](const std::string& widened, int groups) {
+    Loop loop;
+    loop.trips = 12;
+    loop.state = {"s32[16,512]", "u16[16,1024]"};
+    loop.operands = {"s32[512,512]", "s32[16,1,512]"};
+    loop.body = R"(  d = s32[16,512] dot(s0, o0), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  p = s32[16,512] pad(d, zero), padding=0_0x3_-3
+  v = s32[16,512] reverse(p), dimensions={1}
+  a = s32[16,100] slice(v), slice={[0:16], [0:100]}
+  b = s32[16,412] slice(v), slice={[0:16], [100:512]}
+  c = s32[16,512] concatenate(b, a), dimensions={1}
+  t = s32[512,16] transpose(c), dimensions={1,0}
+  u = s32[16,512] transpose(t), dimensions={1,0}
+  o = s32[16,512] reshape(o1)
+  n0 = s32[16,512] xor(u, o)
+  )" + widened + "  n1 = u16[16,1024] add(w, s1)\n";
+    Check(loop, groups, Exact());
+  };
+  check("  h = u16[16,512] convert(u)\n  w = u16[16,1024] concatenate(h, h), dimensions={1}\n", 8);
+  // Not followed through another width: too much for one workgroup then.
+  check("  h = u16[16,512,2] bitcast-convert(u)\n  w = u16[16,1024] reshape(h)\n", 0);
+}
+
 // Rows that end in the middle of a word.
 TEST(LoopGroupsTest, RowsOfBytes) {
   for (const char* type : {"u8", "s16", "pred", "bf16"}) {
@@ -274,6 +299,7 @@ TEST(LoopGroupsTest, RowsThatMeetStayTogether) {
       "  all = s32[256] reduce(d, zero), dimensions={0}, to_apply=sum\n"
       "  alls = s32[16,256] broadcast(all), dimensions={1}\n  n0 = s32[16,256] add(d, alls)\n");
   check("  n0 = s32[16,256] reverse(d), dimensions={0}\n");
+  check("  n0 = s32[16,256] pad(d, zero), padding=1_-1x0_0\n");
   check(
       "  a = s32[1,256] slice(d), slice={[0:1], [0:256]}\n  b = s32[15,256] slice(d), slice={[1:16], [0:256]}\n"
       "  n0 = s32[16,256] concatenate(b, a), dimensions={0}\n");

@@ -174,9 +174,12 @@ class RowFinder {
         for (const Instruction* operand : i.operands()) dimension = Join(dimension, DimensionOf(*operand, 0));
         return Kept(dimension, *i.operand(0), i);
       }
-      case Opcode::kPad:
-        meet_ |= DimensionOf(*i.operand(1), 0) >= 0;
-        return Kept(DimensionOf(*i.operand(0), 0), *i.operand(0), i);
+      case Opcode::kPad: {
+        const int dimension = DimensionOf(*i.operand(0), 0);
+        const auto& padding = i.attributes<PadAttributes>().padding;
+        if (dimension >= 0) meet_ |= padding[static_cast<size_t>(dimension)] != PaddingDimension();
+        return dimension;
+      }
       case Opcode::kDynamicSlice:
         return Kept(DimensionOf(*i.operand(0), 0), *i.operand(0), i);
       case Opcode::kDynamicUpdateSlice:
@@ -184,7 +187,9 @@ class RowFinder {
       case Opcode::kDot:
         return DimensionOfDot(i);
       default: {
-        if (IsElementwise(i.opcode())) return DimensionOfMap(i);
+        const bool keeps_shape =
+            i.opcode() != Opcode::kBitcastConvert || SameDimensions(i.shape(), i.operand(0)->shape());
+        if (IsElementwise(i.opcode()) && keeps_shape) return DimensionOfMap(i);
         int least = kCommon;
         for (const Instruction* operand : i.operands()) {
           for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) {
@@ -338,9 +343,12 @@ class PhaseCheck {
 }  // namespace
 
 int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
+  constexpr int kMostTries = 8;  // each goes through the body
   if (program.stops > 0 || program.root.trip_count < 0) return 1;
+  int tries = 0;
   for (const LoopState& state : program.state) {
     if (state.value.place < 0) continue;
+    if (++tries > kMostTries) return 1;
     const int dimension = FirstLongDimension(LeafShapeOf(*program.loop, state.leaf));
     RowFinder rows(program, state.leaf, dimension);
     if (rows.Run() && PhaseCheck(context, program, rows).Run()) return rows.rows();

@@ -1,4 +1,5 @@
-// Loops that one workgroup runs: a while, its condition and its body as one kernel (control_flow/loop.comp).
+// Loops that one workgroup runs, or several that do not know of each other: a while, its condition and its body as one
+// kernel (control_flow/loop.comp).
 #pragma once
 
 #include "backend/vulkan/lower/loop_program.h"

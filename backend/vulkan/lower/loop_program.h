@@ -1,5 +1,5 @@
-// Loop programs: what a workgroup does that runs a whole while by itself, as a tree of phases; where every value lies
-// and between which phases lanes wait for each other. Decided before any text is written.
+// Loop programs: what a workgroup does that runs a whole while, or its part of the rows of one, as a tree of phases;
+// where every value lies and between which phases lanes wait for each other. Decided before any text is written.
 #pragma once
 
 #include <functional>
