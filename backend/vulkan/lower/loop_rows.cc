@@ -110,9 +110,11 @@ class LoopRowsWriter {
     int64_t each = 0;
     for (const Instruction* instruction : program_.body->prologue) each += ElementCost(*instruction);
     bool plain = kernel_.keeps_loops() && !ordered_ && !stores && each <= kMostOfAnElement;
-    for (const RowReduce& reduce : program_.reduces) plain &= reduce.pass != pass || !reduce.identity.empty();
+    for (const RowReduce& reduce : program_.reduces) {
+      if (reduce.pass == pass) plain &= !reduce.identity.empty() && std::ranges::none_of(reduce.types, HasWideCarrier);
+    }
     const int64_t whole = run > 0 ? run * lanes_ : program_.row_size;
-    if (!plain || program_.row_size % whole != 0) return 1;
+    if (!plain || whole == 0 || program_.row_size % whole != 0) return 1;
     for (const int64_t turns : kTurnsTogether) {
       if (whole % (turns * lanes_) == 0) return turns;
     }
