@@ -106,11 +106,15 @@ bool LoopsAreKernels() {
 }
 
 // The kernel's text on what is taken for a GPU.
+// Of a GPU of one unit, so that no loop is shared out.
 std::string KernelOf(const std::string& text) {
-  const auto client = GpuClient(BindingMode::kDescriptors);
+  vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
+  options.emulate.gpu = true;
+  const auto device = OpenTestDevice(options, {}, [](DeviceFacts& facts) { facts.compute_units = 1; });
+  EXPECT_TRUE(device.ok()) << device.status().message();
   const auto module = ParseModule(text);
-  if (client == nullptr || module == nullptr) return "";
-  auto executable = client->Compile(*module, {});
+  if (!device.ok() || module == nullptr) return "";
+  auto executable = MakeTestClient(*device)->Compile(*module, {});
   EXPECT_TRUE(executable.ok()) << executable.status().message();
   if (!executable.ok()) return "";
   EXPECT_EQ((*executable)->plan().kernels.size(), 1u);
