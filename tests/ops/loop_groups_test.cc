@@ -51,15 +51,6 @@ int GroupsOf(const Plan& plan) {
   return loop == std::string::npos || at == std::string::npos ? 0 : std::stoi(text.substr(at + before.size()));
 }
 
-// Of a GPU that does not say how many units it has.
-std::unique_ptr<Client> ClientOf(BindingMode mode) {
-  vulkan::OpenOptions options = TestOptions(mode);
-  options.emulate.gpu = true;
-  const auto device = OpenTestDevice(options, {}, [](DeviceFacts& facts) { facts.compute_units = 0; });
-  EXPECT_TRUE(device.ok()) << device.status().message();
-  return device.ok() ? MakeTestClient(*device) : nullptr;
-}
-
 // On each driver as it is, and taken for a GPU that does not say how many units it has, where `groups` workgroups run
 // the loop; exact where nothing rounds.
 void Check(const Loop& loop, int groups, const RunOptions& options = {}) {
@@ -70,7 +61,7 @@ void Check(const Loop& loop, int groups, const RunOptions& options = {}) {
   const auto expected = RunBoth(text, arguments, options);
   ASSERT_TRUE(expected);
   for (const BindingMode mode : {BindingMode::kDescriptors, BindingMode::kAddresses}) {
-    const auto client = ClientOf(mode);
+    const auto client = GpuClientOfUnits(mode, 0);
     ASSERT_NE(client, nullptr);
     const auto executable = client->Compile(*module);
     ASSERT_TRUE(executable.ok()) << executable.status().message();
@@ -121,7 +112,7 @@ TEST(LoopGroupsTest, SequencesOfANetwork) {
 TEST(LoopGroupsTest, DispatchesGoOn) {
   const Loop loop = Network(16, 128, 700);
   Check(loop, 8, Exact());
-  const auto client = ClientOf(BindingMode::kDescriptors);
+  const auto client = GpuClientOfUnits(BindingMode::kDescriptors, 0);
   ASSERT_NE(client, nullptr);
   const bool goes_on = client->device().facts().quirks.loop_iteration_limit != 0;
   const auto executable = client->Compile(*ParseModule(loop.Text()));
@@ -189,7 +180,7 @@ TEST(LoopGroupsTest, StatesChangePlaces) {
 
 // As few workgroups as have a lane for each element, all of them as many.
 int GroupsInRegisters(int count) {
-  const auto client = ClientOf(BindingMode::kDescriptors);
+  const auto client = GpuClientOfUnits(BindingMode::kDescriptors, 0);
   const int lanes = std::min(512, static_cast<int>(client->device().facts().max_workgroup_invocations));
   int groups = (count + lanes - 1) / lanes;
   while (count % groups != 0) ++groups;
@@ -344,7 +335,7 @@ TEST(LoopGroupsTest, LoopsThatEndByTheirDataStayTogether) {
   ASSERT_NE(module, nullptr);
   const std::vector<Literal> arguments = RandomArguments(*module);
   const auto expected = RunBoth(text, arguments, Exact());
-  const auto client = ClientOf(BindingMode::kDescriptors);
+  const auto client = GpuClientOfUnits(BindingMode::kDescriptors, 0);
   ASSERT_NE(client, nullptr);
   const auto executable = client->Compile(*module);
   ASSERT_TRUE(executable.ok()) << executable.status().message();

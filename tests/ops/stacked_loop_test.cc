@@ -108,13 +108,10 @@ bool LoopsAreKernels() {
 // The kernel's text on what is taken for a GPU.
 // Of a GPU of one unit, so that no loop is shared out.
 std::string KernelOf(const std::string& text) {
-  vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
-  options.emulate.gpu = true;
-  const auto device = OpenTestDevice(options, {}, [](DeviceFacts& facts) { facts.compute_units = 1; });
-  EXPECT_TRUE(device.ok()) << device.status().message();
+  const auto client = GpuClientOfUnits(BindingMode::kDescriptors, 1);
   const auto module = ParseModule(text);
-  if (!device.ok() || module == nullptr) return "";
-  auto executable = MakeTestClient(*device)->Compile(*module, {});
+  if (client == nullptr || module == nullptr) return "";
+  auto executable = client->Compile(*module, {});
   EXPECT_TRUE(executable.ok()) << executable.status().message();
   if (!executable.ok()) return "";
   EXPECT_EQ((*executable)->plan().kernels.size(), 1u);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 
 #include "scheduler/plan.h"
@@ -14,9 +15,21 @@ namespace VXLA_NAMESPACE::testing {
 enum class MatrixUnits : uint8_t { kOwn, kNone, kStoodInFor };
 
 // Null, and a failed test, where no device opens.
+inline std::unique_ptr<Client> GpuClientWith(vulkan::OpenOptions options,
+                                             const std::function<void(DeviceFacts&)>& change) {
+  options.emulate.gpu = true;
+  auto device = OpenTestDevice(options, {}, change);
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  return device.ok() ? MakeTestClient(*device) : nullptr;
+}
+
+// Of so many units; 0: it does not say.
+inline std::unique_ptr<Client> GpuClientOfUnits(BindingMode mode, uint32_t units) {
+  return GpuClientWith(TestOptions(mode), [units](DeviceFacts& facts) { facts.compute_units = units; });
+}
+
 inline std::unique_ptr<Client> GpuClient(BindingMode mode, MatrixUnits units = MatrixUnits::kOwn) {
   vulkan::OpenOptions options = TestOptions(mode);
-  options.emulate.gpu = true;
   options.emulate.matrices = units == MatrixUnits::kStoodInFor;
   const auto without_units = [](DeviceFacts& facts) {
     facts.matrices.clear();
@@ -24,9 +37,7 @@ inline std::unique_ptr<Client> GpuClient(BindingMode mode, MatrixUnits units = M
     facts.matrix_rate = 0;
   };
   const bool none = units == MatrixUnits::kNone;
-  auto device = OpenTestDevice(options, {}, none ? std::function<void(DeviceFacts&)>(without_units) : nullptr);
-  EXPECT_TRUE(device.ok()) << device.status().message();
-  return device.ok() ? MakeTestClient(*device) : nullptr;
+  return GpuClientWith(options, none ? std::function<void(DeviceFacts&)>(without_units) : nullptr);
 }
 
 // The program's value there twice, the same both times; `most` dispatches at most.
