@@ -5,7 +5,7 @@
 # What this asks of the sources of one folder: no name of an unnamed namespace twice. A test file that needs such a name has a
 # namespace of its own, named after the file.
 option(VXLA_UNITY "Compile the sources of a folder in batches; OFF compiles files alone, which is quicker after a change of one" ON)
-set(VXLA_UNITY_BATCH 40)
+set(VXLA_UNITY_BATCH 16)
 
 function(vxla_sources target)
   if(NOT VXLA_UNITY)
