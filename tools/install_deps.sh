@@ -1,24 +1,35 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building, running and testing need. Quick when nothing is missing. Without root it prints the
-# line to run and stops with 3. The tests' second Vulkan driver is not installed but unpacked: tools/swiftshader.sh, which
-# tools/test.sh calls.
+# Installs the Debian packages that building (`tools/install_deps.sh build`, the default) or testing (`test`, which includes building)
+# needs. Quick when nothing is missing. Without root it prints the line to run and stops with 3. A system without dpkg is told what is
+# needed, and the caller goes on: CMake says what it does not find. The tests' second Vulkan driver is not installed but unpacked:
+# tools/swiftshader.sh, which tools/test.sh calls.
 set -euo pipefail
 
-packages=(
-  # building
-  g++ cmake ninja-build pkg-config git ca-certificates
+build=(
+  g++ cmake ninja-build
   libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev liblapack-dev
   # Vulkan: headers, loader, shader compiler, reflection, the software driver
   libvulkan-dev libvulkan1 libshaderc-dev glslang-dev spirv-tools libspirv-cross-c-shared-dev mesa-vulkan-drivers
-  # vxla run --distributed
-  libopenmpi-dev openmpi-bin
-  # examples/renderer: its shaders, its window
-  glslang-tools libglfw3-dev
-  # tests: GoogleTest, oracles, validation layers, what reads the manual page and the completions
-  libgtest-dev libgmock-dev libmpfr-dev libgmp-dev libfftw3-dev libeigen3-dev librandom123-dev vulkan-validationlayers
-  groff-base zsh fish
-  python3 python3-numpy python3-venv
+  # examples: the renderer's shaders, what reads JSON and writes pictures
+  glslang-tools python3 python3-numpy
 )
+test=(
+  # GoogleTest, oracles, validation layers
+  libgtest-dev libgmock-dev libmpfr-dev libgmp-dev libfftw3-dev libeigen3-dev librandom123-dev vulkan-validationlayers
+  # vxla run --distributed, the window of examples/renderer, what reads the manual page, the completions and the pkg-config file, JAX
+  libopenmpi-dev openmpi-bin libglfw3-dev groff-base zsh fish pkg-config python3-venv ca-certificates
+)
+
+case ${1:-build} in
+  build) packages=("${build[@]}") ;;
+  test) packages=("${build[@]}" "${test[@]}") ;;
+  *) printf 'install_deps.sh: %s is neither build nor test\n' "$1" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+  printf 'This system has no dpkg, so nothing is installed. Wanted, by their names in Debian 12:\n\n  %s\n\n' "${packages[*]}" >&2
+  exit 0
+fi
 
 missing=()
 for package in "${packages[@]}"; do
@@ -28,7 +39,7 @@ done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 if [ "$(id -u)" -ne 0 ]; then
-  printf 'These packages are missing; run this and start again:\n\n  sudo apt-get install -y %s\n\n' "${missing[*]}" >&2
+  printf 'These packages are missing; run this and start again:\n\n  sudo apt-get install -y --no-install-recommends %s\n\n' "${missing[*]}" >&2
   exit 3
 fi
 printf 'Installing %s\n' "${missing[*]}" >&2
