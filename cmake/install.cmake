@@ -8,22 +8,22 @@ set(runtime_objects $<TARGET_OBJECTS:vxla_base> $<TARGET_OBJECTS:vxla_c_api>)
 set(objects ${runtime_objects} $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_replicas> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
     $<TARGET_OBJECTS:vxla_api>)
 add_library(vxla_archive STATIC ${objects})
-set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
 add_library(vxla_shared SHARED ${objects})
 set_target_properties(vxla_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+                      LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
 set_target_properties(vxla_archive vxla_shared PROPERTIES OUTPUT_NAME vxla LINKER_LANGUAGE CXX)
 target_link_libraries(vxla_shared PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads
                       ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
 if(UNIX AND NOT APPLE)
   # The map keeps back what templates of other libraries instantiate for public types.
   target_link_options(vxla_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined
-                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/vxla.map)
-  set_target_properties(vxla_shared PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/vxla.map)
+                      -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/vxla.map)
+  set_target_properties(vxla_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/vxla.map)
 endif()
 
 # libvxla_runtime: the C API of bundles, without the compiler and the CPU reference. Its probes are compiled by a program of the build.
-set(probes ${CMAKE_BINARY_DIR}/embedded_probes.cc)
+set(probes ${PROJECT_BINARY_DIR}/embedded_probes.cc)
 add_executable(embed_probes tools/embed/embed_probes.cc)
 target_link_libraries(embed_probes PRIVATE vxla_vulkan)
 add_custom_command(OUTPUT ${probes} COMMAND embed_probes ${probes} DEPENDS embed_probes)
@@ -34,19 +34,19 @@ foreach(kind STATIC SHARED)
   string(TOLOWER vxla_runtime_${kind} name)
   add_library(${name} ${kind} ${runtime_objects} $<TARGET_OBJECTS:vxla_probes> api/runtime/no_compiler.cc)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME vxla_runtime LINKER_LANGUAGE CXX
-                        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+                        ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
   target_compile_definitions(${name} PRIVATE VK_NO_PROTOTYPES)
   target_link_libraries(${name} PRIVATE fmt::fmt-header-only Threads::Threads ${CMAKE_DL_LIBS})
 endforeach()
 set_target_properties(vxla_runtime_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 if(UNIX AND NOT APPLE)
   target_link_options(vxla_runtime_shared PRIVATE -Wl,--no-undefined -Wl,--gc-sections
-                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/vxla_runtime.map)
-  set_target_properties(vxla_runtime_shared PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/vxla_runtime.map)
+                      -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/vxla_runtime.map)
+  set_target_properties(vxla_runtime_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/vxla_runtime.map)
 endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vxla)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 # The pkg-config file's prefix is relative to the file itself: it may be chosen when installing.
 file(RELATIVE_PATH VXLA_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 
@@ -79,7 +79,7 @@ function(vxla_install_sdk kind component)
     string(APPEND VXLA_PC_LIBS " -lstdc++ -lm -pthread")
   endif()
   string(TOLOWER ${kind} folder)
-  set(made ${CMAKE_BINARY_DIR}/sdk/${folder})
+  set(made ${PROJECT_BINARY_DIR}/sdk/${folder})
   configure_package_config_file(cmake/vxlaConfig.cmake.in ${made}/vxlaConfig.cmake INSTALL_DESTINATION ${package_dir}
                                 PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
   set(VXLA_PC_NAME vxla)
@@ -93,12 +93,12 @@ function(vxla_install_sdk kind component)
   install(TARGETS ${library} ${runtime} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} ${ARGN}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component} ${ARGN})
   # The headers are rewritten when they are installed: cmake/install_headers.cmake.
-  set(headers ${CMAKE_BINARY_DIR}/sdk/include)
-  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${CMAKE_SOURCE_DIR} -DOUTPUT=${headers}
-                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
+  set(headers ${PROJECT_BINARY_DIR}/sdk/include)
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${headers}
+                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
           COMPONENT ${component} ${ARGN})
   install(DIRECTORY ${headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component} ${ARGN})
-  install(FILES ${made}/vxlaConfig.cmake ${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
+  install(FILES ${made}/vxlaConfig.cmake ${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
           COMPONENT ${component} ${ARGN})
   install(FILES ${made}/vxla.pc ${made}/vxla_runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})
 endfunction()

@@ -5,7 +5,7 @@ install(TARGETS vxla RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT comma
 
 # A command for another system cannot be run here; there `vxla completion` and `vxla help --man` write the same files.
 function(install_what_vxla_prints words file destination)
-  set(folder ${CMAKE_BINARY_DIR}/command)
+  set(folder ${PROJECT_BINARY_DIR}/command)
   install(CODE "file(MAKE_DIRECTORY ${folder})
                 execute_process(COMMAND $<TARGET_FILE:vxla> ${words} OUTPUT_FILE ${folder}/${file} COMMAND_ERROR_IS_FATAL ANY)"
           COMPONENT command)

@@ -16,7 +16,7 @@ function(vxla_sources target)
   list(SORT ARGN)
   foreach(source ${ARGN})
     cmake_path(ABSOLUTE_PATH source)
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     list(APPEND folders ${folder})
@@ -34,24 +34,9 @@ function(vxla_sources target)
       list(SUBLIST sources_${folder} ${begin} ${length} batch)
       list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
       list(JOIN batch "" text)
-      set(file ${CMAKE_BINARY_DIR}/unity/${target}/${folder}_${number}.cc)
+      set(file ${PROJECT_BINARY_DIR}/unity/${target}/${folder}_${number}.cc)
       file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
       target_sources(${target} PRIVATE ${file})
     endforeach()
   endforeach()
-endfunction()
-
-# vxla_precompiled(<target> [<owner>]): the headers that nearly every file of the target includes, parsed once: by the target itself, or by
-# `owner`, which is compiled with the same options. tools/build.sh does without where ccache is: it shares nothing between two checkouts
-# of what is compiled with such a header.
-set(VXLA_COMMON_HEADERS
-  <algorithm> <array> <bit> <cmath> <complex> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <numeric> <optional>
-  <ranges> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <unordered_set> <utility> <variant> <vector>
-  <fmt/format.h> <fmt/ranges.h>)
-function(vxla_precompiled target)
-  if(ARGC GREATER 1)
-    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
-  else()
-    target_precompile_headers(${target} PRIVATE ${VXLA_COMMON_HEADERS})
-  endif()
 endfunction()

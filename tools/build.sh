@@ -8,7 +8,7 @@ shift || true
 jobs=$(nproc)
 launcher=()
 if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then
-  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 where=(-B "$folder" -G Ninja)
 case $folder in

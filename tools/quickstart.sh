@@ -3,8 +3,8 @@
 # the best Vulkan device (software where there is no GPU) with the CPU reference.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools/install_deps.sh
-tools/build.sh build -DVXLA_BUILD_TESTS=OFF
+tools/install_deps.sh build
+VXLA_TARGETS="vxla renderer" tools/build.sh build -DVXLA_BUILD_TESTS=OFF
 example=examples/digits_mlp
 build/vxla run "$example/train_step.hlo" --args "$example/args.npz" --num-runs 2 --json |
   python3 -c '
