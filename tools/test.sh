@@ -30,12 +30,17 @@ export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
 if [ $# -eq 0 ]; then
   # Without JAX its test is skipped; this says so, and why.
   tools/jax_python.sh build >/dev/null || [ $? -eq 77 ]
+  rm -rf build/test_results
+  status=0
   # A log gets what failed and the sums; a terminal, ctest's own progress.
   if [ -t 1 ]; then
-    ctest --test-dir build --output-on-failure --parallel "$(nproc)" --progress
+    ctest --test-dir build --output-on-failure --parallel "$(nproc)" --progress || status=$?
   else
-    ctest --test-dir build --output-on-failure --parallel "$(nproc)" | grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )'
+    ctest --test-dir build --output-on-failure --parallel "$(nproc)" |
+      grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' || status=$?
   fi
+  python3 tools/test_times.py build/test_results
+  [ "$status" = 0 ] || exit "$status"
 fi
 
 table=docs/full-run.md
