@@ -50,10 +50,5 @@ for command in "${commands[@]}"; do
   inside "./tools/$command.sh" 2>&1 | tee "$root/$command.log"
   seconds=$((SECONDS - begin))
   result="$(tail -n 1 "$root/$command.log"); $((seconds / 60)) min $((seconds % 60)) s with the packages' installation, $(nproc) cores"
-  what="\`tools/$command.sh\` on a bare Debian 12 (tools/bare_machine.sh)"
-  row="| $what | $result | $(date -u +%F), $(git rev-parse --short HEAD) |"
-  grep -vF "| $what |" docs/full-run.md >"$root/table"
-  printf '%s\n' "$row" >>"$root/table"
-  cp "$root/table" docs/full-run.md
-  printf '%s\n' "$row"
+  tools/record.sh "\`tools/$command.sh\` on a bare Debian 12 (tools/bare_machine.sh)" "$result"
 done

@@ -22,3 +22,4 @@ if [ -t 1 ]; then
 else
   ninja -C "$folder" -j "$jobs" --quiet ${VXLA_TARGETS:-}
 fi
+printf 'Built %s in %d s\n' "$folder" "$SECONDS" >&2

@@ -43,19 +43,10 @@ if [ $# -eq 0 ]; then
   [ "$status" = 0 ] || exit "$status"
 fi
 
-table=docs/full-run.md
 log=$(mktemp)
-trap 'rm -f "$log" "$table.new"' EXIT
+trap 'rm -f "$log"' EXIT
 
-# A result takes its row's place in the table, or a new row at its end.
-record() {  # what, result
-  row="| $1 | $2 | $(date -u +%F), $(git rev-parse --short HEAD) |" start="| $1 |" awk '
-    index($0, ENVIRON["start"]) == 1 { $0 = ENVIRON["row"]; found = 1 }
-    { print }
-    END { if (!found) print ENVIRON["row"] }' "$table" >"$table.new"
-  mv "$table.new" "$table"
-  printf '%s: %s\n' "$1" "$2"
-}
+record() { tools/record.sh "$@"; }
 
 failed() {
   tail -n 60 "$log"
