@@ -422,22 +422,30 @@ static void TestTwoResultsInOneImage(Host* host, VxlaDevice device) {
 
 enum { kStates = 6, kState = 256 };
 
-// The sum of a state's elements is added to each: two kernels with scratch between them.
+// A state's elements, the largest first, are added to it: two kernels with scratch between them.
 static const char kStep[] =
     "HloModule m\n"
-    "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"
-    "ENTRY e { x = f32[5] parameter(0)\n z = f32[] constant(0)\n"
-    "  s = f32[] reduce(x, z), dimensions={0}, to_apply=add\n"
-    "  b = f32[5] broadcast(s), dimensions={}\n ROOT r = f32[5] add(b, x) }\n";
+    "more { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GT }\n"
+    "ENTRY e { x = f32[5] parameter(0)\n s = f32[5] sort(x), dimensions={0}, to_apply=more\n"
+    "  ROOT r = f32[5] add(s, x) }\n";
+
+static void Step(float* x) {
+  float sorted[5];
+  memcpy(sorted, x, sizeof(sorted));
+  for (int i = 0; i < 5; ++i) {
+    for (int k = i; k > 0 && sorted[k] > sorted[k - 1]; --k) {
+      const float below = sorted[k];
+      sorted[k] = sorted[k - 1];
+      sorted[k - 1] = below;
+    }
+  }
+  for (int i = 0; i < 5; ++i) x[i] += sorted[i];
+}
 
 static void ExpectState(const HostBuffer* states, int state, const float* first, int steps) {
   float wanted[5];
   memcpy(wanted, first, sizeof(wanted));
-  for (int step = 0; step < steps; ++step) {
-    float sum = 0;
-    for (int i = 0; i < 5; ++i) sum += wanted[i];
-    for (int i = 0; i < 5; ++i) wanted[i] += sum;
-  }
+  for (int step = 0; step < steps; ++step) Step(wanted);
   EXPECT(memcmp((const char*)states->mapped + state * kState, wanted, sizeof(wanted)) == 0);
 }
 
@@ -631,9 +639,10 @@ int main(void) {
     if (strcmp(host.asked.extensions[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) != 0)
       host.asked.extensions[kept++] = host.asked.extensions[i];
   }
-  EXPECT(kept + 1 == host.asked.extension_count);
-  host.asked.extension_count = kept;
-  TestOn(&host, VK_API_VERSION_1_2, "descriptors");
+  if (kept != host.asked.extension_count) {  // SwiftShader pushes none
+    host.asked.extension_count = kept;
+    TestOn(&host, VK_API_VERSION_1_2, "descriptors");
+  }
   HostClose(&host);
   TestOldInstance(VK_API_VERSION_1_1, "the host's instance: Vulkan 1.1 is older than 1.2");
   TestOldInstance(VK_API_VERSION_1_0, "the host's instance: Vulkan 1.0 is older than 1.2");
