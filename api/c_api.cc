@@ -235,8 +235,11 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
   if (device == nullptr) return Report(OkStatus(), message);
   if (const Status kind = Guarded([&] { return CheckHandle(device, "device"); }); !kind.ok())
     return Report(kind, message);
-  if (device->alive != 0)
-    return Report(VXLA_BUSY, fmt::format("device: {} of its handles are alive", device->alive), message);
+  if (std::ranges::any_of(device->alive, [](int count) { return count != 0; })) {
+    std::string alive;
+    (void)Guarded([&] { return alive = "device: " + AliveHandles(*device), OkStatus(); });
+    return Report(VXLA_BUSY, alive, message);
+  }
   const auto makes = [](const auto& executable) {
     const Result<bool> ready = executable->IsReady();
     return ready.ok() && !*ready;
@@ -245,7 +248,7 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
     return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
   if (device->adopted && !vulkan::IsIdle(*device->device))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
-  delete device;
+  FreeDevice(device);
   return Report(OkStatus(), message);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "api/c_compiler.h"
 #include "core/limits.h"
 #include "core/live_layout.h"
@@ -135,6 +137,31 @@ VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopte
   handle->client = ClientOf(device, nullptr);
   handle->device = std::move(device);
   return handle.release();
+}
+
+std::string AliveHandles(const VxlaDevice_T& device) {
+  std::string kinds;
+  int count = 0;
+  for (size_t kind = 0; kind < kOwnedKinds.size(); ++kind) {
+    const int alive = device.alive[kind];
+    count += alive;
+    if (alive == 0) continue;
+    kinds += fmt::format("{}{} {}{}", kinds.empty() ? "" : ", ", alive, kOwnedKinds[kind], alive == 1 ? "" : "s");
+  }
+  return fmt::format("{} of its handles {} alive: {}", count, count == 1 ? "is" : "are", kinds);
+}
+
+void FreeDevice(VxlaDevice device) noexcept {
+  if (!device->keeps_destroyed) return delete device;
+  static std::atomic<VxlaDevice> kept = nullptr;  // a list, so that keeping one allocates nothing
+  device->kind = HandleKind::kDestroyed;
+  device->retired.clear();
+  device->client.reset();
+  device->registries.clear();
+  device->device.reset();
+  device->kept_before = kept.load();
+  while (!kept.compare_exchange_weak(device->kept_before, device)) {
+  }
 }
 
 std::shared_ptr<Client> ClientNow(VxlaDevice device) {

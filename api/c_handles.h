@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,12 @@ enum class HandleKind : uint32_t {
   kValue,
   kRecording,
 };
+
+// Handles that a device has, in HandleKind's order from kExecutable on.
+inline constexpr std::array<const char*, 3> kOwnedKinds = {"executable", "value", "recording"};
+constexpr size_t OwnedKind(HandleKind kind) {
+  return static_cast<size_t>(kind) - static_cast<size_t>(HandleKind::kExecutable);
+}
 
 // An array of a program or a value.
 struct CArray {
@@ -79,8 +86,9 @@ struct VxlaDevice_T {
   std::vector<std::shared_ptr<const vxla::CustomCallRegistry>> registries;
   std::shared_ptr<vxla::Client> client;  // with the last of these: ClientNow
   std::mutex mutex;
-  int alive = 0;  // handles
+  std::array<int, vxla::kOwnedKinds.size()> alive = {};  // handles, by kind
   std::vector<std::shared_ptr<void>> destroyed;
+  VxlaDevice_T* kept_before = nullptr;  // of the devices whose handles stay when they are destroyed
   // Runs of theirs are in flight though their handles are gone.
   std::vector<std::shared_ptr<vxla::Executable>> retired;
 };
@@ -105,7 +113,7 @@ Handle* NewHandle(VxlaDevice owner, Content content) {
   handle->owner = owner;
   handle->content = std::make_unique<Content>(std::move(content));
   const std::lock_guard lock(owner->mutex);
-  ++owner->alive;
+  ++owner->alive[OwnedKind(Handle::kKind)];
   return handle.release();
 }
 
@@ -116,7 +124,7 @@ void DestroyHandle(Handle* handle) noexcept {
   handle->content.reset();
   VxlaDevice_T& owner = *handle->owner;
   const std::lock_guard lock(owner.mutex);
-  --owner.alive;
+  --owner.alive[OwnedKind(Handle::kKind)];
   handle->kind = HandleKind::kDestroyed;
   if (!owner.keeps_destroyed) return delete handle;
   const Status kept = Guarded([&] {
@@ -157,6 +165,11 @@ VxlaCode Call(VxlaMessage* message, Function&& function) noexcept {
 std::shared_ptr<Client> ClientNow(VxlaDevice device);
 // A device's handle; the flags of VxlaDeviceInfo.
 VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopted);
+// "3 of its handles are alive: 1 executable, 2 values".
+std::string AliveHandles(const VxlaDevice_T& device);
+// The handle goes, or with VXLA_DEVICE_CHECK_HANDLES what it stands for: it and its handles are known as destroyed ones
+// as long as the process lives.
+void FreeDevice(VxlaDevice device) noexcept;
 // Lets go of retired executables whose runs have finished.
 void Sweep(VxlaDevice_T& device);
 // Destroys a handle that uses an executable, whose runs may be in flight: nothing waits for them.

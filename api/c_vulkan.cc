@@ -31,20 +31,29 @@ struct HostBinding {
   uint64_t number = 0;
 };
 
-struct CRecording {
-  std::shared_ptr<Executable> executable;
+// One of the uses that a recording may have in command buffers at a time: what its commands name is its own, and the
+// scratch is all uses'.
+struct RecordedUse {
   std::unique_ptr<Recording> recording;
   std::unique_ptr<vulkan::VulkanCommandBuffer> commands;
-  VkBufferUsageFlags argument_usage = 0, result_usage = 0;
-  uint64_t alignment = 16;
   std::vector<HostBinding> arguments, results;
   std::vector<BoundBuffer> bound_arguments, bound_results;
+  bool recorded = false;  // all of it, with the sets that it has
+};
+
+struct CRecording {
+  RecordedUse& use() { return uses[current]; }
+
+  std::shared_ptr<Executable> executable;
+  std::vector<RecordedUse> uses;  // in turn
+  size_t current = 0, upcoming = 0;
+  VkBufferUsageFlags argument_usage = 0, result_usage = 0;
+  uint64_t alignment = 16;
   // Of the bindings that are checked: by leaf, arguments before results. Made once, so that a frame allocates nothing.
   std::vector<vulkan::HostRange> ranges;
   std::vector<BoundSpan> spans;
   vulkan::HostRange scratch;               // that the host lends
   std::unique_ptr<RecordedImages> images;  // null: all are buffers
-  bool recorded = false;                   // all of it, with the sets that it has
   size_t next = 0;                         // the first command of the next part
 };
 
@@ -263,9 +272,9 @@ Status CheckDonated(const HostBinding& leaf, const VxlaBinding& given, const Vxl
                          leaf.argument);
 }
 
-const HostBinding& LeafOf(const CRecording& recording, size_t i) {
-  const size_t arguments = recording.arguments.size();
-  return i < arguments ? recording.arguments[i] : recording.results[i - arguments];
+const HostBinding& LeafOf(const RecordedUse& use, size_t i) {
+  const size_t arguments = use.arguments.size();
+  return i < arguments ? use.arguments[i] : use.results[i - arguments];
 }
 
 bool Moves(const HostBinding& leaf, const vulkan::HostRange& range) { return leaf.number == 0 || range != leaf.range; }
@@ -279,11 +288,12 @@ BoundSpan SpanOf(const vulkan::HostRange& range, uint64_t size_bytes, size_t lea
 
 // Of recording.ranges; where none has moved they were looked at before.
 Status CheckOverlaps(CRecording& recording) {
+  const RecordedUse& use = recording.use();
   const size_t count = recording.ranges.size();
   bool moves = false;
   recording.spans.clear();
   for (size_t i = 0; i < count; ++i) {
-    const HostBinding& leaf = LeafOf(recording, i);
+    const HostBinding& leaf = LeafOf(use, i);
     if (leaf.size_bytes == 0 || leaf.argument >= 0) continue;
     moves |= Moves(leaf, recording.ranges[i]);
     recording.spans.push_back(SpanOf(recording.ranges[i], static_cast<uint64_t>(leaf.size_bytes), i, leaf.written));
@@ -294,27 +304,28 @@ Status CheckOverlaps(CRecording& recording) {
   const auto found = FindOverlap(recording.spans);
   if (!found) return OkStatus();
   return InvalidArgument("{}: its memory overlaps that of {}, and one of them is written",
-                         LeafOf(recording, found->first).name,
-                         found->second == count ? "the lent scratch" : LeafOf(recording, found->second).name);
+                         LeafOf(use, found->first).name,
+                         found->second == count ? "the lent scratch" : LeafOf(use, found->second).name);
 }
 
 // Nothing of what is bound changes unless all of them fit.
 Status CheckBindings(Device& device, CRecording& recording, const VxlaBindings& bindings) {
-  VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, recording.arguments.size()));
-  VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, recording.results.size()));
+  const RecordedUse& use = recording.use();
+  VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, use.arguments.size()));
+  VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, use.results.size()));
   if (bindings.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.arguments, "arguments"));
   if (bindings.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.results, "results"));
-  for (size_t i = 0; i < recording.arguments.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(recording.ranges[i], CheckLeaf(device, recording, recording.arguments[i],
-                                                         bindings.arguments[i], recording.argument_usage));
+  for (size_t i = 0; i < use.arguments.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(recording.ranges[i], CheckLeaf(device, recording, use.arguments[i], bindings.arguments[i],
+                                                         recording.argument_usage));
   }
-  for (size_t i = 0; i < recording.results.size(); ++i) {
-    const HostBinding& leaf = recording.results[i];
+  for (size_t i = 0; i < use.results.size(); ++i) {
+    const HostBinding& leaf = use.results[i];
     if (leaf.argument >= 0) {
       VXLA_RETURN_IF_ERROR(CheckDonated(leaf, bindings.results[i], bindings.arguments[leaf.argument]));
       continue;
     }
-    VXLA_ASSIGN_OR_RETURN(recording.ranges[recording.arguments.size() + i],
+    VXLA_ASSIGN_OR_RETURN(recording.ranges[use.arguments.size() + i],
                           CheckLeaf(device, recording, leaf, bindings.results[i], recording.result_usage));
   }
   return CheckOverlaps(recording);
@@ -332,19 +343,18 @@ void Retarget(HostBinding& leaf, const vulkan::HostRange& range, BoundBuffer& bo
 }
 
 // To what CheckBindings found. Whether anything moved.
-bool Bind(CRecording& recording) {
-  const size_t arguments = recording.arguments.size();
-  for (size_t i = 0; i < arguments; ++i)
-    Retarget(recording.arguments[i], recording.ranges[i], recording.bound_arguments[i]);
-  for (size_t i = 0; i < recording.results.size(); ++i) {
-    HostBinding& leaf = recording.results[i];
+bool Bind(RecordedUse& use, std::span<const vulkan::HostRange> ranges) {
+  const size_t arguments = use.arguments.size();
+  for (size_t i = 0; i < arguments; ++i) Retarget(use.arguments[i], ranges[i], use.bound_arguments[i]);
+  for (size_t i = 0; i < use.results.size(); ++i) {
+    HostBinding& leaf = use.results[i];
     if (leaf.argument >= 0) {
-      recording.bound_results[i] = recording.bound_arguments[static_cast<size_t>(leaf.argument)];
+      use.bound_results[i] = use.bound_arguments[static_cast<size_t>(leaf.argument)];
     } else {
-      Retarget(leaf, recording.ranges[arguments + i], recording.bound_results[i]);
+      Retarget(leaf, ranges[arguments + i], use.bound_results[i]);
     }
   }
-  return recording.recording->Bind(recording.bound_arguments, recording.bound_results);
+  return use.recording->Bind(use.bound_arguments, use.bound_results);
 }
 
 Result<std::vector<std::shared_ptr<Buffer>>> ScratchOf(Device& device, const Plan& plan, const VxlaBinding* scratch,
@@ -483,16 +493,11 @@ HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buf
   return leaf;
 }
 
-Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, const VxlaRecordingInfo& info) {
-  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
-  CRecording made;
-  made.executable = program.executable;
-  VXLA_RETURN_IF_ERROR(CheckRecordable(*program.executable));
+// `scratch`: of all uses, by block; none: the first use's own.
+Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program,
+                            std::vector<std::shared_ptr<Buffer>> scratch) {
+  RecordedUse made;
   const Plan& plan = program.executable->plan();
-  const VxlaRecordingNeeds needs = Describe(*device->device, plan);
-  made.argument_usage = needs.argument_usage;
-  made.result_usage = needs.result_usage;
-  made.alignment = needs.binding_alignment;
   for (size_t i = 0; i < plan.parameters.size(); ++i)
     made.arguments.push_back(BindingFor("argument", i, plan, plan.parameters[i].buffer));
   for (size_t i = 0; i < plan.results.size(); ++i) {
@@ -503,19 +508,47 @@ Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, 
     leaf.argument = placement.index;
     made.arguments[static_cast<size_t>(leaf.argument)].written = true;
   }
-  made.ranges.resize(made.arguments.size() + made.results.size());
-  made.spans.reserve(made.ranges.size() + 1);
   made.bound_arguments.resize(made.arguments.size());
   made.bound_results.resize(made.results.size());
+  VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
+  made.commands = vulkan::WrapCommands(*device->device);
+  return made;
+}
+
+Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, const VxlaRecordingInfo& info) {
+  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
+  constexpr uint64_t kMostUses = 1024;
+  if (info.uses > kMostUses)
+    return InvalidArgument("uses {}: a recording has at most {} in command buffers at a time", info.uses, kMostUses);
+  CRecording made;
+  made.executable = program.executable;
+  VXLA_RETURN_IF_ERROR(CheckRecordable(*program.executable));
+  const Plan& plan = program.executable->plan();
+  const VxlaRecordingNeeds needs = Describe(*device->device, plan);
+  made.argument_usage = needs.argument_usage;
+  made.result_usage = needs.result_usage;
+  made.alignment = needs.binding_alignment;
+  made.ranges.resize(plan.parameters.size() + plan.results.size());
+  made.spans.reserve(made.ranges.size() + 1);
   VXLA_ASSIGN_OR_RETURN(auto scratch, ScratchOf(*device->device, plan, info.scratch, needs.scratch_usage));
   if (!scratch.empty()) {
     made.scratch = RangeOf(*device->device, *info.scratch, needs.scratch_usage);
     made.scratch.size_bytes = needs.scratch_size;
   }
-  VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
-  made.commands = vulkan::WrapCommands(*device->device);
+  for (uint64_t i = 0; i < std::max<uint64_t>(info.uses, 1); ++i) {
+    VXLA_ASSIGN_OR_RETURN(RecordedUse use, MakeUse(device, program, scratch));
+    if (i == 0) scratch = use.recording->scratch();
+    made.uses.push_back(std::move(use));
+  }
   VXLA_ASSIGN_OR_RETURN(made.images, RecordedImages::Create(device, program, info, ImportUsage(*device->device)));
   return made;
+}
+
+// Scratch, and the memory of images' arrays, are those of the use before this one.
+Status OrderUses(VkCommandBuffer commands, RecordedUse& use) {
+  use.commands->Attach(commands, false, false);
+  use.recording->OrderBehind(*use.commands);
+  return use.commands->Detach();
 }
 
 // The part that takes so long, from where the last one ended; without a limit all of it.
@@ -527,19 +560,24 @@ Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings b
   } else {
     VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
   }
+  const size_t begin = recording.next;
+  if (begin == 0) recording.current = recording.upcoming;
   VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
-  const size_t begin = std::exchange(recording.next, 0);  // a part that fails ends the program
-  const bool moved = Bind(recording);
-  recording.recorded &= !moved;  // until all of it has gone well
+  recording.next = 0;  // a part that fails ends the program
+  recording.upcoming = (recording.current + 1) % recording.uses.size();
+  RecordedUse& use = recording.use();
+  const bool moved = Bind(use, recording.ranges);
+  use.recorded &= !moved;  // until all of it has gone well
   if (moved && begin != 0) return InvalidArgument("bindings: they changed between two parts of a program");
-  const size_t end = seconds ? recording.recording->EndWithin(begin, *seconds) : recording.recording->size();
+  const size_t end = seconds ? use.recording->EndWithin(begin, *seconds) : use.recording->size();
+  if (begin == 0 && recording.uses.size() > 1) VXLA_RETURN_IF_ERROR(OrderUses(commands, use));
   if (recording.images != nullptr && begin == 0) VXLA_RETURN_IF_ERROR(recording.images->RecordArguments(commands));
-  recording.commands->Attach(commands, !recording.recorded, begin != 0);
-  const Status status = recording.recording->Record(begin, end, *recording.commands);
-  VXLA_RETURN_IF_ERROR(recording.commands->Detach());
+  use.commands->Attach(commands, !use.recorded, begin != 0);
+  const Status status = use.recording->Record(begin, end, *use.commands);
+  VXLA_RETURN_IF_ERROR(use.commands->Detach());
   VXLA_RETURN_IF_ERROR(status);
-  recording.next = end == recording.recording->size() ? 0 : end;
-  recording.recorded |= recording.next == 0;
+  recording.next = end == use.recording->size() ? 0 : end;
+  use.recorded |= recording.next == 0;
   if (recording.images != nullptr && recording.next == 0) return recording.images->RecordResults(commands);
   return OkStatus();
 }
@@ -550,15 +588,16 @@ Result<VxlaBindings> ReadBindings(const VxlaBindings* bindings) {
 
 Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
   CRecording& recording = *handle->content;
-  const Plan& plan = recording.recording->plan();
+  const Plan& plan = recording.use().recording->plan();
   if (plan.bindings == BindingMode::kDescriptors)
     return Unsupported("a recording under descriptors cannot be bound again: record it");
   if (const RecordingNeeds needs = NeedsOf(plan); needs.copies_arguments || needs.copies_results)
     return Unsupported("a program that copies its arguments or results cannot be bound again: record it");
   if (recording.images != nullptr) return Unsupported("a recording with images cannot be bound again: record it");
+  if (recording.uses.size() > 1) return Unsupported("a recording of several uses cannot be bound again: record it");
   VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
   VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
-  Bind(recording);
+  Bind(recording.use(), recording.ranges);
   return OkStatus();
 }
 

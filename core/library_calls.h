@@ -35,6 +35,10 @@ enum class LibraryRoutine : uint8_t {
   kBlockScaledDot,      // a, b (the last dimensions are summed), scales of a, of b if any, of all if any -> a b^T
 };
 
+// What eigenvalues, Schur forms and singular values of a matrix that is not finite give as `info`: LAPACK's word for
+// its fourth argument, the matrix of geev, syevd and gesdd.
+inline constexpr int kNotFiniteInfo = -4;
+
 struct LibraryCall {
   LibraryRoutine routine = LibraryRoutine::kIdentity;
   bool lapack = false;  // LAPACK's conventions; else XLA's own

@@ -28,33 +28,38 @@ DeviceFacts WithProbesOf(const DeviceFacts& made_for, DeviceFacts device) {
 
 bool DividesNatively(const DeviceFacts& facts) { return facts.division_f32 == DeviceFacts::Division::kNative; }
 
+// How the sentence ends that names what is missing, by who decides: the host or the user, the driver's word, a probe.
+constexpr const char *kSwitch = "which is not enabled", *kSwitches = "which are not enabled",
+                     *kWord = "which the driver does not promise", *kProbe = "which no probe of the driver confirmed";
+
 struct Feature {
   bool DeviceFacts::*fact;
   const char* name;
+  const char* missing;
 };
 constexpr Feature kFeatures[] = {
-    {&DeviceFacts::int64, "64-bit integers"},
-    {&DeviceFacts::float64, "64-bit floats"},
-    {&DeviceFacts::float16, "16-bit floats"},
-    {&DeviceFacts::storage16, "16-bit storage"},
-    {&DeviceFacts::storage8, "8-bit storage"},
-    {&DeviceFacts::buffer_addresses, "buffer addresses"},
-    {&DeviceFacts::buffer_arrays, "arrays of storage buffers"},
-    {&DeviceFacts::signed_zero_inf_nan_preserve_32, "signed zeros, infinities and NaN of f32"},
-    {&DeviceFacts::signed_zero_inf_nan_preserve_16, "signed zeros, infinities and NaN of f16"},
-    {&DeviceFacts::signed_zero_inf_nan_preserve_64, "signed zeros, infinities and NaN of f64"},
-    {&DeviceFacts::rounding_rte_32, "rounding of f32 to nearest even"},
-    {&DeviceFacts::rounding_rte_16, "rounding of f16 to nearest even"},
-    {&DeviceFacts::rounding_rte_64, "rounding of f64 to nearest even"},
-    {&DeviceFacts::denorm_preserve_32, "denormals of f32"},
-    {&DeviceFacts::denorm_preserve_16, "denormals of f16"},
-    {&DeviceFacts::denorm_preserve_64, "denormals of f64"},
-    {&DeviceFacts::fused_multiply_add, "fused multiply-add"},
-    {&DeviceFacts::native_f16, "exact conversions of f16"},
-    {&DeviceFacts::integer_dot_product, "integer dot products"},
-    {&DeviceFacts::wide_atomics, "atomics of 64 bits"},
-    {&DeviceFacts::subgroup_shuffle, "full subgroups with shuffles"},
-    {&DeviceFacts::spirv_1_6, "SPIR-V 1.6"},
+    {&DeviceFacts::int64, "64-bit integers", kSwitches},
+    {&DeviceFacts::float64, "64-bit floats", kSwitches},
+    {&DeviceFacts::float16, "16-bit floats", kSwitches},
+    {&DeviceFacts::storage16, "16-bit storage", kSwitch},
+    {&DeviceFacts::storage8, "8-bit storage", kSwitch},
+    {&DeviceFacts::buffer_addresses, "buffer addresses", kSwitches},
+    {&DeviceFacts::buffer_arrays, "arrays of storage buffers", kSwitches},
+    {&DeviceFacts::signed_zero_inf_nan_preserve_32, "signed zeros, infinities and NaN of f32", kWord},
+    {&DeviceFacts::signed_zero_inf_nan_preserve_16, "signed zeros, infinities and NaN of f16", kWord},
+    {&DeviceFacts::signed_zero_inf_nan_preserve_64, "signed zeros, infinities and NaN of f64", kWord},
+    {&DeviceFacts::rounding_rte_32, "rounding of f32 to nearest even", kWord},
+    {&DeviceFacts::rounding_rte_16, "rounding of f16 to nearest even", kWord},
+    {&DeviceFacts::rounding_rte_64, "rounding of f64 to nearest even", kWord},
+    {&DeviceFacts::denorm_preserve_32, "denormals of f32", kWord},
+    {&DeviceFacts::denorm_preserve_16, "denormals of f16", kWord},
+    {&DeviceFacts::denorm_preserve_64, "denormals of f64", kWord},
+    {&DeviceFacts::fused_multiply_add, "fused multiply-add", kProbe},
+    {&DeviceFacts::native_f16, "exact conversions of f16", kProbe},
+    {&DeviceFacts::integer_dot_product, "integer dot products", "which are not enabled, or not fast"},
+    {&DeviceFacts::wide_atomics, "atomics of 64 bits", kSwitches},
+    {&DeviceFacts::subgroup_shuffle, "full subgroups with shuffles", "which the device lacks or has not enabled"},
+    {&DeviceFacts::spirv_1_6, "SPIR-V 1.6", "which takes Vulkan 1.3 with maintenance4 enabled"},
 };
 
 // How many of the device's features the kernels were made to use, beside the way to bind.
@@ -93,7 +98,8 @@ std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
   if (text.empty() && !made_for.matrices_stand_in && !made_for.matrices.empty() &&
       (!std::ranges::all_of(made_for.matrices, has) || made_for.matrix_lanes != device.matrix_lanes ||
        device.matrices_stand_in))
-    text = device.matrices.empty() ? "it needs matrix units, which are not enabled" : "its matrix units are others";
+    text = device.matrices.empty() ? "it needs matrix units, which the device lacks or has not enabled"
+                                   : "its matrix units are others";
   return text;
 }
 
@@ -104,8 +110,8 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened) {
   if (!variant.generic && !SameDriver(made_for, opened))
     return fmt::format("it is for {} with the driver {} {}", made_for.name, made_for.driver, made_for.driver_version);
   const DeviceFacts device = variant.generic || opened.probed ? opened : WithProbesOf(made_for, opened);
-  for (const auto& [fact, name] : kFeatures) {
-    if (made_for.*fact && !(device.*fact)) return fmt::format("it needs {}, which is not enabled", name);
+  for (const auto& [fact, name, missing] : kFeatures) {
+    if (made_for.*fact && !(device.*fact)) return fmt::format("it needs {}, {}", name, missing);
   }
   if (variant.generic && DividesNatively(made_for)) {
     const bool f64 = !made_for.float64 || device.division_f64 == DeviceFacts::Division::kNative;

@@ -56,6 +56,7 @@ class ExecutionContext {
   uint64_t LastParameter(int leaf) const { return NumberOf(parameters_, leaf); }
   uint64_t LastResult(int leaf) const { return NumberOf(results_, leaf); }
 
+  const std::vector<std::shared_ptr<Buffer>>& scratch() const { return scratch_blocks_; }
   CommandBuffer& commands(int segment) { return *commands_.at(segment); }
   int queue(int segment) const { return QueueOf(std::get<GpuCommands>(program_.plan.segments.at(segment))); }
   // The segment as often as its loop's batch says; only where that is more than once.

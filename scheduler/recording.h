@@ -47,6 +47,9 @@ class Recording {
   // barrier for the one before it.
   size_t size() const { return commands_.size(); }
   Status Record(size_t begin, size_t end, CommandBuffer& commands);
+  // Behind whatever was recorded before, on the same queue: for what shares this scratch.
+  void OrderBehind(CommandBuffer& commands) const { commands.Barrier(indirect_); }
+  const std::vector<std::shared_ptr<Buffer>>& scratch() const { return context_->scratch(); }
   // The end of the part from `begin` on that takes so long, by a low estimate of the device's speed: a dispatch at
   // least.
   size_t EndWithin(size_t begin, double seconds) const;

@@ -3,6 +3,7 @@
 // the rounding of the whole.
 #include <limits>
 
+#include "core/library_calls.h"
 #include "core/programs/jacobi.h"
 #include "core/programs/matrix_programs.h"
 
@@ -91,10 +92,11 @@ EighParts EighProgram(XlaOp a, bool lower) {
   if (IsComplex(type)) values = Real(values);
   const XlaOp sorted =
       Sort({Mul(values, Repeated(scale, n)), Indices(builder, {batch, n}, 1)}, Ascending(RealPart(type)), 1, true);
-  const XlaOp finite = BroadcastInDim(Eq(scale, scale), sizes, {0});
+  const XlaOp is_number = Eq(scale, scale), finite = BroadcastInDim(is_number, sizes, {0});
+  const XlaOp info = Select(is_number, done[2], Full(builder, ElementType::kS32, {batch}, kNotFiniteInfo));
   const XlaOp nan = Full(builder, type, sizes, std::numeric_limits<double>::quiet_NaN());
   const XlaOp vectors = TakeColumns(done[1], GetTupleElement(sorted, 1));
-  return {Select(finite, Mul(vectors, AlongColumns(PhasesOf(vectors), n)), nan), GetTupleElement(sorted, 0), done[2]};
+  return {Select(finite, Mul(vectors, AlongColumns(PhasesOf(vectors), n)), nan), GetTupleElement(sorted, 0), info};
 }
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

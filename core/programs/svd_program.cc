@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/library_calls.h"
 #include "core/programs/jacobi.h"
 #include "core/programs/matrix_programs.h"
 
@@ -90,11 +91,12 @@ SvdParts TallSvd(XlaOp a, int64_t u_columns, bool vectors) {
   const XlaOp lengths = Sqrt(SumOver(SquareOf(done[0]), {1}));
   const XlaOp sorted = Sort({lengths, Indices(builder, {batch, n}, 1)}, Descending(real), 1, true);
   const XlaOp values = GetTupleElement(sorted, 0), order = GetTupleElement(sorted, 1);
-  const XlaOp finite = Eq(scale, scale),
-              info = ConvertElementType(Gt(done[2], Full(builder, real, {batch}, least)), ElementType::kS32);
+  const XlaOp finite = Eq(scale, scale), none = Full(builder, ElementType::kS32, {batch}, 0);
+  const XlaOp unfinished_ones = ConvertElementType(Gt(done[2], Full(builder, real, {batch}, least)), ElementType::kS32);
   SvdParts parts;
   parts.values = Mul(values, Repeated(scale, n));
-  parts.info = n < 2 ? Full(builder, ElementType::kS32, {batch}, 0) : info;
+  parts.info =
+      Select(finite, n < 2 ? none : unfinished_ones, Full(builder, ElementType::kS32, {batch}, kNotFiniteInfo));
   if (!vectors) return parts;
   const XlaOp right = TakeColumns(done[1], order), phases = PhasesOf(right);
   const XlaOp zero = Full(builder, real, Sizes(values), 0), one = Full(builder, real, Sizes(values), 1);

@@ -5,8 +5,8 @@
 // have made is NULL. No function throws, exits or prints.
 //
 // Handles are opaque. Functions check their kind: another kind or NULL is VXLA_INVALID_ARGUMENT, and so is a destroyed
-// handle of a device made with VXLA_DEVICE_CHECK_HANDLES (otherwise its use is undefined). Destroying NULL does
-// nothing.
+// handle of a device made with VXLA_DEVICE_CHECK_HANDLES, that device's own included (otherwise its use is undefined).
+// Destroying NULL does nothing.
 //
 // Structs begin with their size: set struct_size to sizeof before a call. A smaller one, of a program compiled against
 // an older header, has zeros for what it lacks, and a larger one is refused unless the rest is zero. Within a major
@@ -140,7 +140,7 @@ VXLA_API VxlaCode vxlaDescribeDevice(uint32_t index, VxlaDeviceDescription* desc
 enum {
   VXLA_DEVICE_NO_CACHE = 1,      // nothing is kept on disk
   VXLA_DEVICE_SAME_BITS = 2,     // the rounding that every device has (docs/numerics.md)
-  VXLA_DEVICE_CHECK_HANDLES = 4  // use after destroy is an error, for some bytes a handle: for debug builds
+  VXLA_DEVICE_CHECK_HANDLES = 4  // use after destroy is an error, for some lasting bytes a handle: for debug builds
 };
 
 typedef struct VxlaDeviceInfo {
@@ -155,8 +155,8 @@ typedef struct VxlaDeviceInfo {
 
 // A device of vxla's own. VXLA_INVALID_ARGUMENT: a word that is none of those. VXLA_DEVICE_FAILURE: it does not open.
 VXLA_API VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMessage* message);
-// VXLA_BUSY, and nothing happens, while handles of the device are alive, pipelines are being made in the background or,
-// on a host's device, work of vxla's is in flight; it never waits.
+// VXLA_BUSY, and nothing happens, while handles of the device are alive (the message counts each kind), pipelines are
+// being made in the background or, on a host's device, work of vxla's is in flight; it never waits.
 VXLA_API VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message);
 // VXLA_DEVICE_FAILURE with the first message if the validation layers of a device of vxla's own said anything.
 VXLA_API VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message);

@@ -167,8 +167,8 @@ typedef struct VxlaImportInfo {
   const VxlaSemaphore* wait;  // before the contents are read; NULL: they are there
 } VxlaImportInfo;
 
-// A value in memory of the host's, who keeps it until what vxlaSignalValue signals. Donated, it holds the result; of the
-// arguments of one vxlaExecute none overlaps one that is donated, or it is VXLA_INVALID_ARGUMENT as far as their
+// A value in memory of the host's, who keeps it until what vxlaSignalValue signals. Donated, it holds the result; of
+// the arguments of one vxlaExecute none overlaps one that is donated, or it is VXLA_INVALID_ARGUMENT as far as their
 // VkBuffers and addresses tell. Between runs values that overlap are the host's to order, by semaphores.
 VXLA_API VxlaCode vxlaImportValue(VxlaDevice device, const VxlaImportInfo* info, VxlaValue* value,
                                   VxlaMessage* message);
@@ -238,7 +238,8 @@ typedef struct VxlaRecordingNeeds {
   // live sizes (VxlaArray::live_sizes_offset).
   uint64_t binding_alignment, binding_unit;
   // Where the recorded commands read and write. The host's barriers make arguments visible to these and results free
-  // for these before, and wait for these after. None is recorded at the beginning and at the end.
+  // for these before, and wait for these after. None is recorded at the end, and one at the beginning for recordings of
+  // several uses alone.
   VkPipelineStageFlags2 stages;
   VkAccessFlags2 reads, writes;
 } VxlaRecordingNeeds;
@@ -251,20 +252,27 @@ typedef struct VxlaRecordingInfo {
   // The arguments and results that are images, by number: VK_FORMAT_UNDEFINED for a buffer. NULL: all are buffers.
   uint32_t argument_count, result_count;
   const VkFormat *argument_formats, *result_formats;
+  // How many times it is in command buffers at once that the device has not finished with, each with bindings of its
+  // own: substeps of a frame. 0: once; 1024 at most. With several a barrier stands before each, and all are submitted
+  // to one queue, or to several with semaphores between.
+  uint64_t uses;
 } VxlaRecordingInfo;
 
-// What a program needs for being recorded: blocks of addresses, scratch, for each image its texels and its array. One
-// for each frame in flight: it is not recorded or bound again before the device has finished with its last use, and the
-// host destroys it after that. It keeps what it needs of the executable, whose handle may go first.
+// What a program needs for being recorded: for each use a block of addresses, for all of them scratch and for each
+// image its texels and its array. One for each frame in flight: use n is not recorded before the device has finished
+// with use n - `uses` (of a single one: with its last use), and the host destroys it after all. vxla cannot see it
+// where that is missed: the earlier use then runs with the later one's bindings. It keeps what it needs of the
+// executable, whose handle may go first.
 //
 // An image is an array [height, width], [height, width, channels] or [layers, height, width, channels], of the format
 // (or one that its bytes may be taken for) R8, R8G8, R8G8B8A8, B8G8R8A8 as UNORM or SRGB, R16, R16G16, R16G16B16A16 as
 // UNORM or SFLOAT, R32, R32G32, R32G32B32A32 as SFLOAT; an array of three channels takes one of four, whose last is not
 // read, and written 1. Elements of floating point have the values of sampled texels: UNORM lies from 0 to 1, SRGB is
 // decoded and encoded (not its fourth channel), in f32; what is written is cut off there, NaN becomes 0, and halves go
-// to the even number. Elements of u8 and u16 have the bytes of UNORM and SRGB as they are. Without a conversion
-// (element type and channels are the format's) only a copy is recorded. VXLA_INVALID_ARGUMENT: another format, a shape
-// or an element type that it does not fit, a donated argument of which and of whose result one is an image only.
+// to the even number. Elements of u8 and u16 have the numbers of UNORM and SRGB as they are. Channels come as red,
+// green, blue and alpha, of B8G8R8A8 too. Where nothing is converted (element type, channels and their order are the
+// format's) only a copy is recorded. VXLA_INVALID_ARGUMENT: another format, a shape or an element type that it does not
+// fit, a donated argument of which and of whose result one is an image only, more uses than are possible.
 VXLA_API VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo* info,
                                       VxlaRecording* recording, VxlaMessage* message);
 VXLA_API void vxlaDestroyRecording(VxlaRecording recording);
@@ -320,7 +328,7 @@ VXLA_API VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording rec
                                      double microseconds, int32_t* finished, VxlaMessage* message);
 // Makes command buffers recorded with vxlaCmdExecute run with other bindings from their next submission on, without
 // being recorded again. VXLA_UNSUPPORTED under descriptors, and for a program that copies its arguments or results
-// (VxlaRecordingNeeds asks for transfers of their buffers) or that has images.
+// (VxlaRecordingNeeds asks for transfers of their buffers) or that has images, and for a recording of several uses.
 VXLA_API VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message);
 
 #ifdef __cplusplus

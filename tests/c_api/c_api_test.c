@@ -311,7 +311,7 @@ static void TestValues(VxlaDevice device) {
   EXPECT_OK(vxlaReadValue(again, y, sizeof(y), &message));
   EXPECT(y[2] == 6);
   EXPECT_CODE(vxlaReadValue(again, y, 4, &message), VXLA_INVALID_ARGUMENT, "4 bytes given, it has 12");
-  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "4 of its handles are alive");
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "4 of its handles are alive: 1 executable, 3 values");
   const VxlaValue donated = value;
   array.element_type = 13;
   EXPECT_CODE(vxlaCreateValue(device, &array, x, &value, &message), VXLA_INVALID_ARGUMENT, "element type 13");
@@ -452,5 +452,7 @@ int main(int argc, char** argv) {
   TestThreads(device);
   EXPECT_OK(vxlaCheckValidation(device, &message));
   while (vxlaDestroyDevice(device, NULL) == VXLA_BUSY) thrd_yield();  // pipelines of TestBundle
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_INVALID_ARGUMENT, "device: the handle was destroyed");
+  EXPECT_CODE(vxlaCheckValidation(device, &message), VXLA_INVALID_ARGUMENT, "device: the handle was destroyed");
   return failures != 0;
 }

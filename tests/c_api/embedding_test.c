@@ -912,7 +912,7 @@ static void TestFewFeatures(Host* host, uint32_t api_version) {
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "no synchronization2");
   synchronization.synchronization2 = VK_TRUE;
   info.api_version = VK_API_VERSION_1_1;
-  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "Vulkan 1.1.0 is older than 1.2");
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "Vulkan 1.1 is older than 1.2");
   info.api_version = api_version;
   info.queue_family = 99;
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "queue family 99");

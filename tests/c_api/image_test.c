@@ -1,4 +1,5 @@
-// Images as arguments and results of programs that are recorded into the host's command buffers.
+// Images as arguments and results of programs that are recorded into the host's command buffers, and recordings that
+// are several times in one.
 #include <math.h>
 
 #include "tests/c_api/vulkan_host.h"
@@ -138,7 +139,8 @@ static const Case kCases[] = {
     {&kRg32f, &kRg32f, "f32", "[3,5,2]", 1, 0},     {&kRgba32f, &kRgba8, "f32", "[3,5,4]", 1, 0},
     {&kRgba8, &kRgba8, "f64", "[1,3,5,4]", 1, 0},   {&kRgba8, &kBgra8, "u8", "[3,5,4]", 1, 0},
     {&kBgra8, &kRgba8, "u8", "[3,5,3]", 1, 0},      {&kR8, &kR8, "u8", "[3,5]", 1, 0},
-    {&kR16, &kR16, "u16", "[3,5]", 1, 0},
+    {&kR16, &kR16, "u16", "[3,5]", 1, 0},           {&kBgra8, &kBgra8, "u8", "[3,5,4]", 1, 0},
+    {&kBgrSrgb, &kRgba8, "u8", "[3,5,4]", 1, 0},
 };
 
 // Numbers that are well spread; floats that are exact in f16, the first ones beyond 0 to 1 and one NaN.
@@ -416,6 +418,197 @@ static void TestTwoResultsInOneImage(Host* host, VxlaDevice device) {
   HostFreeImage(host, &image);
 }
 
+// ---- several uses of a recording in one command buffer ----
+
+enum { kStates = 6, kState = 256 };
+
+// A state's elements, the largest first, are added to it: two kernels with scratch between them.
+static const char kStep[] =
+    "HloModule m\n"
+    "more { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GT }\n"
+    "ENTRY e { x = f32[5] parameter(0)\n s = f32[5] sort(x), dimensions={0}, to_apply=more\n"
+    "  ROOT r = f32[5] add(s, x) }\n";
+
+static void Step(float* x) {
+  float sorted[5];
+  memcpy(sorted, x, sizeof(sorted));
+  for (int i = 0; i < 5; ++i) {
+    for (int k = i; k > 0 && sorted[k] > sorted[k - 1]; --k) {
+      const float below = sorted[k];
+      sorted[k] = sorted[k - 1];
+      sorted[k - 1] = below;
+    }
+  }
+  for (int i = 0; i < 5; ++i) x[i] += sorted[i];
+}
+
+static void ExpectState(const HostBuffer* states, int state, const float* first, int steps) {
+  float wanted[5];
+  memcpy(wanted, first, sizeof(wanted));
+  for (int step = 0; step < steps; ++step) Step(wanted);
+  EXPECT(memcmp((const char*)states->mapped + state * kState, wanted, sizeof(wanted)) == 0);
+}
+
+// From one state to another; `part` of it at a time.
+static void RecordStep(VkCommandBuffer commands, VxlaRecording recording, const HostBuffer* states, int from, int to,
+                       int part) {
+  const VxlaBinding x = HostBind(states, (VkDeviceSize)(from * kState), 32);
+  const VxlaBinding y = HostBind(states, (VkDeviceSize)(to * kState), 32);
+  const VxlaBindings bindings = {
+      .struct_size = sizeof(bindings), .argument_count = 1, .arguments = &x, .result_count = 1, .results = &y};
+  if (!part) {
+    EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+    return;
+  }
+  for (int32_t finished = 0; !finished && failures == 0;)
+    EXPECT_OK(vxlaCmdExecutePart(commands, recording, &bindings, 0, &finished, &message));
+}
+
+static void TestSubsteps(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kStep);
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  EXPECT(needs.scratch_size != 0);
+  HostBuffer states = HostMakeBuffer(host, kStates * kState, needs.argument_usage | needs.result_usage);
+  HostBuffer scratch = HostMakeBuffer(host, needs.scratch_size, needs.scratch_usage);
+  const VxlaBinding lent = HostBind(&scratch, 0, needs.scratch_size);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  for (int with_scratch = 0; with_scratch < 2; ++with_scratch) {
+    const VxlaRecordingInfo info = {
+        .struct_size = sizeof(info), .scratch = with_scratch ? &lent : NULL, .uses = kStates - 1};
+    VxlaRecording recording = NULL;
+    EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+    int allocations = 0;
+    for (int frame = 0; frame < 5; ++frame) {
+      const float first[5] = {(float)frame, 1, 0, -2, 3};
+      const int steps = frame % 2 == 0 ? kStates - 1 : kStates - 3;  // so that uses do not begin where the last did
+      memcpy(states.mapped, first, sizeof(first));
+      HostBegin(host, commands);
+      for (int step = 0; step < steps; ++step) {
+        // The barrier before each use is behind the last one's results, too.
+        RecordStep(commands, recording, &states, step, step + 1, frame == 4 || step == 1);
+      }
+      HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+      host->EndCommandBuffer(commands);
+      HostSubmit(host, commands);
+      for (int step = 1; step <= steps; ++step) ExpectState(&states, step, first, step);
+      if (frame == 0) allocations = host->allocations;
+      if (frame == 1) EXPECT(host->allocations == allocations);
+    }
+    const VxlaBindings none = {.struct_size = sizeof(none)};
+    EXPECT_CODE(vxlaRebind(recording, &none, &message), VXLA_UNSUPPORTED, "cannot be bound again: record it");
+    vxlaDestroyRecording(recording);
+  }
+  VxlaRecordingInfo info = {.struct_size = sizeof(info), .uses = 1025};
+  VxlaRecording recording = NULL;
+  EXPECT_CODE(vxlaCreateRecording(executable, &info, &recording, &message), VXLA_INVALID_ARGUMENT,
+              "uses 1025: a recording has at most 1024");
+  // Of a program compiled against a header without uses: one.
+  info.struct_size = offsetof(VxlaRecordingInfo, uses);
+  EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+  const float first[5] = {1, 2, 3, 4, 5};
+  for (int frame = 0; frame < 2; ++frame) {
+    memcpy((char*)states.mapped + frame * kState, first, sizeof(first));
+    HostBegin(host, commands);
+    RecordStep(commands, recording, &states, frame, frame + 1, 0);
+    HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    host->EndCommandBuffer(commands);
+    HostSubmit(host, commands);
+    ExpectState(&states, frame + 1, first, 1);
+  }
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  HostFreeBuffer(host, &states);
+  HostFreeBuffer(host, &scratch);
+}
+
+// An image goes back and forth: its texels and arrays are the same memory in each use.
+static void TestSubstepsOfImages(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Complement(device, "f32", "[3,5,4]", "1");
+  VxlaRecordingInfo info = Formats(&kBgra8.format, &kRgba8.format);
+  info.uses = 3;
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+  HostBuffer texels = HostMakeBuffer(host, 1024, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  const VkImageUsageFlags usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+  HostImage images[4];
+  for (int i = 0; i < 4; ++i) images[i] = HostMakeImage(host, kRgba8.format, kWidth, kHeight, 1, usage);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  for (int i = 0; i < 60; ++i) ((unsigned char*)texels.mapped)[i] = (unsigned char)(4 * i);
+  HostBegin(host, commands);
+  Upload(host, commands, &texels, &images[0]);
+  VxlaImageState state = kCopiedTo;
+  for (int i = 0; i < 3; ++i) {
+    VxlaImage from = images[i].image, to = images[i + 1].image;
+    from.before = state, from.after = kCopiedFrom;
+    to.before = kNothing, to.after = state = kCopiedFrom;
+    const VxlaImage *argument = &from, *result = &to;
+    const VxlaBindings bindings = {.struct_size = sizeof(bindings),
+                                   .argument_count = 1,
+                                   .result_count = 1,
+                                   .argument_images = &argument,
+                                   .result_images = &result};
+    EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  }
+  Download(host, commands, &images[3], &texels);
+  host->EndCommandBuffer(commands);
+  HostSubmit(host, commands);
+  for (int i = 0; i < 60; ++i) {
+    const int channel = i % 4, read = channel < 3 ? i - channel + 2 - channel : i;  // exchanged three times
+    EXPECT(((unsigned char*)texels.mapped)[i] == 255 - 4 * read);
+  }
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  for (int i = 0; i < 4; ++i) HostFreeImage(host, &images[i]);
+  HostFreeBuffer(host, &texels);
+}
+
+// An older instance is asked for nothing that it does not have: the layer would say so.
+static void TestOldInstance(uint32_t api_version, const char* says) {
+  static Host host;
+  if (!HostOpenInstance(&host, api_version)) return;
+  VxlaRequirements asked = {.struct_size = sizeof(asked)};
+  EXPECT_CODE(vxlaQueryRequirements(host.get, host.instance, host.physical, api_version, &asked, &message),
+              VXLA_UNSUPPORTED, says);
+  const VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+  VxlaAdoptInfo info = HostAdoptInfo(&host, api_version, NULL);
+  info.device = (VkDevice)(void*)&host;  // nothing gets so far
+  info.queue = (VkQueue)(void*)&host;
+  info.features = &features;
+  VxlaDevice device = NULL;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, says);
+  HostClose(&host);
+}
+
+// Of a device made with VXLA_DEVICE_CHECK_HANDLES: it, and what was made with it.
+static void TestDestroyedTwice(Host* host) {
+  HostMakeDevice(host, NULL);
+  VxlaAdoptInfo adopt = HostAdoptInfo(host, VK_API_VERSION_1_2, NULL);
+  VxlaDevice devices[2] = {NULL, NULL};
+  for (int i = 0; i < 2; ++i) EXPECT_OK(vxlaAdoptDevice(&adopt, &devices[i], &message));
+  VxlaDevice device = devices[0];
+  VxlaExecutable executable = Compile(device, kStep);
+  const VxlaRecordingInfo info = {.struct_size = sizeof(info)};
+  VxlaRecording recordings[2] = {NULL, NULL};
+  for (int i = 0; i < 2; ++i) EXPECT_OK(vxlaCreateRecording(executable, &info, &recordings[i], &message));
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "3 of its handles are alive: 1 executable, 2 recordings");
+  for (int i = 0; i < 2; ++i) vxlaDestroyRecording(recordings[i]);
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "1 of its handles is alive: 1 executable");
+  vxlaDestroyExecutable(executable);
+  for (int i = 0; i < 2; ++i) EXPECT_OK(vxlaDestroyDevice(devices[i], &message));
+  VxlaCompileInfo compile = {.struct_size = sizeof(compile), .text = kStep};
+  VxlaExecutable none = NULL;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_CODE(vxlaDestroyDevice(devices[i], &message), VXLA_INVALID_ARGUMENT, "device: the handle was destroyed");
+    EXPECT_CODE(vxlaCompile(devices[i], &compile, &none, &message), VXLA_INVALID_ARGUMENT, "was destroyed");
+  }
+  EXPECT_CODE(vxlaCreateRecording(executable, &info, &recordings[0], &message), VXLA_INVALID_ARGUMENT,
+              "executable: the handle was destroyed");
+  vxlaDestroyExecutable(executable);
+  vxlaDestroyRecording(recordings[1]);
+  HostCloseDevice(host);
+}
+
 static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
   HostMakeDevice(host, NULL);
   VxlaAdoptInfo info = HostAdoptInfo(host, api_version, bindings);
@@ -427,6 +620,8 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestFormats(device);
     TestRefusals(host, device);
     TestTwoResultsInOneImage(host, device);
+    TestSubsteps(host, device);
+    TestSubstepsOfImages(host, device);
     EXPECT_OK(vxlaDestroyDevice(device, &message));
   }
   HostCloseDevice(host);
@@ -437,6 +632,19 @@ int main(void) {
   if (!HostOpen(&host, VK_API_VERSION_1_2)) return 1;
   TestOn(&host, VK_API_VERSION_1_2, "addresses");
   TestOn(&host, VK_API_VERSION_1_2, "descriptors");
+  TestDestroyedTwice(&host);
+  // With sets from pools.
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < host.asked.extension_count; ++i) {
+    if (strcmp(host.asked.extensions[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) != 0)
+      host.asked.extensions[kept++] = host.asked.extensions[i];
+  }
+  if (kept != host.asked.extension_count) {  // SwiftShader pushes none
+    host.asked.extension_count = kept;
+    TestOn(&host, VK_API_VERSION_1_2, "descriptors");
+  }
   HostClose(&host);
+  TestOldInstance(VK_API_VERSION_1_1, "the host's instance: Vulkan 1.1 is older than 1.2");
+  TestOldInstance(VK_API_VERSION_1_0, "the host's instance: Vulkan 1.0 is older than 1.2");
   return failures != 0;
 }

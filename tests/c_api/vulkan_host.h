@@ -19,25 +19,26 @@
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
   F(GetPhysicalDeviceQueueFamilyProperties) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
-#define HOST_DEVICE_FUNCTIONS(F)                                                                                      \
-  F(DestroyDevice)                                                                                                    \
-  F(GetDeviceQueue)                                                                                                   \
-  F(QueueSubmit)                                                                                                      \
-  F(QueueWaitIdle)                                                                                                    \
-  F(CreateBuffer)                                                                                                     \
-  F(DestroyBuffer)                                                                                                    \
-  F(GetBufferMemoryRequirements)                                                                                      \
-  F(AllocateMemory)                                                                                                   \
-  F(FreeMemory)                                                                                                       \
-  F(BindBufferMemory)                                                                                                 \
-  F(MapMemory)                                                                                                        \
-  F(CreateCommandPool)                                                                                                \
-  F(DestroyCommandPool)                                                                                               \
-  F(AllocateCommandBuffers)                                                                                           \
-  F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands)              \
-      F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) \
-          F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements)           \
-              F(BindImageMemory) F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
+#define HOST_DEVICE_FUNCTIONS(F)                                                                               \
+  F(DestroyDevice)                                                                                             \
+  F(GetDeviceQueue)                                                                                            \
+  F(QueueSubmit)                                                                                               \
+  F(QueueWaitIdle)                                                                                             \
+  F(CreateBuffer)                                                                                              \
+  F(DestroyBuffer)                                                                                             \
+  F(GetBufferMemoryRequirements)                                                                               \
+  F(AllocateMemory)                                                                                            \
+  F(FreeMemory)                                                                                                \
+  F(BindBufferMemory)                                                                                          \
+  F(MapMemory)                                                                                                 \
+  F(CreateCommandPool)                                                                                         \
+  F(DestroyCommandPool)                                                                                        \
+  F(AllocateCommandBuffers)                                                                                    \
+  F(BeginCommandBuffer)                                                                                        \
+  F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress)   \
+      F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) \
+          F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory)    \
+              F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {
@@ -109,7 +110,7 @@ static int HostNames(const char* name, const char* part) {
 }
 
 // VXLA_TEST_DEVICE is a part of the name of the device; VXLA_TEST_VALIDATE turns the host's own layer on.
-static int HostOpen(Host* host, uint32_t api_version) {
+static int HostOpenInstance(Host* host, uint32_t api_version) {
   memset(host, 0, sizeof(*host));
   host->allocation = (VkAllocationCallbacks){
       .pUserData = host, .pfnAllocation = HostAllocate, .pfnReallocation = HostReallocate, .pfnFree = HostFree};
@@ -158,6 +159,11 @@ static int HostOpen(Host* host, uint32_t api_version) {
   EXPECT(host->physical != NULL);
   if (host->physical == NULL) return 0;
   host->GetPhysicalDeviceMemoryProperties(host->physical, &host->memory);
+  return 1;
+}
+
+static int HostOpen(Host* host, uint32_t api_version) {
+  if (!HostOpenInstance(host, api_version)) return 0;
   host->asked.struct_size = sizeof(host->asked);
   EXPECT_OK(vxlaQueryRequirements(host->get, host->instance, host->physical, api_version, &host->asked, &message));
   return 1;

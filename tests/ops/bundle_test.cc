@@ -447,13 +447,33 @@ TEST(BundleFileTest, WithoutProbesTakesThemFromAVariantOfTheSameDriver) {
   made_for.fused_multiply_add = true;
   DeviceFacts device = made_for;
   device.fused_multiply_add = false;
-  EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which is not enabled");
+  EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which no probe of the driver confirmed");
   device.probed = false;
   EXPECT_EQ(WhyNot(variant, device), "");
   device.driver_version = "another";
   EXPECT_THAT(WhyNot(variant, device), HasSubstr("it is for generic with the driver"));
   variant.generic = true;
-  EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which is not enabled");
+  EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which no probe of the driver confirmed");
+}
+
+// Not everything that is missing could have been enabled.
+TEST(BundleFileTest, SaysWhoseWordIsMissing) {
+  auto bundle = ReadBundle(Bytes(GenericBundle(kPrograms[0].text)));
+  ASSERT_TRUE(bundle.ok());
+  BundleVariant variant = bundle->variants[0];
+  const auto why = [&](bool DeviceFacts::*fact) {
+    DeviceFacts device = variant.made_for;
+    variant.made_for.*fact = true;
+    device.*fact = false;
+    const std::string text = WhyNot(variant, device);
+    variant.made_for.*fact = false;
+    return text;
+  };
+  EXPECT_EQ(why(&DeviceFacts::float64), "it needs 64-bit floats, which are not enabled");
+  EXPECT_EQ(why(&DeviceFacts::storage16), "it needs 16-bit storage, which is not enabled");
+  EXPECT_EQ(why(&DeviceFacts::denorm_preserve_16), "it needs denormals of f16, which the driver does not promise");
+  EXPECT_EQ(why(&DeviceFacts::native_f16), "it needs exact conversions of f16, which no probe of the driver confirmed");
+  EXPECT_EQ(why(&DeviceFacts::spirv_1_6), "it needs SPIR-V 1.6, which takes Vulkan 1.3 with maintenance4 enabled");
 }
 
 TEST(BundleFileTest, MatrixUnitsAreThoseThatItWasMadeFor) {
@@ -463,7 +483,7 @@ TEST(BundleFileTest, MatrixUnitsAreThoseThatItWasMadeFor) {
   DeviceFacts device = variant.made_for;
   variant.made_for.matrices = {MatrixShape{}};
   variant.made_for.matrix_lanes = 32;
-  EXPECT_EQ(WhyNot(variant, device), "it needs matrix units, which are not enabled");
+  EXPECT_EQ(WhyNot(variant, device), "it needs matrix units, which the device lacks or has not enabled");
   device.matrices = variant.made_for.matrices;
   device.matrix_lanes = 64;
   EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
@@ -501,7 +521,7 @@ TEST(BundleFileTest, AVariantForMatrixUnitsRunsWhereTheseAreAmongTheDevices) {
   device.matrices.pop_back();
   EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
   device.matrices.clear();
-  EXPECT_EQ(WhyNot(variant, device), "it needs matrix units, which are not enabled");
+  EXPECT_EQ(WhyNot(variant, device), "it needs matrix units, which the device lacks or has not enabled");
   EXPECT_THAT(vulkan::CheckCapabilities(words, "a kernel", device).message(),
               HasSubstr("declares the capability VulkanMemoryModel, which is not enabled"));
 }

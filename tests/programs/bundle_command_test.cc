@@ -116,7 +116,7 @@ TEST(BundleCommandTest, ExplainSaysWhichVariantADeviceTakes) {
   EXPECT_THAT(result.out, HasSubstr("\ngeneric under descriptors: it is taken\n"));
   EXPECT_THAT(result.out, HasSubstr("\ngeneric+subgroups128 under descriptors: subgroups of 8, 128 needed\n"));
   EXPECT_THAT(result.out,
-              HasSubstr("\ngeneric+i64 under descriptors: it needs 64-bit integers, which is not enabled\n"));
+              HasSubstr("\ngeneric+i64 under descriptors: it needs 64-bit integers, which are not enabled\n"));
   EXPECT_THAT(RunVxla(command).out, HasSubstr("\ngeneric under descriptors: it could run, another one runs better\n"));
   const auto report = nlohmann::json::parse(RunVxla(command + " --json").out);
   EXPECT_EQ(report["taken"]["variant"], 2);

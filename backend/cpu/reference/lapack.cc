@@ -1,7 +1,11 @@
 // Eigenvalues and Schur forms of general matrices, by the machine's LAPACK (Fortran's interface) where it was found.
+#include <cmath>
 #include <complex>
 #include <functional>
+#include <limits>
 
+#include "backend/cpu/reference/dense_matrix.h"
+#include "backend/cpu/reference/lapack_errors.h"
 #include "backend/cpu/reference/library_calls.h"
 
 #ifdef VXLA_HAVE_LAPACK
@@ -75,6 +79,32 @@ struct Routines<ComplexDouble> {
 template <typename T>
 constexpr bool kReal = std::is_same_v<T, typename Routines<T>::Real>;
 
+// A power of two by which the matrix, finite, is divided so that LAPACK takes it as it is. LAPACK itself brings others
+// into that range, but not where a complex magnitude overflows, and OpenBLAS 0.3's does not bring the eigenvalues back.
+template <typename T>
+int ExponentBeyondRange(const std::vector<T>& a) {
+  using Real = typename Routines<T>::Real;
+  using Limits = std::numeric_limits<Real>;
+  Real largest = 0;
+  for (const T& x : a) largest = std::max({largest, std::abs(std::real(x)), std::abs(std::imag(x))});
+  if (largest == 0) return 0;
+  // From sqrt(tiny) / epsilon to its inverse, with a unit for the magnitude of a complex number.
+  constexpr int kMost = (1 - Limits::min_exponent) / 2 - Limits::digits;
+  const int exponent = std::ilogb(largest);
+  return exponent > kMost ? exponent - kMost : exponent < -kMost ? exponent + kMost : 0;
+}
+template <typename T>
+void ScaleByPower(std::vector<T>& numbers, int exponent) {
+  if (exponent == 0) return;
+  for (T& x : numbers) {
+    if constexpr (kReal<T>) {
+      x = std::ldexp(x, exponent);
+    } else {
+      x = T(std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent));
+    }
+  }
+}
+
 // One matrix: what LAPACK gives, and how it is called.
 template <typename T>
 struct OneMatrix {
@@ -88,14 +118,33 @@ struct OneMatrix {
         right(size * size),
         real_work(static_cast<size_t>(2 * size)) {}
 
-  // Asks for the work space, then calls.
+  // Asks for the work space, then calls. LAPACK is given numbers alone: of others it ends the process, or its loops do
+  // not end.
   void Run(const std::function<void(T* work, const int* length)>& call) {
+    if (n == 0) return;
+    if (!std::ranges::all_of(a, dense::IsFiniteNumber<T>)) return Refuse(kNotFiniteInfo);
+    const int exponent = ExponentBeyondRange(a);
+    ScaleByPower(a, -exponent);
+    const LapackErrors errors;
     T wanted{};
     int length = -1;
     call(&wanted, &length);
     length = std::max(1, static_cast<int>(std::real(wanted)));
     std::vector<T> work(static_cast<size_t>(length));
     call(work.data(), &length);
+    if (errors.argument() != 0) return Refuse(-errors.argument());
+    for (std::vector<T>* scaled : {&a, &values, &imaginary}) ScaleByPower(*scaled, exponent);
+  }
+  void Refuse(int because) {
+    constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
+    for (std::vector<T>* result : {&a, &values, &imaginary, &left, &right}) {
+      if constexpr (kReal<T>) {
+        std::ranges::fill(*result, kNan);
+      } else {
+        std::ranges::fill(*result, T(kNan, kNan));
+      }
+    }
+    info = because;
   }
   void Eigenvalues(bool left_wanted, bool right_wanted) {
     const char jobs[2] = {left_wanted ? 'V' : 'N', right_wanted ? 'V' : 'N'};
@@ -135,6 +184,8 @@ auto Unpacked(const OneMatrix<T>& one, const std::vector<T>& packed) {
   if constexpr (!kReal<T>) {
     return packed;
   } else {
+    constexpr Real kNan = std::numeric_limits<Real>::quiet_NaN();
+    if (one.info < 0) return std::vector<std::complex<Real>>(packed.size(), {kNan, kNan});
     std::vector<std::complex<Real>> vectors(packed.begin(), packed.end());
     const auto n = static_cast<size_t>(one.n);
     for (size_t j = 0; j + 1 < n; ++j) {
@@ -162,7 +213,7 @@ void Evaluate(const LibraryCall& call, const Literal& a, std::vector<Literal>& r
   OneMatrix<T> one(n);
   one.a = ColumnsOf<T>(a, b, n);
   if (call.routine == LibraryRoutine::kEig) {
-    if (n > 0) one.Eigenvalues(call.left_vectors, call.vectors);
+    one.Eigenvalues(call.left_vectors, call.vectors);
     StoreValues(one, results, 0, b);
     const size_t next = kReal<T> ? 2 : 1;
     if (call.left_vectors) StoreColumns(Unpacked(one, one.left), results[next], b, n);
@@ -170,7 +221,7 @@ void Evaluate(const LibraryCall& call, const Literal& a, std::vector<Literal>& r
     results[next + 2].SetInt(b, one.info);
     return;
   }
-  if (n > 0) one.SchurForm(call.vectors);
+  one.SchurForm(call.vectors);
   StoreColumns(one.a, results[0], b, n);
   if (call.vectors) StoreColumns(one.left, results[1], b, n);
   StoreValues(one, results, 2, b);

@@ -72,10 +72,13 @@ class OneOfBatch {
   }
   void Out(size_t k, const Matrix<T>& matrix) { Out(k, matrix.elements); }
   void Out(size_t k, int64_t value) { Out(k, std::vector<int64_t>{value}); }
-  // Every result but integers.
+  // And `info`, the one integer.
   void AllNan() {
     for (Literal* result : results_) {
-      if (result->shape().element_type() == ElementType::kS32) continue;
+      if (result->shape().element_type() == ElementType::kS32) {
+        result->SetInt(b_, kNotFiniteInfo);
+        continue;
+      }
       const int64_t count = result->element_count() / batch();
       for (int64_t i = 0; i < count; ++i) SetElement(*result, b_ * count + i, std::numeric_limits<double>::quiet_NaN());
     }

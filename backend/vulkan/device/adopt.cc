@@ -10,6 +10,14 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+// Before anything is asked of it: an older instance has neither the functions of 1.1 nor the structs of 1.2.
+Status CheckInstance(uint32_t api_version) {
+  if (api_version >= VK_API_VERSION_1_2) return OkStatus();
+  const uint32_t asked = std::max(api_version, VK_API_VERSION_1_0);  // 0 is 1.0
+  return Unsupported("the host's instance: Vulkan {}.{} is older than 1.2 (VkApplicationInfo::apiVersion)",
+                     VK_API_VERSION_MAJOR(asked), VK_API_VERSION_MINOR(asked));
+}
+
 // A device of a newer version than the host asked for is used as one of the host's.
 Result<PhysicalSupport> SupportFor(const Instance& instance, VkPhysicalDevice physical, uint32_t api_version) {
   VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance.vk(), physical));
@@ -52,6 +60,7 @@ Status CheckHandles(const AdoptedDevice& adopted) {
 
 Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkInstance instance,
                                              VkPhysicalDevice physical, uint32_t api_version) {
+  VXLA_RETURN_IF_ERROR(CheckInstance(api_version));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> adopted, Instance::Adopt(instance, get));
   VXLA_ASSIGN_OR_RETURN(const PhysicalSupport support, SupportFor(*adopted, physical, api_version));
   return RequirementsOf(support);
@@ -60,6 +69,7 @@ Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkIn
 Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options,
                                             const DeviceHooks& hooks) {
   VXLA_RETURN_IF_ERROR(CheckHandles(adopted));
+  VXLA_RETURN_IF_ERROR(CheckInstance(adopted.api_version));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance,
                         Instance::Adopt(adopted.instance, adopted.get_instance_proc_addr));
   VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, SupportFor(*instance, adopted.physical, adopted.api_version));
