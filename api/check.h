@@ -25,7 +25,7 @@ struct CheckVerdict {
 };
 
 // Where functions run. `client` null: the CPU reference, which also runs what the device cannot do. It stands for all
-// devices of run_parallel, but not where they have feeds.
+// devices of run_parallel.
 struct CheckTarget {
   Client* client = nullptr;
   CompileOptions compile;

@@ -9,7 +9,8 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs", kDeviceAttribute = "_vxla_device=\"";
+constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs", kDeviceAttribute = "_vxla_device=\"",
+                           kByPartition = "_vxla_group_order=\"partitions\"";
 
 template <typename... Args>
 Status CollectiveError(const Instruction& instruction, fmt::format_string<Args...> format, Args&&... args) {
@@ -54,23 +55,38 @@ int64_t IdOf(GroupMode mode, const DeviceGrid& grid, int64_t device) {
   }
 }
 
-// The devices that an id stands for in the group of `device`.
-void AppendDevices(GroupMode mode, const DeviceGrid& grid, int64_t device, int64_t id, IntList& devices) {
+// The device that an id stands for in the group of `device`; of a replica with all its partitions one of them.
+int64_t DeviceOf(GroupMode mode, const DeviceGrid& grid, int64_t device, int64_t id) {
   switch (mode) {
-    case GroupMode::kCrossReplica:
-      devices.push_back(grid.device(id, grid.partition(device)));
-      break;
     case GroupMode::kCrossPartition:
-      devices.push_back(grid.device(grid.replica(device), id));
-      break;
-    case GroupMode::kCrossReplicaAndPartition:
-      for (int64_t partition = 0; partition < grid.partitions; ++partition)
-        devices.push_back(grid.device(id, partition));
-      break;
+      return grid.device(grid.replica(device), id);
     case GroupMode::kFlattenedIds:
-      devices.push_back(id);
-      break;
+      return id;
+    default:
+      return grid.device(id, grid.partition(device));
   }
+}
+
+// The devices that a group of ids stands for, as `device` sees it.
+IntList DevicesOf(const Instruction& instruction, GroupMode mode, const DeviceGrid& grid, int64_t device,
+                  const IntList& ids) {
+  IntList devices;
+  const int64_t partitions = mode == GroupMode::kCrossReplicaAndPartition ? grid.partitions : 1;
+  const auto count = static_cast<int64_t>(ids.size());
+  const bool by_partition = GoesByPartition(instruction);
+  for (int64_t i = 0; i < count * partitions; ++i) {
+    const int64_t id = ids[by_partition ? i % count : i / partitions];
+    const int64_t partition = by_partition ? i / count : i % partitions;
+    devices.push_back(partitions > 1 ? grid.device(id, partition) : DeviceOf(mode, grid, device, id));
+  }
+  return devices;
+}
+
+// Into the braces of frontend_attributes.
+void AddFrontendAttribute(Instruction& instruction, std::string_view attribute) {
+  std::string& text = instruction.mutable_common().frontend_attributes.text;
+  const bool others = text.size() > 2;  // than {}
+  text = fmt::format("{{{}{}", attribute, others ? "," + text.substr(1) : "}");
 }
 
 Status CheckId(const Instruction& instruction, const char* attribute, int64_t id, const Ids& ids) {
@@ -145,26 +161,33 @@ Result<GroupMode> GroupModeOf(const Instruction& instruction) {
   return KnowsGlobalIds(instruction.opcode()) ? GroupMode::kCrossReplicaAndPartition : GroupMode::kCrossPartition;
 }
 
+bool GoesByPartition(const Instruction& collective) {
+  return collective.common().frontend_attributes.text.find(kByPartition) != std::string::npos;
+}
+
+void GoByPartition(Instruction& collective) {
+  if (!GoesByPartition(collective)) AddFrontendAttribute(collective, kByPartition);
+}
+
 Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device) {
   VXLA_ASSIGN_OR_RETURN(const GroupMode mode, GroupModeOf(instruction));
   const Ids ids = IdsOf(mode, grid);
-  IntList devices;
   const std::vector<IntList>& groups = instruction.attributes<CollectiveAttributes>().replica_groups.groups;
   const bool one_group = groups.empty() || (groups.size() == 1 && groups[0].empty());
   if (one_group) {
-    for (int64_t id = 0; id < ids.count; ++id) AppendDevices(mode, grid, device, id, devices);
-    return devices;
+    IntList all;
+    for (int64_t id = 0; id < ids.count; ++id) all.push_back(id);
+    return DevicesOf(instruction, mode, grid, device, all);
   }
   const int64_t mine = IdOf(mode, grid, device);
+  const IntList* own = nullptr;
   for (const IntList& group : groups) {
     for (int64_t id : group) VXLA_RETURN_IF_ERROR(CheckId(instruction, "replica_groups", id, ids));
-    if (std::ranges::find(group, mine) == group.end()) continue;
-    for (int64_t id : group) AppendDevices(mode, grid, device, id, devices);
+    if (std::ranges::find(group, mine) != group.end()) own = &group;
   }
-  if (devices.empty() && instruction.opcode() != Opcode::kCollectiveBroadcast) {
-    return CollectiveError(instruction, "{} {} is in none of the replica_groups", ids.what, mine);
-  }
-  return devices;
+  if (own != nullptr) return DevicesOf(instruction, mode, grid, device, *own);
+  if (instruction.opcode() == Opcode::kCollectiveBroadcast) return IntList();
+  return CollectiveError(instruction, "{} {} is in none of the replica_groups", ids.what, mine);
 }
 
 Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(const Instruction& instruction) {
@@ -187,10 +210,7 @@ int64_t StatedDevice(const Instruction& instruction) {
 }
 
 void StateDevice(Instruction& instruction, int64_t device) {
-  std::string& text = instruction.mutable_common().frontend_attributes.text;
-  const std::string own = fmt::format("{{{}{}\"", kDeviceAttribute, device);
-  const bool others = text.size() > 2;  // than {}
-  text = others ? own + "," + text.substr(1) : own + "}";
+  AddFrontendAttribute(instruction, fmt::format("{}{}\"", kDeviceAttribute, device));
 }
 
 Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device) {
@@ -208,17 +228,12 @@ Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& gr
   const GroupMode mode = across_partitions ? GroupMode::kCrossPartition : GroupMode::kCrossReplica;
   const Ids ids = IdsOf(mode, grid);
   const int64_t mine = IdOf(mode, grid, device);
-  auto device_of = [&](int64_t id) {
-    IntList devices;
-    AppendDevices(mode, grid, device, id, devices);
-    return devices[0];
-  };
   Partners partners;
   for (const auto& [source, target] : pairs) {
     VXLA_RETURN_IF_ERROR(CheckId(instruction, "source_target_pairs", source, ids));
     VXLA_RETURN_IF_ERROR(CheckId(instruction, "source_target_pairs", target, ids));
-    if (source == mine) partners.target = device_of(target);
-    if (target == mine) partners.source = device_of(source);
+    if (source == mine) partners.target = DeviceOf(mode, grid, device, target);
+    if (target == mine) partners.source = DeviceOf(mode, grid, device, source);
   }
   return partners;
 }

@@ -40,9 +40,14 @@ std::string TextWithChannel(const Instruction& instruction);
 enum class GroupMode : uint8_t { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattenedIds };
 Result<GroupMode> GroupModeOf(const Instruction& instruction);
 
+// Replicas with all their partitions come replica by replica, as XLA has it for HLO. StableHLO's specification has them
+// partition by partition: a collective from there says so in a frontend attribute, which HLO text keeps.
+bool GoesByPartition(const Instruction& collective);
+void GoByPartition(Instruction& collective);
+
 // The devices of the group that `device` belongs to, in the group's order; empty if it is in none, which only
-// collective-broadcast allows. Replicas with all their partitions come replica by replica. Empty replica_groups are one
-// group of all, in order. Errors: an id beyond the run's, a device left out.
+// collective-broadcast allows. Empty replica_groups are one group of all, in order. Errors: an id beyond the run's, a
+// device left out.
 Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device);
 
 // From which device a collective-permute, or a send and recv with source_target_pairs, brings data to this one, and to

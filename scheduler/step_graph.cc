@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/live_layout.h"
+#include "core/observation.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/device_merger.h"
 #include "core/passes/dynamic_padder.h"
@@ -309,7 +310,7 @@ void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
 }
 
 void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const std::string& reason) {
-  if (!IsLiveSizeCheck(instruction) && !OnlyMovesBetweenDevices(instruction)) {
+  if (!IsLiveSizeCheck(instruction) && !IsObservation(instruction) && !OnlyMovesBetweenDevices(instruction)) {
     plan_.fallbacks.push_back({PlanName(instruction), std::string(OpcodeText(MainOpcode(instruction))), reason});
   }
   Operation operation;

@@ -12,21 +12,25 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
-// One check operation, or a value that is printed.
+// One check operation of the text, or one that prints or keeps a value. Where it stands the program shows its values by
+// an observation (core/observation.h) of its number, and goes on with what the host answers: whether they agree.
 struct Check {
   enum class Kind : uint8_t {
     kEqual,        // the same values; NaN is NaN
     kAlmostEqual,  // up to `tolerance`, absolute; integers exactly
     kClose,        // between min_ulp and max_ulp steps of the type apart
-    kPrint,        // `got` alone
+    kProbed,       // the same as what the probe `text` kept in its trip `iteration`, from 0
+    kPrint,        // the value called `text` in the program
+    kProbe,        // keeps a value for the probe `text`
   };
   Kind kind = Kind::kEqual;
   std::string operation;  // "check.expect_eq"
   SourceLocation location;
   double tolerance = 0;
   uint64_t min_ulp = 0, max_ulp = 0;
-  ValueId got = 0, want = 0;
-  std::shared_ptr<const Literal> expected;  // in place of `want`; a scalar stands for all elements
+  std::string text;
+  int64_t iteration = 0;
+  std::shared_ptr<const Literal> expected;  // in place of a second value; a scalar stands for all elements
 };
 
 // interpreter.run_parallel: programs on a grid of devices.
@@ -35,8 +39,8 @@ struct ParallelRun {
   // What every device runs. Of one program on all devices: device d takes operands d * n to d * n + n - 1 and gives as
   // many results; of several, each device takes all operands, and the results of device d are those that are its own.
   std::unique_ptr<Module> module;
-  bool shared = false;  // several programs
-  std::vector<ValueId> operands, results;
+  bool shared = false;                           // several programs
+  std::vector<ValueId> operands, results;        // operands: without tokens, which programs make themselves
   std::vector<int64_t> owners;                   // of the results: the device
   std::vector<std::unique_ptr<Module>> infeeds;  // what infeeds take, in order: programs without arguments
 };
@@ -55,7 +59,7 @@ struct CheckFunction {
   };
   std::vector<CheckStage> stages;
   std::map<ValueId, Constant> constants;  // values that need no device
-  std::vector<Check> checks;              // in order
+  std::vector<Check> checks;              // by their numbers
   std::unique_ptr<Module> question;       // has to be known first: a size depends on it
 };
 

@@ -30,19 +30,20 @@ Status CheckSignature(const OperationReader& reader, std::string_view callee, co
 
 }  // namespace
 
+// Of collectives the specification knows "channel_id > 0" and "channel_id <= 0", which is none; of sends and recvs 0
+// is.
 Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation) {
   const Attribute* handle = operation.Find("channel_handle");
-  std::optional<int64_t> channel;
+  int64_t id = 0;
   if (handle == nullptr) {
-    if (operation.Find("channel_id") == nullptr) return channel;
-    VXLA_ASSIGN_OR_RETURN(channel, reader.Int("channel_id"));
-    return channel;
+    VXLA_ASSIGN_OR_RETURN(id, reader.Int("channel_id", 0));
+  } else if (const Attribute* number = handle->Find("handle")) {
+    id = number->integer;
+  } else {
+    return reader.Error("channel_handle without its handle");
   }
-  const Attribute* id = handle->Find("handle");
-  if (id == nullptr) return reader.Error("channel_handle without its handle");
-  // Handle 0 means none.
-  if (id->integer != 0) channel = id->integer;
-  return channel;
+  const bool transfer = operation.name.ends_with(".send") || operation.name.ends_with(".recv");
+  return id > 0 || (transfer && id < 0) ? std::optional<int64_t>(id) : std::nullopt;
 }
 
 // Rows of a matrix, in which -1 stands for nothing.
@@ -118,6 +119,8 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
   if (dynamic) return OkStatus();
   const Attribute* const target = operation.Find("call_target_name");
+  if (checks_ != nullptr && target != nullptr && target->text.starts_with("check."))
+    return ImportCheck(frame, operation);
   if (target != nullptr && target->text.starts_with("mhlo.")) {
     VXLA_ASSIGN_OR_RETURN(const bool chlo,
                           ImportAsChlo(frame, operation, target->text, operation.Find("mhlo.attributes")));

@@ -1,26 +1,24 @@
-// Functions with check operations: cut into what runs on one device and what run_parallel runs on several, with the
-// values that are compared as results.
+// Functions with check operations: cut into what runs on one device and what run_parallel runs on several. A check is
+// an observation where it stands.
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "core/guarded.h"
 #include "core/mlir/check_program.h"
 #include "core/mlir/import_state.h"
+#include "core/observation.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
 constexpr std::string_view kRunParallel = "interpreter.run_parallel";
-constexpr std::string_view kProbe = "interpreter.probe";
-constexpr std::string_view kSerialized = "check.expect_serialized_eq";
 constexpr double kAlmostEqualOfCalls = 1e-3, kAlmostEqualOfOperations = 1e-4, kEqualOfOldCalls = 1e-4;
 
-// "check.expect_eq" of the operation or of the custom call of that name; empty: no check.
+// "check.expect_eq" of the operation or of the custom call of that name.
 std::string CheckName(const Operation& operation) {
-  if (operation.name.starts_with("check.") || operation.name == "interpreter.print") return operation.name;
-  if (operation.name != "stablehlo.custom_call" && operation.name != "mhlo.custom_call") return {};
   const Attribute* target = operation.Find("call_target_name");
-  return target != nullptr && target->text.starts_with("check.") ? target->text : std::string();
+  return target != nullptr && operation.name.ends_with("custom_call") ? target->text : operation.name;
 }
 
 bool IsSymbolList(const Attribute& attribute) {
@@ -63,19 +61,30 @@ Result<double> NumberOf(const OperationReader& reader, const Operation& operatio
   return reader.Error("{} is {}, no number", name, PrintAttribute(*value));
 }
 
-Status SetKind(const OperationReader& reader, const Operation& operation, std::string_view name, Check& check) {
+// Of the value that is compared with one of the text.
+Status SetExpected(const OperationReader& reader, const Operation& operation, const Shape& got, Check& check) {
+  const Attribute* value = operation.Find("value");
+  if (value == nullptr || value->literal == nullptr) return reader.Error("the expected value is needed");
+  if (!Fits(value->type, got)) return reader.Error("{} is compared with {}", PrintType(got), PrintType(value->type));
+  check.expected = value->literal;
+  return OkStatus();
+}
+
+// How many values it shows.
+Result<size_t> SetKind(const OperationReader& reader, const Operation& operation, std::string_view name, Check& check) {
   const bool is_call = operation.name.ends_with("custom_call");
-  if (name == "check.expect_eq" || name == "check.expect_eq_const" || name == kSerialized) return OkStatus();
+  const bool constant = name.ends_with("_const");
+  if (name == "check.expect_eq" || name == "check.expect_eq_const") return constant ? 1 : 2;
   if (name == "check.eq" && is_call) {
     check.kind = Check::Kind::kAlmostEqual;
     check.tolerance = kEqualOfOldCalls;
-    return OkStatus();
+    return 2;
   }
   if (name == "check.expect_almost_eq" || name == "check.expect_almost_eq_const") {
     check.kind = Check::Kind::kAlmostEqual;
     VXLA_ASSIGN_OR_RETURN(check.tolerance, NumberOf(reader, operation, "tolerance",
                                                     is_call ? kAlmostEqualOfCalls : kAlmostEqualOfOperations));
-    return OkStatus();
+    return constant ? 1 : 2;
   }
   if (name == "check.expect_close") {
     check.kind = Check::Kind::kClose;
@@ -83,13 +92,47 @@ Status SetKind(const OperationReader& reader, const Operation& operation, std::s
     VXLA_ASSIGN_OR_RETURN(const int64_t most, reader.Int("max_ulp_difference", is_call ? 3 : 1));
     check.min_ulp = static_cast<uint64_t>(least);
     check.max_ulp = static_cast<uint64_t>(most);
-    return OkStatus();
+    return 2;
+  }
+  if (name == "check.expect_serialized_eq") {
+    check.kind = Check::Kind::kProbed;
+    VXLA_ASSIGN_OR_RETURN(check.text, reader.Text("probe_id"));
+    VXLA_ASSIGN_OR_RETURN(check.iteration, reader.Int("iteration", 0));
+    VXLA_ASSIGN_OR_RETURN(check.iteration, reader.Int("iter", check.iteration));
+    return 1;
+  }
+  if (name == "interpreter.probe") {
+    check.kind = Check::Kind::kProbe;
+    VXLA_ASSIGN_OR_RETURN(check.text, reader.Text("probe_id"));
+    return 1;
   }
   if (name == "interpreter.print") {
     check.kind = Check::Kind::kPrint;
-    return OkStatus();
+    return 1;
   }
   return reader.NotSupported("unknown check '{}'", name);
+}
+
+// Programs send to one another by transfers to and from the host too: what is sent on a channel that another receives
+// from goes there.
+void MeetInTheGrid(Module& module) {
+  std::map<int64_t, std::pair<bool, bool>> channels;  // sent, received
+  const auto each_transfer = [&](auto&& visit) {
+    for (const auto& computation : module.computations()) {
+      for (const auto& instruction : computation->instructions()) {
+        auto* const transfer = std::get_if<SendRecvAttributes>(&instruction->mutable_attributes());
+        if (transfer != nullptr && transfer->channel_id) visit(*instruction, *transfer);
+      }
+    }
+  };
+  each_transfer([&](const Instruction& instruction, const SendRecvAttributes& transfer) {
+    channels[*transfer.channel_id].first |= instruction.opcode() == Opcode::kSend;
+    channels[*transfer.channel_id].second |= instruction.opcode() == Opcode::kRecv;
+  });
+  each_transfer([&](const Instruction&, SendRecvAttributes& transfer) {
+    const auto [sent, received] = channels[*transfer.channel_id];
+    if (sent && received) transfer.is_host_transfer = false;
+  });
 }
 
 std::vector<std::vector<std::string>> GridOfPrograms(const Attribute& programs) {
@@ -134,8 +177,8 @@ struct Importer::CheckBuilder {
   std::unordered_map<ValueId, size_t> defined;  // the stage of a value
   std::vector<ValueId> required;                // what leaves its stage, in order
   std::unordered_set<ValueId> is_required;
-  std::map<std::pair<std::string, int64_t>, ValueId> probes;
-  std::map<std::string, int64_t> probe_counts;
+  std::unordered_map<const Operation*, size_t> numbers;  // of checks
+  int64_t partitions = 0;                                // of the run whose programs are imported; 0: none is
 
   void Require(ValueId value) {
     if (is_required.insert(value).second) required.push_back(value);
@@ -143,11 +186,11 @@ struct Importer::CheckBuilder {
 };
 
 Result<CheckFunction> Importer::RunChecks(const std::string& name) {
-  has_checks_ = true;
+  CheckBuilder builder;
+  checks_ = &builder;
   VXLA_RETURN_IF_ERROR(CollectFunctions());
   const Operation& function = *functions_.at(name);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(function, 0));
-  CheckBuilder builder;
   if (!block->arguments.empty()) {  // verified, not run
     VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
     VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name, function.location));
@@ -159,29 +202,23 @@ Result<CheckFunction> Importer::RunChecks(const std::string& name) {
   for (size_t i = 0; i < block->operations.size(); ++i) {
     const Operation& operation = block->operations[i];
     const size_t stage = ranges.size() - 1;
-    const bool parallel = operation.name == kRunParallel, leaves = parallel || !CheckName(operation).empty();
+    const bool parallel = operation.name == kRunParallel, returns = operation.name.ends_with(".return");
     std::vector<ValueId> uses;
     CollectUses(operation, uses);
     for (const ValueId use : uses) {
       const auto found = builder.defined.find(use);
-      if (found != builder.defined.end() && (leaves || found->second != stage)) builder.Require(use);
+      if (found != builder.defined.end() && (parallel || returns || found->second != stage)) builder.Require(use);
     }
-    if (!leaves) ranges.back().second = i + 1;
     for (const ValueId result : operation.results) builder.defined[result] = stage;
     ranges.back().second = i + 1;
     if (parallel) ranges.emplace_back(i + 1, i + 1);
-    if (operation.name == kProbe) builder.Require(operation.results.at(0));
-  }
-  const auto is_check = [](const Operation& operation) { return !CheckName(operation).empty(); };
-  if (std::ranges::none_of(block->operations, is_check) && !block->operations.empty()) {
-    for (const ValueId value : block->operations.back().operands) builder.Require(value);
   }
   for (size_t stage = 0; stage < ranges.size(); ++stage) {
     const std::span<const Operation> operations(block->operations.data() + ranges[stage].first,
                                                 ranges[stage].second - ranges[stage].first);
-    const Status built = BuildCheckStage(builder, name, stage, operations);
+    const Status built = BuildCheckStage(builder, function, stage, operations);
     if (question_.has_value()) {
-      builder.out = {};
+      builder.out.stages.clear();
       builder.out.question = std::move(question_->module);
       break;
     }
@@ -206,9 +243,9 @@ void Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId val
   }
 }
 
-Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
+Status Importer::BuildCheckStage(CheckBuilder& builder, const Operation& function, size_t number,
                                  std::span<const Operation> operations) {
-  module_ = std::make_unique<Module>(name);
+  module_ = std::make_unique<Module>(SymbolOf(function));
   imported_.clear();
   VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
   CheckStage& stage = builder.out.stages.emplace_back();
@@ -220,20 +257,19 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
     location_ = operation.location;
     if (operation.name == kRunParallel) {
       parallel = &operation;
-    } else if (!CheckName(operation).empty()) {
-      VXLA_RETURN_IF_ERROR(ImportCheckOperation(builder, operation));
-    } else {
-      std::vector<ValueId> uses;
-      CollectUses(operation, uses);
-      for (const ValueId use : uses) {
-        const auto found = builder.defined.find(use);
-        if (found != builder.defined.end() && found->second < number)
-          BindEarlierValue(builder, frame, use, stage.inputs);
-      }
-      const bool returns = operation.name.ends_with(".return");
-      VXLA_RETURN_IF_ERROR(returns ? Operands(frame, operation).status() : ImportOperation(frame, operation));
-      if (operation.name == kProbe) VXLA_RETURN_IF_ERROR(ImportProbe(builder, operation));
+      continue;
     }
+    if (operation.name.ends_with(".return")) {
+      VXLA_RETURN_IF_ERROR(CheckReturned(function, operation));
+      continue;
+    }
+    std::vector<ValueId> uses;
+    CollectUses(operation, uses);
+    for (const ValueId use : uses) {
+      const auto found = builder.defined.find(use);
+      if (found != builder.defined.end() && found->second < number) BindEarlierValue(builder, frame, use, stage.inputs);
+    }
+    VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
   }
   BindStageOutputs(builder, frame, number);
   module_->set_entry(module_->AddComputation(std::move(frame.computation)));
@@ -246,6 +282,7 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
     captured_from_.clear();
   }
   VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
+  OrderObservations(*module_);
   stage.module = std::move(module_);
   if (parallel == nullptr) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(stage.parallel, ImportRunParallel(*parallel));
@@ -271,45 +308,67 @@ void Importer::BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t numb
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
 }
 
-Status Importer::ImportCheckOperation(CheckBuilder& builder, const Operation& operation) {
+Status Importer::CheckReturned(const Operation& function, const Operation& operation) const {
   const OperationReader reader(operation);
-  const std::string name = CheckName(operation);
-  Check check;
-  check.operation = name;
-  check.location = operation.location;
-  VXLA_RETURN_IF_ERROR(SetKind(reader, operation, name, check));
-  const Attribute* value = operation.Find("value");
-  const bool alone = check.kind == Check::Kind::kPrint || name.ends_with("_const") || name == kSerialized;
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(alone ? 1 : 2));
-  check.got = operation.operands[0];
-  if (name.ends_with("_const")) {
-    if (value == nullptr || value->literal == nullptr) return reader.Error("the expected value is needed");
-    if (!Fits(value->type, typed().ShapeOf(check.got))) {
-      return reader.Error("{} is compared with {}", PrintType(typed().values[check.got].type), PrintType(value->type));
-    }
-    check.expected = value->literal;
-  } else if (name == kSerialized) {
-    VXLA_ASSIGN_OR_RETURN(const std::string probe, reader.Text("probe_id"));
-    VXLA_ASSIGN_OR_RETURN(const int64_t iteration, reader.Int("iteration", 0));
-    auto found = builder.probes.find({probe, iteration});
-    if (found == builder.probes.end()) found = builder.probes.find({probe, iteration - 1});
-    if (found == builder.probes.end()) return reader.Error("no probe '{}' of iteration {} before it", probe, iteration);
-    check.want = found->second;
-  } else if (check.kind != Check::Kind::kPrint) {
-    check.want = operation.operands[1];
+  const Attribute* type = function.Find("function_type");
+  const size_t stated = type == nullptr ? operation.operands.size() : type->type.results.size();
+  if (stated != operation.operands.size())
+    return reader.Error("{} values, the function's type says {}", operation.operands.size(), stated);
+  for (size_t i = 0; type != nullptr && i < stated; ++i) {
+    const Shape& shape = typed().ShapeOf(operation.operands[i]);
+    if (!Fits(type->type.results[i], shape))
+      return reader.Error("value {} is {}, the function's type says {}", i, PrintType(shape),
+                          PrintType(type->type.results[i]));
   }
-  if (!alone && !(typed().ShapeOf(check.got) == typed().ShapeOf(check.want))) {
-    return reader.Error("{} is compared with {}", PrintType(typed().values[check.got].type),
-                        PrintType(typed().values[check.want].type));
-  }
-  builder.out.checks.push_back(std::move(check));
   return OkStatus();
 }
 
-Status Importer::ImportProbe(CheckBuilder& builder, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::string probe, OperationReader(operation).Text("probe_id"));
-  builder.probes[{probe, builder.probe_counts[probe]++}] = operation.results[0];
-  return OkStatus();
+// ---- checks
+
+// The number of a check, which is one wherever the importer meets it: in a function that is called twice, say.
+Result<size_t> Importer::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
+  if (const auto known = checks_->numbers.find(&operation); known != checks_->numbers.end()) return known->second;
+  const OperationReader reader(operation);
+  Check check;
+  check.operation = CheckName(operation);
+  check.location = operation.location;
+  VXLA_ASSIGN_OR_RETURN(const size_t shown, SetKind(reader, operation, check.operation, check));
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(shown));
+  for (size_t i = 0; i < shown; ++i) {
+    if (!operands[i]->shape().IsArray())
+      return reader.Error("operand {} is {}, no array", i, PrintType(operands[i]->shape()));
+  }
+  const Shape& got = operands[0]->shape();
+  if (shown == 2 && !(got == operands[1]->shape()))
+    return reader.Error("{} is compared with {}", PrintType(got), PrintType(operands[1]->shape()));
+  if (check.operation.ends_with("_const")) VXLA_RETURN_IF_ERROR(SetExpected(reader, operation, got, check));
+  if (check.kind == Check::Kind::kPrint) check.text = program_.values[operation.operands[0]].name;
+  checks_->out.checks.push_back(std::move(check));
+  return checks_->numbers[&operation] = checks_->out.checks.size() - 1;
+}
+
+// check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
+// whether they are as expected.
+Status Importer::ImportCheck(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const bool probe = operation.name == "interpreter.probe";
+  if (checks_ == nullptr && probe) return ImportIdentity(frame, operation);
+  if (checks_ == nullptr) return reader.NotSupported("only `vxla check` runs it");
+  if (applied_ > 0 || lanes_.has_value())
+    return reader.NotSupported("stands in a region that is applied element by element, where nothing is checked");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
+  Instruction* const device =
+      checks_->partitions > 0 ? DeviceNumber(frame, checks_->partitions) : Number(frame, ElementType::kS32, 0);
+  std::vector<Instruction*> shown{Number(frame, ElementType::kS32, static_cast<int64_t>(number)), device};
+  shown.insert(shown.end(), values.begin(), values.end());
+  CustomCallAttributes attributes;
+  attributes.custom_call_target = kObservation;
+  attributes.custom_call_has_side_effect = true;
+  Instruction* const agrees =
+      Add(frame, Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));
+  if (operation.results.empty()) return OkStatus();
+  return BindValues(frame, operation, {probe ? values[0] : agrees});
 }
 
 // ---- run_parallel
@@ -329,24 +388,42 @@ Result<std::unique_ptr<ParallelRun>> Importer::ImportRunParallel(const Operation
   }
   run->replicas = static_cast<int64_t>(rows.size());
   run->partitions = static_cast<int64_t>(rows[0].size());
-  run->operands = operation.operands;
+  for (const ValueId operand : operation.operands) {
+    if (!typed().ShapeOf(operand).IsToken()) run->operands.push_back(operand);
+  }
   run->results = operation.results;
   run->shared = std::ranges::any_of(names, [&](const std::string& n) { return n != names[0]; });
   if (const Attribute* infeed = operation.Find("infeed")) {
-    if (!IsSymbolList(*infeed)) return reader.Error("infeed is {}, functions needed", PrintAttribute(*infeed));
-    for (const Attribute& name : infeed->elements) {
-      NewCheckModule(name.text);
-      VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
-      if (!computation->parameters().empty()) return reader.Error("infeed function '@{}' takes arguments", name.text);
-      module_->set_entry(computation);
-      run->infeeds.push_back(std::move(module_));
-    }
+    VXLA_RETURN_IF_ERROR(ImportInfeeds(operation, *infeed, *run));
   }
   for (const ValueId result : run->results) SetActual(result, program_.ShapeOf(result));
   NewCheckModule("run_parallel");
+  checks_->partitions = run->partitions;
   VXLA_RETURN_IF_ERROR(run->shared ? BuildSharedRun(operation, names, *run) : BuildSameRun(operation, names, *run));
+  checks_->partitions = 0;
+  MeetInTheGrid(*module_);
+  OrderObservations(*module_);
   run->module = std::move(module_);
   return run;
+}
+
+// What infeeds take: one array from each function.
+Status Importer::ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run) {
+  const OperationReader reader(operation);
+  if (!IsSymbolList(infeed) || infeed.elements.empty())
+    return reader.Error("infeed is {}, functions needed", PrintAttribute(infeed));
+  for (const Attribute& name : infeed.elements) {
+    NewCheckModule(name.text);
+    VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
+    if (!computation->parameters().empty()) return reader.Error("infeed function '@{}' takes arguments", name.text);
+    const Shape& given = computation->root()->shape();
+    if (!given.IsArray())
+      return reader.Error("infeed function '@{}' gives {}, one array needed", name.text, PrintType(given));
+    module_->set_entry(computation);
+    OrderObservations(*module_);
+    run.infeeds.push_back(std::move(module_));
+  }
+  return OkStatus();
 }
 
 void Importer::NewCheckModule(std::string_view name) {
@@ -367,19 +444,50 @@ std::vector<Shape> ResultsOf(const Computation& computation, const Operation& fu
 
 }  // namespace
 
+// A call of a device's program: it takes the operands from `taken` on, and makes tokens itself.
+Result<Instruction*> Importer::CallProgram(Frame& frame, const Operation& operation, const std::string& name,
+                                           std::span<const ValueId> operands,
+                                           const std::function<Instruction*(size_t operand)>& value, size_t& taken) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(Computation* const callee, ImportFunction(name, operation.location));
+  location_ = operation.location;
+  std::vector<Instruction*> arguments;
+  for (const Instruction* parameter : callee->parameters()) {
+    if (parameter->shape().IsToken()) {
+      arguments.push_back(Add(frame, Opcode::kAfterAll, Shape::Token()));
+      continue;
+    }
+    if (taken >= operands.size())
+      return reader.Error("{} operands without tokens, '@{}' takes one more", operands.size(), name);
+    const Shape& given = typed().ShapeOf(operands[taken]);
+    if (!(given == parameter->shape()))
+      return reader.Error("operand {} is {}, '@{}' takes {}", taken, PrintType(given), name,
+                          PrintType(parameter->shape()));
+    arguments.push_back(value(taken++));
+  }
+  return Add(frame, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
+}
+
 Status Importer::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
   const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(names[0], operation.location));
-  const std::vector<Shape> results = ResultsOf(*computation, *functions_.at(names[0]));
-  const size_t arguments = computation->parameters().size();
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("run_parallel");
+  const auto parameter = [&](size_t operand) {
+    return Add(frame, Opcode::kParameter, typed().ShapeOf(run.operands[operand]), {},
+               ParameterAttributes{static_cast<int64_t>(operand)});
+  };
+  size_t arguments = 0;
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        CallProgram(frame, operation, names[0], run.operands, parameter, arguments));
+  const std::vector<Shape> results = ResultsOf(*call->called(0), *functions_.at(names[0]));
   if (run.operands.size() != arguments * names.size())
     return reader.Error("{} operands for {} devices that take {} each", run.operands.size(), names.size(), arguments);
   if (run.results.size() != results.size() * names.size())
     return reader.Error("{} results of {} devices that give {} each", run.results.size(), names.size(), results.size());
   for (size_t i = 0; i < run.operands.size(); ++i) {
-    if (!(computation->parameter(static_cast<int64_t>(i % arguments))->shape() == typed().ShapeOf(run.operands[i])))
-      return reader.Error("operand {} is {}, which '@{}' does not take", i, PrintType(typed().ShapeOf(run.operands[i])),
-                          names[0]);
+    const Shape &given = typed().ShapeOf(run.operands[i]), &wanted = typed().ShapeOf(run.operands[i % arguments]);
+    if (!(given == wanted))
+      return reader.Error("operand {} is {}, '@{}' takes {}", i, PrintType(given), names[0], PrintType(wanted));
   }
   for (size_t i = 0; i < run.results.size(); ++i) {
     if (!(results[i % results.size()] == typed().ShapeOf(run.results[i])))
@@ -387,7 +495,8 @@ Status Importer::BuildSameRun(const Operation& operation, const std::vector<std:
                           names[0], PrintType(results[i % results.size()]));
     run.owners.push_back(static_cast<int64_t>(i / results.size()));
   }
-  module_->set_entry(computation);
+  frame.computation->set_root(call);
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
   return OkStatus();
 }
 
@@ -405,21 +514,14 @@ Instruction* Importer::DeviceNumber(Frame& frame, int64_t partitions) {
 
 // What one device does: its function on the operands from `taken` on, and zeros where results are another device's.
 Result<Computation*> Importer::BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
-                                                 const std::vector<Shape>& shapes, const std::vector<Shape>& gives,
-                                                 const std::vector<int64_t>& owners, size_t& taken) {
-  const OperationReader reader(operation);
-  Computation* const callee = imported_.at(name);
+                                                 const ParallelRun& run, const std::vector<Shape>& shapes,
+                                                 const std::vector<Shape>& gives, size_t& taken) {
+  const std::vector<int64_t>& owners = run.owners;
   Frame branch;
   branch.computation = std::make_unique<Computation>("device");
   Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
-  std::vector<Instruction*> arguments;
-  for (const Instruction* parameter : callee->parameters()) {
-    if (taken >= shapes.size() || !(shapes[taken] == parameter->shape()))
-      return reader.Error("operand {} does not fit what '@{}' takes", taken, name);
-    arguments.push_back(Element(branch, all, static_cast<int64_t>(taken++)));
-  }
-  Instruction* const call =
-      Add(branch, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
+  const auto operand = [&](size_t number) { return Element(branch, all, static_cast<int64_t>(number)); };
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallProgram(branch, operation, name, run.operands, operand, taken));
   std::vector<Instruction*> results;
   int64_t mine = 0;
   const bool one = std::ranges::count(owners, device) == 1;
@@ -466,7 +568,7 @@ Status Importer::BuildSharedRun(const Operation& operation, const std::vector<st
   for (size_t device = 0; device < names.size(); ++device) {
     VXLA_ASSIGN_OR_RETURN(
         Computation* const branch,
-        BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), shapes, gives, run.owners, taken));
+        BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), run, shapes, gives, taken));
     branches.push_back(branch);
   }
   if (taken != shapes.size()) return reader.Error("{} operands, the programs take {}", shapes.size(), taken);

@@ -89,7 +89,7 @@ Result<Shape> Importer::ArgumentShape(const Operation& function, size_t index, c
   if (!refines()) return stated.shape;
   const OperationReader reader(function);
   const bool unknown = HasUnknownSize(stated.shape) || stated.unranked;
-  if (open_.size() > 1 || has_checks_) {  // what an operation applies, or what run_parallel runs
+  if (open_.size() > 1 || checks_ != nullptr) {  // what an operation applies, or what run_parallel runs
     if (unknown) return reader.NotSupported("argument {} is {} where no call says its sizes", index, PrintType(stated));
     return stated.shape;
   }

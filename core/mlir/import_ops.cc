@@ -681,6 +681,25 @@ Status Importer::ImportRng(Frame& frame, const Operation& operation) {
   return BindResults(frame, operation, result);
 }
 
+// To a type that is not complex a complex number goes by its real part. HLO's convert refuses that.
+Status Importer::ImportConvert(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  const Shape &from = operands[0]->shape(), stated = ResultShape(operation);
+  if (from.IsArray() && stated.IsArray() && IsComplex(from.element_type()) && !IsComplex(stated.element_type())) {
+    VXLA_ASSIGN_OR_RETURN(operands[0], AddInferred(frame, operation, Opcode::kReal, {operands[0]}));
+    if (operands[0]->shape().element_type() == stated.element_type()) return BindResults(frame, operation, operands[0]);
+  }
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kConvert, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(
+      Instruction* const converted,
+      AddInferred(frame, operation, Opcode::kConvert, std::move(operands), std::move(attributes), {}, stated));
+  return BindResults(frame, operation, converted);
+}
+
 Status Importer::ImportIdentity(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));

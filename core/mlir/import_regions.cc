@@ -130,7 +130,9 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
     frame.values[block->arguments[i]] = parameter(type.shape);
   }
   if (takes != Takes::kAccumulated) take(takes == Takes::kPairs);
+  ++applied_;
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  --applied_;
   location_ = operation.location;
   if (takes == Takes::kAccumulated) {
     for (Instruction* value : taken) {

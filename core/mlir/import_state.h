@@ -294,6 +294,7 @@ class Importer {
   Status ImportDot(Frame& frame, const Operation& operation);
   Status ImportCompare(Frame& frame, const Operation& operation);
   Status ImportRng(Frame& frame, const Operation& operation);
+  Status ImportConvert(Frame& frame, const Operation& operation);
   Status ImportIdentity(Frame& frame, const Operation& operation);
   Status ImportBarrier(Frame& frame, const Operation& operation);
   Status ImportTopK(Frame& frame, const Operation& operation);
@@ -343,27 +344,33 @@ class Importer {
 
   // Functions with checks (import_checks.cc).
   struct CheckBuilder;
-  Status BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
+  Status BuildCheckStage(CheckBuilder& builder, const Operation& function, size_t number,
                          std::span<const Operation> operations);
   // A value of an earlier stage: a constant again, or one more parameter.
   void BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs);
   void BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t number);
-  Result<Computation*> BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
-                                         const std::vector<Shape>& shapes, const std::vector<Shape>& gives,
-                                         const std::vector<int64_t>& owners, size_t& taken);
-  Instruction* DeviceNumber(Frame& frame, int64_t partitions);
-  Status ImportCheckOperation(CheckBuilder& builder, const Operation& operation);
-  Status ImportProbe(CheckBuilder& builder, const Operation& operation);
+  Status CheckReturned(const Operation& function, const Operation& operation) const;
+  Result<size_t> NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportCheck(Frame& frame, const Operation& operation);
   Result<std::unique_ptr<ParallelRun>> ImportRunParallel(const Operation& operation);
+  Status ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run);
   void NewCheckModule(std::string_view name);
+  Instruction* DeviceNumber(Frame& frame, int64_t partitions);
+  Result<Instruction*> CallProgram(Frame& frame, const Operation& operation, const std::string& name,
+                                   std::span<const ValueId> operands,
+                                   const std::function<Instruction*(size_t operand)>& value, size_t& taken);
   Status BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run);
+  Result<Computation*> BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
+                                         const ParallelRun& run, const std::vector<Shape>& shapes,
+                                         const std::vector<Shape>& gives, size_t& taken);
   Status BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run);
 
   const Program& program_;
   Program actual_;  // its values only
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
-  bool has_checks_ = false;  // a function of checks, not a program
+  CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program
+  int applied_ = 0;                 // regions on scalars that are being imported
   std::optional<RefinedProgram> question_;
   std::vector<std::unique_ptr<Computation>> retired_;  // whose place others took
   std::unordered_map<const Instruction*, Literal> known_;

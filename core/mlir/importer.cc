@@ -10,6 +10,7 @@
 #include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
 #include "core/ops/ops.h"
+#include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -163,7 +164,7 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
   VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(body != nullptr ? *body : function, 0));
   Frame frame;
   frame.computation = std::make_unique<Computation>(CleanName(SymbolOf(function)));
-  if (entry_frame_ == nullptr && !has_checks_) entry_frame_ = &frame;
+  if (entry_frame_ == nullptr && checks_ == nullptr) entry_frame_ = &frame;
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Value& value = program_.values[block->arguments[i]];
     VXLA_RETURN_IF_ERROR(CheckType(function, value.type));
@@ -292,6 +293,11 @@ Result<Instruction*> Importer::AddInferred(Frame& frame, const Operation& operat
   }
   instruction->mutable_shape() = *std::move(shape);
   instruction->set_location(operation.location);
+  if (std::holds_alternative<CollectiveAttributes>(instruction->attributes())) {
+    const Result<GroupMode> mode = GroupModeOf(*instruction);
+    if (!mode.ok()) return Status(mode.status()).At(operation.location);  // all_gather_c5
+    if (*mode == GroupMode::kCrossReplicaAndPartition) GoByPartition(*instruction);
+  }
   return frame.computation->Add(std::move(instruction));
 }
 
@@ -409,11 +415,13 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"outfeed", &I::ImportOutfeed},
       {"send", &I::ImportSend},
       {"recv", &I::ImportRecv},
+      {"convert", &I::ImportConvert},
       {"call", &I::ImportCall},
   };
   static const std::unordered_map<std::string_view, Handler> kOthers{
       {"func.call", &I::ImportCall},
-      {"interpreter.probe", &I::ImportIdentity},
+      {"interpreter.probe", &I::ImportCheck},
+      {"interpreter.print", &I::ImportCheck},
       {"chlo.constant", &I::ImportConstant},
       {"chlo.dynamic_reshape", &I::ImportReshape},
       {"chlo.constant_like", &I::ImportConstantLike},
@@ -432,6 +440,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
   const auto found = kOthers.find(name);
   if (found != kOthers.end()) return found->second;
   if (const Handler handler = TensorHandlerOf(name); handler != nullptr) return handler;
+  if (name.starts_with("check.")) return &I::ImportCheck;
   return name.starts_with("chlo.") ? &I::ImportChlo : nullptr;
 }
 
@@ -444,7 +453,7 @@ Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
   if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);
   const auto found = StablehloOpcodes().find(stablehlo);
   if (found != StablehloOpcodes().end()) return ImportPlain(frame, operation, found->second);
-  if (operation.name.starts_with("check.") || operation.name.starts_with("interpreter.")) {
+  if (operation.name.starts_with("interpreter.")) {
     return Unsupported("{}: stands only in the function that `vxla check` runs, not in a region or a called function",
                        operation.name)
         .At(operation.location);

@@ -55,7 +55,10 @@ Instruction* ExpandBitcast(Computation& computation, Instruction* bitcast) {
 
 // Of the width of a type that is not complex.
 ElementType WordOf(ElementType type) {
+  if (type == ElementType::kPred) return type;  // 0 or 1, as an integer of one bit is
   switch (BitWidth(type)) {
+    case 1:
+      return ElementType::kU1;
     case 2:
       return ElementType::kU2;
     case 4:
@@ -81,6 +84,7 @@ Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computatio
 
   Expansion make(computation, bitcast);
   const auto as = [&](Instruction* value, ElementType type) {
+    if (value->shape().element_type() == type) return value;
     return make.Add(Opcode::kBitcastConvert, Shape(type, SizesOf(value->shape())), {value});
   };
   Instruction* const words = as(bitcast->operand(0), WordOf(from_type));
@@ -94,7 +98,10 @@ Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computatio
     std::iota(dimensions.begin(), dimensions.end(), 0);
     Instruction* const each =
         make.Add(Opcode::kBroadcast, Shape(wide, sizes), {words}, DimensionsAttributes{dimensions});
-    return as(make.Converted(make.Binary(Opcode::kShiftRightLogical, each, shift), WordOf(to_type)), to_type);
+    Instruction* bits = make.Binary(Opcode::kShiftRightLogical, each, shift);
+    if (narrow_bits == 1)  // a predicate is what is not 0
+      bits = make.Binary(Opcode::kAnd, bits, make.Spread(make.Constant(Literal::ScalarInt(wide, 1)), sizes));
+    return as(make.Converted(bits, WordOf(to_type)), to_type);
   }
   Instruction* const moved = make.Binary(Opcode::kShiftLeft, make.Converted(words, wide), shift);
   Instruction* const joined = make.Add(Opcode::kReduce, Shape(wide, SizesOf(to)), {moved, make.Zeros(Shape(wide))},

@@ -47,7 +47,7 @@ module @sr {
     } : (tensor<2xi64>) -> (!stablehlo.token, tensor<2xi64>)
     %1 = interpreter.probe %results#1, probe_id = "p" : tensor<2xi64>
     interpreter.print %1 : tensor<2xi64>
-    check.expect_serialized_eq %1, probe_id = "p", iteration = 1 : tensor<2xi64>
+    check.expect_serialized_eq %1, probe_id = "p", iter = 0 : tensor<2xi64>
     check.expect_eq_const %results#1, dense<[1, 2]> : tensor<2xi64>
     func.return
   }
