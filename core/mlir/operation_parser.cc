@@ -14,6 +14,7 @@
 #include "core/mlir/quantized.h"
 #include "core/mlir/region_invariants.h"
 #include "core/mlir/structured_control.h"
+#include "core/mlir/tensor_constraints.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -147,7 +148,7 @@ bool SameType(const Type& a, const Type& b) {
   if ((a.quantization == nullptr) != (b.quantization == nullptr)) return false;
   if (a.quantization != nullptr) return a.shape == b.shape && a.text == b.text;
   if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement)
-    return a.unranked == b.unranked && a.shape == b.shape;
+    return a.unranked == b.unranked && a.index == b.index && a.shape == b.shape;
   return PrintType(a) == PrintType(b);
 }
 
@@ -369,6 +370,7 @@ Status OperationParser::ParseBlockArguments(Block& block) {
     VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
     VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
     block.arguments.push_back(NewValue(std::move(type), name.text));
+    program_.values.back().location = lexer_.LocationOf(name.offset);
     VXLA_RETURN_IF_ERROR(Define(name.text, name.offset, block.arguments.back(), 1));
     VXLA_RETURN_IF_ERROR(SkipLocation());
     if (!lexer_.Eat(",")) break;
@@ -462,6 +464,7 @@ Result<Program> ParseMlir(std::string_view text, int first_line) {
     HoistRegionInvariants(program);
     VXLA_RETURN_IF_ERROR(LowerBlocks(program));
     VXLA_RETURN_IF_ERROR(LegalizeQuantized(program));
+    VXLA_RETURN_IF_ERROR(CheckTensorDialect(program));
     VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));
     return program;
   });
