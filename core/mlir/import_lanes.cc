@@ -93,9 +93,8 @@ bool Importer::HasLanes(const Operation& operation) const {
   if (lane_axes_.empty()) return false;
   const auto differs = [&](ValueId value) { return lane_axes_.contains(value); };
   return std::ranges::any_of(operation.operands, differs) ||
-         std::ranges::any_of(operation.regions, [&](const Region& region) {
-           return std::ranges::any_of(FreeValues(region), differs);
-         });
+         std::ranges::any_of(operation.regions,
+                             [&](const Region& region) { return std::ranges::any_of(FreeValues(region), differs); });
 }
 
 Result<Instruction*> Importer::RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer) {
@@ -160,8 +159,7 @@ Status Importer::ImportLaneExtract(Frame& frame, const Operation& operation,
   for (const int axis : axes) sizes.push_back(lane_sizes_[static_cast<size_t>(axis)]);
   sizes.push_back(1);
   for (size_t i = 1; i < operands.size(); ++i)
-    indices.push_back(
-        Reshaped(frame, Spread(frame, operands[i], AxesOf(operation.operands[i]), axes, {}), sizes));
+    indices.push_back(Reshaped(frame, Spread(frame, operands[i], AxesOf(operation.operands[i]), axes, {}), sizes));
   const auto vector = static_cast<int64_t>(axes.size());
   Instruction* table = indices[0];
   if (indices.size() > 1) {

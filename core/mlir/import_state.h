@@ -237,6 +237,34 @@ class Importer {
   Status ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand);
   Status ImportShapeDialect(Frame& frame, const Operation& operation);
 
+  // Results with bounds, whose sizes are operands (import_bounded.cc).
+  struct Padding {
+    Instruction *low, *high, *interior;
+  };
+  bool IsBounded(const Operation& operation) const;
+  bool AreKnown(const std::vector<Instruction*>& operands, size_t first);
+  Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i);
+  Instruction* AsSize(Frame& frame, Instruction* size, int64_t bound);
+  Instruction* ZeroOf(Frame& frame, ElementType type);
+  Instruction* Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b);
+  Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension);
+  Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
+                                 const std::vector<Instruction*>& sizes);
+  std::vector<Instruction*> BoundedSizes(Frame& frame, const Operation& operation, Instruction* list);
+  Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                   Attributes attributes, size_t list);
+  Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruction* value, int64_t dimension,
+                                 Instruction* places);
+  Result<Instruction*> PadAlong(Frame& frame, const Operation& operation, Instruction* value, Instruction* padding,
+                                int64_t dimension, int64_t bound, const Padding& amount, Instruction** size);
+  Padding PaddingAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t dimension);
+  Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                             GatherAttributes attributes);
+  Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding);
+
   // Regions that are done for all elements at once (import_lanes.cc). A value that differs from element to element has
   // the axes along which it does in front of its own dimensions.
   using Axes = std::vector<int>;  // of lane_sizes_, in order
@@ -244,7 +272,8 @@ class Importer {
   Axes AxesOf(const Operation& operation) const;  // of its operands together
   Shape OwnShape(ValueId value, const Instruction* instruction) const;
   // With these axes, of which it has some, and `own` as its dimensions where it is one for all of them.
-  Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axes& axes, std::span<const int64_t> own);
+  Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axes& axes,
+                      std::span<const int64_t> own);
   // The operands, each with the axes of all.
   void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values);
   // Binds what has the axes of the operands together.

@@ -8,8 +8,8 @@
 #include "core/limits.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/import_state.h"
-#include "core/mlir/structured_control.h"
 #include "core/mlir/parser.h"
+#include "core/mlir/structured_control.h"
 #include "core/ops/ops.h"
 
 namespace VXLA_NAMESPACE::mlir {

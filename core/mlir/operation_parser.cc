@@ -15,6 +15,7 @@
 #include "core/mlir/region_invariants.h"
 #include "core/mlir/structured_control.h"
 #include "core/mlir/tensor_constraints.h"
+#include "core/reserved_names.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -455,11 +456,33 @@ Status OperationParser::ParseFunction(Operation& operation) {
   return OkStatus();
 }
 
+namespace {
+
+// What passes tell one another is no program's to say.
+Status CheckNames(const Operation& operation) {
+  for (const NamedAttribute& attribute : operation.attributes) {
+    Status status = CheckNotReserved("the attribute", attribute.name);
+    const std::string_view name = attribute.name;
+    const bool of_call = name == "call_target_name" || name == "backend_config" || name == "mhlo.backend_config";
+    if (status.ok() && of_call) status = CheckNotReserved(name, attribute.value.text);
+    if (!status.ok()) return std::move(status).WithPrefix(operation.name + ": ").At(operation.location);
+  }
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(CheckNames(inner));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<Program> ParseMlir(std::string_view text, int first_line) {
   return Guarded([&]() -> Result<Program> {
     VXLA_ASSIGN_OR_RETURN(Program program, text.starts_with(kBytecodeMagic)
                                                ? ReadBytecode(text)
                                                : OperationParser(text, first_line).Parse());
+    VXLA_RETURN_IF_ERROR(CheckNames(program.module));
     VXLA_RETURN_IF_ERROR(ExpandMeshGroups(program));
     HoistRegionInvariants(program);
     VXLA_RETURN_IF_ERROR(LowerBlocks(program));

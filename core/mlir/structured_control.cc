@@ -324,8 +324,8 @@ bool HasEffect(const Operation& operation) {
 }
 
 bool RunsForLanes(std::string_view name) {
-  constexpr std::string_view kNames[] = {"tensor.cast", "tensor.dim",   "tensor.extract", "tensor.generate",
-                                         "tensor.rank", "tensor.yield", "scf.if",         "stablehlo.if",
+  constexpr std::string_view kNames[] = {"tensor.cast", "tensor.dim",      "tensor.extract", "tensor.generate",
+                                         "tensor.rank", "tensor.yield",    "scf.if",         "stablehlo.if",
                                          "scf.yield",   "stablehlo.return"};
   return std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with("arith.");
 }

@@ -222,8 +222,8 @@ class Checker {
         return reader.Error("{} is no tensor of integers or floats", PrintType(*type));
     }
     if (BitWidth(from.shape.element_type()) != BitWidth(to.shape.element_type()))
-      return reader.Error("{} has elements of {} bits, {} of {}", PrintType(from),
-                          BitWidth(from.shape.element_type()), PrintType(to), BitWidth(to.shape.element_type()));
+      return reader.Error("{} has elements of {} bits, {} of {}", PrintType(from), BitWidth(from.shape.element_type()),
+                          PrintType(to), BitWidth(to.shape.element_type()));
     return ExpectSameSizes(operation);
   }
 
@@ -408,8 +408,7 @@ class Checker {
     if (result.shape.ElementCount() != static_cast<int64_t>(operation.operands.size()))
       return reader.Error("{} elements for {}", operation.operands.size(), PrintType(result));
     for (size_t i = 0; i < operation.operands.size(); ++i)
-      VXLA_RETURN_IF_ERROR(
-          ExpectElement(operation, Operand(operation, i), result, fmt::format("operand {} is", i)));
+      VXLA_RETURN_IF_ERROR(ExpectElement(operation, Operand(operation, i), result, fmt::format("operand {} is", i)));
     return OkStatus();
   }
 
@@ -447,8 +446,7 @@ class Checker {
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
-    return ExpectGathered(operation, "gather_dims", Operand(operation, 0), Operand(operation, 1),
-                          ResultOf(operation));
+    return ExpectGathered(operation, "gather_dims", Operand(operation, 0), Operand(operation, 1), ResultOf(operation));
   }
 
   Status Scatter(const Operation& operation) const {

@@ -166,8 +166,8 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
     case Type::Kind::kShape: {
       if (!type.unranked) return ShapeNumber(type.shape, type.index);
       std::string body = Code(VhloType::kUnrankedTensor);
-      AppendVarint(body, type.index ? Type_(kVhloDialect, Code(VhloType::kIndex))
-                                    : ElementNumber(type.shape.element_type()));
+      AppendVarint(body,
+                   type.index ? Type_(kVhloDialect, Code(VhloType::kIndex)) : ElementNumber(type.shape.element_type()));
       return Type_(kVhloDialect, std::move(body));
     }
     case Type::Kind::kOther:
