@@ -111,7 +111,10 @@ Result<Instruction*> Importer::RunLanes(Frame& frame, const Operation& operation
     SetActual(argument, Shape(ElementType::kS64));
     frame.values[argument] = Add(frame, Opcode::kIota, places, {}, IotaAttributes{0});
   }
-  const Result<std::vector<Instruction*>> results = RunBlock(frame, *block);
+  // What differs along all axes has so many elements.
+  Status fits = CheckShape(Shape(ElementType::kS64, lane_sizes_));
+  if (!fits.ok()) fits = reader.NotSupported("the elements of regions within one another: {}", fits.message());
+  const Result<std::vector<Instruction*>> results = fits.ok() ? RunBlock(frame, *block) : fits;
   if (!results.ok()) {
     lane_sizes_.resize(before);
     return results.status();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/limits.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/structured_control.h"
 
@@ -248,6 +249,9 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
         open = &size;
       } else if (size == kUnboundedSize) {
         return reader.Error("two sizes of a group are unknown: output_shape is needed");
+      } else if (size < 0 || (size > 0 && product > kMaxArrayBytes / size)) {
+        return reader.Error("size {} of dimension {}: dimension {} of {} has {}", size, dimension, g, PrintType(from),
+                            whole);
       } else {
         product *= size;
       }
@@ -377,7 +381,8 @@ Status Importer::ImportTensorPad(Frame& frame, const Operation& operation) {
     if (pads[i].size() != static_cast<size_t>(source->shape().rank()))
       return reader.Error("{} has {} entries for {}", name, pads[i].size(), PrintType(source->shape()));
     for (const int64_t pad : pads[i]) {
-      if (pad < 0) return reader.Error("{} holds {}, which is negative", name, pad);
+      if (pad < 0 || pad > kMaxWindowNumber)
+        return reader.Error("{} holds {}, which is not in 0 to {}", name, pad, kMaxWindowNumber);
     }
   }
   PadAttributes attributes;
