@@ -12,7 +12,7 @@
 #include "core/mlir/parser.h"
 #include "core/observation.h"
 #include "core/passes/device_merger.h"
-#include "core/passes/verifier.h"
+#include "core/passes/prepare.h"
 #include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
@@ -226,12 +226,12 @@ Status FunctionRun::RunOnGrid(const ParallelRun& run) {
   return OkStatus();
 }
 
-Status VerifyAll(const CheckFunction& function) {
+Status PrepareAll(const CheckFunction& function) {
   for (const CheckStage& stage : function.stages) {
-    VXLA_RETURN_IF_ERROR(Verify(*stage.module));
+    VXLA_RETURN_IF_ERROR(Prepare(*stage.module));
     if (stage.parallel == nullptr) continue;
-    VXLA_RETURN_IF_ERROR(Verify(*stage.parallel->module));
-    for (const auto& infeed : stage.parallel->infeeds) VXLA_RETURN_IF_ERROR(Verify(*infeed));
+    VXLA_RETURN_IF_ERROR(Prepare(*stage.parallel->module));
+    for (const auto& infeed : stage.parallel->infeeds) VXLA_RETURN_IF_ERROR(Prepare(*infeed));
   }
   return OkStatus();
 }
@@ -245,7 +245,7 @@ Result<CheckFunction> Import(const mlir::Program& program, const std::string& na
   while (true) {
     VXLA_ASSIGN_OR_RETURN(CheckFunction function, mlir::ImportCheck(program, name, answers, fold));
     if (function.question == nullptr) return function;
-    VXLA_RETURN_IF_ERROR(Verify(*function.question));
+    VXLA_RETURN_IF_ERROR(Prepare(*function.question));
     const CheckTarget reference{nullptr, {}, evaluate};
     VXLA_ASSIGN_OR_RETURN(Literal answer, FunctionRun(function, reference).Ask());
     answers.push_back(std::move(answer));
@@ -293,7 +293,7 @@ std::vector<Status> ErrorsOf(const Result<mlir::Program>& program) {
   std::vector<Status> errors;
   for (const mlir::CheckEntry& entry : mlir::CheckEntries(*program)) {
     const Result<CheckFunction> function = Import(*program, entry.name, {});
-    const Status status = function.ok() ? VerifyAll(*function) : function.status();
+    const Status status = function.ok() ? PrepareAll(*function) : function.status();
     if (!status.ok()) errors.push_back(status);
   }
   return errors;
@@ -349,7 +349,7 @@ CheckVerdict JudgeFunction(const mlir::CheckEntry& entry, const mlir::Program& p
     return verdict;
   }
   const Result<CheckFunction> function = Import(program, entry.name, target.evaluate);
-  Status status = function.ok() ? VerifyAll(*function) : function.status();
+  Status status = function.ok() ? PrepareAll(*function) : function.status();
   if (status.ok()) {
     FunctionRun run(*function, target);
     status = run.Run();

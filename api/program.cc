@@ -7,13 +7,8 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/dynamic_program.h"
-#include "core/mlir/scalar_regions.h"
 #include "core/module.h"
-#include "core/passes/carried_transfers.h"
-#include "core/passes/live_flags.h"
-#include "core/passes/mixed_precision.h"
-#include "core/passes/named_calls.h"
-#include "core/passes/verifier.h"
+#include "core/passes/prepare.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle.h"
 
@@ -91,15 +86,9 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
     // Where no argument leaves a size open, all of them may follow from the text.
     Result<std::unique_ptr<Module>> known = WithKnownSizes(**module);
     if (!known.ok()) return placed(known.status());
-    if (*known == nullptr) return module;
-    module = std::move(known);
+    return *known == nullptr ? std::move(module) : std::move(known);
   }
-  ReplaceNamedCalls(**module);
-  AddLiveFlags(**module);
-  FinishCarriedTransfers(**module);
-  UnmixPrecision(**module);
-  if (const Status status = Verify(**module); !status.ok()) return placed(status);
-  mlir::ScalarizeRegions(**module);
+  if (const Status status = Prepare(**module); !status.ok()) return placed(status);
   return module;
 }
 

@@ -10,7 +10,7 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 // In the instruction's backend_config, which passes keep.
-constexpr char kWideMark[] = "{\"vxla_accumulation\":\"wide\"}";
+constexpr char kWideMark[] = "\"vxla.wide_accumulation\"";
 
 // Whether a computation has y where it has x if the two halves of its parameters change places. `budget` bounds the
 // comparisons, as both orders of a commuting operation's operands are tried: without an answer in time it is no.

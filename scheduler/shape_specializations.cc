@@ -1,7 +1,5 @@
 #include "scheduler/shape_specializations.h"
 
-#include "core/passes/verifier.h"
-
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -25,13 +23,13 @@ Result<std::unique_ptr<ShapeSpecializations>> ShapeSpecializations::Create(const
   Computation* const entry = nothing.AddComputation("main");
   entry->set_root(entry->Add(Opcode::kTuple, Shape::Tuple({})));
   nothing.set_entry(entry);
-  VXLA_ASSIGN_OR_RETURN(made->shown_, made->compile_(nothing));
+  VXLA_ASSIGN_OR_RETURN(made->nothing_, made->compile_(nothing));
   return made;
 }
 
 Executable& ShapeSpecializations::shown() const {
   const std::lock_guard lock(mutex_);
-  return *shown_;
+  return first_ != nullptr ? *first_ : *nothing_;
 }
 
 Result<std::shared_ptr<const ShapeSpecializations::Specialization>> ShapeSpecializations::Get(
@@ -45,7 +43,6 @@ Result<std::shared_ptr<const ShapeSpecializations::Specialization>> ShapeSpecial
   made->is_question = refined.is_question;
   made->parameter = refined.parameter;
   if (refined.module != nullptr) {
-    VXLA_RETURN_IF_ERROR(Verify(*refined.module));
     VXLA_ASSIGN_OR_RETURN(made->executable, compile_(*refined.module));
   }
   const std::lock_guard lock(mutex_);
@@ -81,10 +78,11 @@ Result<std::shared_ptr<Executable>> ShapeSpecializations::Find(std::span<const A
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found, Get(key, facts));
     if (!found->is_question) {
       const std::lock_guard lock(mutex_);
-      shown_ = found->executable;
+      if (first_ == nullptr) first_ = found->executable;
       return found->executable;
     }
     VXLA_ASSIGN_OR_RETURN(Literal answer, Answer(*found, arguments));
+    key.push_back(answer.element_count());  // none at all is an answer too
     for (int64_t i = 0; i < answer.element_count(); ++i) key.push_back(answer.GetInt(i));
     facts.answers.push_back(std::move(answer));
   }

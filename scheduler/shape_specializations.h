@@ -16,11 +16,12 @@ class ShapeSpecializations : public SizeDependent {
  public:
   using CompileModule = std::function<Result<std::shared_ptr<Executable>>(const Module&)>;
 
-  // `compile` compiles a module that has passed no check yet; `fold` evaluates what sizes are computed with.
+  // `compile` compiles a prepared module; `fold` evaluates what sizes are computed with.
   static Result<std::unique_ptr<ShapeSpecializations>> Create(const Module& module, FoldInstruction fold,
                                                               CompileModule compile);
 
-  // The one that ran last; of nothing before the first run.
+  // The one that ran first; of nothing before the first run. Neither goes before this does: whoever looks at them holds
+  // references, while other threads run other shapes.
   Executable& shown() const override;
   Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
                             RunStatistics* statistics) override;
@@ -44,7 +45,7 @@ class ShapeSpecializations : public SizeDependent {
   const FoldInstruction fold_;
   const CompileModule compile_;
   mutable std::mutex mutex_;
-  std::shared_ptr<Executable> shown_;
+  std::shared_ptr<Executable> nothing_, first_;
   std::map<Key, std::shared_ptr<const Specialization>> made_;
 };
 

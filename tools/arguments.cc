@@ -11,7 +11,6 @@
 #include "api/program.h"
 #include "api/replicas.h"
 #include "core/mlir/dynamic_program.h"
-#include "core/passes/verifier.h"
 #include "tools/messages.h"
 #include "tools/numpy_file.h"
 
@@ -286,7 +285,6 @@ Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std
   if (!mlir::IsDynamicProgram(*module)) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, LoadReplicatedArguments(*module, files, seed, devices));
   VXLA_ASSIGN_OR_RETURN(module, RefineOnCpu(*module, arguments.pointers(devices)[0], options));
-  VXLA_RETURN_IF_ERROR(Verify(*module));
   return CheckRunnable(*module, {}, options.custom_calls);
 }
 

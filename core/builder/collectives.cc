@@ -1,6 +1,7 @@
 #include "core/builder/builder.h"
 #include "core/builder/emit.h"
 #include "core/module.h"
+#include "core/reserved_names.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {
@@ -198,6 +199,10 @@ XlaOp Recv(XlaBuilder* builder, const Shape& shape, int64_t channel_id) {
 
 XlaOp CustomCall(XlaBuilder* builder, const std::string& target_name, const std::vector<XlaOp>& operands,
                  const Shape& shape, const std::string& opaque, bool has_side_effect) {
+  for (const auto& [what, name] : {std::pair("custom_call_target", target_name), std::pair("backend_config", opaque)}) {
+    if (const Status status = CheckNotReserved(what, name); !status.ok() && builder != nullptr)
+      return builder->Record(status);
+  }
   CustomCallAttributes attributes;
   attributes.custom_call_target = target_name;
   attributes.custom_call_has_side_effect = has_side_effect;

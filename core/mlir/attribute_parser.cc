@@ -149,7 +149,8 @@ Result<Type> AttributeParser::ParseType() {
   }
   const std::optional<ElementType> element = ParseElementWord(word);
   lexer_.Next();
-  return element ? ElementTypeOf(*element) : OtherType(word);
+  if (!element) return OtherType(word);
+  return word == "index" ? IndexType() : ElementTypeOf(*element);
 }
 
 Result<Type> AttributeParser::ParseComplexType() {
@@ -237,7 +238,9 @@ Result<Type> AttributeParser::ParseTensorType() {
   if (std::ranges::find(shape.dimensions(), kUnboundedSize) == shape.dimensions().end()) {
     if (const Status status = CheckShape(shape); !status.ok()) return lexer_.Error("{}", status.message());
   }
-  return ShapeType(std::move(shape));
+  Type type = ShapeType(std::move(shape));
+  type.index = element.index;
+  return type;
 }
 
 // The rest of tensor<2x!quant.uniform<...>>, which began at `start`.

@@ -4,6 +4,7 @@
 
 #include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
+#include "core/passes/prepare.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -84,7 +85,9 @@ Result<DynamicProgram> DynamicProgram::Of(const Module& module) {
 }
 
 Result<RefinedProgram> DynamicProgram::Refine(const ProgramFacts& facts, const FoldInstruction& fold) const {
-  return RefineMlir(program_, facts, fold);
+  VXLA_ASSIGN_OR_RETURN(RefinedProgram refined, RefineMlir(program_, facts, fold));
+  if (refined.module != nullptr) VXLA_RETURN_IF_ERROR(Prepare(*refined.module));
+  return refined;
 }
 
 Result<std::unique_ptr<Module>> RefineFor(const Module& module, std::span<const Literal* const> arguments,

@@ -73,22 +73,6 @@ Shape WithElement(Shape shape, ElementType type) {
 
 }  // namespace
 
-// One for every element where the other is an array: values of a region that is done for many elements at once.
-Status Importer::Align(Frame& frame, std::vector<Instruction*>& values) {
-  const Shape* widest = nullptr;
-  for (const Instruction* value : values) {
-    if (widest == nullptr || value->shape().rank() > widest->rank()) widest = &value->shape();
-  }
-  if (widest == nullptr || !lanes_.has_value() || !SameDimensions(*widest, *lanes_)) return OkStatus();
-  const Shape lanes = *lanes_;
-  for (Instruction*& value : values) {
-    if (SameDimensions(value->shape(), lanes) || !value->shape().IsScalar()) continue;
-    value = Add(frame, Opcode::kBroadcast, WithElement(lanes, value->shape().element_type()), {value},
-                DimensionsAttributes{});
-  }
-  return OkStatus();
-}
-
 Instruction* Importer::Converted(Frame& frame, Instruction* value, ElementType type) {
   if (value->shape().element_type() == type) return value;
   return Add(frame, Opcode::kConvert, WithElement(value->shape(), type), {value});
@@ -120,7 +104,7 @@ Status Importer::ImportArith(Frame& frame, const Operation& operation) {
   if (name == "constant") return ImportArithConstant(frame, operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_RETURN_IF_ERROR(Align(frame, operands));
+  Align(frame, operation, operands);
   if (operands.empty()) return reader.Error("no operands");
   if (name.starts_with("cmp")) return ImportArithCompare(frame, operation, operands);
   if (name == "select") {

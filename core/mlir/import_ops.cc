@@ -485,6 +485,8 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
                                                Shape(shape.element_type(), kept_sizes)));
     dimensions = kept;
   }
+  if (operands.size() > 1 && IsBounded(operation))
+    return BindSized(frame, operation, Opcode::kBroadcast, {operand}, DimensionsAttributes{std::move(dimensions)}, 1);
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kBroadcast, {operand},
                                     DimensionsAttributes{std::move(dimensions)}, {}, target));
@@ -544,6 +546,7 @@ Status Importer::ImportReshape(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (operands.size() > 1 && IsBounded(operation)) return ImportBoundedReshape(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kReshape, {operands[0]}, NoAttributes{}, {}, shape));
@@ -554,6 +557,8 @@ Status Importer::ImportIota(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("iota_dimension"));
+  if (!operation.operands.empty() && IsBounded(operation))
+    return BindSized(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, 0);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 0));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, {}, shape));
@@ -583,6 +588,7 @@ Status Importer::ImportDynamicPad(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(5));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (IsBounded(operation) && !AreKnown(operands, 2)) return ImportBoundedPad(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList low, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList high, ConstantInts(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const IntList interior, ConstantInts(frame, operation, 4));
@@ -599,6 +605,7 @@ Status Importer::ImportRealDynamicSlice(Frame& frame, const Operation& operation
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(4));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (IsBounded(operation) && !AreKnown(operands, 1)) return ImportBoundedSlice(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const bool moving, ImportMovingSlice(frame, operation, operands));
   if (moving) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const IntList starts, ConstantInts(frame, operation, 1));
@@ -618,6 +625,8 @@ Status Importer::ImportDynamicGather(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(GatherAttributes attributes, GatherOf(reader));
+  if (IsBounded(operation) && !AreKnown(operands, 2))
+    return ImportBoundedGather(frame, operation, operands, std::move(attributes));
   VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kGather,
                                                                {operands[0], operands[1]}, std::move(attributes)));
@@ -627,9 +636,12 @@ Status Importer::ImportDynamicGather(Frame& frame, const Operation& operation) {
 // A convolution whose third operand is the padding.
 Status Importer::ImportDynamicConvolution(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(const IntList padding, ConstantInts(frame, operation, 2));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const amount, Lookup(frame, operation, operation.operands[2]));
   Operation convolution = operation;
   convolution.operands.pop_back();
+  if (IsBounded(operation) && !AreKnown({amount}, 0))
+    return ImportBoundedConvolution(frame, std::move(convolution), amount);
+  VXLA_ASSIGN_OR_RETURN(const IntList padding, ConstantInts(frame, operation, 2));
   Attribute list;
   list.kind = Attribute::Kind::kArray;
   for (const int64_t value : padding) list.elements.push_back(IntegerAttribute(value));
@@ -674,6 +686,8 @@ Status Importer::ImportRng(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, typed()));
+  if (IsBounded(operation))
+    return BindSized(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), 2);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(
       Instruction* const result,

@@ -377,9 +377,8 @@ Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
   if (decided) return OkStatus();
-  if (lanes_.has_value() && operation.name.ends_with(".if") && !operands[0]->shape().IsScalar())
-    return ImportLaneBranches(frame, operation, operands[0]);
-  if (!refines() || lanes_.has_value() || !HasOpenSizes(operation))
+  if (HasLanes(operation)) return ImportLaneBranches(frame, operation);
+  if (!refines() || !lane_sizes_.empty() || !HasOpenSizes(operation))
     return ImportConditional(frame, operation, std::move(operands));
   // Sizes that data decide in a branch: which one it is comes first.
   return ImportOr([&] { return ImportConditional(frame, operation, operands); },

@@ -185,7 +185,6 @@ class Importer {
     IntList starts, sizes, strides, extents;  // starts: where known, else 0; extents: from first to last element
     bool all_known = true, strided = false;
   };
-  Status BindLanes(Frame& frame, const Operation& operation, Instruction* value);
   Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
   Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
   static void MarkChecked(Instruction* instruction, const Operation& operation);
@@ -198,7 +197,6 @@ class Importer {
   Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
                                               size_t& next);
   Result<IntList> KnownList(const Operation& operation, std::span<Instruction* const> values);
-  Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape);
   Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape);
   Result<Instruction*> PaddedMask(Frame& frame, const Operation& operation, const Shape& source,
                                   const PadAttributes& attributes);
@@ -217,7 +215,6 @@ class Importer {
   Status ImportEmpty(Frame& frame, const Operation& operation);
   Status ImportSplat(Frame& frame, const Operation& operation);
   Status ImportFromElements(Frame& frame, const Operation& operation);
-  Status ImportGenerate(Frame& frame, const Operation& operation);
   Status ImportTensorPad(Frame& frame, const Operation& operation);
   Status ImportExtract(Frame& frame, const Operation& operation);
   Status ImportInsert(Frame& frame, const Operation& operation);
@@ -225,8 +222,7 @@ class Importer {
   Status ImportInsertSlice(Frame& frame, const Operation& operation);
   Status ImportTensorGather(Frame& frame, const Operation& operation);
   Status ImportTensorScatter(Frame& frame, const Operation& operation);
-  Status ImportLaneBranches(Frame& frame, const Operation& operation, Instruction* predicate);
-  Status Align(Frame& frame, std::vector<Instruction*>& values);
+  Status ImportTensorCast(Frame& frame, const Operation& operation);
   Instruction* Converted(Frame& frame, Instruction* value, ElementType type);
   Instruction* Bits(Frame& frame, Instruction* value, ElementType type);
   Instruction* Filled(Frame& frame, const Shape& like, int64_t value);
@@ -240,6 +236,55 @@ class Importer {
   Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
   Status ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand);
   Status ImportShapeDialect(Frame& frame, const Operation& operation);
+
+  // Results with bounds, whose sizes are operands (import_bounded.cc).
+  struct Padding {
+    Instruction *low, *high, *interior;
+  };
+  bool IsBounded(const Operation& operation) const;
+  bool AreKnown(const std::vector<Instruction*>& operands, size_t first);
+  Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i);
+  Instruction* AsSize(Frame& frame, Instruction* size, int64_t bound);
+  Instruction* ZeroOf(Frame& frame, ElementType type);
+  Instruction* Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b);
+  Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension);
+  Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
+                                 const std::vector<Instruction*>& sizes);
+  std::vector<Instruction*> BoundedSizes(Frame& frame, const Operation& operation, Instruction* list);
+  Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                   Attributes attributes, size_t list);
+  Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruction* value, int64_t dimension,
+                                 Instruction* places);
+  Result<Instruction*> PadAlong(Frame& frame, const Operation& operation, Instruction* value, Instruction* padding,
+                                int64_t dimension, int64_t bound, const Padding& amount, Instruction** size);
+  Padding PaddingAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t dimension);
+  Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                             GatherAttributes attributes);
+  Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding);
+
+  // Regions that are done for all elements at once (import_lanes.cc). A value that differs from element to element has
+  // the axes along which it does in front of its own dimensions.
+  using Axes = std::vector<int>;  // of lane_sizes_, in order
+  const Axes& AxesOf(ValueId value) const;
+  Axes AxesOf(const Operation& operation) const;  // of its operands together
+  Shape OwnShape(ValueId value, const Instruction* instruction) const;
+  // With these axes, of which it has some, and `own` as its dimensions where it is one for all of them.
+  Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axes& axes,
+                      std::span<const int64_t> own);
+  // The operands, each with the axes of all.
+  void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values);
+  // Binds what has the axes of the operands together.
+  Status BindLanes(Frame& frame, const Operation& operation, Instruction* value);
+  Status BindLanes(Frame& frame, ValueId result, const Operation& operation, Instruction* value, Axes axes);
+  bool HasLanes(const Operation& operation) const;  // an operand, or a value that its regions use
+  // A region with an index for each dimension of `shape`; a scalar if all its elements are the same.
+  Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer = nullptr);
+  Status ImportGenerate(Frame& frame, const Operation& operation);
+  Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  Status ImportLaneBranches(Frame& frame, const Operation& operation);
 
   // Regions (import_regions.cc).
   std::vector<ValueId> FreeValues(const Region& region) const;
@@ -387,7 +432,8 @@ class Importer {
   };
   std::unordered_map<int64_t, Forall> foralls_;
   int64_t forall_count_ = 0;
-  std::optional<Shape> lanes_;  // of the region that is done for all its elements at once
+  IntList lane_sizes_;  // of the axes of the open regions that are done for all their elements at once, outermost first
+  std::unordered_map<ValueId, Axes> lane_axes_;  // of values that differ
   std::unique_ptr<Module> module_;
   const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text
   FoldInstruction fold_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/limits.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/structured_control.h"
 
@@ -46,7 +47,7 @@ Importer::Handler Importer::TensorHandlerOf(std::string_view name) {
   using I = Importer;
   static const std::unordered_map<std::string_view, Handler> kHandlers{
       {"tensor.bitcast", &I::ImportTensorBitcast},
-      {"tensor.cast", &I::ImportIdentity},
+      {"tensor.cast", &I::ImportTensorCast},
       {"tensor.collapse_shape", &I::ImportReassociation},
       {"tensor.concat", &I::ImportConcat},
       {"tensor.dim", &I::ImportDim},
@@ -70,14 +71,6 @@ Importer::Handler Importer::TensorHandlerOf(std::string_view name) {
   if (name.starts_with("arith.")) return &I::ImportArith;
   if (name.starts_with("shape.")) return &I::ImportShapeDialect;
   return nullptr;
-}
-
-// Values of a region that is done for all elements at once are arrays of them.
-Status Importer::BindLanes(Frame& frame, const Operation& operation, Instruction* value) {
-  if (!lanes_.has_value() || !SameDimensions(value->shape(), *lanes_)) return BindValues(frame, operation, {value});
-  SetActual(operation.results[0], value->shape());
-  frame.values[operation.results[0]] = value;
-  return OkStatus();
 }
 
 Instruction* Importer::IndexConstant(Frame& frame, const IntList& values, bool scalar) {
@@ -256,6 +249,9 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
         open = &size;
       } else if (size == kUnboundedSize) {
         return reader.Error("two sizes of a group are unknown: output_shape is needed");
+      } else if (size < 0 || (size > 0 && product > kMaxArrayBytes / size)) {
+        return reader.Error("size {} of dimension {}: dimension {} of {} has {}", size, dimension, g, PrintType(from),
+                            whole);
       } else {
         product *= size;
       }
@@ -299,7 +295,7 @@ Status Importer::ImportDim(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(operation, operands[1]));
-  const Shape& shape = operands[0]->shape();
+  const Shape shape = OwnShape(operation.operands[0], operands[0]);
   if (index < 0 || index >= shape.rank())
     return reader.Error("index {} is no dimension of {}, which has {}", index, PrintType(shape), shape.rank());
   return BindValues(frame, operation, {IndexConstant(frame, {shape.dimension(static_cast<int>(index))}, true)});
@@ -308,7 +304,8 @@ Status Importer::ImportDim(Frame& frame, const Operation& operation) {
 Status Importer::ImportRank(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  return BindValues(frame, operation, {IndexConstant(frame, {operands[0]->shape().rank()}, true)});
+  return BindValues(frame, operation,
+                    {IndexConstant(frame, {OwnShape(operation.operands[0], operands[0]).rank()}, true)});
 }
 
 // ---- new tensors
@@ -357,37 +354,9 @@ Status Importer::ImportFromElements(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {Reshaped(frame, all, SizesOf(shape))});
 }
 
-// A region with an index for each dimension of `shape`, for all elements at once; a scalar if they are all the same.
-Result<Instruction*> Importer::RunLanes(Frame& frame, const Operation& operation, const Shape& shape) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
-  if (block->arguments.size() != static_cast<size_t>(shape.rank()))
-    return reader.Error("the region has {} arguments, {} needed", block->arguments.size(), shape.rank());
-  if (lanes_.has_value()) return reader.NotSupported("a tensor for each element of another one");
-  lanes_ = Resized(Shape(ElementType::kS64), SizesOf(shape));
-  for (int i = 0; i < shape.rank(); ++i) {
-    SetActual(block->arguments[static_cast<size_t>(i)], *lanes_);
-    frame.values[block->arguments[static_cast<size_t>(i)]] = Add(frame, Opcode::kIota, *lanes_, {}, IotaAttributes{i});
-  }
-  Result<std::vector<Instruction*>> results = RunBlock(frame, *block);
-  lanes_.reset();
-  VXLA_RETURN_IF_ERROR(results.status());
-  if (results->size() != 1) return reader.Error("{} values yielded, one needed", results->size());
-  const Shape& got = (*results)[0]->shape();
-  if (got.element_type() != shape.element_type() || (!got.IsScalar() && !SameDimensions(got, shape)))
-    return reader.Error("{} is yielded for elements of {}", PrintType(got), PrintType(shape));
-  return (*results)[0];
-}
-
 Instruction* Importer::Everywhere(Frame& frame, Instruction* value, const Shape& shape) {
   if (SameDimensions(value->shape(), shape)) return value;
   return Add(frame, Opcode::kBroadcast, shape, {value}, DimensionsAttributes{});
-}
-
-Status Importer::ImportGenerate(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, RunLanes(frame, operation, shape));
-  return BindValues(frame, operation, {Everywhere(frame, value, shape)});
 }
 
 // Ones where elements of `source` come to lie, padded as attributes say.
@@ -412,7 +381,8 @@ Status Importer::ImportTensorPad(Frame& frame, const Operation& operation) {
     if (pads[i].size() != static_cast<size_t>(source->shape().rank()))
       return reader.Error("{} has {} entries for {}", name, pads[i].size(), PrintType(source->shape()));
     for (const int64_t pad : pads[i]) {
-      if (pad < 0) return reader.Error("{} holds {}, which is negative", name, pad);
+      if (pad < 0 || pad > kMaxWindowNumber)
+        return reader.Error("{} holds {}, which is not in 0 to {}", name, pad, kMaxWindowNumber);
     }
   }
   PadAttributes attributes;
@@ -458,38 +428,14 @@ Status Importer::ImportExtract(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  const Shape shape = operands[0]->shape();
-  std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
-  VXLA_RETURN_IF_ERROR(CheckIndices(operation, shape, indices));
-  const bool lanes = lanes_.has_value() &&
-                     std::ranges::any_of(indices, [](const Instruction* index) { return !index->shape().IsScalar(); });
-  if (!lanes) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const part, AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
-                                                               DynamicSliceAttributes{IntList(indices.size(), 1)}));
-    MarkChecked(part, operation);
-    return BindLanes(frame, operation, Reshaped(frame, part, {}));
-  }
-  VXLA_RETURN_IF_ERROR(Align(frame, indices));
-  IntList sizes = SizesOf(*lanes_);
-  const auto vector = static_cast<int64_t>(sizes.size());
-  sizes.push_back(1);
-  for (Instruction*& index : indices) index = Reshaped(frame, index, sizes);
-  Instruction* table = indices[0];
-  if (indices.size() > 1) {
-    VXLA_ASSIGN_OR_RETURN(table,
-                          AddInferred(frame, operation, Opcode::kConcatenate, indices, DimensionsAttributes{{vector}}));
-  }
-  GatherAttributes gather;
-  gather.start_index_map.resize(indices.size());
-  std::iota(gather.start_index_map.begin(), gather.start_index_map.end(), 0);
-  gather.collapsed_slice_dims = gather.start_index_map;
-  gather.index_vector_dim = vector;
-  gather.slice_sizes = IntList(indices.size(), 1);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kGather, {operands[0], table}, std::move(gather)));
-  MarkChecked(result, operation);
-  return BindLanes(frame, operation, result);
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  const std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
+  VXLA_RETURN_IF_ERROR(CheckIndices(operation, OwnShape(operation.operands[0], operands[0]), indices));
+  if (!AxesOf(operation).empty()) return ImportLaneExtract(frame, operation, operands);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const part, AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
+                                                             DynamicSliceAttributes{IntList(indices.size(), 1)}));
+  MarkChecked(part, operation);
+  return BindValues(frame, operation, {Reshaped(frame, part, {})});
 }
 
 Status Importer::ImportInsert(Frame& frame, const Operation& operation) {
@@ -693,25 +639,6 @@ Status Importer::ImportTensorScatter(Frame& frame, const Operation& operation) {
                                     std::move(scatter), {assign}));
   MarkChecked(result, operation);
   return BindValues(frame, operation, {result});
-}
-
-// Both branches for all elements, and each element's own of them.
-Status Importer::ImportLaneBranches(Frame& frame, const Operation& operation, Instruction* predicate) {
-  std::vector<std::vector<Instruction*>> results;
-  for (size_t i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, i));
-    VXLA_ASSIGN_OR_RETURN(results.emplace_back(), RunBlock(frame, *block));
-    if (results.back().size() != operation.results.size())
-      return OperationReader(operation).Error("branch {} gives {} values", i, results.back().size());
-  }
-  for (size_t k = 0; k < operation.results.size(); ++k) {
-    std::vector<Instruction*> values{predicate, results[0][k], results[1][k]};
-    VXLA_RETURN_IF_ERROR(Align(frame, values));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const value, AddInferred(frame, operation, Opcode::kSelect, values));
-    SetActual(operation.results[k], value->shape());
-    frame.values[operation.results[k]] = value;
-  }
-  return OkStatus();
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -9,6 +9,7 @@
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
+#include "core/mlir/structured_control.h"
 #include "core/ops/ops.h"
 #include "core/replica_groups.h"
 
@@ -333,6 +334,7 @@ Status Importer::BindValues(Frame& frame, const Operation& operation, const std:
     Instruction* const value = Folded(frame, values[i]);
     SetActual(operation.results[i], value->shape());
     frame.values[operation.results[i]] = value;
+    if (!lane_axes_.empty()) lane_axes_.erase(operation.results[i]);
     std::string name = InstructionName(result.name);
     if (!name.empty() && value->name().starts_with(OpcodeText(value->opcode())))
       frame.computation->Rename(value, std::move(name));
@@ -448,6 +450,10 @@ Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
   location_ = operation.location;
   for (const ValueId result : operation.results)
     VXLA_RETURN_IF_ERROR(CheckType(operation, program_.values[result].type));
+  if (!lane_sizes_.empty() && !RunsForLanes(operation.name) && HasLanes(operation)) {
+    return OperationReader(operation).NotSupported(
+        "values that differ from element to element of a region are not supported");
+  }
   if (const Handler handler = HandlerOf(operation.name)) return (this->*handler)(frame, operation);
   const std::string_view stablehlo = StablehloName(operation.name);
   if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);

@@ -52,6 +52,14 @@ Attribute IntListAttribute(std::span<const int64_t> values) {
   return attribute;
 }
 
+Type IndexType() {
+  Type type;
+  type.kind = Type::Kind::kElement;
+  type.shape = Shape(ElementType::kS64);
+  type.index = true;
+  return type;
+}
+
 Attribute TypeAttribute(Type type) {
   Attribute attribute;
   attribute.kind = Attribute::Kind::kType;

@@ -35,6 +35,7 @@ struct Type {
   Kind kind = Kind::kNone;
   Shape shape;
   bool unranked = false;  // tensor<*xf32>: `shape` is a scalar of its elements
+  bool index = false;     // `index`, or a tensor of it: what lists and counts places, s64 here
   std::vector<Type> inputs, results;
   std::string text;
   std::shared_ptr<const Quantization> quantization;  // of a tensor, whose shape is that of its integers
@@ -83,12 +84,14 @@ Attribute StringAttribute(std::string_view text);
 Attribute IntegerAttribute(int64_t value);
 Attribute IntListAttribute(std::span<const int64_t> values);
 Attribute TypeAttribute(Type type);
+Type IndexType();
 
 // A value: the number of a row of Program::values.
 using ValueId = uint32_t;
 struct Value {
   Type type;
   std::string name;  // as the text has it, without '%'; may be empty
+  SourceLocation location = {};  // of a block's argument in the text
 };
 
 struct Operation;

@@ -55,7 +55,18 @@ std::string PrintElements(const Attribute& attribute) {
 
 }  // namespace
 
-std::string PrintType(const Shape& shape) {
+namespace {
+
+std::string PrintShape(const Shape& shape, std::string_view element);
+
+}  // namespace
+
+std::string PrintType(const Shape& shape) { return PrintShape(shape, {}); }
+
+namespace {
+
+// `element`: where it is not the shape's.
+std::string PrintShape(const Shape& shape, std::string_view element) {
   if (shape.IsToken()) return "!stablehlo.token";
   if (shape.IsTuple()) {
     std::string out = "tuple<";
@@ -73,18 +84,22 @@ std::string PrintType(const Shape& shape) {
     bounds += (i > 0 ? ", " : "") + (dynamic && known ? fmt::format("{}", shape.dimension(i)) : "?");
     bounded = bounded || (dynamic && known);
   }
-  out += ElementText(shape.element_type());
+  out += element.empty() ? ElementText(shape.element_type()) : std::string(element);
   if (bounded) out += ", #stablehlo.bounds<" + bounds + ">";
   return out + ">";
 }
+
+std::string ElementText(const Type& type) { return type.index ? "index" : ElementText(type.shape.element_type()); }
+
+}  // namespace
 
 std::string PrintType(const Type& type) {
   switch (type.kind) {
     case Type::Kind::kShape:
       if (type.quantization != nullptr) return type.text;
-      return type.unranked ? "tensor<*x" + ElementText(type.shape.element_type()) + ">" : PrintType(type.shape);
+      return type.unranked ? "tensor<*x" + ElementText(type) + ">" : PrintShape(type.shape, type.index ? "index" : "");
     case Type::Kind::kElement:
-      return ElementText(type.shape.element_type());
+      return ElementText(type);
     case Type::Kind::kFunction:
       return JoinTypes(type.inputs) + " -> " + JoinTypes(type.results);
     case Type::Kind::kOther:

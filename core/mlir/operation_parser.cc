@@ -14,6 +14,8 @@
 #include "core/mlir/quantized.h"
 #include "core/mlir/region_invariants.h"
 #include "core/mlir/structured_control.h"
+#include "core/mlir/tensor_constraints.h"
+#include "core/reserved_names.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -147,7 +149,7 @@ bool SameType(const Type& a, const Type& b) {
   if ((a.quantization == nullptr) != (b.quantization == nullptr)) return false;
   if (a.quantization != nullptr) return a.shape == b.shape && a.text == b.text;
   if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement)
-    return a.unranked == b.unranked && a.shape == b.shape;
+    return a.unranked == b.unranked && a.index == b.index && a.shape == b.shape;
   return PrintType(a) == PrintType(b);
 }
 
@@ -369,6 +371,7 @@ Status OperationParser::ParseBlockArguments(Block& block) {
     VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
     VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
     block.arguments.push_back(NewValue(std::move(type), name.text));
+    program_.values.back().location = lexer_.LocationOf(name.offset);
     VXLA_RETURN_IF_ERROR(Define(name.text, name.offset, block.arguments.back(), 1));
     VXLA_RETURN_IF_ERROR(SkipLocation());
     if (!lexer_.Eat(",")) break;
@@ -453,15 +456,38 @@ Status OperationParser::ParseFunction(Operation& operation) {
   return OkStatus();
 }
 
+namespace {
+
+// What passes tell one another is no program's to say.
+Status CheckNames(const Operation& operation) {
+  for (const NamedAttribute& attribute : operation.attributes) {
+    Status status = CheckNotReserved("the attribute", attribute.name);
+    const std::string_view name = attribute.name;
+    const bool of_call = name == "call_target_name" || name == "backend_config" || name == "mhlo.backend_config";
+    if (status.ok() && of_call) status = CheckNotReserved(name, attribute.value.text);
+    if (!status.ok()) return std::move(status).WithPrefix(operation.name + ": ").At(operation.location);
+  }
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(CheckNames(inner));
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<Program> ParseMlir(std::string_view text, int first_line) {
   return Guarded([&]() -> Result<Program> {
     VXLA_ASSIGN_OR_RETURN(Program program, text.starts_with(kBytecodeMagic)
                                                ? ReadBytecode(text)
                                                : OperationParser(text, first_line).Parse());
+    VXLA_RETURN_IF_ERROR(CheckNames(program.module));
     VXLA_RETURN_IF_ERROR(ExpandMeshGroups(program));
     HoistRegionInvariants(program);
     VXLA_RETURN_IF_ERROR(LowerBlocks(program));
     VXLA_RETURN_IF_ERROR(LegalizeQuantized(program));
+    VXLA_RETURN_IF_ERROR(CheckTensorDialect(program));
     VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));
     return program;
   });

@@ -2,11 +2,57 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/mlir/import_state.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
+
+// Values that differ from element to element.
+using Lanes = std::unordered_set<ValueId>;
+
+bool AllRunForLanes(const Block& block, Lanes& lanes);
+
+bool AnyOf(std::span<const ValueId> values, const Lanes& lanes) {
+  return std::ranges::any_of(values, [&](ValueId value) { return lanes.contains(value); });
+}
+
+bool UsesAny(const Operation& operation, const Lanes& lanes) {
+  if (AnyOf(operation.operands, lanes)) return true;
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return UsesAny(inner, lanes); }))
+        return true;
+    }
+  }
+  return false;
+}
+
+// Whether the importer does it for all elements at once; notes which of its results differ.
+bool RunsForAllLanes(const Operation& operation, Lanes& lanes) {
+  const bool differs = UsesAny(operation, lanes);
+  if (differs && !RunsForLanes(operation.name)) return false;
+  if (differs) lanes.insert(operation.results.begin(), operation.results.end());
+  const bool generates = operation.name == "tensor.generate";
+  if (generates && AnyOf(operation.operands, lanes)) return false;  // sizes that differ
+  if (!differs && !generates) return true;
+  return std::ranges::all_of(operation.regions, [&](const Region& region) {
+    if (region.blocks.size() != 1) return false;
+    if (generates) lanes.insert(region.blocks[0].arguments.begin(), region.blocks[0].arguments.end());
+    return AllRunForLanes(region.blocks[0], lanes);
+  });
+}
+
+bool AllRunForLanes(const Block& block, Lanes& lanes) {
+  return std::ranges::all_of(block.operations,
+                             [&](const Operation& operation) { return RunsForAllLanes(operation, lanes); });
+}
+
+bool RunsAtOnce(const Operation& generate) {
+  Lanes lanes;
+  return RunsForAllLanes(generate, lanes);
+}
 
 class ControlLowering {
  public:
@@ -34,6 +80,11 @@ class ControlLowering {
         if (operation.results.empty()) continue;
       } else if (operation.name == "scf.for") {
         VXLA_RETURN_IF_ERROR(LowerFor(operation));
+      } else if (operation.name == "tensor.generate") {
+        VXLA_RETURN_IF_ERROR(Run(operation));  // what is inside decides
+        if (!RunsAtOnce(operation)) VXLA_RETURN_IF_ERROR(LowerGenerate(operation, operations));
+        operations.push_back(std::move(operation));
+        continue;
       }
       VXLA_RETURN_IF_ERROR(Run(operation));
       operations.push_back(std::move(operation));
@@ -95,6 +146,7 @@ class ControlLowering {
     SetAttribute(compare.attributes, "comparison_direction", KeywordAttribute("LT"));
     Type truth = counter;
     truth.shape.set_element_type(ElementType::kPred);
+    truth.index = false;
     compare.results = {NewValue(truth)};
     Operation give = Make(operation, "stablehlo.return", compare.results);
     test.operations.push_back(std::move(compare));
@@ -118,6 +170,7 @@ class ControlLowering {
     if (value == kUnboundedSize) return operation.operands[next++];
     Operation constant = Make(operation, "arith.constant", {});
     Attribute attribute = IntegerAttribute(value);
+    attribute.type = IndexType();
     constant.results = {NewValue(attribute.type)};
     SetAttribute(constant.attributes, "value", std::move(attribute));
     before.push_back(std::move(constant));
@@ -181,6 +234,43 @@ class ControlLowering {
     return LowerFor(operation);
   }
 
+  // A region that the importer cannot do for all elements at once: loops that insert one after the other.
+  Status LowerGenerate(Operation& operation, std::vector<Operation>& before) {
+    Block body = std::move(operation.regions[0].blocks[0]);
+    const Type tensor = TypeOf(operation.results[0]);
+    const size_t rank = body.arguments.size();
+    Operation empty = Make(operation, "tensor.empty", operation.operands);
+    empty.results = {NewValue(tensor)};
+    Operation loops = Make(operation, "scf.forall", operation.operands);
+    loops.operands.push_back(empty.results[0]);
+    loops.results = operation.results;
+    before.push_back(std::move(empty));
+    const auto sizes = tensor.shape.dimensions();
+    SetAttribute(loops.attributes, "staticLowerBound", IntListAttribute(IntList(rank, 0)));
+    SetAttribute(loops.attributes, "staticUpperBound", IntListAttribute(sizes));
+    SetAttribute(loops.attributes, "staticStep", IntListAttribute(IntList(rank, 1)));
+    body.arguments.push_back(NewValue(tensor));
+    // The element as a tensor without dimensions, which goes in where the indices are.
+    Operation& end = body.operations.back();
+    Operation element = Make(end, "tensor.from_elements", end.operands);
+    Type scalar = tensor;
+    scalar.shape = Shape(tensor.shape.element_type());
+    element.results = {NewValue(scalar)};
+    Operation insert = Make(end, "tensor.parallel_insert_slice", {element.results[0], body.arguments[rank]});
+    insert.operands.insert(insert.operands.end(), body.arguments.begin(), body.arguments.end() - 1);
+    SetAttribute(insert.attributes, "static_offsets", IntListAttribute(IntList(rank, kUnboundedSize)));
+    SetAttribute(insert.attributes, "static_sizes", IntListAttribute(IntList(rank, 1)));
+    SetAttribute(insert.attributes, "static_strides", IntListAttribute(IntList(rank, 1)));
+    Operation parallel = Make(end, "scf.forall.in_parallel", {});
+    parallel.regions.emplace_back().blocks.emplace_back().operations.push_back(std::move(insert));
+    body.operations.back() = std::move(element);
+    body.operations.push_back(std::move(parallel));
+    loops.regions.emplace_back().blocks.push_back(std::move(body));
+    operation = std::move(loops);
+    VXLA_RETURN_IF_ERROR(LowerForall(operation, before));
+    return Run(operation);
+  }
+
   // Each parallel_insert_slice is an insert_slice into what the one before gave, with the loop and the result that it
   // belongs to.
   Status InsertSlices(const Operation& operation, Block& block, size_t rank, int64_t number) {
@@ -231,6 +321,13 @@ bool HasEffect(const Operation& operation) {
     return std::ranges::any_of(region.blocks,
                                [](const Block& block) { return std::ranges::any_of(block.operations, HasEffect); });
   });
+}
+
+bool RunsForLanes(std::string_view name) {
+  constexpr std::string_view kNames[] = {"tensor.cast", "tensor.dim",      "tensor.extract", "tensor.generate",
+                                         "tensor.rank", "tensor.yield",    "scf.if",         "stablehlo.if",
+                                         "scf.yield",   "stablehlo.return"};
+  return std::ranges::find(kNames, name) != std::end(kNames) || name.starts_with("arith.");
 }
 
 Status LowerStructuredControl(Program& program) { return ControlLowering(program).Run(program.module); }

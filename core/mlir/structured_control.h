@@ -10,8 +10,14 @@ namespace VXLA_NAMESPACE::mlir {
 // Of the loop that a scf.forall became, its number; of a parallel_insert_slice that number and the result's.
 inline constexpr std::string_view kForallAttribute = "vxla.forall";
 
-// scf.for becomes a while, scf.if an if, scf.forall loops whose bodies insert into what they share.
+// scf.for becomes a while, scf.if an if, scf.forall loops whose bodies insert into what they share. So does a
+// tensor.generate whose region holds an operation on values that differ from element to element which is not one of
+// those below.
 Status LowerStructuredControl(Program& program);
+
+// Whether the importer does the operation for all elements of a tensor.generate or tensor.pad at once
+// (core/mlir/import_lanes.cc).
+bool RunsForLanes(std::string_view name);
 
 // Whether it, or an operation of its regions, does more than give its results.
 bool HasEffect(const Operation& operation);

@@ -8,13 +8,6 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-Type ScalarType(ElementType element) {
-  Type type;
-  type.kind = Type::Kind::kElement;
-  type.shape = Shape(element);
-  return type;
-}
-
 Attribute UnitAttribute() { return {}; }
 
 }  // namespace
@@ -57,7 +50,13 @@ OperationParser::Form OperationParser::TensorFormOf(std::string_view name) {
   return nullptr;
 }
 
-Type OperationParser::ElementOf(const Type& tensor) const { return ScalarType(tensor.shape.element_type()); }
+Type OperationParser::ElementOf(const Type& tensor) const {
+  Type type;
+  type.kind = Type::Kind::kElement;
+  type.shape = Shape(tensor.shape.element_type());
+  type.index = tensor.index;
+  return type;
+}
 
 Result<std::vector<ValueId>> OperationParser::ParseValuesIn(std::string_view open, std::string_view close) {
   std::vector<ValueId> values;
@@ -159,7 +158,7 @@ Status OperationParser::ParseQuery(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
   VXLA_RETURN_IF_ERROR(ParseType().status());
-  result_types_ = {ScalarType(ElementType::kS64)};
+  result_types_ = {IndexType()};
   return OkStatus();
 }
 
@@ -338,7 +337,10 @@ Status OperationParser::ParseArith(Operation& operation) {
     return CheckOperandTypes(operation, {program_.values[operation.operands[0]].type, type, type});
   }
   VXLA_RETURN_IF_ERROR(CheckOperandTypes(operation, std::vector<Type>(operation.operands.size(), type)));
-  if (compares) type.shape.set_element_type(ElementType::kPred);
+  if (compares) {
+    type.shape.set_element_type(ElementType::kPred);
+    type.index = false;
+  }
   result_types_ = {std::move(type)};
   return OkStatus();
 }
@@ -462,7 +464,7 @@ Status OperationParser::ParseForall(Operation& operation) {
     const Scope scope(*this, false);
     Block block;
     for (size_t i = 0; i < names.size(); ++i) {
-      block.arguments.push_back(NewValue(i < rank ? ScalarType(ElementType::kS64) : results[i - rank], names[i].text));
+      block.arguments.push_back(NewValue(i < rank ? IndexType() : results[i - rank], names[i].text));
       VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
     }
     VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), "scf.forall.in_parallel"));

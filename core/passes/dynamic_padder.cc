@@ -14,7 +14,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr std::string_view kInRange = "{\"sizes\":\"in range\"}";
+constexpr std::string_view kInRange = "\"vxla.sizes_in_range\"";
 
 // A value of any shape: arrays and tokens at the leaves.
 struct PaddedValue {

@@ -48,8 +48,8 @@ IntList IndexOf(const Shape& shape, int64_t linear) {
 // dimension that is scanned, at one index of the others; where n is 1 the array may lack the dimension (-1).
 class EntryWriter : private Expansion {
  public:
-  EntryWriter(Computation& computation, Instruction* root, int64_t extent)
-      : Expansion(computation, root), extent_(extent) {}
+  EntryWriter(Computation& computation, Instruction* root, int64_t extent, bool wide)
+      : Expansion(computation, root), extent_(extent), wide_(wide) {}
 
   // Of the result; null where something else than a recursion makes it.
   Instruction* ResultEntry(Instruction* root, int dimension, const IntList& index) {
@@ -245,7 +245,7 @@ class EntryWriter : private Expansion {
   Instruction* Product(const Instruction& dot, int dimension, const IntList& index) {
     const auto& a = dot.attributes<DotAttributes>();
     auto sides = SidesOf(dot, dimension, index);
-    if (!sides || !a.algorithm.empty() || AccumulatesWide(dot)) return nullptr;
+    if (!sides || !a.algorithm.empty() || (wide_ && DotSumType(dot) == ElementType::kF32)) return nullptr;
     IntList terms;
     for (const int64_t d : a.lhs_contracting_dims)
       terms.push_back(dot.operand(0)->shape().dimension(static_cast<int>(d)));
@@ -280,6 +280,7 @@ class EntryWriter : private Expansion {
   }
 
   const int64_t extent_;
+  const bool wide_;  // sums of f32 are to be in two floats: the terms written out are not
   std::map<std::tuple<const Instruction*, int, IntList>, Instruction*> entries_;
   std::unordered_set<const Instruction*> seen_, inner_, made_;
 };
@@ -322,7 +323,7 @@ Instruction* Together(EntryWriter& writer, const MatrixScan& scan) {
   return scan.dimension == 0 ? together : writer.Transposed(together, permutation);
 }
 
-bool SplitIn(Computation& computation, int most_arrays) {
+bool SplitIn(Computation& computation, int most_arrays, bool wide) {
   std::vector<MatrixScan> scans;
   std::map<int64_t, std::vector<MatrixScan>> by_extent;
   for (const auto& i : computation.instructions()) {
@@ -338,7 +339,7 @@ bool SplitIn(Computation& computation, int most_arrays) {
   if (by_extent.empty()) return false;
   // The levels below are scans too, of what one longer scan computes.
   auto& [extent, longest] = *by_extent.rbegin();
-  EntryWriter writer(computation, longest.back().root, extent);
+  EntryWriter writer(computation, longest.back().root, extent, wide);
   Instruction* const computation_root = computation.root();
   for (MatrixScan& scan : longest) {
     const Shape& shape = scan.root->shape();
@@ -366,11 +367,11 @@ bool SplitIn(Computation& computation, int most_arrays) {
 
 }  // namespace
 
-bool SplitMatrixScans(Module& module, int most_buffers) {
+bool SplitMatrixScans(Module& module, int most_buffers, bool wide) {
   // A kernel of the scan reads and writes each, and reads what the parts before its own came to.
   const int most_arrays = std::min(kMostArrays, (most_buffers - 4) / 3);
   bool changed = false;
-  for (Computation* computation : ControlComputations(module)) changed |= SplitIn(*computation, most_arrays);
+  for (Computation* computation : ControlComputations(module)) changed |= SplitIn(*computation, most_arrays, wide);
   return changed;
 }
 

@@ -9,6 +9,7 @@ namespace VXLA_NAMESPACE {
 // vectors), the recursion that JAX writes is written anew for each entry, with the products as sums of products, so
 // that FindAssociativeScans finds a function of scalars; what it does not find stays as it is. `most_arrays`: as many
 // as one kernel may take and give. Returns whether anything changed.
-bool SplitMatrixScans(Module& module, int most_arrays);
+// `wide`: sums of f32 are to be in two floats, which none of these rewrites keeps.
+bool SplitMatrixScans(Module& module, int most_arrays, bool wide);
 
 }  // namespace VXLA_NAMESPACE

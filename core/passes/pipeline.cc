@@ -62,7 +62,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized, target);
-  SplitMatrixScans(*optimized, target.max_joined_buffers);
+  SplitMatrixScans(*optimized, target.max_joined_buffers, target.wide_accumulation);
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);

@@ -7,7 +7,7 @@ namespace VXLA_NAMESPACE {
 
 // In the backend_config of an rng-get-and-update-state that counts the draws of rng: its low word is the number of the
 // draw, its high word the seed.
-inline constexpr char kDrawsState[] = "draws of rng";
+inline constexpr char kDrawsState[] = "\"vxla.draws_of_rng\"";
 
 inline bool IsDrawsState(const Instruction& state) { return state.common().backend_config.text == kDrawsState; }
 

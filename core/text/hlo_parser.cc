@@ -5,6 +5,7 @@
 #include "core/guarded.h"
 #include "core/limits.h"
 #include "core/ops/ops.h"
+#include "core/reserved_names.h"
 #include "core/text/hlo_parser_impl.h"
 #include "core/text/literal_text.h"
 #include "core/text/module_header.h"
@@ -395,6 +396,12 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   instruction->set_name(std::move(name));
   instruction->set_location(draft.location);
   instruction->mutable_common() = std::move(draft.common);
+  Status names = CheckNotReserved("backend_config", instruction->common().backend_config.text);
+  if (names.ok() && draft.opcode == Opcode::kCustomCall) {
+    names = CheckNotReserved("custom_call_target",
+                             instruction->attributes<CustomCallAttributes>().custom_call_target);
+  }
+  if (!names.ok()) return std::move(names).At(draft.location);
   if (!has_shape) {
     Result<Shape> shape = InferShape(*instruction);
     if (!shape.ok()) return Status(shape.status()).At(draft.location);

@@ -2,7 +2,10 @@
 // for every size, and no second recording for sizes that came before.
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "core/mlir/importer.h"
+#include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/tensor_programs.h"
 
@@ -120,6 +123,60 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   ExpectSameOnDevices(text, {values({3, -1, 4, -1, 5})}, Tolerance{});
   ExpectSameOnDevices(text, {values({-3, -1})}, Tolerance{});
   ExpectSameOnDevices(text, {Literal(tensor_programs::F32({0}))}, Tolerance{});
+}
+
+// An empty list of sizes was no answer: it was asked for until memory ran out.
+TEST(DynamicShapesTest, AnEmptyListOfSizesIsAnAnswer) {
+  const std::string text = R"(
+func.func @main(%x: tensor<?xf32>, %shape: tensor<?xi32>) -> tensor<*xf32> {
+  %0 = tensor.reshape %x(%shape) : (tensor<?xf32>, tensor<?xi32>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+})";
+  const Literal one = RandomLiteral(tensor_programs::F32({1}), 1);
+  ExpectSameOnDevices(text, {one, Literal(Shape(ElementType::kS32, {0}))});
+  ExpectSameOnDevices(text, {one, Literal::FromVector<int32_t>(Shape(ElementType::kS32, {2}), std::vector{1, 1})});
+}
+
+// A program for known sizes is prepared as one that was read with them.
+TEST(DynamicShapesTest, NamedCallsRunBesideOpenSizes) {
+  ExpectSameOnDevices(R"(
+func.func @main(%x: tensor<5x2xf32>, %y: tensor<?xf32>) -> (tensor<?x2xf32, #stablehlo.bounds<5, ?>>, tensor<?xf32>) {
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %m = stablehlo.constant dense<2> : tensor<i32>
+  %0 = stablehlo.custom_call @SliceToDynamic(%x, %n, %m) : (tensor<5x2xf32>, tensor<i32>, tensor<i32>) -> tensor<?x2xf32, #stablehlo.bounds<5, ?>>
+  %1 = stablehlo.negate %y : tensor<?xf32>
+  return %0, %1 : tensor<?x2xf32, #stablehlo.bounds<5, ?>>, tensor<?xf32>
+})",
+                      {RandomLiteral(tensor_programs::F32({5, 2}), 1), RandomLiteral(tensor_programs::F32({4}), 2)});
+}
+
+// Whoever looks at the plan holds a reference, while other threads run more shapes than are kept.
+TEST(DynamicShapesTest, APlanOutlivesTheShapesThatAreForgotten) {
+  const std::unique_ptr<Module> module = ReadMlir(
+      "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+      "  %0 = stablehlo.negate %x : tensor<?xf32>\n  return %0 : tensor<?xf32>\n}\n");
+  ASSERT_TRUE(module != nullptr);
+  const auto executable = DeviceClient(ModesToRun()[0])->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const Plan& before = (*executable)->plan();
+  const std::string nothing = ToText(before);
+  const auto run = [&](int64_t from, int64_t to) {
+    for (int64_t size = from; size < to; ++size) {
+      const Literal x(tensor_programs::F32({size}));
+      const Literal* const pointer = &x;
+      EXPECT_TRUE((*executable)->Run({&pointer, 1}).ok());
+    }
+  };
+  run(1, 2);
+  const Plan& first = (*executable)->plan();
+  const std::string text = ToText(first);
+  std::thread other([&] { run(100, 230); });
+  run(230, 360);
+  EXPECT_EQ(ToText(first), text);
+  other.join();
+  EXPECT_EQ(ToText(first), text);
+  EXPECT_EQ(ToText(before), nothing);
+  EXPECT_EQ(&(*executable)->plan(), &first);
 }
 
 }  // namespace

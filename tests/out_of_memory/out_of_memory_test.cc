@@ -233,8 +233,20 @@ ENTRY main {
   const Literal* arguments[] = {&one};
   const auto result = Evaluate(**module, arguments);
   EXPECT_EQ(result.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(result.status().message(),
-            "broadcast huge of f32[1000000,1000000]: out of host memory: 4000000000000 bytes asked for");
+  EXPECT_THAT(result.status().message(),
+              HasSubstr("broadcast huge of f32[1000000,1000000]: out of host memory: 4000000000000 bytes asked for"));
+}
+
+// The system would promise each of them, and end the process once they are written.
+TEST(OutOfMemoryTest, ValuesTogetherHoldNoMoreThanTheMachineHas) {
+  const int64_t size = int64_t{1} << 36;  // 64 GiB, of which nothing is touched
+  std::vector<HostBytes> held;
+  const Status status = Guarded([&]() -> Status {
+    for (int i = 0; i < 1 << 10; ++i) held.emplace_back(static_cast<size_t>(size));
+    return OkStatus();
+  });
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("out of host memory: 68719476736 bytes asked for"));
 }
 
 TEST(GuardedTest, EveryExceptionHasItsStatus) {

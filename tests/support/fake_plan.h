@@ -14,11 +14,15 @@ inline std::unique_ptr<Module> Parse(std::string_view text) {
   return std::move(*module);
 }
 
-inline Plan PlanOf(std::string_view text, const FakeDeviceOptions& options = {}) {
+inline Plan PlanOf(const Module& module, const FakeDeviceOptions& options = {}) {
   const FakeLowering lowering(std::make_shared<KernelRegistry>());
-  auto plan = MakePlan(*Parse(text), lowering, FakeFacts(options), {});
+  auto plan = MakePlan(module, lowering, FakeFacts(options), {});
   VXLA_CHECK(plan.ok(), plan.status().message());
   return *plan;
+}
+
+inline Plan PlanOf(std::string_view text, const FakeDeviceOptions& options = {}) {
+  return PlanOf(*Parse(text), options);
 }
 
 }  // namespace VXLA_NAMESPACE::testing

@@ -473,6 +473,167 @@ inline void AddGatherPrograms(std::vector<TensorProgram>& all) {
        }});
 }
 
+// Regions in regions, for all elements at once and one after the other.
+inline void AddRegionPrograms(std::vector<TensorProgram>& all) {
+  const Shape s32(ElementType::kS32, {4});
+  all.push_back({"generate in generate",
+                 "(%n: index) -> tensor<?x3xi32>",
+                 R"(
+  %c3 = arith.constant 3 : index
+  %0 = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    %row = tensor.generate %c3 {
+    ^bb0(%k: index):
+      %p = arith.addi %i, %k : index
+      %q = arith.index_cast %p : index to i32
+      tensor.yield %q : i32
+    } : tensor<?xi32>
+    %e = tensor.extract %row[%j] : tensor<?xi32>
+    tensor.yield %e : i32
+  } : tensor<?x3xi32>
+  return %0 : tensor<?x3xi32>)",
+                 {IndexOf(5)},
+                 Shape(ElementType::kS32, {5, 3}),
+                 [](const Index& i) { return static_cast<double>(i[0] + i[1]); }});
+  all.push_back({"three levels, of the same sizes",
+                 "() -> tensor<3x3xindex>",
+                 R"(
+  %c10 = arith.constant 10 : index
+  %c100 = arith.constant 100 : index
+  %0 = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %a = tensor.generate {
+    ^bb0(%k: index, %l: index):
+      %b = tensor.generate {
+      ^bb0(%p: index):
+        %1 = arith.muli %i, %c100 : index
+        %2 = arith.muli %k, %c10 : index
+        %3 = arith.addi %1, %2 : index
+        %4 = arith.addi %3, %p : index
+        tensor.yield %4 : index
+      } : tensor<3xindex>
+      %e = tensor.extract %b[%l] : tensor<3xindex>
+      tensor.yield %e : index
+    } : tensor<3x3xindex>
+    %e = tensor.extract %a[%j, %i] : tensor<3x3xindex>
+    %c1 = arith.constant 1 : index
+    %s = tensor.dim %a, %c1 : tensor<3x3xindex>
+    %r = arith.addi %e, %s : index
+    tensor.yield %r : index
+  } : tensor<3x3xindex>
+  return %0 : tensor<3x3xindex>)",
+                 {},
+                 Shape(ElementType::kS64, {3, 3}),
+                 [](const Index& i) { return static_cast<double>(i[0] * 101 + i[1] * 10 + 3); }});
+  all.push_back({"a choice between inner tensors",
+                 "(%t: tensor<4xi32>) -> tensor<4xi32>",
+                 R"(
+  %c2 = arith.constant 2 : index
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    %same = tensor.generate {
+    ^bb0(%k: index):
+      %v = tensor.extract %t[%k] : tensor<4xi32>
+      tensor.yield %v : i32
+    } : tensor<4xi32>
+    %low = arith.cmpi slt, %i, %c2 : index
+    %c = scf.if %low -> (tensor<4xi32>) {
+      scf.yield %same : tensor<4xi32>
+    } else {
+      %own = tensor.generate {
+      ^bb0(%k: index):
+        %p = arith.muli %i, %k : index
+        %v = arith.index_cast %p : index to i32
+        tensor.yield %v : i32
+      } : tensor<4xi32>
+      scf.yield %own : tensor<4xi32>
+    }
+    %e = tensor.extract %c[%i] : tensor<4xi32>
+    tensor.yield %e : i32
+  } : tensor<4xi32>
+  return %0 : tensor<4xi32>)",
+                 {Counting(ElementType::kS32, {4}, 50)},
+                 s32,
+                 [](const Index& i) { return static_cast<double>(i[0] < 2 ? 50 + i[0] : i[0] * i[0]); }});
+  all.push_back({"a loop for each element",
+                 "(%t: tensor<4xi32>) -> tensor<4xi32>",
+                 R"(
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0 : i32
+  %0 = tensor.generate {
+  ^bb0(%i: index):
+    %end = arith.addi %i, %c1 : index
+    %sum = scf.for %k = %c0 to %end step %c1 iter_args(%a = %z) -> (i32) {
+      %v = tensor.extract %t[%k] : tensor<4xi32>
+      %s = arith.addi %a, %v : i32
+      scf.yield %s : i32
+    }
+    tensor.yield %sum : i32
+  } : tensor<4xi32>
+  return %0 : tensor<4xi32>)",
+                 {Counting(ElementType::kS32, {4}, 1)},
+                 s32,
+                 [](const Index& i) { return static_cast<double>((i[0] + 1) * (i[0] + 2)) / 2; }});
+  all.push_back({"inner sizes that differ",
+                 "(%n: index) -> tensor<?xi32>",
+                 R"(
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %0 = tensor.generate %n {
+  ^bb0(%i: index):
+    %m = arith.addi %i, %c1 : index
+    %row = tensor.generate %m {
+    ^bb0(%k: index):
+      %p = arith.muli %k, %c7 : index
+      %q = arith.index_cast %p : index to i32
+      tensor.yield %q : i32
+    } : tensor<?xi32>
+    %e = tensor.extract %row[%i] : tensor<?xi32>
+    tensor.yield %e : i32
+  } : tensor<?xi32>
+  return %0 : tensor<?xi32>)",
+                 {IndexOf(4)},
+                 s32,
+                 [](const Index& i) { return static_cast<double>(7 * i[0]); }});
+  all.push_back({"tensors made and changed for each element",
+                 "(%t: tensor<2x4xi32>) -> tensor<4x2xi32>",
+                 R"(
+  %c0 = arith.constant 0 : index
+  %0 = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %v = tensor.extract %t[%j, %i] : tensor<2x4xi32>
+    %p = tensor.from_elements %v, %v : tensor<2xi32>
+    %w = arith.index_cast %i : index to i32
+    %q = tensor.insert %w into %p[%c0] : tensor<2xi32>
+    %e = tensor.extract %q[%j] : tensor<2xi32>
+    tensor.yield %e : i32
+  } : tensor<4x2xi32>
+  return %0 : tensor<4x2xi32>)",
+                 {Counting(ElementType::kS32, {2, 4})},
+                 Shape(ElementType::kS32, {4, 2}),
+                 [](const Index& i) { return static_cast<double>(i[1] == 0 ? i[0] : 4 + i[0]); }});
+  all.push_back(
+      {"generate in pad",
+       "(%t: tensor<2xi32>) -> tensor<4xi32>",
+       R"(
+  %0 = tensor.pad %t low[1] high[1] {
+  ^bb0(%i: index):
+    %row = tensor.generate {
+    ^bb0(%k: index):
+      %p = arith.muli %i, %k : index
+      %q = arith.index_cast %p : index to i32
+      tensor.yield %q : i32
+    } : tensor<4xi32>
+    %e = tensor.extract %row[%i] : tensor<4xi32>
+    tensor.yield %e : i32
+  } : tensor<2xi32> to tensor<4xi32>
+  return %0 : tensor<4xi32>)",
+       {Counting(ElementType::kS32, {2}, 100)},
+       s32,
+       [](const Index& i) { return i[0] == 1 || i[0] == 2 ? 99.0 + static_cast<double>(i[0]) : 3.0 * i[0]; }});
+}
+
 inline std::vector<TensorProgram> TensorPrograms() {
   std::vector<TensorProgram> all;
   AddShapePrograms(all);
@@ -480,6 +641,7 @@ inline std::vector<TensorProgram> TensorPrograms() {
   AddSlicePrograms(all);
   AddPadPrograms(all);
   AddGatherPrograms(all);
+  AddRegionPrograms(all);
   return all;
 }
 

@@ -284,5 +284,17 @@ TEST(RejectionTest, ConstantsLargerThanTheirText) {
             "3:23: literal: f32[?] has an unbounded dimension, which cannot be compiled");
 }
 
+// They were taken for what passes write: "std::get: wrong index for variant", and sizes that nobody had checked.
+TEST(RejectionTest, NamesOfVxlasOwn) {
+  const auto judged = [](std::string_view call) {
+    return ParseError(fmt::format("HloModule m\nENTRY e {{ p = f32[2] parameter(0)\n  ROOT r = {} }}", call));
+  };
+  EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"vxla.dynamic_program\""),
+            "3:8: custom_call_target \"vxla.dynamic_program\": names that begin with \"vxla.\" are vxla's own");
+  EXPECT_EQ(judged("f32[2] negate(p), backend_config=\"vxla.sizes_in_range\""),
+            "3:8: backend_config \"vxla.sizes_in_range\": names that begin with \"vxla.\" are vxla's own");
+  EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"vxla_of_mine\""), "(parsed)");
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE

@@ -547,6 +547,7 @@ Status BytecodeEntries::ReadTensorType(ByteReader& in, bool with_encoding, Type&
   }
   out.kind = Type::Kind::kShape;
   out.shape = std::move(shape);
+  out.index = element->index;
   return OkStatus();
 }
 
@@ -621,6 +622,7 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
   const auto rows = VhloElementTypes();
   if (const auto row = std::ranges::find(rows, kind, &VhloElementType::code); row != rows.end()) {
     SetElement(row->type, out);
+    out.index = kind == VhloType::kIndex;
     return OkStatus();
   }
   switch (kind) {
@@ -699,6 +701,7 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type
   if (!word.empty()) {
     const std::optional<ElementType> type = ParseElementWord(word);
     type ? SetElement(*type, out) : SetOther(word, out);
+    out.index = kind == BuiltinType::kIndex;
     return OkStatus();
   }
   switch (kind) {
@@ -723,8 +726,10 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type
     case BuiltinType::kTuple:
       return ReadTuple(in, out);
     case BuiltinType::kUnrankedTensor: {
-      VXLA_ASSIGN_OR_RETURN(const ElementType type, ReadElementType(in));
-      SetElement(type, out);
+      VXLA_ASSIGN_OR_RETURN(const Type* const element, ReadType(in));
+      if (element->kind != Type::Kind::kElement)
+        return in.Error("elements of {} are not supported", PrintType(*element));
+      out = *element;
       out.kind = Type::Kind::kShape;
       out.unranked = true;
       return OkStatus();

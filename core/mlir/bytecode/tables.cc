@@ -102,7 +102,7 @@ uint64_t BytecodeTables::ElementNumber(ElementType type) {
   return Type_(kVhloDialect, Code(std::ranges::find(rows, type, &VhloElementType::type)->code));
 }
 
-Result<uint64_t> BytecodeTables::ShapeNumber(const Shape& shape) {
+Result<uint64_t> BytecodeTables::ShapeNumber(const Shape& shape, bool index) {
   if (shape.IsToken()) return Type_(kVhloDialect, Code(VhloType::kToken));
   if (shape.IsTuple()) {
     std::string body = Code(VhloType::kTuple);
@@ -116,6 +116,7 @@ Result<uint64_t> BytecodeTables::ShapeNumber(const Shape& shape) {
   Type element;
   element.kind = Type::Kind::kElement;
   element.shape = Shape(shape.element_type());
+  element.index = index;
   VXLA_ASSIGN_OR_RETURN(const uint64_t element_number, TypeNumber(element));
   std::vector<int64_t> sizes, bounds;
   bool bounded = false;
@@ -142,6 +143,7 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
       VXLA_RETURN_IF_ERROR(CheckSince(VhloVersion::Of(1, 6), "the type none"));
       return Type_(kVhloDialect, Code(VhloType::kNone));
     case Type::Kind::kElement: {
+      if (type.index) return Type_(kVhloDialect, Code(VhloType::kIndex));
       const ElementType element = type.shape.element_type();
       const ElementType part = IsComplex(element) ? RealPart(element) : element;
       const auto rows = VhloElementTypes();
@@ -162,9 +164,10 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
       return Type_(kVhloDialect, std::move(body));
     }
     case Type::Kind::kShape: {
-      if (!type.unranked) return ShapeNumber(type.shape);
+      if (!type.unranked) return ShapeNumber(type.shape, type.index);
       std::string body = Code(VhloType::kUnrankedTensor);
-      AppendVarint(body, ElementNumber(type.shape.element_type()));
+      AppendVarint(body,
+                   type.index ? Type_(kVhloDialect, Code(VhloType::kIndex)) : ElementNumber(type.shape.element_type()));
       return Type_(kVhloDialect, std::move(body));
     }
     case Type::Kind::kOther:

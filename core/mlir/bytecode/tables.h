@@ -65,7 +65,7 @@ class BytecodeTables {
   uint64_t ElementNumber(ElementType type);
   uint64_t I64TensorNumber(const std::vector<int64_t>& sizes, uint64_t element);
   Status CheckSince(VhloVersion since, std::string_view what) const;
-  Result<uint64_t> ShapeNumber(const Shape& shape);
+  Result<uint64_t> ShapeNumber(const Shape& shape, bool index = false);  // index: of a tensor of those
 
   VhloVersion target_;
 };
