@@ -255,7 +255,8 @@ std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::
     case Opcode::kReduce:
       return RunReduce(instruction, operands, evaluation);
     case Opcode::kReduceWindow:
-      if (RunningWindowOf(instruction)) return std::nullopt;  // the twin has no loops of that kernel
+      // The twin has no loops of that kernel, and plans state no order of it.
+      if (RunningWindowOf(instruction) && !evaluation.orders.contains(PathOf(instruction))) return std::nullopt;
       return RunReduceWindow(instruction, operands, evaluation);
     case Opcode::kDot:
       if (FindDotAlgorithm(instruction.attributes<DotAttributes>().algorithm) != nullptr) return std::nullopt;
