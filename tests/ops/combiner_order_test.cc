@@ -263,6 +263,19 @@ TEST(CombinerOrderDeviceTest, FusionsKeepTheOrder) {
              false);
 }
 
+// A reduce that looked through a transpose took the elements as they lay before it.
+TEST(CombinerOrderDeviceTest, TransposedElementsAreFoldedInTheOrderOfTheTransposedArray) {
+  for (const char* dimensions : {"0,1", "0,1,2", "1,2"}) {
+    const int64_t kept = dimensions[0] == '1' ? 7 : 5;
+    const std::string result = std::string(dimensions) == "0,1,2" ? "" : std::to_string(kept);
+    ExpectBoth(Operation("s32", "subtract", true) +
+               fmt::format("ENTRY e {{ x = s32[3,5,7] parameter(0)  z = s32[] parameter(1)\n"
+                           "t = s32[7,3,5] transpose(x), dimensions={{2,0,1}}\n"
+                           "ROOT r = s32[{}] reduce(t, z), dimensions={{{}}}, to_apply=f }}",
+                           result, dimensions));
+  }
+}
+
 // The initial value may be a result that the same kernel computes.
 TEST(CombinerOrderDeviceTest, InitialValuesAreComputed) {
   ExpectBoth(Operation("f32", "subtract") +
