@@ -20,7 +20,7 @@ using Complex = std::complex<double>;
 struct Sample {
   Complex real = 0;      // of floats and complex numbers; may be infinite
   int64_t integer = 0;   // of integers and pred: within the type
-  bool defined = false;  // else: nothing is said of it, as of NaN, 1 / 0 and what is made of them
+  bool defined = false;  // else: nothing is said of it, as of NaN, 1.0 / 0 and what is made of them
 };
 
 bool IsFiniteSample(Complex x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
@@ -240,10 +240,12 @@ Sample BinaryOfIntegers(const Instruction& i, int64_t a, int64_t b) {
     case Opcode::kMultiply:
       return IntegerSample(type, static_cast<int64_t>(x * y));
     case Opcode::kDivide:
-      if (b == 0 || b == -1) return b == 0 || !is_signed ? Sample{} : IntegerSample(type, static_cast<int64_t>(0 - x));
+      if (b == 0) return IntegerSample(type, -1);  // as HLO has it
+      if (is_signed && b == -1) return IntegerSample(type, static_cast<int64_t>(0 - x));
       return IntegerSample(type, is_signed ? a / b : static_cast<int64_t>(x / y));
     case Opcode::kRemainder:
-      if (b == 0 || b == -1) return b == 0 || !is_signed ? Sample{} : IntegerSample(type, 0);
+      if (b == 0) return IntegerSample(type, a);
+      if (is_signed && b == -1) return IntegerSample(type, 0);
       return IntegerSample(type, is_signed ? a % b : static_cast<int64_t>(x % y));
     case Opcode::kPower:
       return PowerOfIntegers(type, a, b);
