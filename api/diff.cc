@@ -269,6 +269,7 @@ class DiffRunner {
     if (bad != nullptr) {
       outcome_.first_bad = bad->name;
       outcome_.fault = FaultName(bad->fault);
+      if (bad->fault == Fault::kOrder) NoteOrder(*bad);
       return;
     }
     if (outcome_.bad_leaf < 0) return;
@@ -296,6 +297,16 @@ class DiffRunner {
           "no "
           "instruction looked at is outside its bound: --bisect looks into 16 iterations of loops");
     }
+  }
+
+  void NoteOrder(const InstructionReport& bad) {
+    const ElementDifference& e = bad.device.worst.at(0);
+    outcome_.notes.push_back(fmt::format(
+        "the order of the elements decides the result of {}: its combiner cannot be shown to associate, and "
+        "neither HLO nor StableHLO states an order. At [{}] {} gives {}; {}, {}",
+        bad.name, e.where, outcome_.device, e.actual,
+        other_ != nullptr ? outcome_.reference : "the reference, which folds from the left, initial value first",
+        e.expected));
   }
 
   // With a stated tolerance the reference is compared with the file by that.

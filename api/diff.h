@@ -67,8 +67,9 @@ struct DiffOutcome {
   bool agrees() const { return bad_leaf < 0 && bad_instruction() == nullptr; }
   // How much the program makes rounding errors grow, where that was asked: the largest of all results.
   std::optional<double> amplification() const;
-  // Of a difference: "algorithm", "driver", "rounding" (a stated tolerance is too small for what each instruction's own
-  // bound leads to) or "expected file" (the reference gives other values than the file too); empty: not known, or none.
+  // Of a difference: "algorithm", "driver", "order" (of a combiner that cannot be shown to associate), "rounding" (a
+  // stated tolerance is too small for what each instruction's own bound leads to) or "expected file" (the reference
+  // gives other values than the file too); empty: not known, or none.
   std::string fault, first_bad;
 };
 

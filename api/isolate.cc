@@ -9,10 +9,14 @@
 #include "api/diff_side.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
+#include "backend/cpu/twin/shader_evaluator.h"
 #include "backend/device.h"
+#include "core/accuracy.h"
+#include "core/combiner_order.h"
 #include "core/guarded.h"
 #include "core/module.h"
 #include "core/passes/call_inliner.h"
+#include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -147,6 +151,31 @@ void JudgeByItself(const Instruction& instruction, std::span<const Literal* cons
   }
 }
 
+// Whether other groups of the elements, which a combiner allows that nobody can show to associate, lead to other
+// results: shader math on the CPU takes the elements one after the other, and as a few lanes of a device would.
+bool OrderDecides(const Instruction& instruction, std::span<const Literal* const> operands, const DiffSide& device,
+                  const Literal& expected, std::span<const Tolerance> tolerances) {
+  constexpr int64_t kMostElements = int64_t{1} << 28;
+  const bool folds = instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kReduceWindow;
+  if (!folds || OrderOf(*instruction.called(0)) != CombinerOrder::kUnknown) return false;
+  const int64_t length = std::max<int64_t>(AccumulationLength(instruction), 1);
+  const int64_t rows = FlattenTuple(instruction.shape())[0]->ElementCount();
+  if (rows > kMostElements / length) return true;  // too much to ask: then it may
+  std::vector<SharedLiteral> given;
+  for (const Literal* operand : operands) given.push_back(std::make_shared<const Literal>(*operand));
+  const SmallProgram program = ProgramOf(instruction, given);
+  ShaderEvaluation evaluation;
+  evaluation.options = device.evaluate_options();
+  for (const int64_t lanes : {1, 2, 8}) {
+    AccumulationLevel level{.lanes = lanes, .chunk = length};
+    level.ordered = lanes > 1;
+    evaluation.orders[PathOf(*program.module->entry()->root())] = {level};
+    const Result<Literal> grouped = EvaluateAsShaders(*program.module, program.pointers(), evaluation);
+    if (grouped.ok() && !CompareLeaves(*grouped, expected, tolerances).agrees()) return true;
+  }
+  return false;
+}
+
 // Compares one instruction's values leaf by leaf with its bound and says whose fault a difference is.
 void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                         const DiffSide& device, const Literal& expected, const Literal& actual,
@@ -173,6 +202,10 @@ void CompareInstruction(const Instruction& instruction, std::span<const Literal*
   }
   if (report->device.agrees() || shader_math == nullptr) return;
   report->fault = report->shader_math->agrees() ? Fault::kDriver : Fault::kAlgorithm;
+  // Shader math has the order of the plan, but of running windows, where it has the reference's values.
+  const bool in_plans_order = report->driver->agrees() || RunningWindowOf(instruction);
+  if (in_plans_order && OrderDecides(instruction, operands, device, expected, bound.leaves))
+    report->fault = Fault::kOrder;
 }
 
 class Isolator {
@@ -380,6 +413,8 @@ std::string_view FaultName(Fault fault) {
       return "algorithm";
     case Fault::kDriver:
       return "driver";
+    case Fault::kOrder:
+      return "order";
     case Fault::kNone:
       break;
   }

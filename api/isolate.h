@@ -21,9 +21,10 @@ class Instruction;
 class Module;
 
 // Whose fault a difference is. Algorithm: shader math on the CPU leaves the bound too. Driver: the device's bits are
-// not those of shader math in the order of its plan.
-enum class Fault : uint8_t { kNone, kAlgorithm, kDriver };
-std::string_view FaultName(Fault fault);  // "algorithm", "driver", ""
+// not those of shader math in the order of its plan. Order: nobody's; the combiner of a reduce or reduce-window cannot
+// be shown to associate, and of these elements other groups give other results.
+enum class Fault : uint8_t { kNone, kAlgorithm, kDriver, kOrder };
+std::string_view FaultName(Fault fault);  // "algorithm", "driver", "order", ""
 
 // A program of one instruction, and its arguments.
 struct SmallProgram {

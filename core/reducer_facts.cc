@@ -81,22 +81,9 @@ std::optional<Literal> IdentityOf(Opcode opcode, ElementType type) {
 }  // namespace
 
 bool Commutes(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    case Opcode::kCompare: {
-      const ComparisonDirection direction = instruction.attributes<CompareAttributes>().direction;
-      return direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
-    }
-    default:
-      return false;
-  }
+  if (instruction.opcode() != Opcode::kCompare) return Associates(instruction.opcode());
+  const ComparisonDirection direction = instruction.attributes<CompareAttributes>().direction;
+  return direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
 }
 
 std::optional<Opcode> SingleOperation(const Computation& computation) {
@@ -118,8 +105,9 @@ ReducerFacts FactsOfReducer(const Computation& computation) {
     facts.types.push_back(computation.parameter(static_cast<int64_t>(i))->shape().element_type());
   }
   facts.commutes = CommutesByText(computation);
+  facts.order = OrderOf(computation);
   const std::optional<Opcode> operation = SingleOperation(computation);
-  if (!operation) return facts;
+  if (!operation || facts.in_order()) return facts;
   ElementType& type = facts.types[0];
   if (IsNarrowFloat(type)) type = ElementType::kF32;
   facts.identity = IdentityOf(*operation, type);

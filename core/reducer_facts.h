@@ -5,14 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "core/combiner_order.h"
 #include "core/literal.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE {
 
 struct ReducerFacts {
-  // Accumulators. One operation on narrow floats accumulates in f32 and an addition rounds once, at the end: HLO lets
-  // the steps round, XLA's own backends do not, and a sum in bf16 stops growing at 256 times its addend.
+  // Accumulators. One associative operation on narrow floats accumulates in f32 and an addition rounds once, at the
+  // end: HLO lets the steps round, XLA's own backends do not, and a sum in bf16 stops growing at 256 times its addend.
   std::vector<ElementType> types;
   // A value that leaves the accumulator of a single operation unchanged, where one is known.
   std::optional<Literal> identity;
@@ -21,6 +22,8 @@ struct ReducerFacts {
   // computation(a, b) is computation(b, a) by its text: else devices keep the elements' order, as
   // HLO asks for associativity alone.
   bool commutes = false;
+  CombinerOrder order = CombinerOrder::kUnknown;
+  bool in_order() const { return order == CombinerOrder::kInOrder; }
 };
 // Whether the instruction has the same result with its two operands exchanged.
 bool Commutes(const Instruction& instruction);

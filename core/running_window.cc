@@ -35,7 +35,7 @@ bool IsIdempotent(std::optional<Opcode> operation) {
 
 }  // namespace
 
-bool MayFoldInitialValuesAgain(const Instruction& window) {
+bool MayBeGrouped(const Instruction& window) {
   const Computation& reducer = *window.called(0);
   if (IsIdempotent(SingleOperation(reducer))) return true;
   std::vector<const Literal*> initial_values;
@@ -44,14 +44,14 @@ bool MayFoldInitialValuesAgain(const Instruction& window) {
     if (value.opcode() != Opcode::kConstant || value.attributes<ConstantAttributes>().literal == nullptr) return false;
     initial_values.push_back(&value.literal());
   }
-  return IsIdentityOf(reducer, initial_values);
+  return IsIdentityOf(reducer, initial_values) && OrderOf(reducer) != CombinerOrder::kInOrder;
 }
 
 std::optional<RunningWindow> RunningWindowOf(const Instruction& i) {
   if (i.opcode() != Opcode::kReduceWindow || i.shape().IsDynamic()) return std::nullopt;
   if (i.operand(0)->shape().ElementCount() == 0) return std::nullopt;
   const std::optional<RunningWindow> running = RunningByItsWindow(i);
-  return running && MayFoldInitialValuesAgain(i) ? running : std::nullopt;
+  return running && MayBeGrouped(i) ? running : std::nullopt;
 }
 
 }  // namespace VXLA_NAMESPACE

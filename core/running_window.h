@@ -19,7 +19,8 @@ struct RunningWindow {
 // maximum, and, or. Sizes must not be live.
 std::optional<RunningWindow> RunningWindowOf(const Instruction& instruction);
 
-// Whether folding the initial values of a reduce-window again and again changes nothing.
-bool MayFoldInitialValuesAgain(const Instruction& reduce_window);
+// Whether the elements of a reduce-window may be grouped in any way, with initial values among them: folding these
+// again and again changes nothing, and the combiner is not known not to associate.
+bool MayBeGrouped(const Instruction& reduce_window);
 
 }  // namespace VXLA_NAMESPACE

@@ -4,6 +4,7 @@
 
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
+#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -288,7 +289,7 @@ class Rewriter {
 
   // reduce(transpose(x), dims) is reduce(x, permuted dims), transposed where the kept dimensions change their order.
   // Only where nothing but reduces reads the transpose: beside an elementwise reader it is better to keep their element
-  // spaces equal, so that they fuse. The order of the accumulation is free in HLO.
+  // spaces equal, so that they fuse. Elements must keep their order, unless the reducer commutes and associates.
   bool ReduceOfTranspose(Instruction* i) {
     const int inputs = i->operand_count() / 2;
     const Instruction* first = i->operand(0);
@@ -299,7 +300,11 @@ class Rewriter {
       const bool is_reduced = std::ranges::find(i->dimensions(), static_cast<int64_t>(d)) != i->dimensions().end();
       (is_reduced ? reduced : kept).push_back(permutation[d]);
     }
-    std::ranges::sort(reduced);
+    if (!std::ranges::is_sorted(reduced)) {
+      const ReducerFacts facts = FactsOfReducer(*i->called(0));
+      if (!facts.commutes || facts.in_order()) return false;
+      std::ranges::sort(reduced);
+    }
     IntList sorted = kept;
     std::ranges::sort(sorted);
     IntList sizes, back;

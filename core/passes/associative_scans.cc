@@ -373,13 +373,14 @@ class RunningWindowWriter : private Expansion {
   RunningWindowWriter(Module& module, Computation& computation, Instruction* root)
       : Expansion(computation, root), module_(module) {}
 
-  // The results by array.
+  // The results by array; none where the function is known not to associate, so that the recursion's order counts.
   std::vector<Instruction*> Write(const Recursion& scan) {
+    Computation* reducer = Plain(scan);
+    if (OrderOf(*reducer) == CombinerOrder::kInOrder) return {};
     const IntList sizes = SizesOf(scan.arrays()[0]->shape());
     std::vector<Instruction*> operands, initial;
     for (size_t a = 0; a < scan.arrays().size(); ++a)
       operands.push_back(Whole(scan.arrays()[a], scan.places(a), sizes));
-    Computation* reducer = Plain(scan);
     const auto identity = FactsOfReducer(*reducer).identity;
     if (operands.size() == 1 && SingleOperation(*reducer) && identity) {
       const ElementType type = operands[0]->shape().element_type();
@@ -548,6 +549,7 @@ bool FindIn(Module& module, Computation& computation) {
       if (order.at(roots[s].instruction) < order.at(roots[first].instruction)) first = s;
     }
     const auto results = RunningWindowWriter(module, computation, roots[first].instruction).Write(scan);
+    if (results.empty()) continue;
     for (const auto& [s, array] : together) {
       computation.ReplaceAllUses(roots[s].instruction, results[array]);
       done[s] = changed = true;
@@ -574,10 +576,8 @@ const Instruction* JoinedNeighboursOf(const Instruction& instruction, int d) {
 bool FindAssociativeScans(Module& module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) changed |= FindIn(module, *computation);
-  if (changed) {
-    module.RemoveUnusedComputations();
-    module.SortComputations();
-  }
+  module.RemoveUnusedComputations();  // functions that were looked at too
+  if (changed) module.SortComputations();
   return changed;
 }
 

@@ -1,6 +1,7 @@
 // What places give one another: merging::Merger where devices are at several.
 #include <set>
 
+#include "core/combiner_order.h"
 #include "core/deadlock_report.h"
 #include "core/passes/device_merger_impl.h"
 #include "core/passes/exchanges.h"
@@ -263,6 +264,7 @@ int64_t Merger::ReduceAtPlaces(Computation& into, const Instruction& instruction
       std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
   const Opcode kind = KindOfCollective(instruction);
   if (block == 1 || dynamic || (kind != Opcode::kAllReduce && kind != Opcode::kReduceScatter)) return 1;
+  if (OrderOf(*instruction.called(0)) == CombinerOrder::kInOrder) return 1;
   Expansion make(into, instruction);
   const auto of_block = [&](size_t begin, size_t k) {
     Values values;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "core/combiner_order.h"
 #include "core/passes/cse.h"
 #include "core/permute_slices.h"
 
@@ -116,25 +117,26 @@ ElementType TypeOfSums(const Instruction& reduction, ElementType type) {
   return widens ? ElementType::kF32 : type;
 }
 
-// In pairs, and pairs of those, in the order of the group.
+Instruction* Joined(Expansion& make, Instruction* a, Instruction* b, const CopyOfComputation& copy_of) {
+  if (const auto plain = PlainReducer(*make.instruction().called(0))) return make.Binary(*plain, a, b);
+  IntList dimensions;
+  for (int64_t d = 0; d < a->shape().rank(); ++d) dimensions.push_back(d);
+  return make.Add(Opcode::kMap, a->shape(), {a, b}, DimensionsAttributes{dimensions},
+                  {copy_of(make.instruction().called(0))});
+}
+
+// In pairs, and pairs of those, in the order of the group; or one after the other, where that is the combiner's order.
 Instruction* InPairs(Expansion& make, Values values, const CopyOfComputation& copy_of) {
-  const std::optional<Opcode> plain = PlainReducer(*make.instruction().called(0));
   const ElementType type = TypeOfSums(make.instruction(), values[0]->shape().element_type());
   for (Instruction*& value : values) value = make.Converted(value, type);
+  if (OrderOf(*make.instruction().called(0)) == CombinerOrder::kInOrder) {
+    for (size_t i = 1; i < values.size(); ++i) values[0] = Joined(make, values[0], values[i], copy_of);
+    return values[0];
+  }
   while (values.size() > 1) {
     Values pairs;
-    for (size_t i = 0; i < values.size(); i += 2) {
-      if (i + 1 == values.size()) {
-        pairs.push_back(values[i]);
-      } else if (plain) {
-        pairs.push_back(make.Binary(*plain, values[i], values[i + 1]));
-      } else {
-        IntList dimensions;
-        for (int64_t d = 0; d < values[i]->shape().rank(); ++d) dimensions.push_back(d);
-        pairs.push_back(make.Add(Opcode::kMap, values[i]->shape(), {values[i], values[i + 1]},
-                                 DimensionsAttributes{dimensions}, {copy_of(make.instruction().called(0))}));
-      }
-    }
+    for (size_t i = 0; i < values.size(); i += 2)
+      pairs.push_back(i + 1 == values.size() ? values[i] : Joined(make, values[i], values[i + 1], copy_of));
     values = std::move(pairs);
   }
   return values[0];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/accuracy.h"
+#include "core/combiner_order.h"
 #include "core/module.h"
 #include "core/running_window.h"
 
@@ -186,11 +187,15 @@ std::vector<RowSpace::Run> RowSpace::RunsOf(const Instruction& reduce) {
   return runs;
 }
 
-RowSpace::RowSpace(const Instruction& reduce) : runs_(RunsOf(reduce)) {
+bool RowSpace::IsInOrder(const Instruction& reduce) { return OrderOf(*reduce.called(0)) == CombinerOrder::kInOrder; }
+
+RowSpace::RowSpace(const Instruction& reduce) : runs_(RunsOf(reduce)), in_order_(IsInOrder(reduce)) {
   for (const Run& run : runs_) (run.reduced ? row_size : rows) *= run.size;
 }
 
-bool RowSpace::Matches(const Instruction& reduce) const { return RunsOf(reduce) == runs_; }
+bool RowSpace::Matches(const Instruction& reduce) const {
+  return RunsOf(reduce) == runs_ && IsInOrder(reduce) == in_order_;
+}
 
 RowSpace::Place RowSpace::PlaceOf(const Shape& shape) const {
   if (!shape.IsArray()) return Place::kNone;

@@ -54,7 +54,8 @@ bool ReadsAtOwnIndex(const Instruction& user, int k);
 class RowSpace {
  public:
   explicit RowSpace(const Instruction& reduce);
-  bool Matches(const Instruction& reduce) const;  // the same rows of the same elements, whatever the dimensions
+  // The same rows of the same elements, whatever the dimensions, and taken in order or not.
+  bool Matches(const Instruction& reduce) const;
 
   enum class Place { kNone, kRow, kElement };
   // Where the elements of an array of these dimensions sit: one per row, one per element, or neither.
@@ -80,7 +81,10 @@ class RowSpace {
   static std::vector<Run> RunsOf(const Instruction& reduce);
   IndexExpression ElementLinear(IndexSpace& space, const IndexExpression& row, const IndexExpression& element) const;
 
+  static bool IsInOrder(const Instruction& reduce);
+
   std::vector<Run> runs_;
+  bool in_order_;  // the combiner does not associate (CombinerOrder::kInOrder)
 };
 
 }  // namespace VXLA_NAMESPACE

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/combiner_order.h"
 #include "core/dot_sides.h"
 #include "core/passes/element_walk.h"
 
@@ -60,7 +61,8 @@ bool ReadsProductInPlace(const Instruction& user, int k, const Instruction& dot)
   if (user.opcode() == Opcode::kReduce) {
     const Opcode by = user.called(0)->root()->opcode();
     return user.operand_count() == 2 && k == 0 && IsRealFloat(user) &&
-           (by == Opcode::kAdd || by == Opcode::kMaximum || by == Opcode::kMinimum);
+           (by == Opcode::kAdd || by == Opcode::kMaximum || by == Opcode::kMinimum) &&
+           OrderOf(*user.called(0)) != CombinerOrder::kInOrder;
   }
   return IsElementwise(user.opcode()) && ReadsAtOwnIndex(user, k) &&
          std::ranges::equal(user.shape().dimensions(), dot.shape().dimensions());

@@ -148,20 +148,8 @@ class RunningScan : private Expansion {
 
   static bool IsAssociative(Opcode operation, ElementType type, bool stated) {
     const bool exact = !IsFloating(type) && !IsComplex(type);
-    switch (operation) {
-      case Opcode::kAdd:
-      case Opcode::kMultiply:
-        return exact || stated;
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
-        return true;
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kXor:
-        return exact;
-      default:
-        return false;
-    }
+    const bool chooses = operation == Opcode::kMaximum || operation == Opcode::kMinimum;
+    return Associates(operation) && (exact || chooses || stated);
   }
 
   Computation* Reducer(Opcode operation, ElementType type) {

@@ -47,18 +47,7 @@ bool TakesAtOnce(const Instruction& scatter) {
 
 // Updates may be put together before they meet what was there.
 bool IsAssociative(const Instruction& scatter) {
-  switch (SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract)) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
+  return Associates(SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ bool CanSplit(const Instruction& i, bool wide) {
   const ReducerFacts facts = FactsOfReducer(*i.called(0));
   if (wide && facts.adds_floats && facts.types[0] == ElementType::kF32) return false;
   const auto moving = std::ranges::count_if(window, [](const WindowDimension& w) { return w.size > 1; });
-  return (moving == 1 || facts.commutes) && HasArrayForm(*i.called(0), i) && MayFoldInitialValuesAgain(i);
+  return (moving == 1 || facts.commutes) && HasArrayForm(*i.called(0), i) && MayBeGrouped(i);
 }
 
 class Splitter : private Expansion {

@@ -18,6 +18,9 @@
 // With SEVERAL_PIECES several reductions share the dispatch, and load_arguments() found the one that the workgroup
 // belongs to.
 //
+// With IN_ORDER, for reducers that do not associate, LANES and P(4) are 1: accumulators start as the initial values, or
+// as what a dispatch before this one has left, and take P(3) steps from P(5) on, one after the other.
+//
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
 // The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for
@@ -127,7 +130,11 @@ void main() {
   share = share * INTERLEAVED + own;
 #else
   uint unit = group * UNITS + own;
+#if IN_ORDER
+  uint begin = P(5);
+#else
   uint begin = share * P(3);
+#endif
 #endif
   // Units without rows exist only where lanes do not wait for each other (JOIN_LANES_0 and _1).
 #if SURPLUS_UNITS

@@ -105,6 +105,17 @@ TEST(AssociativeScanTest, LengthsRanksAndAxes) {
   }
 }
 
+// The program's text states the order: no running window, whose groups are others, takes its place.
+TEST(AssociativeScanTest, WhatDoesNotAssociateKeepsTheOrderOfTheRecursion) {
+  constexpr int kAny = 1000;
+  const auto subtract = [](const Values& x, const Values& y) { return Values{Sub(x[0], y[0])}; };
+  const auto turned = [](const Values& x, const Values& y) { return Values{Sub(y[0], x[0])}; };
+  for (int64_t n : {4, 7, 16, 100, 1000}) {
+    Expect(Program({F32({n})}, subtract, {0}), kAny, Tolerance{});
+    Expect(Program({Shape(ElementType::kS32, {n})}, turned, {0}), kAny, Tolerance{});
+  }
+}
+
 TEST(AssociativeScanTest, ShortOnesStayAsTheyAre) {
   for (int64_t n : {1, 2, 3}) Expect(Program({F32({n}), F32({n})}, Affine, {0, 0}), 2);
 }

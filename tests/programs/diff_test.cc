@@ -96,6 +96,36 @@ TEST(DiffTest, AProgramOfOneOperationIsJudgedByItsOwnBound) {
   EXPECT_THAT(result.out, HasSubstr("bound of this one operation: 1 ulp"));
 }
 
+// gamma is no operation of which the combiner's order is asked with numbers.
+constexpr char kNotShownToAssociate[] =
+    "f { a = f32[] parameter(0)  b = f32[] parameter(1)  l = f32[] lgamma(b)  ROOT r = f32[] subtract(a, l) }\n"
+    "ENTRY e { x = f32[1009] parameter(0)  z = f32[] constant(0)  ROOT s = f32[] reduce(x, z), dimensions={0}, "
+    "to_apply=f }";
+
+TEST(DiffTest, WhereTheOrderDecidesNobodyIsAtFaultAndBothValuesAreSaid) {
+  const std::string program = WriteScratch("order.hlo", kNotShownToAssociate);
+  const CommandResult result = RunVxla("diff " + program + " --json");
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["fault"], "order");
+  EXPECT_EQ(json["first_bad"], "s");
+  EXPECT_THAT(result.err,
+              HasSubstr("the order of the elements decides the result of s: its combiner cannot be shown to "
+                        "associate"));
+  EXPECT_THAT(result.err, HasSubstr("the reference, which folds from the left, initial value first, "));
+}
+
+TEST(DiffTest, ACombinerThatIsKnownNotToAssociateAgrees) {
+  for (const char* operation : {"subtract(a, b)", "subtract(b, a)", "divide(b, a)", "power(a, b)"}) {
+    const std::string program = fmt::format(
+        "f {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] {} }}\n"
+        "ENTRY e {{ x = f32[3,7] parameter(0)  z = f32[] constant(2)  ROOT s = f32[3] reduce(x, z), dimensions={{1}}, "
+        "to_apply=f }}",
+        operation);
+    EXPECT_EQ(DiffJson(WriteScratch("in_order.hlo", program), 0)["same_bits_as_shader_math"], true) << operation;
+  }
+}
+
 TEST(DiffTest, TheAbsoluteValueOfAComplexNumberHasTheBoundOfHypot) {
   const std::string program =
       WriteScratch("abs.hlo", "ENTRY e { x = c128[200000] parameter(0)  ROOT r = f64[200000] abs(x) }");

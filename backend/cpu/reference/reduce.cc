@@ -93,7 +93,7 @@ void ReduceExtents(const EvalContext& context, const ReducerFoldMaker& factory, 
                    std::span<Literal> results) {
   const int64_t outputs = e.outer * e.inner;
   if (outputs == 0) return;
-  if (e.reduced >= kLongRow && e.inner < 16) {
+  if (e.reduced >= kLongRow && e.inner < 16 && !factory.InOrder()) {
     for (int64_t o = 0; o < outputs; ++o) {
       ReduceLine(context, factory, o / e.inner * e.reduced * e.inner + o % e.inner, e.inner, e.reduced, results, o);
     }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/reference/double_double.h"
+#include "core/combiner_order.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -102,6 +103,18 @@ class ProgramFold final : public ReducerFold {
   bool InitVanishes(int64_t at, int64_t n) override {
     LoadInit(n);
     LoadValue(at, 1, n);
+    return FoldKeeps(n);
+  }
+  bool InitStays() override {
+    LoadInit(1);
+    for (size_t k = 0; k < arrays_.size(); ++k) LoadSplat(*inits_[k], 0, 1, ValueOf(k));
+    return FoldKeeps(1);
+  }
+  bool Ordered() const override { return true; }
+
+ private:
+  // Folds the values, and says whether they are what comes out.
+  bool FoldKeeps(int64_t n) {
     Fold(n);
     bool same = true;
     for (size_t k = 0; k < arrays_.size(); ++k) {
@@ -109,9 +122,6 @@ class ProgramFold final : public ReducerFold {
     }
     return same;
   }
-  bool Ordered() const override { return true; }
-
- private:
   // accumulator = the program's value of its inputs.
   void Accumulate(int64_t n) {
     frame_.Run(n);
@@ -178,6 +188,7 @@ class SimpleFold final : public ReducerFold {
     Fold(n);
     return SameValues(type_, accumulator_.bytes, value_.bytes, n);
   }
+  bool InitStays() override { return false; }  // not asked: such operations need no order
   bool Ordered() const override { return false; }
 
  private:
@@ -333,6 +344,7 @@ class SeparateFolds final : public ReducerFold {
   bool InitVanishes(int64_t at, int64_t n) override {
     return std::ranges::all_of(folders_, [&](const auto& fold) { return fold->InitVanishes(at, n); });
   }
+  bool InitStays() override { return false; }
   bool Ordered() const override { return false; }
 
  private:
@@ -361,7 +373,9 @@ std::vector<const Instruction*> SeparateOps(const Computation& reducer, size_t a
 Result<ReducerFoldMaker> ReducerFoldMaker::Make(const Computation& reducer, std::span<const Value> arrays,
                                                 std::span<const Value> inits) {
   ReducerFoldMaker factory;
-  VXLA_ASSIGN_OR_RETURN(factory.program_, ScalarProgram::Compile(reducer, ScalarProgram::Rounding::kWide));
+  factory.in_order_ = OrderOf(reducer) == CombinerOrder::kInOrder;
+  const auto rounding = factory.in_order_ ? ScalarProgram::Rounding::kEach : ScalarProgram::Rounding::kWide;
+  VXLA_ASSIGN_OR_RETURN(factory.program_, ScalarProgram::Compile(reducer, rounding));
   if (factory.program_.inputs().size() != 2 * arrays.size() || factory.program_.outputs().size() != arrays.size()) {
     return InvalidArgument("reducer {}: {} parameters and {} results for {} arrays", reducer.name(),
                            factory.program_.inputs().size(), factory.program_.outputs().size(), arrays.size());
@@ -375,7 +389,7 @@ Result<ReducerFoldMaker> ReducerFoldMaker::Make(const Computation& reducer, std:
 
 std::unique_ptr<ReducerFold> ReducerFoldMaker::New() const {
   std::vector<std::unique_ptr<ReducerFold>> folds;
-  for (size_t k = 0; k < separate_.size(); ++k) {
+  for (size_t k = 0; k < separate_.size() && !in_order_; ++k) {
     // The wide paths are for a reducer of the array's own type; one that converts on the way runs as written.
     const ElementType type = arrays_[k]->shape().element_type();
     if (separate_[k]->shape().element_type() != type || inits_[k]->shape().element_type() != type) break;

@@ -1,6 +1,6 @@
 // ReducerFold: accumulates values of one or several arrays lane by lane with a reducer computation. Up to kBlockSize
 // lanes run side by side; sums of floats are kept wider than the type (f32 and narrower in double, f64 and c128
-// compensated) and rounded once.
+// compensated) and rounded once. A combiner that is known not to associate rounds at each step, as it is written.
 #pragma once
 
 #include <memory>
@@ -32,6 +32,8 @@ class ReducerFold {
   virtual void Store(std::span<Literal> results, int64_t at, int64_t stride, int64_t n) = 0;
   // f(initial value, x) is x for the n elements at `at`: the initial value is an identity as far as they show.
   virtual bool InitVanishes(int64_t at, int64_t n) = 0;
+  // f(initial value, initial value) is the initial value.
+  virtual bool InitStays() = 0;
   // The order of values matters to the computation, as far as can be seen.
   virtual bool Ordered() const = 0;
 };
@@ -42,8 +44,11 @@ class ReducerFoldMaker {
   static Result<ReducerFoldMaker> Make(const Computation& reducer, std::span<const Value> arrays,
                                        std::span<const Value> inits);
   std::unique_ptr<ReducerFold> New() const;
+  // Values are to be folded one after the other, from the initial value on.
+  bool InOrder() const { return in_order_; }
 
  private:
+  bool in_order_ = false;
   ScalarProgram program_;
   std::vector<const Instruction*>
       separate_;  // by array: the one op that folds it, where arrays are folded apart from each other

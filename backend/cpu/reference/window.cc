@@ -134,6 +134,12 @@ bool PaddingVanishes(const EvalContext& context, const ReducerFoldMaker& factory
   return vanishes;
 }
 
+// From the end each element would come in front of what is folded already; and initial values that lie before the first
+// element of a window are folded with each other.
+bool MayRun(const ReducerFoldMaker& factory, const Running& running) {
+  return !factory.InOrder() || (!running.from_end && factory.New()->InitStays());
+}
+
 void ReduceRunning(const EvalContext& context, const ReducerFoldMaker& factory, const Running& r,
                    std::span<Literal> results) {
   const bool along_outer = r.inner == 1;
@@ -244,7 +250,8 @@ EvalResult EvalReduceWindow(EvalContext& context, const Instruction& instruction
   const Shape& output = results[0].shape();
   const Window window = WindowOf(instruction, output.rank());
   const std::optional<Running> running = AsRunning(window, operands[0].shape());
-  const bool one_pass = running && PaddingVanishes(context, factory, results[0].element_count());
+  const bool one_pass =
+      running && MayRun(factory, *running) && PaddingVanishes(context, factory, results[0].element_count());
   if (one_pass) ReduceRunning(context, factory, *running, results);
   const WindowReach reach(window, operands[0].shape(), output);
   const int64_t lanes = std::clamp<int64_t>(results[0].element_count() / 16, 32, kBlockSize);

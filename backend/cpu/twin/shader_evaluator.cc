@@ -64,7 +64,18 @@ AccumulationOrder OrderOf(const ShaderEvaluation& evaluation, const Instruction&
   return {{.chunk = std::max<int64_t>(row_size, 1)}};
 }
 
-// Initial values are combined with each row's sum once, and what comes out is brought into the results' types.
+// Carriers of the initial values.
+Result<std::vector<std::vector<std::byte>>> StartsOf(const ShaderReducer& reducer,
+                                                     std::span<const Literal* const> inits) {
+  std::vector<std::vector<std::byte>> starts;
+  for (size_t v = 0; v < inits.size(); ++v) {
+    VXLA_ASSIGN_OR_RETURN(starts.emplace_back(), ShaderCarriersOf(*inits[v], reducer.types()[v]));
+  }
+  return starts;
+}
+
+// Initial values are combined with each row's sum once, unless it began with them, and what comes out is brought into
+// the results' types.
 Result<Literal> FinishRows(const Instruction& instruction, const ShaderReducer& reducer, ShaderSums sums,
                            std::span<const Literal* const> inits) {
   const auto leaves = FlattenTuple(instruction.shape());
@@ -96,9 +107,10 @@ Result<Literal> FinishRows(const Instruction& instruction, const ShaderReducer& 
       std::memcpy(whole[v].bytes, start[v].bytes, static_cast<size_t>(n) * bytes);
       values.push_back(sums.values[v].data() + static_cast<size_t>(at) * bytes);
     }
-    runner.Combine(accumulators.data(), values.data(), n);
+    if (!reducer.in_order()) runner.Combine(accumulators.data(), values.data(), n);
     for (size_t v = 0; v < count; ++v) {
       const size_t bytes = CarrierBytesOf(reducer.types()[v]);
+      if (reducer.in_order()) std::memcpy(whole[v].bytes, values[v], static_cast<size_t>(n) * bytes);
       for (int64_t i = 0; i < n; ++i) {
         if (sums.holds[static_cast<size_t>(at + i)] != 0) continue;
         std::memcpy(whole[v].bytes + static_cast<size_t>(i) * bytes, start[v].bytes, bytes);
@@ -113,10 +125,18 @@ Result<Literal> FinishRows(const Instruction& instruction, const ShaderReducer& 
   return Literal::Tuple(std::move(results));
 }
 
+Result<ShaderReducer> ReducerOf(const Instruction& instruction, std::span<const Literal* const> operands) {
+  VXLA_ASSIGN_OR_RETURN(ShaderReducer reducer, ShaderReducer::Of(instruction));
+  if (!reducer.in_order()) return reducer;
+  VXLA_ASSIGN_OR_RETURN(auto starts, StartsOf(reducer, operands.subspan(operands.size() / 2)));
+  reducer.StartFrom(std::move(starts));
+  return reducer;
+}
+
 Result<Literal> RunReduce(const Instruction& instruction, std::span<const Literal* const> operands,
                           const ShaderEvaluation& evaluation) {
   const size_t count = operands.size() / 2;
-  VXLA_ASSIGN_OR_RETURN(const ShaderReducer reducer, ShaderReducer::Of(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ShaderReducer reducer, ReducerOf(instruction, operands));
   const Shape& shape = operands[0]->shape();
   std::vector<int64_t> permutation;
   int64_t rows = 1, row_size = 1;
@@ -202,7 +222,7 @@ class WindowPlaces {
 Result<Literal> RunReduceWindow(const Instruction& instruction, std::span<const Literal* const> operands,
                                 const ShaderEvaluation& evaluation) {
   const size_t count = operands.size() / 2;
-  VXLA_ASSIGN_OR_RETURN(const ShaderReducer reducer, ShaderReducer::Of(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ShaderReducer reducer, ReducerOf(instruction, operands));
   const Shape& result = *FlattenTuple(instruction.shape())[0];
   const WindowPlaces places(instruction.attributes<WindowAttributes>().window, operands[0]->shape(), result);
   std::vector<std::vector<std::byte>> carriers, inits;
@@ -235,7 +255,8 @@ std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::
     case Opcode::kReduce:
       return RunReduce(instruction, operands, evaluation);
     case Opcode::kReduceWindow:
-      if (RunningWindowOf(instruction)) return std::nullopt;  // the twin has no loops of that kernel
+      // The twin has no loops of that kernel, and plans state no order of it.
+      if (RunningWindowOf(instruction) && !evaluation.orders.contains(PathOf(instruction))) return std::nullopt;
       return RunReduceWindow(instruction, operands, evaluation);
     case Opcode::kDot:
       if (FindDotAlgorithm(instruction.attributes<DotAttributes>().algorithm) != nullptr) return std::nullopt;

@@ -22,7 +22,7 @@ struct Accumulators {
       const size_t bytes = BytesOf(reducer.types()[v]);
       values[v].assign(count * bytes, std::byte{0});
       if (reducer.identity().empty()) continue;
-      for (size_t i = 0; i < count; ++i) std::memcpy(values[v].data() + i * bytes, reducer.identity().data(), bytes);
+      for (size_t i = 0; i < count; ++i) std::memcpy(values[v].data() + i * bytes, reducer.identity()[v].data(), bytes);
     }
     holds.assign(count, reducer.identity().empty() ? 0 : 1);
   }
@@ -213,9 +213,10 @@ Result<ShaderReducer> ShaderReducer::FromComputation(const Computation& computat
   const ReducerFacts facts = FactsOfReducer(computation);
   ShaderReducer reducer;
   reducer.types_ = facts.types;
+  reducer.in_order_ = facts.in_order();
   if (facts.identity) {
-    reducer.identity_.resize(BytesOf(facts.types[0]));
-    LoadShaderCarriers(facts.types[0], facts.identity->bytes().data(), 1, reducer.identity_.data());
+    std::vector<std::byte>& identity = reducer.identity_.emplace_back(BytesOf(facts.types[0]));
+    LoadShaderCarriers(facts.types[0], facts.identity->bytes().data(), 1, identity.data());
   }
   if (facts.adds_floats) {
     reducer.combine_ = FindShaderFunction("add_" + std::string(ShaderSuffix(facts.types[0])));
@@ -234,7 +235,7 @@ Result<ShaderReducer> ShaderReducer::Of(const Instruction& instruction) {
 Result<ShaderReducer> ShaderReducer::Sum(ElementType type, bool wide) {
   ShaderReducer reducer;
   reducer.types_ = {type};
-  reducer.identity_.assign(BytesOf(type), std::byte{0});
+  reducer.identity_ = {std::vector(BytesOf(type), std::byte{0})};
   reducer.combine_ = FindShaderFunction(wide ? "add_wide_f32" : "add_" + std::string(ShaderSuffix(type)));
   VXLA_CHECK(reducer.combine_.run != nullptr, "a sum of a type without addition");
   return reducer;
@@ -243,10 +244,11 @@ Result<ShaderReducer> ShaderReducer::Sum(ElementType type, bool wide) {
 ShaderReducer ShaderReducer::ProductInPairs(ElementType pair) {
   ShaderReducer reducer;
   reducer.types_ = {pair};
-  reducer.identity_.resize(BytesOf(pair));
+  reducer.identity_.resize(1);
+  reducer.identity_[0].resize(BytesOf(pair));
   Literal identity{Shape(pair)};
   identity.SetComplex(0, 1);
-  LoadShaderCarriers(pair, identity.bytes().data(), 1, reducer.identity_.data());
+  LoadShaderCarriers(pair, identity.bytes().data(), 1, reducer.identity_[0].data());
   const std::string suffix(ShaderSuffix(RealPart(pair)));
   reducer.combine_ = FindShaderFunction("multiply_pair_" + suffix);
   reducer.take_ = FindShaderFunction("multiply_into_pair_" + suffix);

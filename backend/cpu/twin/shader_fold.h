@@ -22,8 +22,12 @@ class ShaderReducer {
   static Result<ShaderReducer> Sum(ElementType type, bool wide);
 
   const std::vector<ElementType>& types() const { return types_; }
-  // Carriers of an accumulator that takes part without a value; empty: there is none.
-  const std::vector<std::byte>& identity() const { return identity_; }
+  // Carriers of each value of an accumulator that takes part without an element; empty: there are none.
+  const std::vector<std::vector<std::byte>>& identity() const { return identity_; }
+  // Elements are taken one after the other, and accumulators start as the initial values: StartFrom, then FoldRows
+  // gives whole results.
+  bool in_order() const { return in_order_; }
+  void StartFrom(std::vector<std::vector<std::byte>> initial_values) { identity_ = std::move(initial_values); }
 
   class Runner {
    public:
@@ -42,7 +46,8 @@ class ShaderReducer {
   static ShaderReducer ProductInPairs(ElementType pair);
 
   std::vector<ElementType> types_;
-  std::vector<std::byte> identity_;
+  std::vector<std::vector<std::byte>> identity_;
+  bool in_order_ = false;
   ShaderFunction take_;     // if set, of elements
   ShaderFunction combine_;  // if set, else:
   std::optional<ShaderProgram> program_;

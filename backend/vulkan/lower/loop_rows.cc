@@ -99,7 +99,7 @@ class LoopRowsWriter {
       if (reduce.pass != pass) continue;
       const bool rounds =
           std::ranges::any_of(reduce.types, [](ElementType type) { return IsFloating(type) || IsComplex(type); });
-      if (reduce.identity.empty() || reduce.widens || !rounds) return 0;
+      if (reduce.identity.empty() || reduce.widens || !rounds) return 0;  // none of those in order
     }
     return TurnsOfARun(turns);
   }
@@ -111,7 +111,7 @@ class LoopRowsWriter {
     for (const Instruction* instruction : program_.body->prologue) each += ElementCost(*instruction);
     bool plain = kernel_.keeps_loops() && !ordered_ && !stores && each <= kMostOfAnElement;
     for (const RowReduce& reduce : program_.reduces) {
-      if (reduce.pass == pass) plain &= !reduce.identity.empty() && std::ranges::none_of(reduce.types, HasWideCarrier);
+      if (reduce.pass == pass) plain &= !reduce.holds_flag() && std::ranges::none_of(reduce.types, HasWideCarrier);
     }
     const int64_t whole = run > 0 ? run * lanes_ : program_.row_size;
     if (!plain || whole == 0 || program_.row_size % whole != 0) return 1;
@@ -179,12 +179,13 @@ class LoopRowsWriter {
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
       const RowReduce& reduce = program_.reduces[i];
       if (reduce.pass != pass) continue;
-      const bool knows = reduce.identity.empty();
+      std::vector<std::string> starts = reduce.identity;
+      if (reduce.in_order) starts = reduce.init(writer_);
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
         writer_.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), Member(i, leaf),
-                                 knows ? ZeroText(reduce.types[leaf]) : reduce.identity[leaf]));
+                                 starts.empty() ? ZeroText(reduce.types[leaf]) : starts[leaf]));
       }
-      if (knows) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
+      if (reduce.holds_flag()) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
     }
     const int64_t run = RunOf(pass);
     const int64_t together = TurnsTogether(pass, run);
@@ -239,7 +240,7 @@ class LoopRowsWriter {
   void TakeValues(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values,
                   const std::string& there) {
     const std::string combine = Combine(i, into, values);
-    if (!program_.reduces[i].identity.empty()) return writer_.Line(combine);
+    if (!program_.reduces[i].holds_flag()) return writer_.Line(combine);
     std::string copy;
     for (size_t leaf = 0; leaf < into.size(); ++leaf) copy += fmt::format("{} = {}; ", into[leaf], values[leaf]);
     if (there != "true") writer_.OpenBlock(fmt::format("if ({})", there));
@@ -260,7 +261,7 @@ class LoopRowsWriter {
   // But where several values go together, joining them is long text (its choice of a token: a sixth of the kernel).
   void JoinByShuffles(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
-    const bool knows = reduce.identity.empty();
+    const bool knows = reduce.holds_flag();
     writer_.OpenBlock(fmt::format("[[{}]] for (uint m = 1u; m < {}u; m *= 2u)",
                                   reduce.types.size() == 1 ? "unroll" : "dont_unroll", lanes_));
     std::vector<std::string> own = Members(i), others;
@@ -283,7 +284,7 @@ class LoopRowsWriter {
   void Join(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
     if (lanes_ <= subgroup_ && std::ranges::all_of(reduce.types, ShuffleTakes)) return JoinByShuffles(i);
-    const bool knows = reduce.identity.empty();
+    const bool knows = reduce.holds_flag();
     std::vector<std::string> arrays, others;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
       arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
@@ -315,13 +316,13 @@ class LoopRowsWriter {
   void Finish(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
     std::vector<std::string> whole = Members(i), results;
-    if (reduce.init) {
+    if (reduce.init && !reduce.in_order) {
       std::vector<std::string> init = reduce.init(writer_);
       if (reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
       for (size_t leaf = 0; leaf < init.size(); ++leaf)
         whole[leaf] = writer_.Assignable(reduce.types[leaf], init[leaf]);
       const std::string combine = Combine(i, whole, Members(i));
-      writer_.Line(reduce.identity.empty() ? fmt::format("if ({}) {{ {} }}", Holds(i), combine) : combine);
+      writer_.Line(reduce.holds_flag() ? fmt::format("if ({}) {{ {} }}", Holds(i), combine) : combine);
     }
     for (size_t leaf = 0; leaf < whole.size(); ++leaf) {
       const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
@@ -413,17 +414,22 @@ void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, i
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,
                               int64_t groups) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
-  bool commutes = true;
+  bool commutes = true, in_order = false;
+  const auto see = [&](const Instruction& reduce) {
+    const Reducer reducer = ReadReducer(*reduce.called(0));
+    commutes &= reducer.commutes;
+    in_order |= reducer.in_order;
+  };
   if (body.rows) {
     rows = body.rows->rows;
     row_size = body.rows->row_size;
     passes = body.phases + 1;
-    for (const Instruction* reduce : body.heroes) commutes &= ReadReducer(*reduce->called(0)).commutes;
+    for (const Instruction* reduce : body.heroes) see(*reduce);
     for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   } else if (body.hero->opcode() == Opcode::kReduceWindow) {
     rows = FlattenTuple(body.hero->shape())[0]->ElementCount();
     for (const WindowDimension& w : body.hero->attributes<WindowAttributes>().window) row_size *= w.size;
-    commutes = ReadReducer(*body.hero->called(0)).commutes;
+    see(*body.hero);
     for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   } else {
     const bool dot = body.hero->opcode() == Opcode::kDot;
@@ -435,7 +441,8 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
   rows /= groups;
   LoopRowsShape shape;
   // Lanes that would have no row of their own share one, a few elements each at least.
-  while (2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size) shape.lanes *= 2;
+  while (!in_order && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
+    shape.lanes *= 2;
   shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
   if (body.hero->opcode() == Opcode::kDot) {

@@ -61,6 +61,7 @@ class RowProgramReader {
     row.types = reducer.types;
     row.identity = reducer.identity;
     row.commutes = reducer.commutes;
+    row.in_order = reducer.in_order;
     row.combine = reducer.combine;
     row.take = reducer.take;
     row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {

@@ -55,7 +55,8 @@ Reducer ReadReducer(const Computation& computation) {
   const ReducerFacts facts = FactsOfReducer(computation);
   Reducer reducer;
   reducer.types = facts.types;
-  reducer.commutes = facts.commutes;
+  reducer.in_order = facts.in_order();
+  reducer.commutes = facts.commutes && !reducer.in_order;
   reducer.combine = [&computation](const std::string& name) { return ReducerFunction(computation, name); };
   if (facts.identity) reducer.identity = {Text(*facts.identity)};
   if (facts.adds_floats) {

@@ -15,7 +15,8 @@ struct Reducer {
   std::vector<ElementType> types;
   // Carrier constants that leave every accumulator unchanged; empty if none is known.
   std::vector<std::string> identity;
-  bool commutes = true;  // else elements keep their order
+  bool commutes = true;   // else elements keep their order
+  bool in_order = false;  // one element after the other, from the initial value on (CombinerOrder::kInOrder)
   // One accumulator, two floats of the values' type: a complex type, whose real part is the result.
   bool widens = false;
   // The text of void <name>(inout T0 a0, ..., T0 b0, ...), a = computation(a, b).

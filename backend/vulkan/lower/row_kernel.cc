@@ -14,7 +14,13 @@ constexpr int64_t kStepsAtOnce = 8;  // 4 to 32 KiB in flight on a SIMD, by the 
 class RowKernelWriter {
  public:
   RowKernelWriter(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
-      : context_(context), program_(program), shape_(kernel.shape), partial_(kernel.partial), kernel_(context.facts) {}
+      : context_(context),
+        program_(program),
+        shape_(kernel.shape),
+        partial_(kernel.partial),
+        carried_(kernel.carried),
+        first_step_(kernel.first_step),
+        kernel_(context.facts) {}
 
   Step Write();
 
@@ -42,6 +48,10 @@ class RowKernelWriter {
   std::string ResultName(size_t reduce, size_t leaf, int slot) const {
     return fmt::format("result{}_{}_{}", reduce, leaf, slot);
   }
+  // What an accumulator starts as where elements are taken in order; `reduce` within the pass.
+  static std::string StartName(int pass, size_t reduce, size_t leaf, int slot) {
+    return fmt::format("start{}_{}_{}_{}", pass, reduce, leaf, slot);
+  }
   std::string ValueName(size_t value, int slot) const { return fmt::format("row_value{}_{}", value, slot); }
 
   void WriteLiveEnds();
@@ -57,6 +67,7 @@ class RowKernelWriter {
   void CombineElement(Function& function, int pass, const RowPlace& place, int slot,
                       const std::string& accumulators) const;
   void ComputeValues(Function& function, int level);
+  void ComputeStarts(Function& function, int pass);
   void StoreElements(Function& function, int level) { StoreElements(function, function.step, level); }
   void StoreElements(Function& function, int step, int level);
   void StoreRows(Function& function, int level);
@@ -68,7 +79,8 @@ class RowKernelWriter {
   const LowerContext& context_;
   const RowProgram& program_;
   const RowShape& shape_;
-  const std::vector<BufferSlice>& partial_;
+  const std::vector<BufferSlice>&partial_, &carried_;
+  const int64_t first_step_;
   KernelBuilder kernel_;
 };
 
@@ -158,6 +170,34 @@ void RowKernelWriter::WriteGlobals() {
     for (size_t v = 0; v < program_.values.size(); ++v) {
       kernel_.Append(fmt::format("{} {};\n", CarrierType(program_.values[v].type), ValueName(v, slot)));
     }
+    for (int pass = 1; program_.in_order() && pass <= program_.passes(); ++pass) {
+      const auto reduces = ReducesOf(pass);
+      for (size_t i = 0; i < reduces.size(); ++i) {
+        for (size_t leaf = 0; leaf < reduces[i]->types.size(); ++leaf) {
+          kernel_.Append(fmt::format("{} {};\n", CarrierType(reduces[i]->types[leaf]), StartName(pass, i, leaf, slot)));
+        }
+      }
+    }
+  }
+}
+
+// What accumulators of a pass start as, where elements are taken in order.
+void RowKernelWriter::ComputeStarts(Function& function, int pass) {
+  if (!program_.in_order()) return;
+  const auto reduces = ReducesOf(pass);
+  for (int slot = 0; slot < slots(); ++slot) {
+    size_t next = 0;
+    for (size_t i = 0; i < reduces.size(); ++i) {
+      std::vector<std::string> values;
+      if (carried_.empty()) values = reduces[i]->init(*function.writer);
+      for (size_t leaf = 0; leaf < reduces[i]->types.size(); ++leaf) {
+        if (!carried_.empty()) {
+          const int k = kernel_.AddBuffer(reduces[i]->types[leaf], Access::kRead, carried_.at(next++));
+          values.push_back(function.writer->Load(k, PlaceOf(function, slot).row));
+        }
+        function.writer->Line(fmt::format("{} = {};", StartName(pass, i, leaf, slot), values[leaf]));
+      }
+    }
   }
 }
 
@@ -178,6 +218,7 @@ void RowKernelWriter::WritePrepare() {
   Function function;
   Begin(function, -1);
   ComputeValues(function, 0);
+  ComputeStarts(function, 1);
   kernel_.Append("void prepare(uint unit) {\n" + function.writer->Take() + "}\n");
 }
 
@@ -187,12 +228,13 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   std::string members, reset, merge, join, shuffle;
   for (size_t i = 0; i < reduces.size(); ++i) {
     const RowReduce& reduce = *reduces[i];
-    const bool knows = reduce.identity.empty();
+    const bool knows = reduce.holds_flag();
     std::vector<std::string> a, b, copy;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
       const std::string name = Member(static_cast<int>(i), leaf);
       members += fmt::format("  {} {};\n", CarrierType(reduce.types[leaf]), name);
-      reset += fmt::format("  a.{} = {};\n", name, knows ? ZeroText(reduce.types[leaf]) : reduce.identity[leaf]);
+      reset += fmt::format("  a.{} = {};\n", name,
+                           reduce.identity.empty() ? ZeroText(reduce.types[leaf]) : reduce.identity[leaf]);
       a.push_back("a." + name);
       b.push_back("b." + name);
       copy.push_back(fmt::format("a.{0} = b.{0};", name));
@@ -223,6 +265,12 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   std::string each_reset, each_merge;
   for (int j = 0; j < width(); ++j) {
     each_reset += fmt::format("  clear_{}(a[{}]);\n", p, j);
+    for (size_t i = 0; i < reduces.size() && program_.in_order(); ++i) {
+      for (size_t leaf = 0; leaf < reduces[i]->types.size(); ++leaf) {
+        each_reset +=
+            fmt::format("  a[{}].{} = {};\n", j, Member(static_cast<int>(i), leaf), StartName(pass, i, leaf, j));
+      }
+    }
     each_merge += fmt::format("  add_{}(a[{}], b[{}]);\n", p, j, j);
   }
   kernel_.Append(fmt::format("void reset_{}(out {} a[WIDTH]) {{\n{}}}\n", p, acc, each_reset));
@@ -280,9 +328,9 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
     const std::string combine = fmt::format("{}{}_{}({}, {});", reduces[i]->take ? "take" : "combine", pass, i,
                                             fmt::join(a, ", "), fmt::join(values, ", "));
     const std::string holds = fmt::format("{}[{}].holds{}", accumulators, slot, i);
-    function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}",
-                                                                     holds, combine, fmt::join(copy, " "))
-                                                       : combine);
+    function.writer->Line(reduces[i]->holds_flag() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
+                                                                 combine, fmt::join(copy, " "))
+                                                   : combine);
   }
 }
 
@@ -366,8 +414,9 @@ void RowKernelWriter::WriteFinish(int pass) {
     const RowReduce& reduce = program_.reduces[n];
     if (reduce.pass != pass) continue;
     std::vector<std::string> init;
-    if (reduce.init) init = reduce.init(*function.writer);
-    if (reduce.init && reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
+    const bool joins = reduce.init && !reduce.in_order;
+    if (joins) init = reduce.init(*function.writer);
+    if (joins && reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
     for (int s = 0; s < slots(); ++s) {
       std::vector<std::string> total, results, locals;
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
@@ -375,12 +424,12 @@ void RowKernelWriter::WriteFinish(int pass) {
         results.push_back(ResultName(n, leaf, s));
         locals.push_back(fmt::format("whole{}_{}_{}", n, leaf, s));
         function.writer->Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), locals.back(),
-                                          reduce.init ? init[leaf] : total.back()));
+                                          joins ? init[leaf] : total.back()));
       }
-      if (reduce.init) {
+      if (joins) {
         std::string combine =
             fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(locals, ", "), fmt::join(total, ", "));
-        if (reduce.identity.empty()) combine = fmt::format("if (total[{}].holds{}) {{ {} }}", s, i, combine);
+        if (reduce.holds_flag()) combine = fmt::format("if (total[{}].holds{}) {{ {} }}", s, i, combine);
         function.writer->Line(combine);
       }
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
@@ -396,6 +445,7 @@ void RowKernelWriter::WriteFinish(int pass) {
     ++i;
   }
   ComputeValues(function, pass);
+  ComputeStarts(function, pass + 1);
   StoreRows(function, pass);
   kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n",
                              pass, function.writer->Take()));
@@ -458,20 +508,22 @@ Step RowKernelWriter::Write() {
       program_.batches * CeilDivide(batch_units, shape_.rows_per_group) * (shape_.splits / shape_.interleaved);
   for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits})
     kernel_.Param(static_cast<uint32_t>(value));
+  if (program_.in_order()) kernel_.Param(static_cast<uint32_t>(first_step_));
   const int passes = program_.passes();
   const int64_t steps_per_lane = (std::min(steps(), shape_.chunk) + shape_.lanes - 1) / shape_.lanes;
   // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors
   // small.
   int64_t block = 8;
   while (block * block < steps_per_lane && block < 256) block *= 2;
+  const bool blocked = steps_per_lane > block && !program_.in_order();
   std::string list;
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
-  kernel_.Append(
-      fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
-                  "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n#define EACH_SLOT {}\n",
-                  width(), slots(), JoinKind(), shape_.held, steps_per_lane > block || shape_.alike ? 1 : 0,
-                  shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0,
-                  slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)"));
+  kernel_.Append(fmt::format(
+      "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
+      "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n#define IN_ORDER {}\n#define EACH_SLOT {}\n",
+      width(), slots(), JoinKind(), shape_.held, blocked || shape_.alike ? 1 : 0, shape_.splits > 1 ? 1 : 0,
+      shape_.ordered ? 1 : 0, program_.in_order() ? 1 : 0,
+      slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)"));
   const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
@@ -517,10 +569,10 @@ Step RowKernelWriter::Write() {
   for (const RowReduce& reduce : program_.reduces) {
     if (reduce.source != nullptr) accumulation.of.push_back(PathOf(*reduce.source));
   }
-  const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && (steps_per_lane > block || shape_.alike);
+  const bool in_blocks = shape_.held == 0 && UnrolledTurns() == 0 && (blocked || shape_.alike);
   accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
                         shape_.lanes,
-                        blocked ? block : 0,
+                        in_blocks ? block : 0,
                         shape_.splits,
                         shape_.chunk,
                         shape_.interleaved,

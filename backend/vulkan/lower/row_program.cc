@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -28,11 +29,12 @@ struct SavedResults {
 RowWork WorkOf(const LowerContext& context, const RowProgram& program, bool elements) {
   RowWork work{program.rows, program.row_size, program.rows_contiguous, program.passes() + (elements ? 1 : 0), 0};
   for (const RowReduce& reduce : program.reduces) {
-    int bytes = reduce.identity.empty() ? 4 : 0;
+    int bytes = reduce.holds_flag() ? 4 : 0;
     for (ElementType type : reduce.types) bytes += std::max(StorageBytes(type), 4);
     work.accumulator_bytes += bytes;
     work.shuffles &= std::ranges::all_of(reduce.types, ShuffleTakes);
     work.ordered |= !reduce.commutes;
+    work.in_order |= reduce.in_order;
   }
   const bool pairs = ComputesInPairs(context, *program.body);
   work.most_width = pairs || (work.ordered && !work.rows_contiguous) ? 1 : program.most_width;
@@ -212,6 +214,7 @@ class SplitLowering {
     NoteJoins(pass - 1, &stage);
     TakeValues(program_, pass - 1, &stage);
     TakeElementOutputs(program_, pass - 1, &stage);
+    if (shape_.in_order) return LowerChain(pass, std::move(stage));
     Shares shares{{}, program_.rows, shape_.splits, !shape_.along_rows};
     for (RowReduce reduce : program_.reduces) {
       if (reduce.pass != pass) continue;
@@ -225,9 +228,40 @@ class SplitLowering {
     return shares;
   }
 
+  // Kernels that follow each other, the accumulators of which are read and written in turn in two places. What the last
+  // one leaves is the only share.
+  Shares LowerChain(int pass, RowProgram stage) {
+    std::array<std::vector<BufferSlice>, 2> places;
+    for (RowReduce reduce : program_.reduces) {
+      if (reduce.pass != pass) continue;
+      reduce.pass = 1;
+      for (ElementType type : reduce.types) {
+        for (auto& place : places) place.push_back(program_.buffers->Scratch(program_.rows * StorageBytes(type)));
+      }
+      stage.reduces.push_back(std::move(reduce));
+    }
+    RowShape shape = shape_;
+    shape.splits = 1;
+    stage.flop /= shape_.splits;
+    const auto count = static_cast<size_t>(shape_.splits);
+    for (size_t k = 0; k < count; ++k) {
+      RowKernel kernel{shape, places[k % 2]};
+      if (k > 0) kernel.carried = places[(k + 1) % 2];
+      kernel.first_step = static_cast<int64_t>(k) * shape_.chunk;
+      steps_.push_back(WriteRowKernel(context_, stage, kernel));
+      StepAccumulation& whole = steps_.back().accumulations.back();
+      if (k > 0) {
+        steps_.back().accumulations.clear();
+      } else {
+        whole.level.chunk = program_.row_size;
+      }
+    }
+    return {places[(count - 1) % 2], program_.rows, 1, false};
+  }
+
   void LowerCombine(int pass, const Shares& shares) {
     RowProgram stage = StageOf(program_, fmt::format("join {}", pass));
-    stage.row_size = shape_.splits;
+    stage.row_size = shares.splits;
     stage.most_width = 8;
     stage.rows_contiguous = !shares.row_major;
     LoadSaved(program_, saved_, pass - 1, &stage);
@@ -254,6 +288,10 @@ class SplitLowering {
       // Shares are accumulators already; only the initial value is not.
       reduce.widens_elements = false;
       reduce.take = nullptr;
+      if (shape_.in_order) {
+        reduce.in_order = false;
+        reduce.init = nullptr;
+      }
       SaveResults(i, reduce, &stage);
       stage.reduces.push_back(std::move(reduce));
     }
@@ -269,6 +307,7 @@ class SplitLowering {
       shape.splits = shape.interleaved = 1;
     }
     steps_.push_back(WriteRowKernel(context_, stage, {shape, {}}));
+    if (shape_.in_order) steps_.back().accumulations.clear();
   }
 
   // On GPUs a dispatch behind a barrier costs more than a few loads, so each workgroup of the kernels that want a
@@ -276,7 +315,7 @@ class SplitLowering {
   // the two floats of wide sums.
   bool JoinsInPlace(int pass) const {
     constexpr int64_t kMostLoads = 64;
-    if (context_.facts.costs.cheap_dispatches || !IsReadLater(pass)) return false;
+    if (context_.facts.costs.cheap_dispatches || shape_.in_order || !IsReadLater(pass)) return false;
     int64_t values = 0;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass != pass) continue;

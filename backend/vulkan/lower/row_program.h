@@ -26,9 +26,11 @@ struct RowReduce {
   int pass = 1;
   std::vector<ElementType> types;  // of the accumulators
   // Carrier constants that leave any accumulator as it is; empty if there are none: accumulators then know whether they
-  // hold anything yet.
+  // hold anything yet, by a flag.
   std::vector<std::string> identity;
-  bool commutes = true;  // else elements keep their order
+  bool commutes = true;   // else elements keep their order
+  bool in_order = false;  // accumulators start as the initial values and take one element after the other
+  bool holds_flag() const { return identity.empty() && !in_order; }
   // The text of void <name>(inout T0 a0, ..., T0 b0, ...).
   std::function<std::string(const std::string& name)> combine;
   std::function<std::string(const std::string& name)> take;  // Reducer::take, of elements that are widened
@@ -41,7 +43,8 @@ struct RowReduce {
   std::vector<ElementType> seen_types;
   std::function<std::vector<std::string>(ValueWriter&, const RowPlace&)> seen;
   std::function<std::vector<std::string>(ValueWriter&, const RowPlace&, const std::vector<std::string>& seen)> made_of;
-  // What the whole row is combined with, first, once; none: the identity is the result of an empty row.
+  // What the whole row is combined with, first, once; none: the identity is the result of an empty row. Given where
+  // elements are taken in order.
   std::function<std::vector<std::string>(ValueWriter&)> init;
   std::vector<ElementType> result_types;
   // Tells the writer what the results at a row are.
@@ -83,10 +86,12 @@ struct RowProgram {
   // (reduce/product_rows.comp), by what `write_product` adds to the kernel.
   const Instruction* product = nullptr;
   std::function<void(KernelBuilder&)> write_product;
-  uint32_t turns = 1;  // lanes that share a row take so many of the workgroup's rows, one after another
+  uint32_t turns = 1;   // lanes that share a row take so many of the workgroup's rows, one after another
   int64_t batches = 1;  // that rows fall into; a workgroup's rows are of one
   int64_t flop = 0;
   int passes() const;
+  // Of all reduces, or of none (RowSpace::Matches).
+  bool in_order() const { return !reduces.empty() && reduces[0].in_order; }
 };
 
 // What a fusion around reduces is as a row program, which lives no longer than the call.
@@ -103,9 +108,13 @@ Step LowerProductOfRows(const LowerContext& context, const FusionDescription& bo
 
 // One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of
 // the pass at split * rows + row (along_rows) or row * splits + split of partial[l].
+// With `carried`, one of a chain, the accumulators of pass 1 start as they were left there, at `row`, and the elements
+// begin at `first_step`.
 struct RowKernel {
   RowShape shape;
   std::vector<BufferSlice> partial;
+  std::vector<BufferSlice> carried = {};
+  int64_t first_step = 0;
 };
 Step WriteRowKernel(const LowerContext& context, const RowProgram& program, const RowKernel& kernel);
 

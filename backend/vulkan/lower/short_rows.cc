@@ -242,17 +242,18 @@ class ShortRowWriter {
   void WriteRow(const RowPlace& row, size_t number) {
     ValueWriter& writer = loop_.writer();
     std::vector<std::string> sums;
+    if (reduce_.in_order) sums = Starts();
     for (int64_t element = 0; element < program_.row_size; ++element) {
       std::vector<std::string> values = Element({row.row, {{}, element}}, number, element);
       if (reduce_.widens && reduce_.widens_elements) values[0] = Widened(reduce_.types[0], values[0]);
-      if (element > 0) {
+      if (!sums.empty()) {
         writer.Line(fmt::format("combine({}, {});", fmt::join(sums, ", "), fmt::join(values, ", ")));
         continue;
       }
       for (size_t leaf = 0; leaf < values.size(); ++leaf)
         sums.push_back(writer.Assignable(reduce_.types[leaf], values[leaf]));
     }
-    if (reduce_.init) sums = WithInit(sums);
+    if (reduce_.init && !reduce_.in_order) sums = WithInit(sums);
     std::vector<std::string> results;
     for (size_t leaf = 0; leaf < sums.size(); ++leaf) {
       const ElementType from = reduce_.types[leaf], to = reduce_.result_types[leaf];
@@ -264,12 +265,19 @@ class ShortRowWriter {
     Publish(row, 1);
   }
 
+  // Accumulators that hold the initial values.
+  std::vector<std::string> Starts() {
+    ValueWriter& writer = loop_.writer();
+    std::vector<std::string> init = reduce_.init(writer), starts;
+    if (reduce_.widens) init[0] = Widened(reduce_.types[0], init[0]);
+    for (size_t leaf = 0; leaf < init.size(); ++leaf)
+      starts.push_back(writer.Assignable(reduce_.types[leaf], init[leaf]));
+    return starts;
+  }
+
   std::vector<std::string> WithInit(const std::vector<std::string>& sums) {
     ValueWriter& writer = loop_.writer();
-    std::vector<std::string> init = reduce_.init(writer), whole;
-    if (reduce_.widens) init[0] = Widened(reduce_.types[0], init[0]);
-    for (size_t leaf = 0; leaf < sums.size(); ++leaf)
-      whole.push_back(writer.Assignable(reduce_.types[leaf], init[leaf]));
+    std::vector<std::string> whole = Starts();
     writer.Line(fmt::format("combine({}, {});", fmt::join(whole, ", "), fmt::join(sums, ", ")));
     return whole;
   }

@@ -112,6 +112,9 @@ struct RowShape {
   // Steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops.
   uint32_t held = 0;
   bool alike = false;  // the kernel is the same for every length: a pass over all of one array
+  // One invocation takes a row, element after element. `splits` kernels of `chunk` steps follow each other, each going
+  // on from what the one before has left.
+  bool in_order = false;
 };
 struct RowWork {
   int64_t rows = 1, row_size = 1;
@@ -119,9 +122,10 @@ struct RowWork {
   int passes = 1;             // loops over the elements
   int accumulator_bytes = 4;  // of one lane
   uint32_t most_width = 8;
-  bool shuffles = true;  // subgroup shuffles take the accumulators
-  bool ordered = false;  // a reducer does not commute
-  bool holds = false;    // later passes and outputs want elements again, and nothing is read at another place
+  bool shuffles = true;   // subgroup shuffles take the accumulators
+  bool ordered = false;   // a reducer does not commute
+  bool in_order = false;  // nor associate
+  bool holds = false;     // later passes and outputs want elements again, and nothing is read at another place
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 

@@ -26,6 +26,28 @@ RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
   return shape;
 }
 
+// Rows whose elements are taken one after the other. Their loops stay below the device's limit and, as a dispatch of
+// one workgroup cannot be cut, below what its work budget allows.
+RowShape TuneInOrder(const DeviceFacts& facts, const RowWork& work) {
+  constexpr double kSecondsPerStep = 2e-6;  // a load from memory that nothing hides, and a function
+  RowShape shape;
+  shape.in_order = true;
+  shape.rows_per_group = 64;
+  if (work.rows_contiguous && work.rows > 1) {
+    const uint32_t most = facts.costs.accesses_by_lane && work.rows * work.row_size >= 4096 ? 8 : 1;
+    shape.width = WidthThatDivides(work.rows, std::min(most, work.most_width));
+    shape.along_rows = true;
+  }
+  int64_t most_steps = MostSteps(facts, work.passes);
+  if (facts.work_budget_seconds > 0) {
+    const double in_time = facts.work_budget_seconds / kSecondsPerStep / work.passes;
+    most_steps = std::min(most_steps, std::max<int64_t>(1024, static_cast<int64_t>(in_time)));
+  }
+  shape.chunk = CeilDivide(work.row_size, CeilDivide(work.row_size, most_steps));
+  shape.splits = CeilDivide(work.row_size, shape.chunk);
+  return shape;
+}
+
 // Rows of several passes that a workgroup can hold in registers. Softmax of 4096 x 4096 f32 on one core of lavapipe:
 // 125 ms with a loop for each pass.
 bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
@@ -62,6 +84,7 @@ RowTraits RowTraitsOf(const DeviceFacts& facts) {
 
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   if (work.row_size == 0) return {1, 64, 1, false, 1, 1};
+  if (work.in_order) return TuneInOrder(facts, work);
   if (work.rows_contiguous && work.rows > 1) return TuneColumns(facts, work);
   const DeviceFacts::Costs& costs = facts.costs;
   const RowTraits traits = RowTraitsOf(facts);

@@ -65,6 +65,7 @@ class WindowReader {
     reduce.types = reducer.types;
     reduce.identity = reducer.identity;
     reduce.commutes = reducer.commutes;
+    reduce.in_order = reducer.in_order;
     reduce.combine = reducer.combine;
     reduce.take = reducer.take;
     for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
