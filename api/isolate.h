@@ -21,9 +21,10 @@ class Instruction;
 class Module;
 
 // Whose fault a difference is. Algorithm: shader math on the CPU leaves the bound too. Driver: the device's bits are
-// not those of shader math in the order of its plan.
-enum class Fault : uint8_t { kNone, kAlgorithm, kDriver };
-std::string_view FaultName(Fault fault);  // "algorithm", "driver", ""
+// not those of shader math in the order of its plan. Other device: of two devices the first one agrees with the
+// reference.
+enum class Fault : uint8_t { kNone, kAlgorithm, kDriver, kOtherDevice };
+std::string_view FaultName(Fault fault);  // "algorithm", "driver", "other device", ""
 
 // A program of one instruction, and its arguments.
 struct SmallProgram {
