@@ -54,8 +54,9 @@ bool DiffSide::IsSameAs(const DiffSide& other) const {
   const auto features = [](const DiffSide& side) {
     const DeviceFacts& f = side.facts();
     return std::tuple(f.kind, f.int64, f.float64, f.float16, f.storage16, f.storage8, f.subgroup_shuffle,
-                      f.division_f32, f.division_f64, f.same_bits, f.matrices_stand_in, f.matrices.size(),
-                      f.queues.size());
+                      f.division_f32 == DeviceFacts::Division::kCorrected,
+                      f.division_f64 == DeviceFacts::Division::kCorrected, f.same_bits, f.matrices_stand_in,
+                      f.matrices.size(), f.queues.size());
   };
   return identity(*this) == identity(other) && features(*this) == features(other) &&
          facts().costs == other.facts().costs;

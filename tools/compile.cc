@@ -129,7 +129,7 @@ CommandBody AddCompile(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--bindings", flags->bindings, "how kernels reach memory; a variant for each way")
-      ->check(CLI::IsMember({"both", "addresses", "descriptors"}))
+      ->check(OneOf({"both", "addresses", "descriptors"}))
       ->capture_default_str();
   app.add_option(
          "--argument-image", flags->argument_images,

@@ -174,7 +174,7 @@ std::string Fish(const CLI::App& app) {
 
 CommandBody AddCompletion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(OneOf({"bash", "zsh", "fish"}));
   return [shell, &app](nlohmann::ordered_json&) {
     const CLI::App& vxla = *app.get_parent();
     return WriteText("-", *shell == "bash" ? Bash(vxla) : *shell == "zsh" ? Zsh(vxla) : Fish(vxla));

@@ -83,7 +83,7 @@ CommandBody AddConvert(CLI::App& app) {
   app.add_option(
          "--to", flags->to,
          "the form of OUT; else its extension says it; hlsl, msl, spirv: the kernels of a bundle, into the folder OUT")
-      ->check(CLI::IsMember({"hlo", "stablehlo", "bytecode", "hlsl", "msl", "spirv"}));
+      ->check(OneOf({"hlo", "stablehlo", "bytecode", "hlsl", "msl", "spirv"}));
   app.add_option("--target-version", flags->target, "the version of VHLO that bytecode is written in")
       ->type_name("V")
       ->capture_default_str();

@@ -409,7 +409,7 @@ CommandBody AddDiff(CLI::App& app) {
       ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--against-bindings", flags->against_bindings, "how the other device's kernels reach memory")
-      ->check(CLI::IsMember({"addresses", "descriptors"}));
+      ->check(OneOf({"addresses", "descriptors"}));
   app.add_option("--against-emulate", flags->against_emulate, "what the other device does without, as --emulate");
   // A negative one or NaN would make every result differ.
   const CLI::Validator tolerance = NumberFromZero(HUGE_VAL);

@@ -18,7 +18,7 @@ void DeviceFlags::AddTo(CLI::App& app) {
       ->type_name("DEVICE")
       ->capture_default_str();
   app.add_option("--bindings", bindings, "how kernels reach memory; auto: the faster one on the device")
-      ->check(CLI::IsMember({"auto", "addresses", "descriptors"}))
+      ->check(OneOf({"auto", "addresses", "descriptors"}))
       ->capture_default_str();
   app.add_flag("--validate{core+sync}", validate,
                "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
@@ -59,7 +59,7 @@ void CompileFlags::AddTo(CLI::App& app) {
   app.add_flag("--no-fusion", no_fusion, "one kernel per instruction");
   app.add_option("--accumulation", accumulation,
                  "f32 sums of reductions and products: default, or wide: kept in two floats, rounded once")
-      ->check(CLI::IsMember({"default", "wide"}))
+      ->check(OneOf({"default", "wide"}))
       ->capture_default_str();
   app.add_option("--max-loop-iterations", max_loop_iterations,
                  "a while that wants more iterations ends the run with exit code 1")

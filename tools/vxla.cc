@@ -26,19 +26,37 @@ struct Command {
   const char* name;
   const char* about;
   CommandBody (*add)(CLI::App&);
+  const char* examples;  // of the help
 };
 constexpr Command kCommands[] = {
-    {"run", "run a program and print or save its results", AddRun},
-    {"diff", "compare a device's results with the CPU reference", AddDiff},
-    {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain},
-    {"devices", "list the Vulkan devices and what they can do", AddDevices},
-    {"ops", "list the operations and where they run", AddOps},
-    {"check", "run programs that check themselves: files with check operations", AddCheck},
-    {"bench", "measure kernels and programs against peers", AddBench},
-    {"convert", "read a program in one form and write it in another", AddConvert},
-    {"compile", "compile a program into a file that runs without a compiler", AddCompile},
-    {"help", "show the options of a subcommand, or all of this as a manual page", AddHelp},
-    {"completion", "write a shell's completion of this command line", AddCompletion},
+    {"run", "run a program and print or save its results", AddRun,
+     "  vxla run program.hlo --args args.npz -o results.npz\n"
+     "  vxla run program.mlir --seed 7 --fill full-range --device cpu\n"},
+    {"diff", "compare a device's results with the CPU reference", AddDiff,
+     "  vxla diff program.hlo --args args.npz\n"
+     "  vxla diff program.hlo --fill special --bisect --report out.html\n"
+     "  vxla diff program.hlo --device lavapipe --against swiftshader\n"},
+    {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain,
+     "  vxla explain program.hlo\n"
+     "  vxla explain program.hlo --module --plan --dump-kernels glsl\n"},
+    {"devices", "list the Vulkan devices and what they can do", AddDevices, "  vxla devices --json\n"},
+    {"ops", "list the operations and where they run", AddOps, "  vxla ops --json\n"},
+    {"check", "run programs that check themselves: files with check operations", AddCheck,
+     "  vxla check tests/*.mlir --device all -q\n"},
+    {"bench", "measure kernels and programs against peers", AddBench,
+     "  vxla bench --list\n"
+     "  vxla bench dot_1024 softmax --num-runs 30\n"
+     "  vxla bench program.hlo --args args.npz --json\n"},
+    {"convert", "read a program in one form and write it in another", AddConvert,
+     "  vxla convert program.hlo program.mlir\n"
+     "  vxla convert program.mlirbc - --to hlo\n"},
+    {"compile", "compile a program into a file that runs without a compiler", AddCompile,
+     "  vxla compile program.hlo -o program.vxla --target generic\n"},
+    {"help", "show the options of a subcommand, or all of this as a manual page", AddHelp,
+     "  vxla help diff\n"
+     "  vxla help --man | man -l -\n"},
+    {"completion", "write a shell's completion of this command line", AddCompletion,
+     "  vxla completion bash > ~/.local/share/bash-completion/completions/vxla\n"},
 };
 
 // Parses and does what was asked for.
@@ -49,16 +67,20 @@ Status RunCommand(const std::vector<std::string>& words, Json& json) {
   app.set_help_flag("-h,--help", "print this help");
   app.require_subcommand(1);
   app.footer(HelpFooter());
+  app.formatter_fn(
+      [](const CLI::App* shown, const std::string& name, CLI::AppFormatMode) { return HelpText(*shown, name); });
   std::map<CLI::App*, CommandBody> bodies;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.about)->footer("");
     bodies[sub] = command.add(*sub);
+    const std::string about = sub->get_footer();
+    sub->footer(fmt::format("{}{}Examples:\n{}", about, about.empty() ? "" : "\n\n", command.examples));
   }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     // Help and version are "errors" with code 0; everything else is the user's input.
-    if (error.get_exit_code() != 0) return UsageError(app, words, error.what());
+    if (error.get_exit_code() != 0) return UsageError(app, words, error);
     app.exit(error);
     return OkStatus();
   }
