@@ -36,8 +36,7 @@ using Json = nlohmann::ordered_json;
 
 struct BenchFlags {
   std::vector<std::string> names;
-  std::vector<std::string> args;
-  uint64_t seed = 0;
+  ArgumentSource arguments;
   DeviceFlags device;
   CompileFlags compile;
   bool both_bindings = true;  // unless --bindings names one
@@ -72,8 +71,8 @@ int64_t TrafficOf(const Module& module) {
 }
 
 Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, const Module& module, double flop) {
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
-  const EvaluateOptions options = flags.compile.evaluate_options(flags.seed);
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.arguments));
+  const EvaluateOptions options = flags.compile.evaluate_options(flags.arguments.seed);
   BenchRow row{name, "cpu", "", 0, TrafficOf(module), flop, MeasureHost(name), {}, {}};
   VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, [&]() -> Result<double> {
                           const auto start = Clock::now();
@@ -100,7 +99,7 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   options.fusion &= fusion;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, options));
   PrintFallbacks(*executable);
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.arguments));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> on_device, UploadKept(client, arguments));
   auto execute = [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(Execution execution, executable->Execute(on_device));
@@ -144,7 +143,7 @@ void AddBound(std::span<const DeviceValue> values, std::vector<BoundBuffer>& bou
 Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const std::string& name,
                                   const Module& module) {
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, flags.compile.options()));
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(module, flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(module, flags.arguments));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
   std::vector<BoundBuffer> bound_arguments;
   for (const Argument& argument : arguments) AddBound(argument.leaves, bound_arguments);
@@ -203,7 +202,7 @@ Status AddLoadingOfCase(const BenchFlags& flags, Client& client, const BenchCase
   options.bindings = client.device().binding_mode() == BindingMode::kAddresses ? "addresses" : "descriptors";
   options.emulate.clear();
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenTarget(options));
-  const std::unique_ptr<Client> compiling = MakeClient(device, flags.compile.evaluate_options(flags.seed));
+  const std::unique_ptr<Client> compiling = MakeClient(device, flags.compile.evaluate_options(flags.arguments.seed));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
                         compiling->Compile(module, flags.compile.options()));
   BundleBuilder bundle;
@@ -235,7 +234,7 @@ Status AddBundle(const BenchFlags& flags, Client& client, const std::string& fil
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
                         client.Load(std::as_bytes(std::span(bytes.view()))));
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(executable->module(), flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(executable->module(), flags.arguments));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
   const auto run = [&]() -> Result<double> {
     const auto start = Clock::now();
@@ -328,7 +327,7 @@ Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const BenchFlags& f
   }
   if (!c.hlo.empty()) return ParseHlo(c.hlo);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(c.name, flags.compile));
-  const Status refined = RefineForArguments(module, flags.args, flags.seed, flags.compile.evaluate_options(flags.seed));
+  const Status refined = RefineForArguments(module, flags.arguments, flags.compile.evaluate_options(flags.arguments.seed));
   if (!refined.ok()) return AtPlace(refined, c.name);
   return module;
 }
@@ -349,7 +348,7 @@ class Clients {
       DeviceFlags device_flags = flags_.device;
       device_flags.bindings = mode;
       device_flags.emulate += (device_flags.emulate.empty() || emulate.empty() ? "" : ",") + emulate;
-      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags, flags_.compile.evaluate_options(flags_.seed)));
+      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags, flags_.compile.evaluate_options(flags_.arguments.seed)));
       const DeviceFacts& facts = client->device().facts();
       Progress("");
       if (!flags_.json && clients_.size() == 1)
@@ -411,9 +410,9 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   std::optional<double> reference_ms;
   // A kernel without a function beside it is nothing that the reference could run.
   if (c.hlo.empty() && CheckCustomCalls(*module, flags.compile.registry.get()).ok()) {
-    VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.args, flags.seed));
+    VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.arguments));
     VXLA_ASSIGN_OR_RETURN(const CountedRun counted,
-                          RunAndCount(*module, arguments.pointers(), flags.compile.evaluate_options(flags.seed)));
+                          RunAndCount(*module, arguments.pointers(), flags.compile.evaluate_options(flags.arguments.seed)));
     flop = counted.flop;
     reference_ms = counted.ms;
   }
@@ -490,7 +489,7 @@ CommandBody AddBench(CLI::App& app) {
          "3, 4 and 8 logical devices of the one that is named")
       ->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
-  app.add_option("--seed", flags->seed, "of the arguments that no file gives")
+  app.add_option("--seed", flags->arguments.seed, "of the arguments that no file gives")
       ->check(WholeNumber(0, UINT64_MAX))
       ->capture_default_str();
   app.add_option("--num-runs", flags->runs, "the best of so many runs counts")
@@ -513,7 +512,7 @@ CommandBody AddBench(CLI::App& app) {
     flags->both_bindings = app.count("--bindings") == 0;
     if (!flags->tune.empty()) {
       return TuneDevice(
-          {flags->tune, flags->names, flags->device, flags->compile.options(), flags->seed, flags->runs, flags->json},
+          {flags->tune, flags->names, flags->device, flags->compile.options(), flags->arguments.seed, flags->runs, flags->json},
           json);
     }
     return Bench(*flags, json);

@@ -16,7 +16,8 @@ inline constexpr char kSummary[] =
 
 // Headings of the help, under which options stand in the order in which they are added; those without one come last.
 inline constexpr char kArgumentOptions[] = "Arguments", kDeviceOptions[] = "Device", kCompileOptions[] = "Compilation",
-                      kReplicaOptions[] = "Several devices";
+                      kReplicaOptions[] = "Several devices", kRunOptions[] = "Runs and results",
+                      kJudgeOptions[] = "Comparison", kShownOptions[] = "What is shown";
 
 // Exit codes, environment and examples: what `vxla --help` ends with and the manual page too.
 struct HelpSection {

@@ -252,7 +252,7 @@ Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& mod
   if (AgainstFile(flags)) {
     VXLA_ASSIGN_OR_RETURN(expected, ExpectedFromFile(flags.against, module.entry()->root()->shape()));
   }
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.arguments));
   PrintNotes(arguments.notes);
   return Diff(module, arguments.pointers(), options, std::move(expected));
 }
@@ -269,7 +269,7 @@ Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& modu
                        flags.against, grid.replicas, grid.partitions);
   }
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
   PrintNotes(arguments.notes);
   return RunReplicatedDiff(module, grid, arguments.pointers(grid.count()), options, std::move(expected));
 }
@@ -279,7 +279,7 @@ DiffOptions DiffOptionsOf(const DiffFlags& flags) {
   DiffOptions options = flags.options;
   options.device = flags.device.options();
   options.compile = flags.compile.options();
-  options.evaluate = flags.compile.evaluate_options(flags.program.seed);
+  options.evaluate = flags.compile.evaluate_options(flags.program.arguments.seed);
   options.evaluate.collective_timeout = flags.replicas.collective_timeout();
   options.places = flags.replicas.devices;
   if (!AgainstFile(flags) && !IsCpu(flags.against)) {
@@ -295,8 +295,8 @@ DiffOptions DiffOptionsOf(const DiffFlags& flags) {
 Status DiffOnOne(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
-  const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
-                                            flags.compile.evaluate_options(flags.program.seed), grid.count());
+  const Status refined = RefineForArguments(module, flags.program.arguments,
+                                            flags.compile.evaluate_options(flags.program.arguments.seed), grid.count());
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
   const DiffOptions options = DiffOptionsOf(flags);
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid, options)
