@@ -223,13 +223,14 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
 }
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
   if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file)) {
     Status status = ExplainBundle(flags, file, json);
     return status.ok() ? status : std::move(status).WithPrefix(flags.program.file + ": ");
   }
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, RunnableOf(bytes.view(), flags.program.file, flags.compile));
-  const Status refined = RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(0));
+  const Status refined = RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed));
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
@@ -240,7 +241,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (!first_place.empty()) device.device = first_place;
   device.compile_only = true;
   device.capture_executables = !flags.isa_folder.empty();
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(0)));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(flags.program.arguments.seed)));
   if (const DeviceFacts& facts = client->device().facts(); facts.compile_only)
     PrintNotes({fmt::format("{}: null hardware: kernels are compiled for it, nothing can run on it", facts.name)});
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
