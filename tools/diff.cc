@@ -403,8 +403,8 @@ std::string WholeCommand(const DiffFlags& flags) {
 // The command that shows the difference of the small program: with every option but those that speak of the whole one
 // or of how it was looked at.
 std::string CommandAlone(const DiffFlags& flags, const std::string& program, const std::string& arguments) {
-  constexpr std::string_view kOfTheWhole[] = {"FILE",     "--args",    "--bisect", "--bisect-to",
-                                              "--report", "--isolate", "--json",   "--device"};
+  constexpr std::string_view kOfTheWhole[] = {"FILE",     "--args", "--bisect", "--bisect-to",
+                                              "--report", "--json", "--device"};
   std::vector<std::string> words{program, "--args", arguments};
   for (const GivenOption& option : flags.given) {
     if (option.name == "--device") words.insert(words.end(), {"--device", flags.device.device});  // `all` stands for it
@@ -414,7 +414,7 @@ std::string CommandAlone(const DiffFlags& flags, const std::string& program, con
     words.insert(words.end(), option.words.begin(), option.words.end());
   }
   // A stated tolerance is for the results; the instruction was judged by its own bound, as --isolate judges it.
-  if (flags.options.stated()) words.push_back("--isolate");
+  if (flags.options.stated() && !flags.options.isolate) words.push_back("--isolate");
   return CommandOf(words);
 }
 
