@@ -219,9 +219,9 @@ std::vector<OptionFacts> OptionFactsOf(const CLI::App& app) {
     facts.required = option->get_required();
     facts.repeated = option->get_items_expected_max() > 1;
     if (option->get_items_expected_max() == 0) continue;
-    // "FILE", "TEXT:{auto,addresses}", "INT:INT in [1 - 100]": the type's name, then what its checks say.
+    // "FILE", "NAME=LIB:SYMBOL", "TEXT:{auto,addresses}": the type's name, then the words of OneOf.
     const std::string type = option->get_type_name();
-    facts.value = type.substr(0, type.find(':'));
+    facts.value = type.substr(0, type.find(":{"));
     if (facts.value.empty()) facts.value = facts.names.front();  // of a positional
     const size_t open = type.find('{'), close = type.find('}');
     if (open == std::string::npos || close == std::string::npos) continue;
@@ -255,35 +255,38 @@ Status UnknownSubcommand(const CLI::App& app, const std::string& word) {
 
 namespace {
 
-// "vxla run: 'x' is a word too many; it takes FILE and options".
+// "vxla run takes FILE and options: 'x' is too much".
 Status TooManyWords(const CLI::App& sub, const std::string& word) {
   std::string takes;
   for (const OptionFacts& facts : OptionFactsOf(sub)) {
     if (facts.positional) takes += facts.names.front() + (facts.repeated ? " ... " : " ");
   }
-  return InvalidArgument("vxla {}: '{}' is a word too many; it takes {}options", sub.get_name(), word,
-                         takes.empty() ? "nothing but " : takes + "and ");
+  return InvalidArgument("vxla {} takes {}options: '{}' is too much", sub.get_name(),
+                         takes.empty() ? "nothing but " : takes + "and ", word);
 }
 
 // The parser's sentences are about its own business, not the user's.
-Status InOurWords(const CLI::App& sub, const CLI::ParseError& error) {
-  const std::string said = error.what(), kind = error.get_name();
+Status InOurWords(const CLI::App& sub, const std::vector<std::string>& words, const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
   const std::string option = said.substr(0, said.find_first_of(": "));
-  if (kind == "ExtrasError") {
-    const std::vector<std::string> rest = sub.remaining(true);
-    if (!rest.empty()) return TooManyWords(sub, rest.front());
+  if (kind == CLI::ExitCodes::ExtrasError) {
+    // It lists them from the last to the first.
+    const auto extra = std::ranges::find_if(words, [&](const std::string& word) { return said.ends_with(" " + word); });
+    return TooManyWords(sub, extra == words.end() ? "" : *extra);
   }
-  if (kind == "RequiredError") return InvalidArgument("{}; vxla {} --help shows an example", said, sub.get_name());
-  if (kind == "ExcludesError") {
+  if (kind == CLI::ExitCodes::RequiredError)
+    return InvalidArgument("{}; vxla {} --help shows an example", said, sub.get_name());
+  if (kind == CLI::ExitCodes::ExcludesError) {
     const size_t between = said.find(" excludes ");
     if (between != std::string::npos)
       return InvalidArgument("{} and {} cannot be given together", option, said.substr(between + 10));
   }
-  if (kind == "ArgumentMismatch") {
+  if (kind == CLI::ExitCodes::ArgumentMismatch) {
     const bool twice = said.find("At Most") != std::string::npos || said.find("received 2") != std::string::npos;
     return InvalidArgument("{}: {}", option, twice ? "is given more than once" : "a value must follow");
   }
-  if (kind == "ConversionError") {
+  if (kind == CLI::ExitCodes::ConversionError) {
     const size_t name = said.find("--"), equals = said.find(" = ");
     if (name < equals && equals != std::string::npos) {
       return InvalidArgument("{}: '{}' is no value of it", said.substr(name, equals - name), said.substr(equals + 3));
@@ -308,7 +311,7 @@ Status UsageError(const CLI::App& app, const std::vector<std::string>& words, co
     }
   }
   if (sub == &app) return InvalidArgument("a subcommand is needed; vxla help lists them");
-  return InOurWords(*sub, error);
+  return InOurWords(*sub, words, error);
 }
 
 Status CheckValuesFollow(const std::vector<std::string>& words) {

@@ -63,7 +63,8 @@ constexpr Command kCommands[] = {
 Status RunCommand(const std::vector<std::string>& words, Json& json) {
   VXLA_RETURN_IF_ERROR(CheckValuesFollow(words));
   CLI::App app{kSummary, "vxla"};
-  app.set_version_flag("-v,--version", "vxla " VXLA_VERSION, "print the version");
+  app.set_version_flag("-v,--version", "vxla " VXLA_VERSION,
+                       "print the version; with --json also what it was built with");
   app.set_help_flag("-h,--help", "print this help");
   app.require_subcommand(1);
   app.footer(HelpFooter());
@@ -87,10 +88,41 @@ Status RunCommand(const std::vector<std::string>& words, Json& json) {
   return bodies.at(app.get_subcommands().front())(json);
 }
 
+// What a report of a fault needs to know. The commit is there where the build says it.
+Json VersionJson() {
+  Json json {
+    {"version", VXLA_VERSION},
+#if defined(__clang__)
+        {"compiler", "clang " __clang_version__},
+#elif defined(__GNUC__)
+        {"compiler", "gcc " __VERSION__},
+#else
+        {"compiler", "other"},
+#endif
+    {
+      "libraries", {
+        {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+            {"cli11", CLI11_VERSION}, {
+          "nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                                       NLOHMANN_JSON_VERSION_PATCH)
+        }
+      }
+    }
+  };
+#ifdef VXLA_COMMIT
+  json["commit"] = VXLA_COMMIT;
+#else
+  json["commit"] = nullptr;
+#endif
+  return json;
+}
+
 // One object on stdout, of a failure too; text that is not UTF-8 (a name in a program) is made so.
 Status PrintJson(const Json& json) {
   return WriteText("-", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
+
+bool IsVersion(const std::string& word) { return word == "--version" || word == "-v"; }
 
 }  // namespace
 
@@ -98,7 +130,9 @@ int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool wants_json = std::ranges::find(words, "--json") != words.end();
   Json json;
-  Status status = Guarded([&] { return RunCommand(words, json); });
+  const bool version = words.size() == 2 && wants_json && (IsVersion(words[0]) || IsVersion(words[1]));
+  Status status = version ? OkStatus() : Guarded([&] { return RunCommand(words, json); });
+  if (version) json = VersionJson();
   Progress("");
   // A mismatch is what the object says already; any other failure is named, beside what there is.
   const bool said = json.is_object() && status.code() == StatusCode::kMismatch;
