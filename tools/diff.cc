@@ -466,6 +466,7 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
   for (size_t i = 0; i < devices.size(); ++i) {
     DiffFlags on_one = flags;
     on_one.device.device = fmt::format("vulkan:{}", i);
+    on_one.compile.registry = std::make_shared<CustomCallRegistry>();  // each reads the kernels and functions again
     if (!flags.report.empty()) on_one.report = Numbered(flags.report, i);
     on_one.bisect_prefix += fmt::format(".{}", i);
     if (!flags.json) {
