@@ -14,7 +14,7 @@ namespace {
 // What a value may be: words, a file, or anything.
 std::vector<std::string> WordsOf(const CLI::App& app, const OptionFacts& option) {
   if (!option.choices.empty()) return option.choices;
-  if (option.value == "DEVICE") return {"vulkan", "cpu"};
+  if (option.value == "DEVICE") return {"vulkan", "cpu", "gpu", "lavapipe"};
   if (option.value != "SUBCOMMAND") return {};
   std::vector<std::string> names;
   for (const CLI::App* sub : SubcommandsOf(*app.get_parent())) names.push_back(sub->get_name());

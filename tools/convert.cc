@@ -68,6 +68,7 @@ Status Convert(const ConvertFlags& flags) {
   const bool kernels = form == "hlsl" || form == "msl" || form == "spirv";
   if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file) && kernels) {
     Status status = ConvertKernels(file, flags.out, form);
+    if (status.ok()) PrintNotes({fmt::format("{}: kernels written as {}", flags.out, form)});
     return status.ok() ? status : std::move(status).WithPrefix(flags.in + ": ");
   }
   if (kernels) return InvalidArgument("{}: no bundle: --to {} takes what vxla compile wrote", flags.in, form);

@@ -112,8 +112,8 @@ Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Sha
 void PrintWorst(const Comparison& c) {
   fmt::print("\n  {:>16} {:>16} {:>16} {:>10} {:>10} {:>10}\n", "at", "got", "expected", "ulp", "abs", "rel");
   const auto print = [](const ElementDifference& e) {
-    fmt::print("  {:>16} {:>16} {:>16} {:10.3g} {:10.3g} {:10.3g}\n", "[" + e.where + "]", e.actual, e.expected, e.ulp,
-               e.abs, e.rel);
+    fmt::print("  {:>16} {:>16} {:>16} {:>10.3g} {:>10.3g} {:>10.3g}\n", "[" + e.where + "]", e.actual, e.expected,
+               e.ulp, e.abs, e.rel);
   };
   bool listed = false;
   for (const ElementDifference& e : c.worst) {
@@ -226,6 +226,7 @@ Json OutcomeJson(const DiffOutcome& outcome) {
   json["fault"] = outcome.fault.empty() ? Json() : Json(outcome.fault);
   const std::optional<double> amplification = outcome.amplification();
   json["amplification"] = amplification ? NumberJson(*amplification) : Json();
+  json["notes"] = outcome.notes;
   if (!outcome.isolated) return json;
   json["instructions"] = Json::array();
   for (const InstructionReport& i : outcome.instructions) {

@@ -30,13 +30,6 @@ struct ExplainFlags {
   bool names_device = false, json = false, module = false, plan = false;
 };
 
-Status MakeFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return ResourceExhausted("{}: cannot be made: {}", folder, error.message());
-  return OkStatus();
-}
-
 // "003_rows_0123456789abcdef"
 std::string StemOf(const Plan& plan, size_t k) {
   const std::string stem = std::filesystem::path(plan.kernels[k].algorithm).stem().string();
@@ -230,7 +223,8 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
     return status.ok() ? status : std::move(status).WithPrefix(flags.program.file + ": ");
   }
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, RunnableOf(bytes.view(), flags.program.file, flags.compile));
-  const Status refined = RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed));
+  const Status refined =
+      RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed));
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
@@ -241,7 +235,8 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (!first_place.empty()) device.device = first_place;
   device.compile_only = true;
   device.capture_executables = !flags.isa_folder.empty();
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(flags.program.arguments.seed)));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
+                        OpenClient(device, flags.compile.evaluate_options(flags.program.arguments.seed)));
   if (const DeviceFacts& facts = client->device().facts(); facts.compile_only)
     PrintNotes({fmt::format("{}: null hardware: kernels are compiled for it, nothing can run on it", facts.name)});
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));

@@ -98,6 +98,12 @@ Status CheckWritable(const std::string& path) {
   return OkStatus();
 }
 
+Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? CannotBeWritten(folder, error.value()) : OkStatus();
+}
+
 Status CheckNotInput(const std::string& output, const std::string& input) {
   std::error_code error;
   if (output == "-" || input == "-" || !std::filesystem::is_regular_file(output, error) ||

@@ -31,6 +31,8 @@ class FileBytes {
 };
 // Whether the path can be a file's to write: kInvalidArgument where its folder is missing or it is a folder itself.
 Status CheckWritable(const std::string& path);
+// The folder and those above it, where they are not there yet.
+Status MakeFolder(const std::string& folder);
 // kInvalidArgument where both are the same file, by whatever links: what is read would be overwritten.
 Status CheckNotInput(const std::string& output, const std::string& input);
 // "out.npz: 1064 bytes written"; empty for what is no regular file (a pipe, standard output).
