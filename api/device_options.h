@@ -13,8 +13,9 @@
 namespace VXLA_NAMESPACE {
 
 struct DeviceOptions {
-  // "vulkan": the best device; "vulkan:N": number N; a UUID (32 hexadecimal digits, dashes aside); else a part of a
-  // name, in any case. "cpu" (the reference) is a device of Diff only: nothing is opened for it.
+  // In any case of letters: "vulkan" or "gpu": the best device; "vulkan:N" or N: number N; a UUID (32 hexadecimal
+  // digits, dashes aside); "lavapipe"; else a part of a name. "cpu" (the reference) is a device of Diff only: nothing is
+  // opened for it.
   std::string device = "vulkan";
   std::string bindings = "auto";  // how kernels reach memory: "auto" (what is faster), "addresses", "descriptors"
   std::string validate;           // validation layers: "core,sync,gpu" or some of them, with ',' or '+' between
@@ -36,7 +37,8 @@ struct DeviceOptions {
   std::function<void(const CallProgress&)> progress;
 };
 
-bool IsCpu(std::string_view device);
+bool IsCpu(std::string_view device);         // "cpu", in any case of letters
+bool IsAllDevices(std::string_view device);  // "all", likewise: for what takes several devices
 
 // The names of this machine's devices, in the order of "vulkan:N". kDeviceFailure where there is no loader or no
 // driver.

@@ -27,9 +27,14 @@ struct LeafReport {
   Comparison comparison;                  // the device with the expected value
   std::optional<Comparison> shader_math;  // shader math with the expected value
   std::optional<Comparison> driver;       // the device with shader math, bit by bit
-  // What the program's conditioning says of a result outside its tolerance; none: it was not asked.
-  std::optional<Conditioning> conditioning;
-  bool agrees() const { return comparison.agrees() || (conditioning && conditioning->explains); }
+  // What the program's conditioning says of a result outside its tolerance; none: it was not asked. `conditioning` is of
+  // the device's value, `expected_conditioning` of what it is compared with, where that is not the reference itself:
+  // rounding must explain both.
+  std::optional<Conditioning> conditioning, expected_conditioning;
+  bool agrees() const {
+    return comparison.agrees() || (conditioning && conditioning->explains &&
+                                   (!expected_conditioning || expected_conditioning->explains));
+  }
   // "tolerance" (stated, or the default of whole programs), "operation" (the bound of a program of one operation) or
   // "conditioning".
   std::string judged_by;
@@ -68,8 +73,9 @@ struct DiffOutcome {
   // How much the program makes rounding errors grow, where that was asked: the largest of all results.
   std::optional<double> amplification() const;
   // Of a difference: "algorithm", "driver", "order" (of a combiner that cannot be shown to associate), "rounding" (a
-  // stated tolerance is too small for what each instruction's own bound leads to) or "expected file" (the reference
-  // gives other values than the file too); empty: not known, or none.
+  // stated tolerance is too small for what each instruction's own bound leads to), "expected file" (the reference gives
+  // other values than the file too) or "other device" (the device agrees with the reference, the one in the reference's
+  // place does not); empty: not known, or none.
   std::string fault, first_bad;
 };
 

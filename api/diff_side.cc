@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "backend/cpu/twin/shader_evaluator.h"
 #include "core/literal_compare.h"
@@ -34,7 +35,31 @@ DiffSide::DiffSide(std::shared_ptr<Client> client, CompileOptions options, Evalu
 
 std::string DiffSide::description() const {
   if (IsReference()) return "the CPU reference";
-  return facts().name + " (" + facts().driver_version + ")";
+  const std::string& name = facts().name;
+  std::string version = facts().driver_version;
+  // Mesa's "22.3.6 (LLVM 15.0.6)", of a device whose name holds the latter.
+  const size_t open = version.rfind(" (");
+  if (open != std::string::npos && version.ends_with(")") &&
+      name.find(version.substr(open + 2, version.size() - open - 3)) != std::string::npos)
+    version.resize(open);
+  return version.empty() ? name : name + ", " + version;
+}
+
+bool DiffSide::IsSameAs(const DiffSide& other) const {
+  if (IsReference() || other.IsReference()) return IsReference() && other.IsReference();
+  const auto identity = [](const DiffSide& side) {
+    const DeviceFacts& f = side.facts();
+    return std::tuple(f.name, f.driver, f.driver_version, f.device_uuid, side.client()->device().binding_mode());
+  };
+  const auto features = [](const DiffSide& side) {
+    const DeviceFacts& f = side.facts();
+    return std::tuple(f.kind, f.int64, f.float64, f.float16, f.storage16, f.storage8, f.subgroup_shuffle,
+                      f.division_f32 == DeviceFacts::Division::kCorrected,
+                      f.division_f64 == DeviceFacts::Division::kCorrected, f.same_bits, f.matrices_stand_in,
+                      f.matrices.size(), f.queues.size());
+  };
+  return identity(*this) == identity(other) && features(*this) == features(other) &&
+         facts().costs == other.facts().costs;
 }
 
 Status DiffSide::CheckValidation() const {

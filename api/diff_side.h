@@ -45,8 +45,10 @@ class DiffSide {
   const EvaluateOptions& evaluate_options() const { return evaluate_; }
   // What shader math calls in place of the evaluate options' functions.
   void set_shader_math_calls(const CustomCallRegistry* calls) { shader_math_calls_ = calls; }
-  // "llvmpipe (Mesa 22.3.6)"
+  // "llvmpipe (LLVM 15.0.6, 256 bits), Mesa 22.3.6": what the name says is not repeated.
   std::string description() const;
+  // Whether both are the reference, or the same device with the same features and way to bind.
+  bool IsSameAs(const DiffSide& other) const;
   Status CheckValidation() const;
 
  private:

@@ -391,6 +391,12 @@ class Isolator {
     for (const SharedLiteral& operand : pending.operands) operands.push_back(operand.get());
     CompareInstruction(*pending.instruction, operands, device_, expected, actual, shader_math, &report);
     if (!report.bad()) return;
+    if (other_ != nullptr) {
+      InstructionReport of_reference = report;
+      CompareInstruction(*pending.instruction, operands, device_, *pending.expected, actual, shader_math,
+                         &of_reference);
+      if (!of_reference.bad()) report.fault = Fault::kOtherDevice;
+    }
     ProgramCutter cutter(walked.module, pending.instruction->name() + "_alone");
     cutter.Add(*pending.instruction, pending.operands);
     report.program = std::make_shared<SmallProgram>(std::move(cutter).Finish(false));
@@ -415,6 +421,8 @@ std::string_view FaultName(Fault fault) {
       return "driver";
     case Fault::kOrder:
       return "order";
+    case Fault::kOtherDevice:
+      return "other device";
     case Fault::kNone:
       break;
   }

@@ -22,9 +22,10 @@ class Module;
 
 // Whose fault a difference is. Algorithm: shader math on the CPU leaves the bound too. Driver: the device's bits are
 // not those of shader math in the order of its plan. Order: nobody's; the combiner of a reduce or reduce-window cannot
-// be shown to associate, and of these elements other groups give other results.
-enum class Fault : uint8_t { kNone, kAlgorithm, kDriver, kOrder };
-std::string_view FaultName(Fault fault);  // "algorithm", "driver", "order", ""
+// be shown to associate, and of these elements other groups give other results. Other device: of two devices the first
+// one agrees with the reference.
+enum class Fault : uint8_t { kNone, kAlgorithm, kDriver, kOrder, kOtherDevice };
+std::string_view FaultName(Fault fault);  // "algorithm", "driver", "order", "other device", ""
 
 // A program of one instruction, and its arguments.
 struct SmallProgram {

@@ -10,6 +10,11 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+// `word` is in lower case.
+bool IsWord(std::string_view text, std::string_view word) {
+  return std::ranges::equal(text, word, [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+}
+
 Status ReadValidation(std::string_view kinds, vulkan::OpenOptions& options) {
   while (!kinds.empty()) {
     const size_t end = std::min(kinds.find_first_of(",+"), kinds.size());
@@ -26,7 +31,8 @@ Status ReadValidation(std::string_view kinds, vulkan::OpenOptions& options) {
 
 }  // namespace
 
-bool IsCpu(std::string_view device) { return device == "cpu"; }
+bool IsCpu(std::string_view device) { return IsWord(device, "cpu"); }
+bool IsAllDevices(std::string_view device) { return IsWord(device, "all"); }
 
 Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path) {
   return vulkan::ListDevices(loader_path);

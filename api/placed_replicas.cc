@@ -32,7 +32,7 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
     const int most = options.queues > 0 ? options.queues : kMostQueues;
     return emulate.queues ? std::max<int64_t>(1, most - 1) : std::min<int64_t>(facts.compute_queues(), most);
   };
-  if (list.size() == 1 && list[0] == "all") {
+  if (list.size() == 1 && IsAllDevices(list[0])) {
     std::vector<PlacementFacts> physical;
     std::vector<std::string> names;
     std::vector<DeviceFacts> running;

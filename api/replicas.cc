@@ -155,6 +155,9 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
                                         : client->device().facts().name,
                                grid.replicas, grid.partitions);
   outcome.reference = on_cpu ? "a second run" : "the CPU reference";
+  if (on_cpu && !expected)
+    outcome.notes.push_back(
+        "the CPU reference is compared with itself: to agree says no more than that two runs give the same");
   if (options.progress) options.progress("running on " + outcome.device);
   if (placed) {
     VXLA_ASSIGN_OR_RETURN(outcome.actual, places->Run(arguments));

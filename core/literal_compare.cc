@@ -89,22 +89,37 @@ PartDifference CompareElement(const Literal& actual, const Literal& expected, in
   return d;
 }
 
-void Record(Comparison& c, const PartDifference& d, const Literal& actual, const Literal& expected, int64_t i) {
+// Which elements the maxima are of.
+struct WorstElements {
+  int64_t ulp = -1, abs = -1, rel = -1;
+};
+
+void Raise(double value, int64_t i, double& most, int64_t& at) {
+  if (!std::isfinite(value) || value <= most) return;
+  most = value;
+  at = i;
+}
+
+ElementDifference Describe(const PartDifference& d, const Literal& actual, const Literal& expected, int64_t i) {
+  return {i,     IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i), d.ulp,
+          d.abs, d.rel};
+}
+
+void Record(Comparison& c, WorstElements& at, const PartDifference& d, const Literal& actual, const Literal& expected,
+            int64_t i) {
   if (d.same) return;
   ++c.differing;
   c.nan_mismatches += d.nan;
   c.infinity_mismatches += d.infinity;
-  if (std::isfinite(d.ulp)) c.max_ulp = std::max(c.max_ulp, d.ulp);
-  if (std::isfinite(d.abs)) c.max_abs = std::max(c.max_abs, d.abs);
-  if (std::isfinite(d.rel)) c.max_rel = std::max(c.max_rel, d.rel);
+  Raise(d.ulp, i, c.max_ulp, at.ulp);
+  Raise(d.abs, i, c.max_abs, at.abs);
+  Raise(d.rel, i, c.max_rel, at.rel);
   ++c.buckets[std::ranges::upper_bound(kRelativeBuckets, d.rel) - kRelativeBuckets.begin()];
   if (d.agrees) return;
   ++c.mismatches;
   auto worse = [](const ElementDifference& x, const ElementDifference& y) { return x.abs > y.abs; };
   if (c.worst.size() == kWorstKept && !(d.abs > c.worst.back().abs)) return;
-  ElementDifference element{
-      i,    IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i), d.ulp, d.abs,
-      d.rel};
+  const ElementDifference element = Describe(d, actual, expected, i);
   c.worst.insert(std::ranges::upper_bound(c.worst, element, worse), element);
   if (c.worst.size() > kWorstKept) c.worst.pop_back();
 }
@@ -181,11 +196,19 @@ Comparison Compare(const Literal& actual, const Literal& expected, const Toleran
   // Most elements of most comparisons are the same bits, which say nothing.
   const std::byte *left = actual.bytes().data(), *right = expected.bytes().data();
   const auto bytes = static_cast<size_t>(StorageBytes(expected.shape().element_type()));
+  WorstElements worst;
   for (int64_t i = 0; i < comparison.elements; ++i) {
     const size_t at = static_cast<size_t>(i) * bytes;
     if (std::memcmp(left + at, right + at, bytes) == 0) continue;
-    Record(comparison, CompareElement(actual, expected, i, tolerance), actual, expected, i);
+    Record(comparison, worst, CompareElement(actual, expected, i, tolerance), actual, expected, i);
   }
+  const auto described = [&](int64_t i) -> std::optional<ElementDifference> {
+    if (i < 0) return std::nullopt;
+    return Describe(CompareElement(actual, expected, i, tolerance), actual, expected, i);
+  };
+  comparison.worst_ulp = described(worst.ulp);
+  comparison.worst_abs = described(worst.abs);
+  comparison.worst_rel = described(worst.rel);
   return comparison;
 }
 

@@ -53,6 +53,8 @@ struct Comparison {
   int64_t infinity_mismatches = 0;                             // infinite on one side only, or of the other sign
   int64_t differing = 0;                                       // not bitwise equal (NaN equals NaN)
   double max_ulp = 0, max_abs = 0, max_rel = 0;                // over elements that are finite on both sides
+  // The elements that these are of, which need not be the same; none where the maximum is 0.
+  std::optional<ElementDifference> worst_ulp, worst_abs, worst_rel;
   std::vector<ElementDifference> worst;                        // the worst mismatches first, at most five
   std::array<int64_t, kRelativeBuckets.size() + 1> buckets{};  // of relative errors of the differing elements
   bool agrees() const { return shapes_match && mismatches == 0; }

@@ -25,12 +25,13 @@ class GivenArrays {
   static Result<GivenArrays> Open(const std::vector<std::string>& files) {
     if (!files.empty()) Progress("reading " + files[0]);
     GivenArrays given;
-    if (files.size() == 1 && files[0].ends_with(".npz")) {
+    if (files.size() == 1 && IsNpzName(files[0])) {
       VXLA_ASSIGN_OR_RETURN(given.archive_, NpzFile::Open(files[0]));
+      given.archive_->TakeUnnamedAs("arg");
       return given;
     }
     for (size_t k = 0; k < files.size(); ++k) {
-      if (files[k].ends_with(".npz")) {
+      if (IsNpzName(files[k])) {
         return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
       }
       given.files_.emplace(WantedName(k), files[k]);
@@ -216,9 +217,10 @@ Status CheckCount(const GivenArrays& given, const std::vector<const Shape*>& wan
 }
 
 // "12 seeded (seed 0), 3 from args.npz"
-std::string Summary(size_t seeded, size_t from_files, const std::vector<std::string>& files, uint64_t seed,
-                    int64_t devices) {
-  std::string text = fmt::format("arguments: {} seeded (seed {}{})", seeded, seed,
+std::string Summary(size_t seeded, size_t from_files, const ArgumentSource& source, int64_t devices) {
+  const std::vector<std::string>& files = source.files;
+  std::string text = fmt::format("arguments: {} seeded (seed {}{}{})", seeded, source.seed,
+                                 source.fill == ArgumentFill::kSmall ? "" : fmt::format(", {}", FillName(source.fill)),
                                  devices == 1 ? "" : fmt::format(", one for each of {} devices", devices));
   if (from_files == 0) return text;
   return text +
@@ -227,8 +229,9 @@ std::string Summary(size_t seeded, size_t from_files, const std::vector<std::str
 
 }  // namespace
 
-Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
-                                                    uint64_t seed, int64_t devices) {
+Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const ArgumentSource& source,
+                                                    int64_t devices) {
+  const std::vector<std::string>& files = source.files;
   VXLA_ASSIGN_OR_RETURN(const GivenArrays given, GivenArrays::Open(files));
   ReplicatedArguments arguments;
   VXLA_ASSIGN_OR_RETURN(const std::vector<Shape> parameters, ParameterShapes(module, given, devices));
@@ -261,17 +264,17 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
       const auto number = static_cast<uint32_t>(next - 1);
       Progress(fmt::format("seeding {}: {}", name, leaf->ToString()));
       if (devices == 1) {
-        pieces.push_back(RandomLiteral(*leaf, seed, number));
+        pieces.push_back(RandomLiteral(*leaf, source.seed, number, source.fill));
       } else {
         const Shape stacked = StackedShape(*leaf, devices);
         VXLA_RETURN_IF_ERROR(CheckedElementCount(stacked.dimensions()).status());
-        pieces = Deal(RandomLiteral(stacked, seed, number), *leaf, devices);
+        pieces = Deal(RandomLiteral(stacked, source.seed, number, source.fill), *leaf, devices);
       }
       ++seeded;
     }
     arguments.values.push_back(Rebuild(parameter, std::move(leaves), devices));
   }
-  if (seeded > 0) arguments.notes.push_back(Summary(seeded, used.size(), files, seed, devices));
+  if (seeded > 0) arguments.notes.push_back(Summary(seeded, used.size(), source, devices));
   for (const std::string& name : given.names()) {
     if (used.contains(name) || name.ends_with("__dtype")) continue;
     return InvalidArgument("{}{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)",
@@ -280,16 +283,16 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
   return arguments;
 }
 
-Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
-                          const EvaluateOptions& options, int64_t devices) {
+Status RefineForArguments(std::unique_ptr<Module>& module, const ArgumentSource& source, const EvaluateOptions& options,
+                          int64_t devices) {
   if (!mlir::IsDynamicProgram(*module)) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, LoadReplicatedArguments(*module, files, seed, devices));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, LoadReplicatedArguments(*module, source, devices));
   VXLA_ASSIGN_OR_RETURN(module, RefineOnCpu(*module, arguments.pointers(devices)[0], options));
   return CheckRunnable(*module, {}, options.custom_calls);
 }
 
-Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed) {
-  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments one, LoadReplicatedArguments(module, files, seed, 1));
+Result<ProgramArguments> LoadArguments(const Module& module, const ArgumentSource& source) {
+  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments one, LoadReplicatedArguments(module, source, 1));
   ProgramArguments arguments;
   for (std::vector<Literal>& value : one.values) arguments.values.push_back(std::move(value[0]));
   arguments.notes = std::move(one.notes);

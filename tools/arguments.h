@@ -12,6 +12,15 @@
 
 namespace VXLA_NAMESPACE {
 
+// Where a program's arguments come from: one .npz (arg_0, arg_1 ... flattened depth first, or numpy.savez's arr_0,
+// arr_1
+// ...) or .npy files in that order; the rest are made from a seed.
+struct ArgumentSource {
+  std::vector<std::string> files;
+  uint64_t seed = 0;
+  ArgumentFill fill = ArgumentFill::kSmall;
+};
+
 struct ProgramArguments {
   std::vector<Literal> values;     // one per entry parameter, tuples rebuilt
   std::vector<std::string> notes;  // "arguments: 12 seeded (seed 0), 3 from args.npz"; empty if files gave all
@@ -25,17 +34,16 @@ struct ReplicatedArguments {
   std::vector<std::vector<const Literal*>> pointers(int64_t devices) const;  // by device
 };
 
-// `files`: one .npz (arg_0, arg_1 ... flattened depth first) or .npy files in that order. Missing ones are made from
-// `seed`; what is given must fit, and a name that no parameter wants is an error.
-Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed);
+// What is given must fit, and a name that no parameter wants is an error.
+Result<ProgramArguments> LoadArguments(const Module& module, const ArgumentSource& source);
 
 // Where the arguments decide sizes, the module for these arguments; else it stays as it is.
-Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
-                          const EvaluateOptions& options, int64_t devices = 1);
+Status RefineForArguments(std::unique_ptr<Module>& module, const ArgumentSource& source, const EvaluateOptions& options,
+                          int64_t devices = 1);
 
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
-Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
-                                                    uint64_t seed, int64_t devices);
+Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const ArgumentSource& source,
+                                                    int64_t devices);
 // An array for every device (one literal), or one for each. Whether it fits is seen without its data.
 Status CheckArrayOf(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name,
                     int64_t devices);

@@ -36,21 +36,39 @@ using Json = nlohmann::ordered_json;
 
 struct BenchFlags {
   std::vector<std::string> names;
-  std::vector<std::string> args;
-  uint64_t seed = 0;
+  ArgumentSource arguments;
   DeviceFlags device;
   CompileFlags compile;
   bool both_bindings = true;  // unless --bindings names one
-  int runs = 10;
-  bool json = false;
+  int runs = 10, warmup = 1;
+  bool json = false, list = false;
   bool only_loading = false;
   std::string tune;
   std::string iree;  // the folder of its commands
 };
 
+// Of several runs, in ms.
+struct RunTimes {
+  double best = 0, median = 0, worst = 0;
+  double spread = 0;  // from the first quartile to the third, as a share of the median
+};
+
+RunTimes TimesOf(std::vector<double> ms) {
+  std::ranges::sort(ms);
+  // Between neighbours where the place is none of an element's.
+  const auto quantile = [&](double share) {
+    const double at = share * static_cast<double>(ms.size() - 1);
+    const auto below = static_cast<size_t>(at);
+    const size_t above = std::min(below + 1, ms.size() - 1);
+    return ms[below] + (at - static_cast<double>(below)) * (ms[above] - ms[below]);
+  };
+  const double median = quantile(0.5);
+  return {ms.front(), median, ms.back(), median > 0 ? (quantile(0.75) - quantile(0.25)) / median : 0};
+}
+
 struct BenchRow {
   std::string name, device, bindings;
-  double ms = 0;
+  double ms = 0;  // the best
   int64_t bytes = 0;
   double flop = 0;
   std::optional<PeerTime> peer = {};
@@ -60,7 +78,23 @@ struct BenchRow {
   std::optional<double> caller_ms = {};     // of the thread that submits and waits, by the processor's time
   bool of_iree = false;
   bool over_places = false;  // `bytes` are what a place receives
+  std::optional<RunTimes> times = {};
 };
+
+// The runs that count, after those that warm up: first touch of memory, what the driver compiles late, its clocks.
+// `run` gives its own ms.
+template <typename Run>
+Status Measure(const BenchFlags& flags, BenchRow& row, const Run& run) {
+  for (int k = 0; k < flags.warmup; ++k) VXLA_RETURN_IF_ERROR(run().status());
+  std::vector<double> ms;
+  for (int k = 0; k < flags.runs; ++k) {
+    VXLA_ASSIGN_OR_RETURN(const double one, run());
+    ms.push_back(one);
+  }
+  row.times = TimesOf(std::move(ms));
+  row.ms = row.times->best;
+  return OkStatus();
+}
 
 constexpr char kPlaces[] = "all_reduce_places";
 
@@ -72,14 +106,14 @@ int64_t TrafficOf(const Module& module) {
 }
 
 Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, const Module& module, double flop) {
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
-  const EvaluateOptions options = flags.compile.evaluate_options(flags.seed);
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.arguments));
+  const EvaluateOptions options = flags.compile.evaluate_options(flags.arguments.seed);
   BenchRow row{name, "cpu", "", 0, TrafficOf(module), flop, MeasureHost(name), {}, {}};
-  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, [&]() -> Result<double> {
-                          const auto start = Clock::now();
-                          VXLA_RETURN_IF_ERROR(Evaluate(module, arguments.pointers(), options).status());
-                          return MsSince(start);
-                        }));
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, [&]() -> Result<double> {
+    const auto start = Clock::now();
+    VXLA_RETURN_IF_ERROR(Evaluate(module, arguments.pointers(), options).status());
+    return MsSince(start);
+  }));
   return row;
 }
 
@@ -100,7 +134,7 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   options.fusion &= fusion;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, options));
   PrintFallbacks(*executable);
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.arguments));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> on_device, UploadKept(client, arguments));
   auto execute = [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(Execution execution, executable->Execute(on_device));
@@ -111,12 +145,11 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
     VXLA_RETURN_IF_ERROR(execute());
     return MsSince(start);
   };
-  VXLA_RETURN_IF_ERROR(run().status());  // first touch of memory, lazy compilation of the driver
   const bool addresses = client.device().binding_mode() == BindingMode::kAddresses;
   BenchRow row{
       name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, TrafficOf(module), flop, {}, {},
       {}};
-  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, run));
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, run));
   VXLA_ASSIGN_OR_RETURN(row.sweep, MeasureHandWritten(client.device(), name));
   if (!row.sweep.empty()) {
     row.peer = row.sweep.front();
@@ -144,7 +177,7 @@ void AddBound(std::span<const DeviceValue> values, std::vector<BoundBuffer>& bou
 Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const std::string& name,
                                   const Module& module) {
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, flags.compile.options()));
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(module, flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(module, flags.arguments));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
   std::vector<BoundBuffer> bound_arguments;
   for (const Argument& argument : arguments) AddBound(argument.leaves, bound_arguments);
@@ -156,15 +189,15 @@ Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const
   AddBound(results.leaves, bound_results);
   const bool addresses = executable->plan().bindings == BindingMode::kAddresses;
   BenchRow row{name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, 0, 0, {}, {}, {}};
-  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, [&]() -> Result<double> {
-                          VXLA_RETURN_IF_ERROR(commands->Begin());
-                          const auto start = Clock::now();
-                          recording->Bind(bound_arguments, bound_results);
-                          VXLA_RETURN_IF_ERROR(recording->Record(*commands));
-                          const double ms = MsSince(start);
-                          VXLA_RETURN_IF_ERROR(commands->End());
-                          return ms;
-                        }));
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, [&]() -> Result<double> {
+    VXLA_RETURN_IF_ERROR(commands->Begin());
+    const auto start = Clock::now();
+    recording->Bind(bound_arguments, bound_results);
+    VXLA_RETURN_IF_ERROR(recording->Record(*commands));
+    const double ms = MsSince(start);
+    VXLA_RETURN_IF_ERROR(commands->End());
+    return ms;
+  }));
   VXLA_ASSIGN_OR_RETURN(const double ms, BestOf(flags.runs, [&]() -> Result<double> {
                           const auto start = Clock::now();
                           VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments));
@@ -203,7 +236,7 @@ Status AddLoadingOfCase(const BenchFlags& flags, Client& client, const BenchCase
   options.bindings = client.device().binding_mode() == BindingMode::kAddresses ? "addresses" : "descriptors";
   options.emulate.clear();
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenTarget(options));
-  const std::unique_ptr<Client> compiling = MakeClient(device, flags.compile.evaluate_options(flags.seed));
+  const std::unique_ptr<Client> compiling = MakeClient(device, flags.compile.evaluate_options(flags.arguments.seed));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
                         compiling->Compile(module, flags.compile.options()));
   BundleBuilder bundle;
@@ -235,7 +268,7 @@ Status AddBundle(const BenchFlags& flags, Client& client, const std::string& fil
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
                         client.Load(std::as_bytes(std::span(bytes.view()))));
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(executable->module(), flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(executable->module(), flags.arguments));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
   const auto run = [&]() -> Result<double> {
     const auto start = Clock::now();
@@ -243,39 +276,62 @@ Status AddBundle(const BenchFlags& flags, Client& client, const std::string& fil
     VXLA_RETURN_IF_ERROR(execution.Wait());
     return MsSince(start);
   };
-  VXLA_RETURN_IF_ERROR(run().status());  // as in MeasureOnDevice
   const bool addresses = executable->plan().bindings == BindingMode::kAddresses;
   BenchRow row{.name = file,
                .device = client.device().facts().name,
                .bindings = addresses ? "addresses" : "descriptors",
                .bytes = TrafficOf(executable->module())};
-  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, run));
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, run));
   rows.push_back(std::move(row));
   return AddLoading(flags, client, file, file, rows);
 }
 
-void PrintRow(const BenchRow& row) {
+bool IsBundleFile(const BenchCase& c) {
+  if (!c.hlo.empty()) return false;
+  const Result<FileBytes> bytes = FileBytes::Open(c.name);
+  return bytes.ok() && IsBundle(std::as_bytes(std::span(bytes->view())));
+}
+
+// The width of the names' column: rows of one table stand under each other, whatever their files are called.
+size_t NameWidth(const std::vector<BenchCase>& cases) {
+  size_t width = 14;
+  for (const BenchCase& c : cases) {
+    const bool loads = c.records || IsBundleFile(c);
+    const std::string_view longest = c.records ? " in IREE, submitting and waiting" : ", loaded in the background";
+    width = std::max(width, c.name.size() + (loads ? longest.size() : 0));
+    if (c.name == kPlaces) width = std::max<size_t>(width, 70);
+  }
+  return width;
+}
+
+void PrintHeader(size_t width) {
+  fmt::print("{:<{}} {:<12} {:>10} {:>10} {:>7} {:>8} {:>9}\n", "case", width, "bindings", "best ms", "median ms",
+             "spread", "GB/s", "GFLOP/s");
+}
+
+void PrintRow(const BenchRow& row, size_t width) {
+  fmt::print("{:<{}} {:<12} {:>10.3f}", row.name, width, row.bindings, row.ms);
+  if (row.times) {
+    fmt::print(" {:>10.3f} {:>6.1f}%", row.times->median, 100 * row.times->spread);
+  } else {
+    fmt::print(" {:>10} {:>7}", "", "");
+  }
   if (row.driver_ms) {
-    fmt::print("{:<44} {:<12} {:>10.3f} ms   {:.3f} ms of the driver's on all threads\n", row.name, row.bindings,
-               row.ms, *row.driver_ms);
-    return;
+    fmt::print("   {:.3f} ms of the driver's on all threads", *row.driver_ms);
+  } else if (row.over_places) {
+    fmt::print("   a place receives {} bytes", row.bytes);
+  } else if (!row.of_iree) {
+    fmt::print(" {:>8.2f} {:>9.2f}", static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
   }
-  if (row.over_places) {
-    fmt::print("{:<70} {:>10.3f} ms   a place receives {} bytes\n", row.name, row.ms, row.bytes);
-    return;
-  }
-  if (row.of_iree) {
-    fmt::print("{:<57} {:>10.3f} ms\n", row.name, row.ms);
-    return;
-  }
-  fmt::print("{:<14} {:<12} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.bindings, row.ms,
-             static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
   if (row.peer) fmt::print("   {:.2f} of {} ({:.3f} ms)", row.peer->ms / row.ms, row.peer->name, row.peer->ms);
   if (row.caller_ms) fmt::print("   {:.3f} ms of this thread's", *row.caller_ms);
   if (row.reference_ms)
     fmt::print("   {:.1f} times the CPU reference ({:.3f} ms)", *row.reference_ms / row.ms, *row.reference_ms);
   fmt::print("\n");
-  for (const PeerTime& peer : row.sweep) fmt::print("    {:<44} {:>10.3f} ms\n", peer.name, peer.ms);
+  for (const PeerTime& peer : row.sweep) {
+    const std::string name = "    " + peer.name;
+    fmt::print("{:<{}} {:<12} {:>10.3f}\n", name, width, "", peer.ms);
+  }
   std::fflush(stdout);
 }
 
@@ -288,6 +344,11 @@ Json RowJson(const BenchRow& row) {
   if (row.reference_ms) json["cpu_ms"] = *row.reference_ms;
   if (row.driver_ms) json["driver_ms"] = *row.driver_ms;
   if (row.caller_ms) json["caller_ms"] = *row.caller_ms;
+  if (row.times) {
+    json["median_ms"] = row.times->median;
+    json["worst_ms"] = row.times->worst;
+    json["spread"] = row.times->spread;
+  }
   return json;
 }
 
@@ -328,7 +389,8 @@ Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const BenchFlags& f
   }
   if (!c.hlo.empty()) return ParseHlo(c.hlo);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(c.name, flags.compile));
-  const Status refined = RefineForArguments(module, flags.args, flags.seed, flags.compile.evaluate_options(flags.seed));
+  const Status refined =
+      RefineForArguments(module, flags.arguments, flags.compile.evaluate_options(flags.arguments.seed));
   if (!refined.ok()) return AtPlace(refined, c.name);
   return module;
 }
@@ -342,6 +404,7 @@ class Clients {
     if (!flags_.both_bindings) return {flags_.device.bindings};
     return {"addresses", "descriptors"};
   }
+  std::string counted;  // "case 3 of 45: ", for progress
   // emulate: beyond what the command line says.
   Result<Client*> Get(const std::string& mode, const std::string& emulate) {
     std::unique_ptr<Client>& client = clients_[mode + " " + emulate];
@@ -349,7 +412,7 @@ class Clients {
       DeviceFlags device_flags = flags_.device;
       device_flags.bindings = mode;
       device_flags.emulate += (device_flags.emulate.empty() || emulate.empty() ? "" : ",") + emulate;
-      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags, flags_.compile.evaluate_options(flags_.seed)));
+      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags, flags_.compile.evaluate_options(flags_.arguments.seed)));
       const DeviceFacts& facts = client->device().facts();
       Progress("");
       if (!flags_.json && clients_.size() == 1)
@@ -363,19 +426,13 @@ class Clients {
   std::map<std::string, std::unique_ptr<Client>> clients_;
 };
 
-bool IsBundleFile(const BenchCase& c) {
-  if (!c.hlo.empty()) return false;
-  const Result<FileBytes> bytes = FileBytes::Open(c.name);
-  return bytes.ok() && IsBundle(std::as_bytes(std::span(bytes->view())));
-}
-
 Result<std::vector<BenchRow>> MeasureBundle(const BenchFlags& flags, Clients& clients, const std::string& file) {
   std::vector<BenchRow> rows;
   if (IsCpu(flags.device.device))
     return InvalidArgument("a bundle, which is compiled already: --device cpu is for programs");
   for (const std::string& mode : clients.modes()) {
     VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, ""));
-    Progress(fmt::format("measuring {} with {}", file, mode));
+    Progress(fmt::format("{}measuring {} with {}", clients.counted, file, mode));
     const Status status = AddBundle(flags, *client, file, rows);
     // A bundle need not have a variant for each way to bind.
     const bool other = flags.both_bindings && status.code() == StatusCode::kUnsupported;
@@ -411,9 +468,9 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   std::optional<double> reference_ms;
   // A kernel without a function beside it is nothing that the reference could run.
   if (c.hlo.empty() && CheckCustomCalls(*module, flags.compile.registry.get()).ok()) {
-    VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.args, flags.seed));
-    VXLA_ASSIGN_OR_RETURN(const CountedRun counted,
-                          RunAndCount(*module, arguments.pointers(), flags.compile.evaluate_options(flags.seed)));
+    VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.arguments));
+    VXLA_ASSIGN_OR_RETURN(const CountedRun counted, RunAndCount(*module, arguments.pointers(),
+                                                                flags.compile.evaluate_options(flags.arguments.seed)));
     flop = counted.flop;
     reference_ms = counted.ms;
   }
@@ -424,7 +481,7 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   }
   for (const std::string& mode : clients.modes()) {
     VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, c.emulate));
-    Progress(fmt::format("measuring {} with {}", c.name, mode));
+    Progress(fmt::format("{}measuring {} with {}", clients.counted, c.name, mode));
     if (c.records) {
       VXLA_ASSIGN_OR_RETURN(BenchRow row, MeasureRecording(flags, *client, c.name, *module));
       rows.push_back(std::move(row));
@@ -456,21 +513,66 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   return rows;
 }
 
+// "f32[512,512] dot"; of what no program stands for, what it is.
+Result<std::string> About(const BenchCase& c) {
+  if (c.name == kPlaces) return std::string("all-reduces of 1 KiB to 64 MiB over 3, 4 and 8 logical devices");
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseHlo(c.hlo));
+  const Instruction& root = *module->entry()->root();
+  std::string text = fmt::format("{} {}", root.shape().ToString(), OpcodeText(root.opcode()));
+  if (c.replicas > 1) text += fmt::format(" over {} replicas", c.replicas);
+  if (!c.emulate.empty()) text += fmt::format(", --emulate {}", c.emulate);
+  if (c.wide_accumulation) text += ", --accumulation wide";
+  if (c.on_cpu) text += ", on the CPU reference";
+  if (c.records) text += ", what recording it costs the host";
+  if (!c.against.empty()) text += fmt::format(", beside {}", c.peer);
+  return text;
+}
+
+// Collectives are measured only where they are named.
+Status ListCases(bool wants_json, Json& json) {
+  std::vector<BenchCase> cases = BenchCases();
+  const size_t by_default = cases.size();
+  std::ranges::move(CollectiveCases(), std::back_inserter(cases));
+  cases.push_back({kPlaces, "", 0, true, false});
+  size_t width = 0;
+  for (const BenchCase& c : cases) width = std::max(width, c.name.size());
+  Json list = Json::array();
+  std::string text;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const std::string about, About(cases[i]));
+    if (i == by_default) text += "\nOnly where they are named, or all of them as collectives:\n";
+    text += fmt::format("{:<{}}  {}\n", cases[i].name, width, about);
+    list.push_back({{"name", cases[i].name}, {"about", about}, {"by_default", i < by_default}});
+  }
+  if (!wants_json) return WriteText("-", text);
+  json = std::move(list);
+  return OkStatus();
+}
+
+// The failure of a case, with its name in front.
+Status OfCase(const BenchCase& c, const Status& status) {
+  const bool placed = c.hlo.empty() && status.location().line > 0;
+  if (placed) return AtPlace(status, c.name);
+  return status.message().starts_with(c.name + ": ") ? status : Status(status).WithPrefix(c.name + ": ");
+}
+
 Status Bench(const BenchFlags& flags, Json& json) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<BenchCase> cases, Selected(flags.names));
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<BenchCase> cases, Selected(flags.names));
   Clients clients(flags);
   Json list = Json::array();
-  for (const BenchCase& c : cases) {
-    Result<std::vector<BenchRow>> rows = MeasureCase(flags, clients, c);
-    if (!rows.ok()) {
-      const bool placed = c.hlo.empty() && rows.status().location().line > 0;
-      if (placed) return AtPlace(rows.status(), c.name);
-      const bool named = rows.status().message().starts_with(c.name + ": ");
-      return named ? rows.status() : Status(rows.status()).WithPrefix(c.name + ": ");
-    }
+  const size_t width = NameWidth(cases);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const BenchCase& c = cases[i];
+    if (cases.size() > 1) clients.counted = fmt::format("case {} of {}: ", i + 1, cases.size());
+    // Many cases take minutes, and without a terminal nothing else tells where they stand.
+    if (cases.size() > 1 && !ShowsProgress()) PrintNotes({clients.counted + c.name});
+    const Result<std::vector<BenchRow>> rows = MeasureCase(flags, clients, c);
+    if (!rows.ok()) return OfCase(c, rows.status());
     Progress("");  // the rows may go to the same terminal
+    if (!flags.json && i == 0) PrintHeader(width);
     for (const BenchRow& row : *rows) {
-      if (!flags.json) PrintRow(row);
+      if (!flags.json) PrintRow(row, width);
       list.push_back(RowJson(row));
     }
   }
@@ -489,15 +591,20 @@ CommandBody AddBench(CLI::App& app) {
          "over "
          "3, 4 and 8 logical devices of the one that is named")
       ->type_name("");
-  app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
-  app.add_option("--seed", flags->seed, "of the arguments that no file gives")
-      ->check(WholeNumber(0, UINT64_MAX))
-      ->capture_default_str();
-  app.add_option("--num-runs", flags->runs, "the best of so many runs counts")
+  AddArgumentOptions(app, flags->arguments);
+  app.option_defaults()->group(kRunOptions);
+  app.add_option("--num-runs", flags->runs, "so many runs count: the best, the median and how far they spread")
       ->check(WholeNumber(1, 100000))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--warmup", flags->warmup, "so many runs before those count for nothing")
+      ->check(WholeNumber(0, 100000))
+      ->type_name("N")
       ->capture_default_str();
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
+  app.option_defaults()->group(kRunOptions);
+  app.add_flag("--list", flags->list, "name the cases and what they measure, and measure nothing");
   app.add_flag(
       "--tune{keep-bits}", flags->tune,
       "measure workgroup sizes, tiles and elements of an invocation on this device, and keep what is faster for "
@@ -511,10 +618,11 @@ CommandBody AddBench(CLI::App& app) {
   app.add_flag("--json", flags->json, "the table as JSON");
   return [flags, &app](Json& json) {
     flags->both_bindings = app.count("--bindings") == 0;
+    if (flags->list) return ListCases(flags->json, json);
     if (!flags->tune.empty()) {
-      return TuneDevice(
-          {flags->tune, flags->names, flags->device, flags->compile.options(), flags->seed, flags->runs, flags->json},
-          json);
+      return TuneDevice({flags->tune, flags->names, flags->device, flags->compile.options(), flags->arguments,
+                         flags->runs, flags->json},
+                        json);
     }
     return Bench(*flags, json);
   };

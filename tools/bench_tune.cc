@@ -138,7 +138,7 @@ class Tuner {
     for (size_t i = 0; i < cases.size(); ++i) {
       const std::string& name = cases[i];
       const std::shared_ptr<Executable>& executable = executables[i];
-      VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(executable->module(), {}, flags_.seed));
+      VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(executable->module(), flags_.arguments));
       VXLA_ASSIGN_OR_RETURN(Literal result, executable->Run(arguments.pointers()));
       outcome.results.emplace(name, std::move(result));
       std::vector<Argument> on_device;

@@ -16,7 +16,7 @@ struct TuneFlags {
   std::vector<std::string> cases;  // of BenchCases; empty: those that each value was chosen for
   DeviceFlags device;
   CompileOptions compile;
-  uint64_t seed = 0;
+  ArgumentSource arguments;
   int runs = 10;
   bool json = false;
 };

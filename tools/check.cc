@@ -5,12 +5,15 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "api/custom_call_files.h"
 #include "core/mlir/parser.h"
+#include "core/text/hlo_parser.h"
+#include "scheduler/bundle.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -49,7 +52,7 @@ Result<std::vector<CheckDevice>> OpenCheckDevices(const CheckFlags& flags, const
   std::vector<CheckDevice> devices;
   std::vector<DeviceFlags> wanted{flags.device};
   std::vector<std::string> names{""};
-  if (flags.device.device == "all") {
+  if (IsAllDevices(flags.device.device)) {
     VXLA_ASSIGN_OR_RETURN(names, DeviceNames());
     wanted.assign(names.size() + 1, flags.device);
     for (size_t i = 0; i < names.size(); ++i) wanted[i + 1].device = fmt::format("vulkan:{}", i);
@@ -62,6 +65,7 @@ Result<std::vector<CheckDevice>> OpenCheckDevices(const CheckFlags& flags, const
       DeviceOptions options = wanted[i].options();
       options.progress = {};  // many programs at once: the bar says where they stand
       VXLA_ASSIGN_OR_RETURN(device.client, OpenClient(options, evaluate));
+      PrintIfNoGpu(wanted[i], device.client->device().facts());
     }
     devices.push_back(std::move(device));
   }
@@ -97,6 +101,13 @@ class CheckRun {
 
   size_t count(Kind kind) const { return counts_[static_cast<size_t>(kind)]; }
   StatusCode worst() const { return worst_; }
+  // A file of which nothing could be read, and why; empty: there is none.
+  std::string unread() const {
+    for (const auto& [file, reason] : unread_) {
+      if (!reason.empty()) return fmt::format("{}: nothing of it can be read: {}", file, reason);
+    }
+    return "";
+  }
 
  private:
   void Work() {
@@ -123,6 +134,7 @@ class CheckRun {
       }
       for (const CheckVerdict& verdict : task.verdicts) {
         ++counts_[static_cast<size_t>(verdict.kind)];
+        NoteRead(*task.file, verdict);
         if (verdict.code == StatusCode::kDeviceFailure || verdict.code == StatusCode::kResourceExhausted ||
             verdict.code == StatusCode::kInternal)
           worst_ = verdict.code;
@@ -142,6 +154,12 @@ class CheckRun {
               {"functions", std::move(functions)}};
     }
     return OkStatus();
+  }
+
+  void NoteRead(const std::string& file, const CheckVerdict& verdict) {
+    const bool unread = verdict.function.empty() && verdict.code == StatusCode::kInvalidArgument;
+    const auto known = unread_.try_emplace(file, verdict.reason).first;
+    if (!unread) known->second.clear();
   }
 
   void ShowBar(size_t done) const {
@@ -168,7 +186,31 @@ class CheckRun {
   std::condition_variable ready_;
   size_t counts_[3] = {};
   StatusCode worst_ = StatusCode::kOk;
+  std::map<std::string, std::string> unread_;  // by file: why, while nothing of it could be read
 };
+
+// Behind the blanks and comments at the beginning.
+std::string_view FirstWords(std::string_view text) {
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (!text.starts_with("//")) return text;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+}
+
+// What cannot hold functions that check themselves is no failed check but the wrong file.
+Status CheckIsMlir(const std::string& file, std::string_view text) {
+  if (IsBundle(std::as_bytes(std::span(text))))
+    return InvalidArgument("{}: a bundle, which is compiled already: vxla check takes StableHLO text", file);
+  const std::string_view words = FirstWords(text);
+  if (words.empty()) return InvalidArgument("{}: holds no program: vxla check takes StableHLO text", file);
+  if (words.starts_with("HloModule") || ParseHlo(text).ok())
+    return InvalidArgument(
+        "{}: HLO text, which has no check operations: vxla check takes StableHLO text; vxla diff compares HLO's "
+        "results",
+        file);
+  return OkStatus();
+}
 
 Status CheckFiles(const CheckFlags& flags, Json& json) {
   VXLA_RETURN_IF_ERROR(flags.compile.Register());
@@ -177,6 +219,7 @@ Status CheckFiles(const CheckFlags& flags, Json& json) {
   std::vector<FileBytes> texts;
   for (const std::string& file : flags.files) {
     VXLA_ASSIGN_OR_RETURN(FileBytes text, FileBytes::Open(file));
+    VXLA_RETURN_IF_ERROR(CheckIsMlir(file, text.view()));
     texts.push_back(std::move(text));
   }
   VXLA_ASSIGN_OR_RETURN(const std::vector<CheckDevice> devices, OpenCheckDevices(flags, evaluate));
@@ -198,6 +241,7 @@ Status CheckFiles(const CheckFlags& flags, Json& json) {
     if (device.client != nullptr) VXLA_RETURN_IF_ERROR(CheckValidation(device.client->device()));
   }
   if (run.worst() != StatusCode::kOk) return Status(run.worst(), summary);
+  if (const std::string unread = run.unread(); !unread.empty()) return InvalidArgument("{}", unread);
   const size_t failed = run.count(Kind::kFailed);
   return failed == 0 ? OkStatus() : Mismatch("checks failed: {}", failed);
 }
@@ -213,8 +257,10 @@ CommandBody AddCheck(CLI::App& app) {
       ->type_name("");
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
+  app.option_defaults()->group(kRunOptions);
   app.add_option("-j,--jobs", flags->jobs, "work at so many sections at a time (default: one per processor)")
-      ->check(WholeNumber(1, 4096));
+      ->check(WholeNumber(1, 4096))
+      ->type_name("N");
   app.add_flag("-q,--quiet", flags->quiet, "no line for a function that passed");
   app.add_flag("--json", flags->json, "the verdicts as one JSON object on stdout");
   return [flags](Json& json) { return CheckFiles(*flags, json); };

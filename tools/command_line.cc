@@ -6,6 +6,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "tools/files.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -81,15 +83,118 @@ const std::vector<HelpSection>& HelpSections() {
   return sections;
 }
 
+namespace {
+
+constexpr size_t kColumns = 100;
+constexpr char kOtherOptions[] = "Options";  // as the parser calls them
+
+// Words of the text in lines that end before kColumns, each but the first behind `indent` spaces; the first one begins
+// at column `at`.
+std::string Wrapped(std::string_view text, size_t at, size_t indent) {
+  std::string out;
+  bool first = true;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (text.empty()) return out;
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+    if (!first && at + 1 + word.size() > kColumns) {
+      out += "\n" + std::string(indent, ' ');
+      at = indent;
+    } else if (!first) {
+      out += ' ';
+      ++at;
+    }
+    out += word;
+    at += word.size();
+    first = false;
+  }
+}
+
+// "  --seed N     of the arguments ...", the text in a column of its own.
+std::string Entry(const std::string& head, std::string_view text, size_t column) {
+  std::string line = "  " + head;
+  if (text.empty()) return line + "\n";
+  const bool fits = line.size() + 2 <= column;
+  line += fits ? std::string(column - line.size(), ' ') : "\n" + std::string(column, ' ');
+  return line + Wrapped(text, column, column) + "\n";
+}
+
+// Paragraphs are wrapped; lines that begin with spaces stay.
+std::string WrappedText(const std::string& text) {
+  std::string out, paragraph;
+  const auto flush = [&] {
+    if (!paragraph.empty()) out += Wrapped(paragraph, 0, 0) + "\n";
+    paragraph.clear();
+  };
+  for (const std::string& line : CLI::detail::split(text, '\n')) {
+    if (!line.empty() && line[0] != ' ') {
+      paragraph += line + " ";
+      continue;
+    }
+    flush();
+    out += line + "\n";
+  }
+  flush();
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
+}
+
+// "-o, --output FILE ..."
+std::string HeadOf(const OptionFacts& option) {
+  std::string head = fmt::format("{}", fmt::join(option.names, ", "));
+  if (!option.positional && !option.value.empty())
+    head += " " + (option.choices.empty() ? option.value : fmt::format("{}", fmt::join(option.choices, "|")));
+  return head + (option.repeated ? " ..." : "");
+}
+
+constexpr size_t kTextColumn = 28;
+
+std::string EntryOf(const OptionFacts& option) {
+  const std::string fallback = option.fallback.empty() ? "" : fmt::format(" (default: {})", option.fallback);
+  return Entry(HeadOf(option), option.about + fallback, kTextColumn);
+}
+
+}  // namespace
+
 std::string HelpFooter() {
   std::string text;
   for (const HelpSection& section : HelpSections()) {
     text += fmt::format("{}{}:\n", text.empty() ? "" : "\n", section.title);
-    size_t width = 0;
-    for (const auto& [term, meaning] : section.entries) width = std::max(width, std::string_view(term).size());
-    for (const auto& [term, meaning] : section.entries) text += fmt::format("  {:<{}}  {}\n", term, width, meaning);
+    for (const auto& [term, meaning] : section.entries) text += Entry(term, meaning, kTextColumn);
   }
   return text;
+}
+
+std::string HelpText(const CLI::App& app, const std::string& name) {
+  const std::vector<OptionFacts> all = OptionFactsOf(app);
+  const std::vector<const CLI::App*> subcommands = SubcommandsOf(app);
+  std::string places, options;
+  for (const OptionFacts& option : all) {
+    if (option.positional) places += (option.required ? " " : " [") + HeadOf(option) + (option.required ? "" : "]");
+  }
+  std::string text = WrappedText(app.get_description()) +
+                     fmt::format("\nUsage: {} [OPTIONS]{}\n", name, subcommands.empty() ? places : " SUBCOMMAND");
+  if (!places.empty()) text += "\n";
+  std::vector<std::string> groups;
+  for (const OptionFacts& option : all) {
+    if (option.positional) {
+      text += EntryOf(option);
+    } else if (option.group != kOtherOptions && std::ranges::find(groups, option.group) == groups.end()) {
+      groups.push_back(option.group);
+    }
+  }
+  groups.push_back(kOtherOptions);
+  for (const std::string& group : groups) {
+    text += fmt::format("\n{}:\n", group != kOtherOptions || groups.size() == 1 ? group : "Other options");
+    for (const OptionFacts& option : all) {
+      if (!option.positional && option.group == group) text += EntryOf(option);
+    }
+  }
+  if (!subcommands.empty()) text += "\nSubcommands:\n";
+  for (const CLI::App* sub : subcommands) text += Entry(sub->get_name(), sub->get_description(), 14);
+  const std::string footer = app.get_footer();
+  return footer.empty() ? text : text + "\n" + WrappedText(footer);
 }
 
 std::vector<const CLI::App*> SubcommandsOf(const CLI::App& app) {
@@ -104,14 +209,19 @@ std::vector<OptionFacts> OptionFactsOf(const CLI::App& app) {
     for (const std::string& name : option->get_snames()) facts.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) facts.names.push_back("--" + name);
     facts.positional = option->get_positional();
+    facts.group = option->get_group();
+    facts.fallback = option->get_default_str();
+    // A list's is in brackets.
+    if (facts.fallback.starts_with('[') && facts.fallback.ends_with(']'))
+      facts.fallback = facts.fallback.substr(1, facts.fallback.size() - 2);
     if (facts.positional) facts.names = {option->get_name(true)};
     facts.about = option->get_description();
     facts.required = option->get_required();
     facts.repeated = option->get_items_expected_max() > 1;
     if (option->get_items_expected_max() == 0) continue;
-    // "FILE", "TEXT:{auto,addresses}", "INT:INT in [1 - 100]": the type's name, then what its checks say.
+    // "FILE", "NAME=LIB:SYMBOL", "TEXT:{auto,addresses}": the type's name, then the words of OneOf.
     const std::string type = option->get_type_name();
-    facts.value = type.substr(0, type.find(':'));
+    facts.value = type.substr(0, type.find(":{"));
     if (facts.value.empty()) facts.value = facts.names.front();  // of a positional
     const size_t open = type.find('{'), close = type.find('}');
     if (open == std::string::npos || close == std::string::npos) continue;
@@ -121,6 +231,8 @@ std::vector<OptionFacts> OptionFactsOf(const CLI::App& app) {
 }
 
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  // Of a single letter every other one is near.
+  if (word.starts_with("-") && word.size() <= 2) return "";
   // A third of the letters may be wrong: "--devise" is --device, "--x" is nothing.
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   std::string nearest;
@@ -141,7 +253,51 @@ Status UnknownSubcommand(const CLI::App& app, const std::string& word) {
                          nearest.empty() ? fmt::format("; it has {}", fmt::join(known, ", ")) : DidYouMean(nearest));
 }
 
-Status UsageError(const CLI::App& app, const std::vector<std::string>& words, const std::string& parser_message) {
+namespace {
+
+// "vxla run takes FILE and options: 'x' is too much".
+Status TooManyWords(const CLI::App& sub, const std::string& word) {
+  std::string takes;
+  for (const OptionFacts& facts : OptionFactsOf(sub)) {
+    if (facts.positional) takes += facts.names.front() + (facts.repeated ? " ... " : " ");
+  }
+  return InvalidArgument("vxla {} takes {}options: '{}' is too much", sub.get_name(),
+                         takes.empty() ? "nothing but " : takes + "and ", word);
+}
+
+// The parser's sentences are about its own business, not the user's.
+Status InOurWords(const CLI::App& sub, const std::vector<std::string>& words, const CLI::ParseError& error) {
+  const std::string said = error.what();
+  const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  const std::string option = said.substr(0, said.find_first_of(": "));
+  if (kind == CLI::ExitCodes::ExtrasError) {
+    // It lists them from the last to the first.
+    const auto extra = std::ranges::find_if(words, [&](const std::string& word) { return said.ends_with(" " + word); });
+    return TooManyWords(sub, extra == words.end() ? "" : *extra);
+  }
+  if (kind == CLI::ExitCodes::RequiredError)
+    return InvalidArgument("{}; vxla {} --help shows an example", said, sub.get_name());
+  if (kind == CLI::ExitCodes::ExcludesError) {
+    const size_t between = said.find(" excludes ");
+    if (between != std::string::npos)
+      return InvalidArgument("{} and {} cannot be given together", option, said.substr(between + 10));
+  }
+  if (kind == CLI::ExitCodes::ArgumentMismatch) {
+    const bool twice = said.find("At Most") != std::string::npos || said.find("received 2") != std::string::npos;
+    return InvalidArgument("{}: {}", option, twice ? "is given more than once" : "a value must follow");
+  }
+  if (kind == CLI::ExitCodes::ConversionError) {
+    const size_t name = said.find("--"), equals = said.find(" = ");
+    if (name < equals && equals != std::string::npos) {
+      return InvalidArgument("{}: '{}' is no value of it", said.substr(name, equals - name), said.substr(equals + 3));
+    }
+  }
+  return InvalidArgument("{}", said);
+}
+
+}  // namespace
+
+Status UsageError(const CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& error) {
   const CLI::App* sub = &app;
   for (const std::string& word : words) {
     if (word == "--") break;
@@ -155,7 +311,7 @@ Status UsageError(const CLI::App& app, const std::vector<std::string>& words, co
     }
   }
   if (sub == &app) return InvalidArgument("a subcommand is needed; vxla help lists them");
-  return InvalidArgument("{}", parser_message);
+  return InOurWords(*sub, words, error);
 }
 
 Status CheckValuesFollow(const std::vector<std::string>& words) {
@@ -191,7 +347,21 @@ CLI::Validator NumberFromZero(double most) {
 
 CLI::Validator FileToWrite() {
   return CLI::Validator(
-      [](const std::string& text) { return text.empty() ? std::string("'' names no file") : std::string(); }, "");
+      [](const std::string& text) {
+        if (text.empty()) return std::string("'' names no file");
+        const Status status = CheckWritable(text);
+        return status.ok() ? std::string() : status.message();
+      },
+      "");
+}
+
+CLI::Validator OneOf(const std::vector<std::string>& words) {
+  return CLI::Validator(
+      [words](const std::string& text) {
+        if (std::ranges::find(words, text) != words.end()) return std::string();
+        return fmt::format("'{}' is none of {}{}", text, fmt::join(words, ", "), DidYouMean(Nearest(text, words)));
+      },
+      fmt::format("{{{}}}", fmt::join(words, ",")));
 }
 
 }  // namespace VXLA_NAMESPACE

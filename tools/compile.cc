@@ -96,6 +96,7 @@ Status CheckOneDevice(const Module& module) {
 }
 
 Status CompileToFile(const CompileCommandFlags& flags, Json& json) {
+  VXLA_RETURN_IF_ERROR(CheckNotInput(flags.out, flags.file));
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadRunnable(flags.file, flags.compile));
   VXLA_RETURN_IF_ERROR(CheckOneDevice(*module));
   BundleBuilder bundle;
@@ -105,6 +106,7 @@ Status CompileToFile(const CompileCommandFlags& flags, Json& json) {
   Progress("");
   const std::string bytes = bundle.Finish("vxla " VXLA_VERSION);
   VXLA_RETURN_IF_ERROR(WriteText(flags.out, bytes));
+  PrintWritten(flags.out);
   if (flags.json) json = {{"file", flags.out}, {"bytes", bytes.size()}, {"variants", std::move(variants)}};
   return OkStatus();
 }
@@ -129,7 +131,7 @@ CommandBody AddCompile(CLI::App& app) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--bindings", flags->bindings, "how kernels reach memory; a variant for each way")
-      ->check(CLI::IsMember({"both", "addresses", "descriptors"}))
+      ->check(OneOf({"both", "addresses", "descriptors"}))
       ->capture_default_str();
   app.add_option(
          "--argument-image", flags->argument_images,
@@ -143,8 +145,11 @@ CommandBody AddCompile(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("N=FORMAT");
   app.add_option("--seed", flags->seed, "of the state that rng and rng-get-and-update-state draw from")
+      ->check(WholeNumber(0, UINT64_MAX))
+      ->type_name("N")
       ->capture_default_str();
   flags->compile.AddTo(app);
+  app.option_defaults()->group(kCompileOptions);
   app.add_flag("--same-bits", flags->same_bits,
                "products and sums round as on every other device, instead of by what the target does fastest");
   app.add_option("--emulate", flags->emulate,

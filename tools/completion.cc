@@ -14,7 +14,7 @@ namespace {
 // What a value may be: words, a file, or anything.
 std::vector<std::string> WordsOf(const CLI::App& app, const OptionFacts& option) {
   if (!option.choices.empty()) return option.choices;
-  if (option.value == "DEVICE") return {"vulkan", "cpu"};
+  if (option.value == "DEVICE") return {"vulkan", "cpu", "gpu", "lavapipe"};
   if (option.value != "SUBCOMMAND") return {};
   std::vector<std::string> names;
   for (const CLI::App* sub : SubcommandsOf(*app.get_parent())) names.push_back(sub->get_name());
@@ -174,7 +174,7 @@ std::string Fish(const CLI::App& app) {
 
 CommandBody AddCompletion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(OneOf({"bash", "zsh", "fish"}));
   return [shell, &app](nlohmann::ordered_json&) {
     const CLI::App& vxla = *app.get_parent();
     return WriteText("-", *shell == "bash" ? Bash(vxla) : *shell == "zsh" ? Zsh(vxla) : Fish(vxla));

@@ -8,6 +8,7 @@
 #include "core/passes/stablehlo_forms.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/convert_kernels.h"
 #include "tools/files.h"
@@ -49,7 +50,14 @@ Result<std::string> Text(const Module& module) {
   return mlir::PrintProgram(program.program());
 }
 
+Status WriteProgram(const std::string& path, std::string_view text) {
+  VXLA_RETURN_IF_ERROR(WriteText(path, text));
+  PrintWritten(path);
+  return OkStatus();
+}
+
 Status Convert(const ConvertFlags& flags) {
+  VXLA_RETURN_IF_ERROR(CheckNotInput(flags.out, flags.in));
   const std::string extension =
       flags.out.find('.') == std::string::npos ? "" : flags.out.substr(flags.out.rfind('.') + 1);
   const std::string form = !flags.to.empty()       ? flags.to
@@ -60,16 +68,17 @@ Status Convert(const ConvertFlags& flags) {
   const bool kernels = form == "hlsl" || form == "msl" || form == "spirv";
   if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file) && kernels) {
     Status status = ConvertKernels(file, flags.out, form);
+    if (status.ok()) PrintNotes({fmt::format("{}: kernels written as {}", flags.out, form)});
     return status.ok() ? status : std::move(status).WithPrefix(flags.in + ": ");
   }
   if (kernels) return InvalidArgument("{}: no bundle: --to {} takes what vxla compile wrote", flags.in, form);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(bytes.view(), flags.in));
   if (mlir::IsDynamicProgram(*module) && form == "hlo")
     return Unsupported("{}: its arguments decide sizes, which HLO text has no form for", flags.in);
-  if (form == "hlo") return WriteText(flags.out, PrintHlo(*module));
+  if (form == "hlo") return WriteProgram(flags.out, PrintHlo(*module));
   const Result<std::string> text = form == "bytecode" ? Bytecode(*module, flags.target) : Text(*module);
   if (!text.ok()) return AtPlace(text.status(), flags.in);
-  return WriteText(flags.out, *text);
+  return WriteProgram(flags.out, *text);
 }
 
 }  // namespace
@@ -83,7 +92,7 @@ CommandBody AddConvert(CLI::App& app) {
   app.add_option(
          "--to", flags->to,
          "the form of OUT; else its extension says it; hlsl, msl, spirv: the kernels of a bundle, into the folder OUT")
-      ->check(CLI::IsMember({"hlo", "stablehlo", "bytecode", "hlsl", "msl", "spirv"}));
+      ->check(OneOf({"hlo", "stablehlo", "bytecode", "hlsl", "msl", "spirv"}));
   app.add_option("--target-version", flags->target, "the version of VHLO that bytecode is written in")
       ->type_name("V")
       ->capture_default_str();

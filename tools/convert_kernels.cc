@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "backend/vulkan/shader/cross_compile.h"
@@ -144,9 +143,7 @@ Result<const BundleVariant*> UnderDescriptors(const Bundle& bundle) {
 Status ConvertKernels(std::span<const std::byte> file, const std::string& folder, const std::string& language) {
   VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(file));
   VXLA_ASSIGN_OR_RETURN(const BundleVariant* const variant, UnderDescriptors(bundle));
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return ResourceExhausted("{}: cannot be made: {}", folder, error.message());
+  VXLA_RETURN_IF_ERROR(MakeFolder(folder));
   const std::string extension = language == "hlsl" ? "hlsl" : language == "msl" ? "metal" : "spv";
   Json kernels = Json::array();
   for (size_t i = 0; i < variant->plan.kernels.size(); ++i) {

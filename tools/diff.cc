@@ -28,6 +28,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// An option that was given, and the words that give it again.
+struct GivenOption {
+  std::string name;
+  std::vector<std::string> words;
+};
+
 struct DiffFlags {
   ProgramFlags program;
   DeviceFlags device;
@@ -36,40 +42,53 @@ struct DiffFlags {
   DiffOptions options;
   std::string against = "cpu";
   std::string against_bindings, against_emulate, report, bisect_prefix = "bisect";
-  bool json = false, two_way = false;
-  std::string command;  // as typed, for the report
+  bool json = false, two_way = false, verbose = false;
+  std::vector<GivenOption> given;
 };
 
 constexpr char kAbout[] =
     "A result agrees when each element is within --ulp, or within atol + rtol * |expected|. A program of one operation "
-    "is judged by\n"
-    "that operation's bound: the accuracy table for functions (docs/accuracy.md); for sums so much of the sum of the "
-    "terms' magnitudes,\n"
-    "growing with the square root of their number. Whole programs are first judged by rtol 1e-5 and atol 1e-6 of the "
-    "largest expected\n"
-    "magnitude; 4 sqrt(n) 2^-24 of it where the program's longest sum has n > 16 terms; a few ulp for types narrower "
-    "than f32.\n"
+    "is judged by that operation's bound: the accuracy table for functions (docs/accuracy.md); for sums so much of the "
+    "sum of the terms' magnitudes, growing with the square root of their number. Whole programs are first judged by "
+    "rtol 1e-5 and atol 1e-6 of the largest expected magnitude; 4 sqrt(n) 2^-24 of it where the program's longest sum "
+    "has n > 16 terms; a few ulp for types narrower than f32.\n"
+    "\n"
     "What is outside is judged again, unless --rtol, --atol or --ulp is given: every instruction by itself by its own "
-    "bound, on the\n"
-    "reference's operands, and the results by how far rounding can move them: the reference runs again with every "
-    "rounding perturbed\n"
-    "(Monte Carlo arithmetic). Differences within that agree, and the amplification of rounding errors is named.\n"
+    "bound, on the reference's operands, and the results by how far rounding can move them: the reference runs again "
+    "with every rounding perturbed (Monte Carlo arithmetic). Differences within that agree, and the amplification of "
+    "rounding errors is named.\n"
+    "\n"
     "Three values are compared: the CPU reference's, the device's, and those of the shaders' own arithmetic compiled "
-    "for the CPU\n"
-    "and summed in the order of the device's plan. `fault` is then: algorithm (the shader math leaves the bound too), "
-    "driver (the\n"
-    "device's bits are not the shader math's), order (a combiner cannot be shown to associate, so that its elements' "
-    "order decides),\n"
-    "rounding (every operation is within its bound, and a stated tolerance is too small), or "
-    "expected file (the reference gives other values than the file too). Denormals that the device flushes are taken "
-    "as "
-    "zeros. A loop's\n"
+    "for the CPU and summed in the order of the device's plan. `fault` is then: algorithm (the shader math leaves the "
+    "bound too), driver (the device's bits are not the shader math's), order (a combiner cannot be shown to associate, "
+    "so that its elements' order decides), rounding (every operation is within its bound, and a stated tolerance is too "
+    "small), expected file (the reference gives other values than the file too) or other device (the first one agrees "
+    "with the reference). Denormals that the device flushes are taken as zeros. A loop's "
     "body is looked at in its first iteration (--bisect: the first 16); of a conditional, the branch taken.";
 
-Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Shape& shape) {
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<NpzFile> file, NpzFile::Open(path));
+// An .npy holds the only result.
+Result<std::vector<Literal>> ExpectedFromArray(const std::string& path, const std::vector<const Shape*>& leaves) {
+  const auto arrays = std::ranges::count_if(leaves, [](const Shape* leaf) { return leaf->IsArray(); });
+  if (arrays != 1) return InvalidArgument("{}: one array, and the program gives {}: name an .npz", path, arrays);
+  VXLA_ASSIGN_OR_RETURN(const NumpyArray array, ReadNpy(path));
   std::vector<Literal> expected;
+  for (const Shape* leaf : leaves) {
+    if (!leaf->IsArray()) {
+      expected.emplace_back(*leaf);
+      continue;
+    }
+    VXLA_ASSIGN_OR_RETURN(Literal literal, ToLiteral(array, *leaf, "", path));
+    expected.push_back(std::move(literal));
+  }
+  return expected;
+}
+
+Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Shape& shape) {
   const auto leaves = FlattenTuple(shape);
+  if (IsNpyName(path)) return ExpectedFromArray(path, leaves);
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<NpzFile> file, NpzFile::Open(path));
+  file->TakeUnnamedAs("result");
+  std::vector<Literal> expected;
   for (size_t k = 0; k < leaves.size(); ++k) {
     const std::string name = fmt::format("result_{}", k);
     if (!leaves[k]->IsArray()) {
@@ -90,13 +109,35 @@ Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Sha
   return expected;
 }
 
-void PrintLeaf(const LeafReport& leaf) {
+// The worst mismatches by absolute difference, the worst in ulp among or behind them, and how many are how far off.
+void PrintWorst(const Comparison& c) {
+  fmt::print("\n  {:>16} {:>16} {:>16} {:>10} {:>10} {:>10}\n", "at", "got", "expected", "ulp", "abs", "rel");
+  const auto print = [](const ElementDifference& e) {
+    fmt::print("  {:>16} {:>16} {:>16} {:>10.3g} {:>10.3g} {:>10.3g}\n", "[" + e.where + "]", e.actual, e.expected,
+               e.ulp, e.abs, e.rel);
+  };
+  bool listed = false;
+  for (const ElementDifference& e : c.worst) {
+    print(e);
+    listed |= c.worst_ulp && e.index == c.worst_ulp->index;
+  }
+  if (c.worst_ulp && !listed) print(*c.worst_ulp);
+  fmt::print("  relative errors:");
+  for (size_t b = 0; b <= kRelativeBuckets.size(); ++b) {
+    if (b < kRelativeBuckets.size()) {
+      fmt::print(" <{:.0e}: {}", kRelativeBuckets[b], c.buckets[b]);
+    } else {
+      fmt::print(" more: {}\n", c.buckets[b]);
+    }
+  }
+}
+
+void PrintLeaf(const DiffOutcome& outcome, const LeafReport& leaf) {
   const Comparison& c = leaf.comparison;
   fmt::print("result_{} {}: ", leaf.index, leaf.shape);
   if (!c.shapes_match) return fmt::print("the shapes differ: {}\n", c.shapes);
   if (c.differing == 0) return fmt::print("equal, bit for bit\n");
-  fmt::print("{} of {} elements differ, worst {:.4g} ulp, {:.3g} absolute, {:.3g} relative: {}\n", c.differing,
-             c.elements, c.max_ulp, c.max_abs, c.max_rel,
+  fmt::print("{} of {} elements differ, worst {}: {}\n", c.differing, c.elements, WorstText(c),
              c.agrees() ? "within the tolerance"
              : leaf.agrees()
                  ? fmt::format("{} outside the tolerance, within what rounding does to the program", c.mismatches)
@@ -110,30 +151,15 @@ void PrintLeaf(const LeafReport& leaf) {
              leaf.tolerance.ulp);
   if (c.nan_mismatches > 0) fmt::print("; NaN on one side only: {}", c.nan_mismatches);
   if (c.infinity_mismatches > 0) fmt::print("; infinite on one side only: {}", c.infinity_mismatches);
-  if (leaf.conditioning && !leaf.agrees())
-    fmt::print("; {} of them are beyond what rounding does to the reference in {} perturbed runs",
-               leaf.conditioning->outside, leaf.conditioning->runs);
-  fmt::print("\n  {:>16} {:>16} {:>16} {:>10} {:>10} {:>10}\n", "at", "got", "expected", "ulp", "abs", "rel");
-  for (const ElementDifference& e : c.worst) {
-    fmt::print("  {:>16} {:>16} {:>16} {:10.3g} {:10.3g} {:10.3g}\n", "[" + e.where + "]", e.actual, e.expected, e.ulp,
-               e.abs, e.rel);
-  }
-  fmt::print("  relative errors:");
-  for (size_t b = 0; b <= kRelativeBuckets.size(); ++b) {
-    if (b < kRelativeBuckets.size()) {
-      fmt::print(" <{:.0e}: {}", kRelativeBuckets[b], c.buckets[b]);
-    } else {
-      fmt::print(" more: {}\n", c.buckets[b]);
-    }
-  }
+  if (const std::string rounding = RoundingText(outcome, leaf); !rounding.empty()) fmt::print("\n  {}", rounding);
+  PrintWorst(c);
 }
 
 void PrintInstruction(const InstructionReport& i) {
   const Comparison& c = i.device;
-  fmt::print("  {} = {} {}: {} of {} elements outside its bound ({}), worst {:.4g} ulp, {:.3g} absolute at [{}]",
-             i.name, i.shape, i.opcode, c.mismatches, c.elements, i.bound, c.max_ulp, c.max_abs,
-             c.worst.empty() ? "" : c.worst[0].where);
-  fmt::print("{}\n", i.fault == Fault::kNone ? "" : fmt::format("; fault: {}", FaultName(i.fault)));
+  fmt::print("  {} = {} {}: {} of {} elements outside its bound ({}), worst {}{}\n", i.name, i.shape, i.opcode,
+             c.mismatches, c.elements, i.bound, WorstText(c),
+             i.fault == Fault::kNone ? "" : fmt::format("; fault: {}", FaultName(i.fault)));
 }
 
 void PrintInstructions(const DiffOutcome& outcome, const DiffOptions& options) {
@@ -158,12 +184,18 @@ void PrintInstructions(const DiffOutcome& outcome, const DiffOptions& options) {
 
 Json NumberJson(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
 
+Json WhereJson(const std::optional<ElementDifference>& element) { return element ? Json(element->where) : Json(); }
+
+// `where` is the mismatch with the largest absolute difference, the others name the elements of the maxima.
 Json ComparisonJson(const Comparison& c) {
   return {{"max_ulp", NumberJson(c.max_ulp)},
           {"max_abs", NumberJson(c.max_abs)},
           {"max_rel", NumberJson(c.max_rel)},
           {"count", c.mismatches},
           {"where", c.worst.empty() ? "" : c.worst[0].where},
+          {"max_ulp_where", WhereJson(c.worst_ulp)},
+          {"max_abs_where", WhereJson(c.worst_abs)},
+          {"max_rel_where", WhereJson(c.worst_rel)},
           {"differing", c.differing},
           {"elements", c.elements},
           {"nan_mismatches", c.nan_mismatches},
@@ -182,6 +214,9 @@ Json OutcomeJson(const DiffOutcome& outcome) {
     entry["agrees"] = leaf.agrees();
     entry["judged_by"] = leaf.judged_by;
     entry["amplification"] = leaf.conditioning ? NumberJson(leaf.conditioning->amplification) : Json();
+    // Elements beyond what rounding does to the reference: of the device, and of what it is compared with.
+    if (leaf.conditioning) entry["beyond_rounding"] = leaf.conditioning->outside;
+    if (leaf.expected_conditioning) entry["expected_beyond_rounding"] = leaf.expected_conditioning->outside;
     if (leaf.driver) entry["same_bits_as_shader_math"] = leaf.driver->agrees();
     known |= leaf.driver.has_value();
     same_bits &= !leaf.driver || leaf.driver->agrees();
@@ -192,6 +227,7 @@ Json OutcomeJson(const DiffOutcome& outcome) {
   json["fault"] = outcome.fault.empty() ? Json() : Json(outcome.fault);
   const std::optional<double> amplification = outcome.amplification();
   json["amplification"] = amplification ? NumberJson(*amplification) : Json();
+  json["notes"] = outcome.notes;
   if (!outcome.isolated) return json;
   json["instructions"] = Json::array();
   for (const InstructionReport& i : outcome.instructions) {
@@ -221,16 +257,30 @@ Result<std::pair<std::string, std::string>> WriteSmallProgram(const InstructionR
   return std::pair(program, arguments);
 }
 
-void PrintOutcome(const DiffOutcome& outcome, const DiffOptions& options) {
-  for (const LeafReport& leaf : outcome.leaves) PrintLeaf(leaf);
-  if (!outcome.bound.empty()) fmt::print("bound of this one operation: {}\n", outcome.bound);
-  PrintInstructions(outcome, options);
-  Comparison worst;
+// "worst difference 3 ulp at result_0[1,2], 1e-06 absolute at result_1[0]", over all results.
+std::string WorstOfAll(const DiffOutcome& outcome) {
+  const LeafReport *ulp = nullptr, *abs = nullptr;
+  bool same_bits = true;
   for (const LeafReport& leaf : outcome.leaves) {
-    worst.max_abs = std::max(worst.max_abs, leaf.comparison.max_abs);
-    worst.max_ulp = std::max(worst.max_ulp, leaf.comparison.max_ulp);
+    const Comparison& c = leaf.comparison;
+    same_bits &= c.shapes_match && c.differing == 0;
+    if (c.worst_ulp && (ulp == nullptr || c.max_ulp > ulp->comparison.max_ulp)) ulp = &leaf;
+    if (c.worst_abs && (abs == nullptr || c.max_abs > abs->comparison.max_abs)) abs = &leaf;
   }
-  std::string verdict = fmt::format("agree on all {} results", outcome.leaves.size());
+  if (same_bits) return "bit for bit";
+  std::string text;
+  if (ulp != nullptr)
+    text += fmt::format("worst difference {:.4g} ulp at result_{}[{}]", ulp->comparison.max_ulp, ulp->index,
+                        ulp->comparison.worst_ulp->where);
+  if (abs != nullptr)
+    text += fmt::format("{}{:.3g} absolute at result_{}[{}]", text.empty() ? "worst difference " : ", ",
+                        abs->comparison.max_abs, abs->index, abs->comparison.worst_abs->where);
+  return text.empty() ? "no difference of finite numbers" : text;
+}
+
+void PrintVerdict(const DiffOutcome& outcome) {
+  const size_t count = outcome.leaves.size();
+  std::string verdict = count == 1 ? "agree on the result" : fmt::format("agree on all {} results", count);
   const auto grown = std::ranges::max_element(outcome.leaves, {}, [](const LeafReport& leaf) {
     return leaf.conditioning ? leaf.conditioning->amplification : -1;
   });
@@ -241,19 +291,29 @@ void PrintOutcome(const DiffOutcome& outcome, const DiffOptions& options) {
     verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
                           outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));
   }
-  fmt::print("{}: {} and {} {}; worst difference {:.3g} ({:.4g} ulp)\n",
-             outcome.agrees() ? Toned(Tone::kGood, "AGREE") : Toned(Tone::kBad, "DIFFER"), outcome.device,
-             outcome.reference, verdict, worst.max_abs, worst.max_ulp);
+  fmt::print("{}: {} and {} {}; {}\n", outcome.agrees() ? Toned(Tone::kGood, "AGREE") : Toned(Tone::kBad, "DIFFER"),
+             outcome.device, outcome.reference, verdict, WorstOfAll(outcome));
 }
 
-bool AgainstFile(const DiffFlags& flags) { return flags.against.ends_with(".npz"); }
+// The verdict in a line, then what differs; with -v also what agrees.
+void PrintOutcome(const DiffOutcome& outcome, const DiffFlags& flags) {
+  PrintVerdict(outcome);
+  for (const LeafReport& leaf : outcome.leaves) {
+    if (flags.verbose || !leaf.agrees()) PrintLeaf(outcome, leaf);
+  }
+  if (!outcome.bound.empty() && (flags.verbose || !outcome.agrees()))
+    fmt::print("bound of this one operation: {}\n", outcome.bound);
+  PrintInstructions(outcome, flags.options);
+}
+
+bool AgainstFile(const DiffFlags& flags) { return IsNpzName(flags.against) || IsNpyName(flags.against); }
 
 Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& module, const DiffOptions& options) {
   std::optional<std::vector<Literal>> expected;
   if (AgainstFile(flags)) {
     VXLA_ASSIGN_OR_RETURN(expected, ExpectedFromFile(flags.against, module.entry()->root()->shape()));
   }
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.arguments));
   PrintNotes(arguments.notes);
   return Diff(module, arguments.pointers(), options, std::move(expected));
 }
@@ -261,6 +321,9 @@ Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& mod
 // Programs on several devices.
 Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& module, const DeviceGrid& grid,
                                       const DiffOptions& options) {
+  if (flags.options.isolate || flags.options.bisect)
+    return Unsupported("{}: a program of {} replicas and {} partitions is compared as a whole only",
+                       flags.options.bisect ? "--bisect" : "--isolate", grid.replicas, grid.partitions);
   std::optional<std::vector<Literal>> expected;
   if (AgainstFile(flags)) {
     VXLA_ASSIGN_OR_RETURN(expected,
@@ -270,7 +333,7 @@ Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& modu
                        flags.against, grid.replicas, grid.partitions);
   }
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
   PrintNotes(arguments.notes);
   return RunReplicatedDiff(module, grid, arguments.pointers(grid.count()), options, std::move(expected));
 }
@@ -280,7 +343,7 @@ DiffOptions DiffOptionsOf(const DiffFlags& flags) {
   DiffOptions options = flags.options;
   options.device = flags.device.options();
   options.compile = flags.compile.options();
-  options.evaluate = flags.compile.evaluate_options(flags.program.seed);
+  options.evaluate = flags.compile.evaluate_options(flags.program.arguments.seed);
   options.evaluate.collective_timeout = flags.replicas.collective_timeout();
   options.places = flags.replicas.devices;
   if (!AgainstFile(flags) && !IsCpu(flags.against)) {
@@ -292,35 +355,101 @@ DiffOptions DiffOptionsOf(const DiffFlags& flags) {
   return options;
 }
 
+// "vxla diff a.hlo --args b.npz", with what a shell needs in quotes.
+std::string CommandOf(const std::vector<std::string>& words) {
+  std::string command = "vxla diff";
+  for (const std::string& word : words) {
+    const bool plain =
+        !word.empty() &&
+        word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=./,:+@%") ==
+            std::string::npos;
+    if (plain) {
+      command += " " + word;
+      continue;
+    }
+    std::string quoted;
+    for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command += " '" + quoted + "'";
+  }
+  return command;
+}
+
+// The options that were given, in words that repeat them.
+std::vector<GivenOption> GivenOptions(const CLI::App& app) {
+  std::vector<GivenOption> given;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    GivenOption& one = given.emplace_back(GivenOption{option->get_name(), {}});
+    const bool flag = option->get_expected_max() == 0, each = option->get_items_expected_max() == 1;
+    for (const std::string& value : option->results()) {
+      if (option->get_positional()) {
+        one.words.push_back(value);
+      } else if (flag) {
+        one.words.push_back(value == "true" ? one.name : one.name + "=" + value);
+      } else {
+        // One that takes a word at a time is named before each.
+        if (each || one.words.empty()) one.words.push_back(one.name);
+        one.words.push_back(value);
+      }
+    }
+  }
+  return given;
+}
+
+std::string WholeCommand(const DiffFlags& flags) {
+  std::vector<std::string> words;
+  for (const GivenOption& option : flags.given) words.insert(words.end(), option.words.begin(), option.words.end());
+  return CommandOf(words);
+}
+
+// The command that shows the difference of the small program: with every option but those that speak of the whole one
+// or of how it was looked at.
+std::string CommandAlone(const DiffFlags& flags, const std::string& program, const std::string& arguments) {
+  constexpr std::string_view kOfTheWhole[] = {"FILE",     "--args", "--bisect", "--bisect-to",
+                                              "--report", "--json", "--device"};
+  std::vector<std::string> words{program, "--args", arguments};
+  for (const GivenOption& option : flags.given) {
+    if (option.name == "--device") words.insert(words.end(), {"--device", flags.device.device});  // `all` stands for it
+    const bool whole = std::ranges::find(kOfTheWhole, option.name) != std::end(kOfTheWhole);
+    // A file holds the whole program's results, and the instruction was compared with the reference.
+    if (whole || (option.name == "--against" && AgainstFile(flags))) continue;
+    words.insert(words.end(), option.words.begin(), option.words.end());
+  }
+  // A stated tolerance is for the results; the instruction was judged by its own bound, as --isolate judges it.
+  if (flags.options.stated() && !flags.options.isolate) words.push_back("--isolate");
+  return CommandOf(words);
+}
+
 // What --json prints goes to `json`.
 Status DiffOnOne(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
-  const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
-                                            flags.compile.evaluate_options(flags.program.seed), grid.count());
+  const Status refined = RefineForArguments(module, flags.program.arguments,
+                                            flags.compile.evaluate_options(flags.program.arguments.seed), grid.count());
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
   const DiffOptions options = DiffOptionsOf(flags);
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid, options)
                                                               : CompareOnOneDevice(flags, *module, options));
   if (AgainstFile(flags)) outcome.reference = flags.against;
+  if (outcome.facts != nullptr) PrintIfNoGpu(flags.device, *outcome.facts);
   PrintNotes(outcome.notes);
   json = OutcomeJson(outcome);
-  if (!flags.json) PrintOutcome(outcome, flags.options);
+  if (!flags.json) PrintOutcome(outcome, flags);
   const InstructionReport* bad = outcome.bad_instruction();
   if (flags.options.bisect && bad != nullptr && bad->program != nullptr) {
     VXLA_ASSIGN_OR_RETURN(const auto files, WriteSmallProgram(*bad, flags.bisect_prefix));
-    json["bisect"] = {{"program", files.first}, {"arguments", files.second}};
-    if (!flags.json) fmt::print("bisect: {} alone: vxla diff {} --args {}\n", bad->name, files.first, files.second);
+    const std::string command = CommandAlone(flags, files.first, files.second);
+    json["bisect"] = {
+        {"program", files.first}, {"arguments", files.second}, {"instruction", bad->name}, {"command", command}};
+    if (!flags.json) fmt::print("bisect: {} alone: {}\n", bad->name, command);
   } else if (flags.options.bisect) {
     json["bisect"] = nullptr;
     if (!flags.json) fmt::print("bisect: no instruction by itself leaves its bound\n");
   }
   if (!flags.report.empty()) {
-    VXLA_RETURN_IF_ERROR(WriteDiffReport(flags.report, flags.program.file, flags.command, outcome));
+    VXLA_RETURN_IF_ERROR(WriteDiffReport(flags.report, flags.program.file, WholeCommand(flags), outcome));
   }
-  if (outcome.agrees()) return OkStatus();
-  return Mismatch("{}: {} on {} differs from {}", flags.program.file, outcome.first_bad, outcome.device,
-                  outcome.reference);
+  return outcome.agrees() ? OkStatus() : Status(StatusCode::kMismatch, "");  // the verdict says it
 }
 
 // "out.html" -> "out.1.html"
@@ -339,6 +468,7 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
   for (size_t i = 0; i < devices.size(); ++i) {
     DiffFlags on_one = flags;
     on_one.device.device = fmt::format("vulkan:{}", i);
+    on_one.compile.registry = std::make_shared<CustomCallRegistry>();  // each reads the kernels and functions again
     if (!flags.report.empty()) on_one.report = Numbered(flags.report, i);
     on_one.bisect_prefix += fmt::format(".{}", i);
     if (!flags.json) {
@@ -363,38 +493,8 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
 Status DiffAndPrint(DiffFlags flags, Json& json) {
   flags.options.shader_math = !flags.two_way;
   flags.options.progress = [](const std::string& text) { Progress(text); };
-  return flags.device.device == "all" ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
-}
-
-// "vxla diff a.hlo --args b.npz", with what a shell needs in quotes.
-std::string CommandOf(const std::vector<std::string>& words) {
-  std::string command = "vxla diff";
-  for (const std::string& word : words) {
-    const bool plain =
-        !word.empty() &&
-        word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=./,:+@%") ==
-            std::string::npos;
-    if (plain) {
-      command += " " + word;
-      continue;
-    }
-    std::string quoted;
-    for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    command += " '" + quoted + "'";
-  }
-  return command;
-}
-
-// The options that were given, in words that repeat them.
-std::vector<std::string> WordsOf(const CLI::App& app) {
-  std::vector<std::string> words;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->count() == 0) continue;
-    const bool flag = option->get_expected_max() == 0;
-    if (!option->get_positional()) words.push_back(option->get_name());
-    if (!flag) words.insert(words.end(), option->results().begin(), option->results().end());
-  }
-  return words;
+  if (!flags.report.empty()) VXLA_RETURN_IF_ERROR(CheckNotInput(flags.report, flags.program.file));
+  return IsAllDevices(flags.device.device) ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
 }
 
 }  // namespace
@@ -406,32 +506,39 @@ CommandBody AddDiff(CLI::App& app) {
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app, /*feeds=*/false);
   app.footer(kAbout);
-  app.add_option("--against", flags->against, "cpu, another device, or an .npz with result_0, result_1 ...")
+  app.option_defaults()->group(kJudgeOptions);
+  app.add_option("--against", flags->against,
+                 "cpu, another device, or saved results: an .npz with result_0, result_1 ... (or numpy.savez's arr_0, "
+                 "arr_1 ...), or the only one as an .npy")
       ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--against-bindings", flags->against_bindings, "how the other device's kernels reach memory")
-      ->check(CLI::IsMember({"addresses", "descriptors"}));
+      ->check(OneOf({"addresses", "descriptors"}));
   app.add_option("--against-emulate", flags->against_emulate, "what the other device does without, as --emulate");
   // A negative one or NaN would make every result differ.
   const CLI::Validator tolerance = NumberFromZero(HUGE_VAL);
-  app.add_option("--rtol", flags->options.rtol, "relative tolerance (default 1e-5)")->check(tolerance);
+  app.add_option("--rtol", flags->options.rtol, "relative tolerance (default 1e-5)")->check(tolerance)->type_name("X");
   app.add_option("--atol", flags->options.atol,
                  "absolute tolerance (default 1e-6 of the largest expected magnitude, more after long sums)")
-      ->check(tolerance);
-  app.add_option("--ulp", flags->options.ulp, "or so many units in the last place")->check(tolerance);
+      ->check(tolerance)
+      ->type_name("X");
+  app.add_option("--ulp", flags->options.ulp, "or so many units in the last place")->check(tolerance)->type_name("X");
   app.add_flag("--isolate", flags->options.isolate,
                "run each instruction by itself on the reference's operands; list those outside their bound");
   app.add_flag("--bisect", flags->options.bisect,
                "find the first such instruction and write it as a program of its own");
   app.add_option("--bisect-to", flags->bisect_prefix, "where --bisect writes: PREFIX.hlo and PREFIX.npz")
+      ->type_name("PREFIX")
       ->capture_default_str();
   app.add_flag("--two-way", flags->two_way, "leave out the shader math on the CPU: faster, but no `fault`");
+  app.option_defaults()->group(kShownOptions);
+  app.add_flag("-v,--verbose", flags->verbose, "also what agrees: each result with its differences and its bound");
   app.add_option("--report", flags->report, "write what was found as one page of HTML")
       ->check(FileToWrite())
       ->type_name("FILE");
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
   return [flags, &app](Json& json) {
-    flags->command = CommandOf(WordsOf(app));
+    flags->given = GivenOptions(app);
     return AtPlace(DiffAndPrint(*flags, json), flags->program.file);
   };
 }

@@ -60,6 +60,11 @@ double UlpsAllowed(const Tolerance& tolerance, ElementType type) {
   return std::max({tolerance.ulp, tolerance.norm_ulp, tolerance.rtol / spacing});
 }
 
+// "8.59e+06 at [3]"
+std::string AtElement(double value, const std::optional<ElementDifference>& element) {
+  return element ? fmt::format("{} at [{}]", Number(value), element->where) : Number(value);
+}
+
 std::string ToleranceText(const Tolerance& tolerance, const std::string& bound) {
   if (!bound.empty()) return bound;
   std::string text;
@@ -154,17 +159,22 @@ std::string Figures(const std::string& what, const Literal& actual, const Litera
       Svg(HistogramOf(actual, expected), allowed), what, Svg(HeatMapOf(actual, expected)), what);
 }
 
+std::string ElementRow(const ElementDifference& e) {
+  return fmt::format(
+      "<tr><td class=t>[{}]</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td>"
+      "<td class=n>{}</td></tr>",
+      e.where, EscapeHtml(e.actual), EscapeHtml(e.expected), Number(e.ulp), Number(e.abs), Number(e.rel));
+}
+
 std::string WorstTable(const Comparison& c) {
   if (c.worst.empty()) return "";
   std::string html =
       "<table><tr><th>at</th><th class=n>device</th><th class=n>expected</th><th class=n>ulp</th><th "
       "class=n>absolute</th><th class=n>relative</th></tr>";
-  for (const ElementDifference& e : c.worst) {
-    html += fmt::format(
-        "<tr><td class=t>[{}]</td><td class=n>{}</td><td class=n>{}</td><td "
-        "class=n>{}</td><td class=n>{}</td><td class=n>{}</td></tr>",
-        e.where, EscapeHtml(e.actual), EscapeHtml(e.expected), Number(e.ulp), Number(e.abs), Number(e.rel));
-  }
+  for (const ElementDifference& e : c.worst) html += ElementRow(e);
+  // They are the worst by absolute difference; the worst in ulp may be another one.
+  const auto listed = [&](const ElementDifference& e) { return e.index == c.worst_ulp->index; };
+  if (c.worst_ulp && std::ranges::none_of(c.worst, listed)) html += ElementRow(*c.worst_ulp);
   return html + "</table>";
 }
 
@@ -193,8 +203,9 @@ std::string ResultRow(const LeafReport& leaf, const std::string& bound) {
       "<td class=n>{5}</td><td class=n>{6}</td><td class=n>{7}</td><td class=n>{8}</td><td class=n>{9}</td>"
       "<td class=n>{10}</td><td class=n>{11}</td><td class=n>{12}</td><td>{13}</td></tr>",
       kind, leaf.index, EscapeHtml(leaf.shape), leaf.agrees() ? "agrees" : "differs",
-      EscapeHtml(ToleranceText(leaf.tolerance, bound)), c.mismatches, c.differing, c.elements, Number(c.max_ulp),
-      Number(c.max_abs), Number(c.max_rel), c.nan_mismatches, c.infinity_mismatches, BitsText(leaf.driver));
+      EscapeHtml(ToleranceText(leaf.tolerance, bound)), c.mismatches, c.differing, c.elements,
+      AtElement(c.max_ulp, c.worst_ulp), AtElement(c.max_abs, c.worst_abs), AtElement(c.max_rel, c.worst_rel),
+      c.nan_mismatches, c.infinity_mismatches, BitsText(leaf.driver));
 }
 
 // The worst elements and the pictures of one result.
@@ -202,8 +213,10 @@ std::string ResultPictures(const DiffOutcome& outcome, const LeafReport& leaf) {
   const Literal& got = *FlattenLiteral(outcome.actual)[leaf.index];
   const Literal& expected = *FlattenLiteral(outcome.expected)[leaf.index];
   const double allowed = UlpsAllowed(leaf.tolerance, expected.shape().element_type());
-  std::string html = fmt::format("{}<div class=pictures>{}", WorstTable(leaf.comparison),
-                                 Figures("device and expected", got, expected, allowed));
+  const std::string rounding = RoundingText(outcome, leaf);
+  std::string html =
+      fmt::format("{}{}<div class=pictures>{}", rounding.empty() ? "" : fmt::format("<p>{}</p>", EscapeHtml(rounding)),
+                  WorstTable(leaf.comparison), Figures("device and expected", got, expected, allowed));
   if (leaf.driver && !leaf.driver->agrees()) {
     html += Figures("device and shader math", got, *FlattenLiteral(*outcome.shader_math)[leaf.index], 0);
   }
@@ -251,7 +264,8 @@ std::string InstructionRow(const InstructionReport& i) {
   return fmt::format(
       "{}<td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td "
       "class=n>{}</td><td>{}</td><td>{}</td></tr>",
-      head, EscapeHtml(i.bound), c.mismatches, c.elements, Number(c.max_ulp), Number(c.max_abs), Number(c.max_rel),
+      head, EscapeHtml(i.bound), c.mismatches, c.elements, AtElement(c.max_ulp, c.worst_ulp),
+      AtElement(c.max_abs, c.worst_abs), AtElement(c.max_rel, c.worst_rel),
       i.on_host ? "on the host" : BitsText(i.driver),
       i.fault == Fault::kNone ? "" : fmt::format("<span class=\"tag bad\">{}</span>", FaultName(i.fault)));
 }
@@ -310,6 +324,27 @@ std::string VerdictHtml(const DiffOutcome& outcome) {
 
 }  // namespace
 
+std::string WorstText(const Comparison& c) {
+  std::string text;
+  const auto add = [&](double value, const char* unit, const std::optional<ElementDifference>& element) {
+    if (element) text += fmt::format("{}{:.4g} {} at [{}]", text.empty() ? "" : ", ", value, unit, element->where);
+  };
+  add(c.max_ulp, "ulp", c.worst_ulp);
+  add(c.max_abs, "absolute", c.worst_abs);
+  add(c.max_rel, "relative", c.worst_rel);
+  return text.empty() ? "none of finite numbers" : text;
+}
+
+std::string RoundingText(const DiffOutcome& outcome, const LeafReport& leaf) {
+  if (!leaf.conditioning) return "";
+  const std::string device = fmt::format("of {}: {}", outcome.device, leaf.conditioning->outside);
+  const std::string other = !leaf.expected_conditioning
+                                ? ""
+                                : fmt::format(", of {}: {}", outcome.reference, leaf.expected_conditioning->outside);
+  return fmt::format("elements beyond what rounding does to the reference in {} perturbed runs: {}{}",
+                     leaf.conditioning->runs, device, other);
+}
+
 std::string EscapeHtml(std::string_view text) {
   std::string escaped;
   for (char c : text) {
@@ -341,7 +376,7 @@ Status WriteDiffReport(const std::string& path, const std::string& program, cons
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=color-scheme content=\"light dark\">"
       "<meta name=viewport content=\"width=device-width\"><title>{0}: {1}</title>"
-      "<style>{2}</style></head><body><h1>{1}</h1><div class=faint>vxla diff</div>",
+      "<style>{2}</style></head><body><h1>{1}</h1><div class=faint>vxla " VXLA_VERSION " diff</div>",
       outcome.agrees() ? "AGREE" : "DIFFER", EscapeHtml(program), kStyle);
   html += VerdictHtml(outcome);
   html += fmt::format("<pre>{}</pre>", EscapeHtml(command));

@@ -12,6 +12,7 @@
 #include "scheduler/plan_printer.h"
 #include "scheduler/replicas/placement.h"
 #include "tools/arguments.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/replicas.h"
@@ -26,15 +27,8 @@ struct ExplainFlags {
   CompileFlags compile;
   ReplicaFlags replicas;
   std::string dump_folder, isa_folder;
-  bool names_device = false, json = false;
+  bool names_device = false, json = false, module = false, plan = false;
 };
-
-Status MakeFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return ResourceExhausted("{}: cannot be made: {}", folder, error.message());
-  return OkStatus();
-}
 
 // "003_rows_0123456789abcdef"
 std::string StemOf(const Plan& plan, size_t k) {
@@ -110,6 +104,42 @@ std::string IsaText(const nlohmann::ordered_json& kernels) {
   return text;
 }
 
+// "1239040 bytes (1.2 MiB)"
+std::string BytesText(int64_t bytes) {
+  double value = static_cast<double>(bytes);
+  const char* unit = "";
+  for (const char* next : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (value < 1024) break;
+    value /= 1024;
+    unit = next;
+  }
+  return *unit == '\0' ? fmt::format("{} bytes", bytes) : fmt::format("{} bytes ({:.1f} {})", bytes, value, unit);
+}
+
+std::string Counted(int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// What a plan comes to: a line of counts, the kernels, and what the CPU does and why.
+std::string SummaryOf(const Plan& plan) {
+  constexpr size_t kMostKernels = 16;
+  std::string text =
+      fmt::format("{} of {}, {} on the CPU, peak {}, lower bound {}, {}\n",
+                  plan.dispatch_count() == 1 ? "1 dispatch" : fmt::format("{} dispatches", plan.dispatch_count()),
+                  Counted(static_cast<int64_t>(plan.kernels.size()), "kernel"),
+                  Counted(static_cast<int64_t>(plan.fallbacks.size()), "instruction"), BytesText(plan.peak_bytes),
+                  BytesText(plan.lower_bound_bytes), Counted(plan.barrier_count(), "barrier"));
+  for (size_t k = 0; k < std::min(plan.kernels.size(), kMostKernels); ++k)
+    text += fmt::format("  kernel {}: {}: {}\n", k, plan.kernels[k].algorithm, StepsOf(plan, k));
+  if (plan.kernels.size() > kMostKernels)
+    text += fmt::format("  and {}: --plan lists all\n",
+                        Counted(static_cast<int64_t>(plan.kernels.size() - kMostKernels), "more kernel"));
+  for (const Fallback& fallback : plan.fallbacks)
+    text += fmt::format("  fallback {} ({}): {}\n", fallback.instruction, fallback.opcode, fallback.reason);
+  for (const PlanFault& fault : plan.faults) text += fmt::format("  fault {}\n", ToText(fault));
+  return text;
+}
+
 // The variant that the device of the command line takes, and why it cannot take others.
 Status ExplainChoice(const ExplainFlags& flags, const Bundle& bundle, std::string& text, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device));
@@ -135,12 +165,14 @@ Status ExplainChoice(const ExplainFlags& flags, const Bundle& bundle, std::strin
 Status ExplainBundle(const ExplainFlags& flags, std::span<const std::byte> bytes, nlohmann::ordered_json& json) {
   if (!flags.dump_folder.empty() || !flags.isa_folder.empty())
     return InvalidArgument("a bundle, which is compiled already: it holds neither GLSL nor a driver's instructions");
+  if (flags.module) return InvalidArgument("a bundle, which is compiled already: it holds no module");
   VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
   std::string text = fmt::format("Bundle of {}: {} bytes of SPIR-V, {} of constants\n", bundle.producer,
                                  bundle.modules.size(), bundle.constants.size());
   nlohmann::ordered_json variants = nlohmann::ordered_json::array();
   for (const BundleVariant& variant : bundle.variants) {
-    text += fmt::format("\nVariant: {}\n\n{}", variant.ToString(), ToText(variant.plan));
+    text += fmt::format("\nVariant: {}\n\n{}", variant.ToString(), SummaryOf(variant.plan));
+    if (flags.plan) text += "\n" + ToText(variant.plan);
     variants.push_back(
         {{"target", variant.made_for.name}, {"generic", variant.generic}, {"plan", ToJson(variant.plan)}});
   }
@@ -163,7 +195,7 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
   if (!given && grid.count() == 1) return OkStatus();
   const std::vector<std::string>& list = given ? flags.replicas.devices : one;
   VXLA_ASSIGN_OR_RETURN(const PlaceList places, PlacesOf(list, grid.count(), flags.device.options()));
-  const std::vector<std::string>& names = list[0] == "all" ? places.devices : list;
+  const std::vector<std::string>& names = IsAllDevices(list[0]) ? places.devices : list;
   placement = "Placement\n\n" + PlacementText(grid, places.place_of, names, places.queues) + "\n";
   MergedProgram merged;
   if (given) {
@@ -184,6 +216,7 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
 }
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
   if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file)) {
     Status status = ExplainBundle(flags, file, json);
@@ -191,7 +224,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   }
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, RunnableOf(bytes.view(), flags.program.file, flags.compile));
   const Status refined =
-      RefineForArguments(module, flags.program.args, flags.program.seed, flags.compile.evaluate_options(0));
+      RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed));
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
@@ -202,7 +235,8 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (!first_place.empty()) device.device = first_place;
   device.compile_only = true;
   device.capture_executables = !flags.isa_folder.empty();
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(0)));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
+                        OpenClient(device, flags.compile.evaluate_options(flags.program.arguments.seed)));
   if (const DeviceFacts& facts = client->device().facts(); facts.compile_only)
     PrintNotes({fmt::format("{}: null hardware: kernels are compiled for it, nothing can run on it", facts.name)});
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
@@ -217,8 +251,13 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
     if (!kernels.is_null()) json["isa"] = std::move(kernels);
     return OkStatus();
   }
-  return WriteText("-", fmt::format("{}Fused module\n\n{}\nPlan\n\n{}{}", placement, PrintHlo(executable->module()),
-                                    ToText(executable->plan()), kernels.is_null() ? "" : IsaText(kernels)));
+  const Plan& plan = executable->plan();
+  std::string text = SummaryOf(plan);
+  if (!placement.empty()) text += "\n" + placement;
+  if (flags.module) text += fmt::format("\nFused module\n\n{}", PrintHlo(executable->module()));
+  if (flags.plan) text += fmt::format("\nPlan\n\n{}", ToText(plan));
+  if (!kernels.is_null()) text += IsaText(kernels);
+  return WriteText("-", text);
 }
 
 }  // namespace
@@ -229,13 +268,14 @@ CommandBody AddExplain(CLI::App& app) {
                  "the program as HLO text, StableHLO text or bytecode; - is standard input")
       ->required()
       ->type_name("");
+  // Where the arguments decide the program's sizes, they decide the plan.
+  AddArgumentOptions(app, flags->program.arguments);
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app, /*feeds=*/false);
-  app.add_option("--args", flags->program.args,
-                 "arguments as vxla run takes them, where they decide the program's sizes")
-      ->expected(1, 1 << 20)
-      ->type_name("FILE");
+  app.option_defaults()->group(kShownOptions);
+  app.add_flag("--module", flags->module, "also the module after fusion, as HLO text");
+  app.add_flag("--plan", flags->plan, "also the plan: buffers, dispatches in their order, barriers, host steps");
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")
       ->type_name("FOLDER");
   app.add_option("--isa", flags->isa_folder,

@@ -67,6 +67,58 @@ FileBytes::~FileBytes() {
   if (mapped_ != nullptr) Unmap({mapped_, size_});
 }
 
+namespace {
+
+// What the user can mend (a path that cannot be) and what the machine lacks (space) are told apart.
+Status CannotBeWritten(const std::string& path, int reason) {
+  const std::string text = fmt::format("{}: cannot be written: {}", path, std::strerror(reason));
+  switch (reason) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENAMETOOLONG:
+      return InvalidArgument("{}", text);
+    default:
+      return ResourceExhausted("{}", text);
+  }
+}
+
+}  // namespace
+
+Status CheckWritable(const std::string& path) {
+  if (path == "-") return OkStatus();
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    return InvalidArgument("{}: cannot be written: there is no folder {}", path, folder.string());
+  if (std::filesystem::is_directory(path, error)) return InvalidArgument("{}: cannot be written: is a folder", path);
+  return OkStatus();
+}
+
+Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  return error ? CannotBeWritten(folder, error.value()) : OkStatus();
+}
+
+Status CheckNotInput(const std::string& output, const std::string& input) {
+  std::error_code error;
+  if (output == "-" || input == "-" || !std::filesystem::is_regular_file(output, error) ||
+      !std::filesystem::equivalent(output, input, error))
+    return OkStatus();
+  return InvalidArgument("{}: is the file that is read{}: name another one to write", output,
+                         output == input ? "" : fmt::format(", {}", input));
+}
+
+std::string WrittenText(const std::string& path) {
+  std::error_code error;
+  if (path == "-" || !std::filesystem::is_regular_file(path, error)) return "";
+  return fmt::format("{}: {} bytes written", path, std::filesystem::file_size(path, error));
+}
+
 Status WriteWhole(const std::string& path, const std::function<Status(const std::string& temporary)>& write) {
   std::error_code kind_error;
   const auto kind = std::filesystem::status(path, kind_error).type();
@@ -81,9 +133,9 @@ Status WriteWhole(const std::string& path, const std::function<Status(const std:
   }
   std::filesystem::rename(temporary, path, error);
   if (!error) return OkStatus();
-  const std::string reason = error.message();
+  const int reason = error.value();
   std::filesystem::remove(temporary, error);
-  return ResourceExhausted("{}: cannot be written: {}", path, reason);
+  return CannotBeWritten(path, reason);
 }
 
 Status WriteText(const std::string& path, std::string_view text) {
@@ -93,6 +145,7 @@ Status WriteText(const std::string& path, std::string_view text) {
   }
   return WriteWhole(path, [&](const std::string& temporary) -> Status {
     std::ofstream file(temporary, std::ios::binary);
+    if (!file) return CannotBeWritten(path, errno);
     file << text;
     file.close();
     return file ? OkStatus() : ResourceExhausted("{}: cannot be written: {}", path, std::strerror(errno));

@@ -29,6 +29,14 @@ class FileBytes {
   const char* mapped_ = nullptr;
   size_t size_ = 0;
 };
+// Whether the path can be a file's to write: kInvalidArgument where its folder is missing or it is a folder itself.
+Status CheckWritable(const std::string& path);
+// The folder and those above it, where they are not there yet.
+Status MakeFolder(const std::string& folder);
+// kInvalidArgument where both are the same file, by whatever links: what is read would be overwritten.
+Status CheckNotInput(const std::string& output, const std::string& input);
+// "out.npz: 1064 bytes written"; empty for what is no regular file (a pipe, standard output).
+std::string WrittenText(const std::string& path);
 // Calls `write` with a temporary name beside `path` and renames that on success; removes it on failure.
 Status WriteWhole(const std::string& path, const std::function<Status(const std::string& temporary)>& write);
 // A text in one piece; "-" is standard output.

@@ -52,7 +52,8 @@ std::string OptionsText(const CLI::App& app) {
   std::string text;
   for (const OptionFacts& option : OptionFactsOf(app)) {
     if (app.get_parent() != nullptr && option.names.back() == "--help") continue;  // said of vxla itself
-    text += fmt::format(".TP\n{}\n{}\n", OptionHead(option), Roff(option.about));
+    const std::string fallback = option.fallback.empty() ? "" : fmt::format(" (default: {})", option.fallback);
+    text += fmt::format(".TP\n{}\n{}\n", OptionHead(option), Roff(option.about + fallback));
   }
   return text;
 }
@@ -104,8 +105,7 @@ Status Help(const CLI::App& app, const HelpFlags& flags) {
     shown = *it;
   }
   const std::string name = shown == &app ? "vxla" : "vxla " + shown->get_name();
-  // Not App::help, which shows the subcommand that was parsed: this one.
-  return WriteText("-", shown->get_formatter()->make_help(shown, name, CLI::AppFormatMode::Normal));
+  return WriteText("-", HelpText(*shown, name));
 }
 
 }  // namespace

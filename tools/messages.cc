@@ -149,7 +149,9 @@ void PrintNotes(const std::vector<std::string>& notes) {
 
 int Report(const Status& status) {
   Progress("");
-  if (!status.ok()) fmt::print(stderr, "{} {}\n", Toned(Tone::kBad, "vxla: error:", Stream::kStderr), status.message());
+  // A verdict that is printed already has nothing to add: a difference is a result, no error.
+  if (!status.ok() && !status.message().empty())
+    fmt::print(stderr, "{} {}\n", Toned(Tone::kBad, "vxla: error:", Stream::kStderr), status.message());
   return ExitCode(status.code());
 }
 

@@ -4,6 +4,7 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -302,7 +303,7 @@ NpzFile::~NpzFile() = default;
 
 Result<std::unique_ptr<NpzFile>> NpzFile::Open(const std::string& path) {
   // libzip's own message for a missing file is vague, so the file is looked at first.
-  if (!std::filesystem::exists(path)) return InvalidArgument("{}: no such file", path);
+  if (!std::filesystem::exists(path)) return InvalidArgument("{}: cannot be read: {}", path, std::strerror(ENOENT));
   int error = 0;
   zip_t* const zip = zip_open(path.c_str(), ZIP_RDONLY, &error);
   if (zip == nullptr) {
@@ -330,6 +331,20 @@ std::vector<std::string> NpzFile::names() const {
   std::vector<std::string> names;
   for (const auto& [name, position] : entries_) names.push_back(name);
   return names;
+}
+
+void NpzFile::TakeUnnamedAs(const std::string& prefix) {
+  constexpr std::string_view kUnnamed = "arr_";
+  if (Contains(prefix + "_0") || !Contains("arr_0")) return;
+  std::map<std::string, uint64_t> renamed;
+  for (const auto& [name, position] : entries_) {
+    const bool unnamed = name.starts_with(kUnnamed) && name.size() > kUnnamed.size() &&
+                         std::isdigit(static_cast<unsigned char>(name[kUnnamed.size()])) != 0;
+    const std::string other = unnamed ? fmt::format("{}_{}", prefix, name.substr(kUnnamed.size())) : name;
+    // One that has the name already keeps it, and the unnamed one is then of no use to anybody, which is said.
+    renamed.emplace(unnamed && Contains(other) ? name : other, position);
+  }
+  entries_ = std::move(renamed);
 }
 
 Result<NumpyArray> NpzFile::Read(const std::string& name, const AcceptArray& accept) const {
@@ -421,6 +436,29 @@ std::string StandInOf(ElementType type) {
   return !IsArrayElement(type) || NumpyHas(type) ? "" : fmt::format("uint{}", 8 * StorageBytes(type));
 }
 
+namespace {
+
+bool EndsWith(std::string_view path, std::string_view extension) {
+  return path.size() >= extension.size() &&
+         std::ranges::equal(path.substr(path.size() - extension.size()), extension,
+                            [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
+}
+
+std::vector<int64_t> SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
+
+}  // namespace
+
+bool IsNpyName(std::string_view path) { return EndsWith(path, ".npy"); }
+bool IsNpzName(std::string_view path) { return EndsWith(path, ".npz"); }
+
+Status WriteNpy(const std::string& path, const Literal& array) {
+  const Literal live = array.is_dynamic() ? CutToLiveSizes(array) : Literal();
+  const Literal& written = array.is_dynamic() ? live : array;
+  const ElementType type = written.shape().element_type();
+  const std::string descr = NumpyHas(type) ? DescrOf(type) : fmt::format("|V{}", StorageBytes(type));
+  return WriteText(path, NpyBytes(descr, SizesOf(written.shape()), written.bytes()));
+}
+
 Status WriteNpz(const std::string& path, std::string_view prefix, const std::vector<const Literal*>& leaves) {
   Entries entries;
   for (size_t k = 0; k < leaves.size(); ++k) {
@@ -430,10 +468,7 @@ Status WriteNpz(const std::string& path, std::string_view prefix, const std::vec
     const Shape& shape = array.shape();
     const ElementType type = shape.element_type();
     const std::string name = fmt::format("{}_{}", prefix, k);
-    entries.emplace_back(
-        name + ".npy",
-        NpyBytes(DescrOf(type), std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()),
-                 array.bytes()));
+    entries.emplace_back(name + ".npy", NpyBytes(DescrOf(type), SizesOf(shape), array.bytes()));
     if (!NumpyHas(type)) entries.emplace_back(name + "__dtype.npy", UnicodeScalar(ElementTypeName(type)));
   }
   VXLA_ASSIGN_OR_RETURN(std::string archive, ZipOf(path, entries));

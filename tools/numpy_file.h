@@ -41,6 +41,9 @@ class NpzFile {
   std::vector<std::string> names() const;
   bool Contains(const std::string& name) const { return entries_.contains(name); }
   Result<NumpyArray> Read(const std::string& name, const AcceptArray& accept = {}) const;
+  // numpy.savez(file, x, y) names arrays arr_0, arr_1 ...: where there is one and no <prefix>_0, they are taken for
+  // <prefix>_0, <prefix>_1 ...
+  void TakeUnnamedAs(const std::string& prefix);
   // The text of the sidecar that names an array's type; empty if it has none.
   Result<std::string> TypeName(const std::string& name) const;
 
@@ -66,6 +69,11 @@ Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name,
 // numpy's name of the unsigned integers that stand for a type which numpy lacks: "uint16" for bf16; else empty.
 std::string StandInOf(ElementType type);
 
+// Whether the name says that a file is one array, or an archive of them.
+bool IsNpyName(std::string_view path);
+bool IsNpzName(std::string_view path);
+// Writes one array. Of a type that numpy lacks numpy gets the bits, as V1 or V2 as ml_dtypes has them.
+Status WriteNpy(const std::string& path, const Literal& array);
 // Writes <prefix>_0, <prefix>_1 ... (with their sidecars) under a temporary name and renames, so that the file is whole
 // or absent. kResourceExhausted if it cannot be written.
 Status WriteNpz(const std::string& path, std::string_view prefix, const std::vector<const Literal*>& leaves);

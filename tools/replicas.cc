@@ -12,7 +12,6 @@ namespace {
 
 Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const char* attribute) {
   if (given == 0) return stated;
-  if (given < 0) return InvalidArgument("{} {}: must be positive", option, given);
   if (stated > 1 && given != stated)
     return InvalidArgument("{} {}: the program says {}={}", option, given, attribute, stated);
   return given;
@@ -21,11 +20,16 @@ Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const
 }  // namespace
 
 void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
+  app.option_defaults()->group(kReplicaOptions);
   app.add_option("--replicas", replicas,
-                 "replicas to run; default: the program's replica_count. One Vulkan device stands for all of them");
+                 "replicas to run; default: the program's replica_count. One Vulkan device stands for all of them")
+      ->check(WholeNumber(1, INT64_MAX))
+      ->type_name("N");
   app.add_option("--partitions", partitions,
                  "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
-                 "axis of replicas * partitions, replica-major, or go to all");
+                 "axis of replicas * partitions, replica-major, or go to all")
+      ->check(WholeNumber(1, INT64_MAX))
+      ->type_name("N");
   CLI::Option* const places = app.add_option(
       "--devices", devices,
       "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one twice is two "
@@ -35,6 +39,7 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   app.add_option("--collective-timeout", collective_timeout_s,
                  "seconds that a device waits for others before the deadlock report; 0: forever")
       ->check(NumberFromZero(1e9))
+      ->type_name("S")
       ->capture_default_str();
   if (!feeds) return;
   app.add_option("--infeed", infeed, "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them")
@@ -67,6 +72,7 @@ FeedFiles::FeedFiles(const ReplicaFlags& flags, int64_t devices)
 Status FeedFiles::Open() {
   if (infeed_.empty()) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(file_, NpzFile::Open(infeed_));
+  file_->TakeUnnamedAs("infeed");
   return OkStatus();
 }
 

@@ -125,13 +125,26 @@ void PrintStandIns(const std::string& file, const std::vector<const Literal*>& l
       {fmt::format("{} holds the bits of types that numpy lacks: {}; result_N__dtype names the type", file, text)});
 }
 
+// The one array of an .npy, or an .npz of all; says what was written.
+Status Save(const std::string& file, const std::vector<const Literal*>& leaves) {
+  if (IsNpyName(file)) {
+    const auto array = std::ranges::find_if(leaves, [](const Literal* leaf) { return leaf->shape().IsArray(); });
+    VXLA_RETURN_IF_ERROR(WriteNpy(file, **array));
+  } else {
+    VXLA_RETURN_IF_ERROR(WriteNpz(file, "result", leaves));
+    PrintStandIns(file, leaves);
+  }
+  PrintWritten(file);
+  return OkStatus();
+}
+
 Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
   VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
   PrintNotes(arguments.notes);
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions options = flags.compile.evaluate_options(flags.program.seed);
+  EvaluateOptions options = flags.compile.evaluate_options(flags.program.arguments.seed);
   options.collective_timeout = flags.replicas.collective_timeout();
   options.host = feeds.transfers();
   Json runs = Json::array();
@@ -214,11 +227,11 @@ Result<Literal> RunOnPlaces(const RunFlags& flags, const DeviceGrid& grid, const
     return InvalidArgument("--devices: {} looks at one device", flags.profile ? "--profile" : "--trace");
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
+  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   host_steps.host = feeds.transfers();
   host_steps.collective_timeout = flags.replicas.collective_timeout();
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
   VXLA_ASSIGN_OR_RETURN(PlacedExecutable executable,
@@ -277,10 +290,9 @@ struct JobMember {
 Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module& module, ProcessGroup& group,
                      const JobWaits& waits, JobMember& member) {
   VXLA_RETURN_IF_ERROR(CheckJobFlags(flags));
-  VXLA_ASSIGN_OR_RETURN(member.arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+  VXLA_ASSIGN_OR_RETURN(member.arguments, LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
   member.pointers = member.arguments.pointers(grid.count());
-  std::string data = fmt::format("{} {}", flags.program.seed, flags.num_runs);
+  std::string data = fmt::format("{} {}", flags.program.arguments.seed, flags.num_runs);
   for (const auto& parameter : member.arguments.values) {
     for (const Literal& value : parameter) {
       for (const Literal* leaf : FlattenLiteral(value)) data += HashBytes(leaf->bytes()).Hex();
@@ -289,7 +301,7 @@ Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module
   member.parts[0].hash = HashText(PrintHlo(module));
   member.parts[1].hash = HashText(fmt::format("{} {}", grid.replicas, grid.partitions));
   member.parts[2].hash = HashText(data);
-  member.host_steps = flags.compile.evaluate_options(flags.program.seed);
+  member.host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   const auto start = Clock::now();
   VXLA_ASSIGN_OR_RETURN(member.executable, PlacedExecutable::CompileInJob(module, grid, member.pointers, group, waits,
                                                                           flags.device.options(), member.host_steps,
@@ -339,7 +351,7 @@ Result<Literal> RunInJob(const RunFlags& flags, const Result<std::unique_ptr<Mod
 Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
+  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   host_steps.host = feeds.transfers();
   host_steps.collective_timeout = flags.replicas.collective_timeout();
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device, host_steps));
@@ -347,7 +359,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   CompileOptions options = flags.compile.options();
   options.profile = flags.profile || !flags.trace.empty();
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
   Compiled compiled;
@@ -360,6 +372,15 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   const double compile_ms = MsSince(start);
   return RunCompiled(flags, device, compiled, arguments, pointers, feeds, mlir::IsDynamicProgram(module), compile_ms,
                      report);
+}
+
+// One array per .npy; said before anything runs.
+Status CheckOutput(const RunFlags& flags, const Shape& result) {
+  if (!IsNpyName(flags.out)) return OkStatus();
+  const std::vector<const Shape*> leaves = FlattenTuple(result);
+  const auto arrays = std::ranges::count_if(leaves, [](const Shape* leaf) { return leaf->IsArray(); });
+  if (arrays == 1) return OkStatus();
+  return InvalidArgument("-o {}: an .npy holds one array, and the program gives {}: name an .npz", flags.out, arrays);
 }
 
 // What cannot be asked of a program that is compiled already.
@@ -393,9 +414,9 @@ Result<Literal> RunBundle(const RunFlags& flags, std::string_view bytes, Json& r
   Result<std::shared_ptr<Executable>> loaded = client->Load(std::as_bytes(std::span(bytes)));
   if (!loaded.ok()) return Status(loaded.status()).WithPrefix(flags.program.file + ": ");
   compiled.one = *std::move(loaded);
-  VXLA_ASSIGN_OR_RETURN(
-      const ReplicatedArguments arguments,
-      LoadReplicatedArguments(compiled.one->module(), flags.program.args, flags.program.seed, /*devices=*/1));
+  VXLA_RETURN_IF_ERROR(CheckOutput(flags, compiled.one->module().entry()->root()->shape()));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
+                        LoadReplicatedArguments(compiled.one->module(), flags.program.arguments, /*devices=*/1));
   FeedFiles feeds(flags.replicas, 1);
   VXLA_ASSIGN_OR_RETURN(Literal result,
                         RunCompiled(flags, client->device(), compiled, arguments, arguments.pointers(1), feeds,
@@ -406,29 +427,31 @@ Result<Literal> RunBundle(const RunFlags& flags, std::string_view bytes, Json& r
 
 // --checked: on the reference, before anything else runs.
 Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
-  const EvaluateOptions options = flags.compile.evaluate_options(flags.program.seed);
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments,
-                        LoadArguments(*module, flags.program.args, flags.program.seed));
-  const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed, options);
+  const EvaluateOptions options = flags.compile.evaluate_options(flags.program.arguments.seed);
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.program.arguments));
+  const Status refined = RefineForArguments(module, flags.program.arguments, options);
   if (!refined.ok()) return AsChecked(refined);
   return CheckPlaces(*module, arguments.pointers(), options);
 }
 
 // The program as it will run, and on how many devices.
 Result<std::unique_ptr<Module>> PrepareProgram(const RunFlags& flags, std::string_view text, DeviceGrid& grid) {
-  if (!flags.trace.empty() && IsCpu(flags.device.device))
-    return InvalidArgument("--trace shows a Vulkan device's timeline: --device {} has none", flags.device.device);
+  if (IsCpu(flags.device.device) && flags.replicas.devices.empty()) {
+    if (!flags.trace.empty()) return InvalidArgument("--trace shows a Vulkan device's timeline: --device cpu has none");
+    if (flags.profile) return InvalidArgument("--profile shows a Vulkan device's kernels: --device cpu has none");
+  }
   Result<std::unique_ptr<Module>> loaded = RunnableOf(text, flags.program.file, flags.compile);
   if (!loaded.ok()) return flags.checked ? AsChecked(loaded.status()) : loaded.status();
   std::unique_ptr<Module> module = *std::move(loaded);
+  VXLA_RETURN_IF_ERROR(CheckOutput(flags, module->entry()->root()->shape()));
   if (flags.checked) {
     const Status checked = CheckFirst(flags, module);
     if (!checked.ok()) return AtPlace(checked, flags.program.file);
   }
   VXLA_ASSIGN_OR_RETURN(grid, flags.replicas.GridOf(*module));
   if (grid.count() > 1) {
-    const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
-                                              flags.compile.evaluate_options(flags.program.seed), grid.count());
+    const Status refined = RefineForArguments(
+        module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed), grid.count());
     if (!refined.ok()) return AtPlace(refined, flags.program.file);
   }
   return module;
@@ -449,6 +472,10 @@ Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& r
 Status Run(const RunFlags& flags, Json& json) {
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
+  for (const std::string& written : {flags.out, flags.trace, flags.replicas.outfeed}) {
+    if (!written.empty()) VXLA_RETURN_IF_ERROR(CheckNotInput(written, flags.program.file));
+  }
   Json report;
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
   Result<Literal> result = IsBundle(std::as_bytes(std::span(bytes.view()))) ? RunBundle(flags, bytes.view(), report)
@@ -456,8 +483,11 @@ Status Run(const RunFlags& flags, Json& json) {
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
   if (report.contains("rank") && report["rank"] != 0) return OkStatus();  // the first process has the results
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);
-  if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));
-  if (!flags.out.empty()) PrintStandIns(flags.out, leaves);
+  if (flags.check_same) {
+    PrintNotes({fmt::format("{} runs gave the same bits", flags.num_runs)});
+    report["same_bits"] = true;
+  }
+  if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(Save(flags.out, leaves));
   report["results"] = ResultsJson(leaves);
   if (flags.json) json = std::move(report);
   if (flags.json || !flags.out.empty()) return OkStatus();
@@ -477,17 +507,21 @@ CommandBody AddRun(CLI::App& app) {
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app);
+  app.option_defaults()->group(kReplicaOptions);
   app.add_flag("--distributed", flags->distributed,
                "this process is one of a job (`mpirun -n 4 vxla run --distributed ...`): the processes share the "
                "program's devices, each on its own --device; the first one prints and saves");
-  app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...")
+  app.option_defaults()->group(kRunOptions);
+  app.add_option("-o,--output", flags->out,
+                 "save the results as an .npz with result_0, result_1 ..., or the only one as an .npy")
       ->check(FileToWrite())
       ->type_name("FILE");
   app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")
       ->check(WholeNumber(1, 1000000))
+      ->type_name("N")
       ->capture_default_str();
   app.add_flag("--check-same", flags->check_same,
-               "with --num-runs: an error (exit code 1) unless every run gives the same bits");
+               "with --num-runs: say whether every run gives the same bits; exit code 1 if not");
   app.add_flag("--checked", flags->checked,
                "first run on the CPU reference and end with exit code 1 where an operation of the tensor dialect is "
                "undefined: indices out of bounds, casts that do not fit");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <set>
 
@@ -13,20 +15,23 @@
 namespace VXLA_NAMESPACE {
 
 void DeviceFlags::AddTo(CLI::App& app) {
+  app.option_defaults()->group(kDeviceOptions);
   app.add_option("--device", device,
-                 "cpu (the reference), vulkan (the best), vulkan:N, a UUID, or a part of a device's name")
+                 "cpu (the reference), vulkan or gpu (the best), vulkan:N or N, lavapipe, a UUID, or a part of a "
+                 "device's name, in any case")
       ->type_name("DEVICE")
       ->capture_default_str();
   app.add_option("--bindings", bindings, "how kernels reach memory; auto: the faster one on the device")
-      ->check(CLI::IsMember({"auto", "addresses", "descriptors"}))
+      ->check(OneOf({"auto", "addresses", "descriptors"}))
       ->capture_default_str();
   app.add_flag("--validate{core+sync}", validate,
                "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
   app.add_option(
-      "--emulate", emulate,
-      "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
-      "driver runs the kernels of GPUs, with matrices also those of matrix units; gcn, rdna2, rdna3, nvidia, "
-      "intel, apple, mobile: of such a GPU; queues: its one queue stands for several");
+         "--emulate", emulate,
+         "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
+         "driver runs the kernels of GPUs, with matrices also those of matrix units; gcn, rdna2, rdna3, nvidia, "
+         "intel, apple, mobile: of such a GPU; queues: its one queue stands for several")
+      ->type_name("LIST");
   app.add_option("--queues", queues, "open so many of the device's queues at most (default: all that are of use)")
       ->check(WholeNumber(1, INT32_MAX))
       ->type_name("N");
@@ -40,30 +45,46 @@ void DeviceFlags::AddTo(CLI::App& app) {
   app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
 }
 
-void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
-  app.add_option("FILE", file, "the program as HLO text, StableHLO text or bytecode; - is standard input")
-      ->required(file_required)
-      ->type_name("");
-  app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")
+void AddArgumentOptions(CLI::App& app, ArgumentSource& arguments) {
+  app.option_defaults()->group(kArgumentOptions);
+  app.add_option("--args", arguments.files,
+                 "one .npz with arg_0, arg_1 ... (or numpy.savez's arr_0, arr_1 ...), or .npy files in order; the rest "
+                 "come from the seed")
       ->expected(1, 1 << 20)
       ->type_name("FILE");
   app.add_option(
-         "--seed", seed,
+         "--seed", arguments.seed,
          "of the arguments that no file gives, and of the state that rng and rng-get-and-update-state draw from")
       ->check(WholeNumber(0, UINT64_MAX))
+      ->type_name("N")
       ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--fill", [&arguments](const std::string& name) { arguments.fill = *ParseFill(name); },
+         "what seeded arguments hold. small: floats normal, integers from 0 to 7; full-range: integers over their "
+         "type, finite floats of every magnitude; special: infinities, NaN, zeros of both signs, largest, smallest "
+         "and subnormal numbers, extremes of integers, among ordinary values (default: small)")
+      ->check(OneOf({"small", "full-range", "special"}));
+}
+
+void ProgramFlags::AddTo(CLI::App& app) {
+  app.add_option("FILE", file, "the program as HLO text, StableHLO text or bytecode; - is standard input")
+      ->required()
+      ->type_name("");
+  AddArgumentOptions(app, arguments);
 }
 
 void CompileFlags::AddTo(CLI::App& app) {
+  app.option_defaults()->group(kCompileOptions);
   app.add_flag("--require-gpu", require_gpu, "an instruction that would run on the CPU is an error");
   app.add_flag("--no-fusion", no_fusion, "one kernel per instruction");
   app.add_option("--accumulation", accumulation,
                  "f32 sums of reductions and products: default, or wide: kept in two floats, rounded once")
-      ->check(CLI::IsMember({"default", "wide"}))
+      ->check(OneOf({"default", "wide"}))
       ->capture_default_str();
   app.add_option("--max-loop-iterations", max_loop_iterations,
                  "a while that wants more iterations ends the run with exit code 1")
-      ->check(WholeNumber(0, INT64_MAX));
+      ->check(WholeNumber(0, INT64_MAX))
+      ->type_name("N");
   app.add_option("--kernel", kernels,
                  "run custom calls of NAME by a compute shader: NAME=FILE.comp (GLSL) or NAME=FILE.spv; repeatable")
       ->expected(1)
@@ -193,9 +214,30 @@ Result<std::unique_ptr<Module>> RunnableOf(std::string_view text, const std::str
   return module;
 }
 
+Status CheckOneDevice(const DeviceFlags& flags) {
+  if (!IsAllDevices(flags.device)) return OkStatus();
+  return InvalidArgument(
+      "--device all: one device at a time runs a program; vxla diff and vxla check take all, and vxla devices lists "
+      "them");
+}
+
 Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps) {
   Progress("opening " + flags.device);
-  return OpenClient(flags.options(), host_steps);
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(flags));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.options(), host_steps));
+  PrintIfNoGpu(flags, client->device().facts());
+  return client;
+}
+
+void PrintIfNoGpu(const DeviceFlags& flags, const DeviceFacts& facts) {
+  const bool gpu = std::ranges::equal(flags.device, std::string_view("gpu"),
+                                      [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
+  if (gpu && facts.is_software())
+    PrintNotes({fmt::format("--device gpu: this machine has none; {}, which is software, runs instead", facts.name)});
+}
+
+void PrintWritten(const std::string& file) {
+  if (const std::string text = WrittenText(file); !text.empty()) PrintNotes({text});
 }
 
 void PrintFallbacks(const Executable& executable) {

@@ -10,6 +10,7 @@
 #include "api/program.h"
 #include "backend/device.h"
 #include "core/module.h"
+#include "tools/arguments.h"
 #include "tools/messages.h"
 
 namespace VXLA_NAMESPACE {
@@ -28,10 +29,11 @@ struct DeviceFlags {
 
 struct ProgramFlags {
   std::string file;
-  std::vector<std::string> args;
-  uint64_t seed = 0;
-  void AddTo(CLI::App& app, bool file_required = true);
+  ArgumentSource arguments;
+  void AddTo(CLI::App& app);
 };
+// --args, --seed and --fill.
+void AddArgumentOptions(CLI::App& app, ArgumentSource& arguments);
 
 struct CompileFlags {
   bool require_gpu = false, no_fusion = false;
@@ -54,7 +56,13 @@ Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const Comp
 // The same of the file's content.
 Result<std::unique_ptr<Module>> RunnableOf(std::string_view text, const std::string& file, const CompileFlags& flags);
 
+// kInvalidArgument: "all", where the command wants one device.
+Status CheckOneDevice(const DeviceFlags& flags);
 Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps = {});
+// A note on stderr that names a file and its bytes.
+void PrintWritten(const std::string& file);
+// A note where --device gpu found none.
+void PrintIfNoGpu(const DeviceFlags& flags, const DeviceFacts& facts);
 // Notes on stderr which instructions run on the host, and why.
 void PrintFallbacks(const Executable& executable);
 

@@ -146,14 +146,15 @@ enum {
 typedef struct VxlaDeviceInfo {
   uint32_t struct_size;
   uint32_t flags;
-  const char* device;        // NULL: the best; "vulkan:N", a UUID, a part of a name
+  const char* device;        // NULL: the best; "vulkan:N", a UUID, a part of a name in any case
   const char* bindings;      // how kernels reach memory: NULL (what is faster), "addresses", "descriptors"
   const char* validate;      // validation layers: NULL, "core", "core,sync", ...
   const char* emulate;       // what kernels do without: NULL, "i64,f64", ...
   const char* cache_folder;  // NULL: the user's
 } VxlaDeviceInfo;
 
-// A device of vxla's own. VXLA_INVALID_ARGUMENT: a word that is none of those. VXLA_DEVICE_FAILURE: it does not open.
+// A device of vxla's own. VXLA_INVALID_ARGUMENT: a word that is none of those, or that no device of this machine answers
+// to. VXLA_DEVICE_FAILURE: it does not open, or there is none at all.
 VXLA_API VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMessage* message);
 // VXLA_BUSY, and nothing happens, while handles of the device are alive (the message counts each kind), pipelines are
 // being made in the background or, on a host's device, work of vxla's is in flight; it never waits.

@@ -90,11 +90,11 @@ Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const st
 }
 
 Status MeetOthers(ProcessGroup& group, const Status& own, const std::vector<JobPart>& parts, const JobWaits& waits) {
-  // The hashes, then what went wrong.
+  // The hashes, then what went wrong: its code, so that every rank ends with the same one, and its message.
   std::vector<std::byte> bytes(parts.size() * sizeof(Hash128));
   for (size_t i = 0; i < parts.size(); ++i)
     std::memcpy(bytes.data() + i * sizeof(Hash128), &parts[i].hash, sizeof(Hash128));
-  const std::string failure(own.ok() ? "" : own.message());
+  const std::string failure(own.ok() ? "" : static_cast<char>(own.code()) + std::string(own.message()));
   const auto text = std::as_bytes(std::span(failure));
   bytes.insert(bytes.end(), text.begin(), text.end());
   const auto all = Gather(group, "the start of the job", std::move(bytes), GatherAt::kAll, waits);
@@ -109,8 +109,8 @@ Status MeetOthers(ProcessGroup& group, const Status& own, const std::vector<JobP
   for (size_t rank = 0; rank < all->size(); ++rank) {
     const std::vector<std::byte>& theirs = (*all)[rank];
     if (theirs.size() > hashes) {
-      return DeviceFailure("rank {} did not start: {}", rank,
-                           std::string(reinterpret_cast<const char*>(theirs.data()) + hashes, theirs.size() - hashes));
+      const std::string_view said(reinterpret_cast<const char*>(theirs.data()) + hashes, theirs.size() - hashes);
+      return Status(static_cast<StatusCode>(said[0]), fmt::format("rank {} did not start: {}", rank, said.substr(1)));
     }
   }
   for (size_t part = 0; part < parts.size(); ++part) {

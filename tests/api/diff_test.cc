@@ -92,6 +92,35 @@ std::string Summary(const DiffOutcome& outcome) {
   return text;
 }
 
+// Two devices whose host steps are not the same, the first of them right.
+TEST(TwoDevicesTest, TheOtherOneIsAtFaultWhereTheFirstAgreesWithTheReference) {
+  CustomCallRegistry right, wrong;
+  const auto times = [](float factor) {
+    return [factor](void* out, const void** in) {
+      for (int i = 0; i < 5; ++i) static_cast<float*>(out)[i] = factor * static_cast<const float*>(in[0])[i];
+    };
+  };
+  right.Register("times", times(2));
+  wrong.Register("times", times(3));
+  EvaluateOptions right_options, wrong_options;
+  right_options.custom_calls = &right;
+  wrong_options.custom_calls = &wrong;
+  DeviceOptions device;
+  if (const char* wanted = std::getenv("VXLA_TEST_DEVICE")) device.device = wanted;
+  const auto first = DiffSide::Open(device, {}, right_options), second = DiffSide::Open(device, {}, wrong_options);
+  ASSERT_TRUE(first.ok() && second.ok());
+  const Program program =
+      ProgramOf("ENTRY e { x = f32[5] parameter(0)  ROOT c = f32[5] custom-call(x), custom_call_target=\"times\" }");
+  const std::vector<const Literal*> pointers = program.pointers();
+  const auto outcome = RunDiff(*program.module, pointers, **first, second->get(), std::nullopt, {});
+  ASSERT_TRUE(outcome.ok()) << outcome.status().message();
+  EXPECT_FALSE(outcome->agrees());
+  EXPECT_EQ(outcome->fault, "other device") << Summary(*outcome);
+  const auto turned = RunDiff(*program.module, pointers, **second, first->get(), std::nullopt, {});
+  ASSERT_TRUE(turned.ok()) << turned.status().message();
+  EXPECT_FALSE(turned->agrees());
+}
+
 TEST(ToleranceTest, DefaultsAreOneInAHundredThousandAndAMillionthOfTheLargest) {
   for (const ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kC64}) {
     Literal expected(Shape(type, {3}));

@@ -45,7 +45,7 @@ static void TestDevices(void) {
   EXPECT_CODE(vxlaDescribeDevice(count, &description, &message), VXLA_INVALID_ARGUMENT, "there are");
   VxlaDeviceInfo info = {.struct_size = sizeof(info), .device = "no such device"};
   VxlaDevice device = NULL;
-  EXPECT_CODE(vxlaCreateDevice(&info, &device, &message), VXLA_DEVICE_FAILURE, "no such device");
+  EXPECT_CODE(vxlaCreateDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "no such device");
   EXPECT(device == NULL);
   EXPECT_CODE(vxlaCreateDevice(NULL, &device, &message), VXLA_INVALID_ARGUMENT, "info: NULL");
   info.flags = 0x10;

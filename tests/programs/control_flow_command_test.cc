@@ -51,7 +51,8 @@ TEST(LoopCommandTest, ALoopWithShadersNeedsNoCpu) {
   EXPECT_EQ(decisions[0]["kind"], "while");
   EXPECT_TRUE(decisions[0]["trip_count"].is_null());
   EXPECT_TRUE(decisions[0]["reads_back"]);
-  EXPECT_THAT(RunVxla("explain " + program).out, HasSubstr("while doubling (the device reads its condition)"));
+  EXPECT_THAT(RunVxla("explain " + program + " --plan").out,
+              HasSubstr("while doubling (the device reads its condition)"));
   EXPECT_THAT(RunVxla("run " + program + " --profile").err, HasSubstr("doubling (while)"));
 }
 

@@ -40,9 +40,10 @@ TEST(CustomCallCommandTest, AKernelRunsOnTheDeviceAndAFunctionOnTheReference) {
       RunVxla("diff " + Program() + kernel + " --custom-call twice=" + Library("three_times"));
   EXPECT_EQ(differs.exit_code, 1);
   EXPECT_THAT(differs.out, HasSubstr("differ, first in b (fault: algorithm)"));
-  const CommandResult explained = RunVxla("explain " + Program() + kernel);
+  const CommandResult explained = RunVxla("explain " + Program() + kernel + " --plan");
   EXPECT_THAT(explained.out, HasSubstr("dispatch b (custom-call twice)"));
-  EXPECT_THAT(RunVxla("explain " + Program() + function).out, HasSubstr("host b (fusion.1) -> b, waits for fusion.1"));
+  EXPECT_THAT(RunVxla("explain " + Program() + function + " --plan").out,
+              HasSubstr("host b (fusion.1) -> b, waits for fusion.1"));
   const CommandResult bench = RunVxla("bench " + Program() + kernel + " --num-runs 1 --json");
   EXPECT_EQ(bench.exit_code, 0) << bench.err;
 }

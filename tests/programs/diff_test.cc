@@ -91,7 +91,7 @@ TEST(DiffTest, BisectOfASoundProgramFindsNothing) {
 TEST(DiffTest, AProgramOfOneOperationIsJudgedByItsOwnBound) {
   const std::string program =
       WriteScratch("sine.hlo", "ENTRY e { x = f32[1009] parameter(0)  ROOT s = f32[1009] sine(x) }");
-  const CommandResult result = RunVxla("diff " + program);
+  const CommandResult result = RunVxla("diff -v " + program);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("bound of this one operation: 1 ulp"));
 }
@@ -129,7 +129,7 @@ TEST(DiffTest, ACombinerThatIsKnownNotToAssociateAgrees) {
 TEST(DiffTest, TheAbsoluteValueOfAComplexNumberHasTheBoundOfHypot) {
   const std::string program =
       WriteScratch("abs.hlo", "ENTRY e { x = c128[200000] parameter(0)  ROOT r = f64[200000] abs(x) }");
-  const CommandResult result = RunVxla("diff " + program);
+  const CommandResult result = RunVxla("diff -v " + program);
   EXPECT_EQ(result.exit_code, 0) << result.out;
   EXPECT_THAT(result.out, HasSubstr("bound of this one operation: 2 ulp"));
 }
@@ -313,7 +313,10 @@ TEST(RunTest, EveryCommandSaysWhereAProgramCannotBeRun) {
 
 TEST(RunTest, CheckSameFindsEveryRunEqual) {
   const std::string program = WriteScratch("attention.hlo", kAttention);
-  EXPECT_EQ(RunVxla("run " + program + " --num-runs 5 --check-same --json").exit_code, 0);
+  const CommandResult same = RunVxla("run " + program + " --num-runs 5 --check-same --json");
+  EXPECT_EQ(same.exit_code, 0);
+  EXPECT_THAT(same.err, HasSubstr("vxla: note: 5 runs gave the same bits\n"));
+  EXPECT_EQ(Json::parse(same.out)["same_bits"], true);
   const CommandResult alone = RunVxla("run " + program + " --check-same");
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_THAT(alone.err, HasSubstr("--num-runs 2"));

@@ -51,7 +51,8 @@ TEST(ExamplesTest, TrainingOnTheDigitsEndsAtItsAccuracy) {
 
 TEST(ExamplesTest, AWorkBudgetCutsDispatchesAndChangesNoResult) {
   const std::string program = Example("mandelbrot/small.hlo"), whole = ScratchFolder() + "/whole.npz";
-  const CommandResult explained = RunVxla("explain " + Example("mandelbrot/mandelbrot.hlo") + " --work-budget 0.1");
+  const CommandResult explained =
+      RunVxla("explain " + Example("mandelbrot/mandelbrot.hlo") + " --work-budget 0.1 --plan");
   ASSERT_EQ(explained.exit_code, 0) << explained.err;
   EXPECT_THAT(explained.out, HasSubstr(" part 1 of "));
   ASSERT_EQ(RunVxla("run " + program + " -o " + whole).exit_code, 0);

@@ -59,7 +59,7 @@ TEST(ReplicasCommandTest, AnArrayWithoutTheAxisGoesToAll) {
 TEST(ReplicasCommandTest, OneDeviceAndSeveralAreNotBothNamed) {
   for (const char* command : {"run ", "diff ", "explain "}) {
     ExpectError(RunVxla(command + SumProgram() + " --replicas 2 --device cpu --devices llvmpipe,llvmpipe"), 2,
-                "--device excludes --devices");
+                "--device and --devices cannot be given together");
   }
 }
 
@@ -93,7 +93,11 @@ TEST(ReplicasCommandTest, RejectsWhatDoesNotFit) {
               "arg_0: a leading axis of 3, 2 devices (replicas times partitions)");
   ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas 100 --partitions 100"), 2,
               "exceed the limit of 4096 devices");
-  ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas -2"), 2, "--replicas -2");
+  ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas -2"), 2,
+              "--replicas: -2 is not a whole number from 1 to ");
+  for (const char* option : {"--replicas", "--partitions"})
+    ExpectError(RunVxla("run " + SumProgram() + " --device cpu " + option + " 0"), 2,
+                "0 is not a whole number from 1 to ");
   ExpectError(RunVxla("diff " + SumProgram() + " --replicas 2 --against vulkan:0"), 2,
               "--against vulkan:0: a program of 2 replicas and 1 partitions is compared with the CPU reference");
 }
@@ -109,7 +113,7 @@ TEST(ReplicasCommandTest, AVulkanDeviceStandsForAllOfThem) {
   const CommandResult diff = RunVxla("diff " + SumProgram() + flags + " --args " + x);
   EXPECT_EQ(diff.exit_code, 0) << diff.err;
   EXPECT_THAT(diff.out, HasSubstr("(2 x 2 devices)"));
-  EXPECT_THAT(RunVxla("explain " + SumProgram() + " --replicas 2").out, HasSubstr("dispatch fusion (add)"));
+  EXPECT_THAT(RunVxla("explain " + SumProgram() + " --replicas 2 --plan").out, HasSubstr("dispatch fusion (add)"));
 }
 
 TEST(ReplicasCommandTest, DevicesAreSpreadOverPlaces) {
@@ -128,7 +132,7 @@ TEST(ReplicasCommandTest, DevicesAreSpreadOverPlaces) {
               HasSubstr("place 0, llvmpipe: replica 0 partition 0 on queue 0, replica 0 partition 1 on queue 1, "
                         "replica 1 partition 0 on queue 0, replica 1 partition 1 on queue 1\n"));
   EXPECT_THAT(RunVxla("explain " + program + " --devices all").out, HasSubstr("place 0, vulkan:0: replica 0"));
-  ExpectError(RunVxla("run " + program + " --devices 0,99"), 3, "99");
+  ExpectError(RunVxla("run " + program + " --devices 0,99"), 2, "99");
   ExpectError(RunVxla("run " + program + " --devices 0,cpu --profile"), 2, "--devices: --profile looks at one device");
 }
 

@@ -174,6 +174,51 @@ TEST(HelpTest, TheVersionHasAShortName) {
   EXPECT_THAT(RunVxla("-v").out, StartsWith("vxla "));
 }
 
+TEST(HelpTest, LinesAreOfAtMost100ColumnsInGroupsWithAnExampleAtTheEnd) {
+  for (const std::string& name : Words(kSubcommands + std::string(" vxla"))) {
+    const std::string help = RunVxla(name == "vxla" ? "--help" : "help " + name).out;
+    std::istringstream lines(help);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << name << ": " << line;
+    EXPECT_THAT(help, HasSubstr("\nExamples:\n  vxla ")) << name;
+    for (const char* raw : {"(1x)", "Excludes:", "TEXT:", "UINT", "INT:", "{core+sync}"})
+      EXPECT_THAT(help, Not(HasSubstr(raw))) << name;
+  }
+  for (const char* group : {"Arguments:", "Device:", "Compilation:", "Several devices:", "Runs and results:"})
+    EXPECT_THAT(RunVxla("run --help").out, HasSubstr(std::string("\n") + group + "\n  -")) << group;
+}
+
+// The parser's own sentences name its types and speak of arguments that were not expected.
+TEST(HelpTest, WhatIsWrongWithALineIsSaidInWordsOfTheCommand) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"run a.hlo b.hlo", "vxla run takes FILE and options: 'b.hlo' is too much"},
+      {"devices x y", "vxla devices takes nothing but options: 'x' is too much"},
+      {"run", "FILE is required; vxla run --help shows an example"},
+      {"run a.hlo --seed", "--seed: a value must follow"},
+      {"run a.hlo --seed 1 --seed 2", "--seed: is given more than once"},
+      {"run a.hlo --bindings adresses",
+       "--bindings: 'adresses' is none of auto, addresses, descriptors; did you mean addresses?"},
+      {"run a.hlo --fill full", "--fill: 'full' is none of small, full-range, special"},
+      {"run a.hlo --device cpu --devices 0", "--device and --devices cannot be given together"},
+      {"compile a.hlo -o a.vxla --seed x", "--seed: x is not a whole number from 0 to 18446744073709551615"},
+      {"run a.hlo -d cpu", "vxla run has no option -d; vxla run --help lists them"},
+      {"run a.hlo -v", "vxla run has no option -v; vxla run --help lists them"},
+  };
+  for (const auto& [words, message] : cases) {
+    const CommandResult result = RunVxla(words);
+    EXPECT_EQ(result.exit_code, 2) << words;
+    EXPECT_EQ(result.err, "vxla: error: " + message + "\n") << words;
+  }
+}
+
+TEST(HelpTest, TheVersionAsJsonSaysWhatItWasBuiltWith) {
+  const auto json = nlohmann::json::parse(RunVxla("--version --json").out);
+  EXPECT_EQ("vxla " + json["version"].get<std::string>() + "\n", RunVxla("--version").out);
+  EXPECT_FALSE(json["compiler"].get<std::string>().empty());
+  for (const char* library : {"fmt", "cli11", "nlohmann_json"}) EXPECT_TRUE(json["libraries"].contains(library));
+  EXPECT_TRUE(json.contains("commit"));
+  EXPECT_EQ(RunVxla("-v --json").out, RunVxla("--version --json").out);
+}
+
 TEST(HelpTest, AnUnknownWordNamesTheNearest) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"rnu a.hlo", "vxla has no subcommand rnu; did you mean run?"},
@@ -254,7 +299,7 @@ TEST(CompletionTest, TheShellsReadTheirScripts) {
 TEST(CompletionTest, AnUnknownShellIsNamed) {
   const CommandResult result = RunVxla("completion tcsh");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("tcsh not in {bash,zsh,fish}"));
+  EXPECT_THAT(result.err, HasSubstr("SHELL: 'tcsh' is none of bash, zsh, fish"));
 }
 
 TEST(ManualTest, ThePageHasEachSubcommandAndOptionAndNoWarning) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <optional>
 
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/pretended_gpu.h"
@@ -72,32 +73,53 @@ std::string UuidText(const std::array<uint8_t, 16>& uuid) {
   return text;
 }
 
-Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view wanted) {
-  if (devices.empty()) return DeviceFailure("no Vulkan device present (asked for '{}')", wanted);
-  if (wanted == "vulkan") return Best(devices, [](const DeviceFacts&) { return true; });
+namespace {
+
+// "there is 1 device: vulkan:0 llvmpipe", "there are 2 devices: ..."
+std::string CountAndListing(std::span<const DeviceFacts> devices) {
+  return fmt::format("there {} {} device{}: {}", devices.size() == 1 ? "is" : "are", devices.size(),
+                     devices.size() == 1 ? "" : "s", Listing(devices));
+}
+
+// The number that the whole text is; nothing if it is none, or has a sign.
+std::optional<int> NumberIn(std::string_view text) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view given) {
+  if (devices.empty()) return DeviceFailure("no Vulkan device present (asked for '{}')", given);
+  const std::string wanted = Lower(given);
+  // The best device is a GPU where there is one.
+  if (wanted == "vulkan" || wanted == "gpu") return Best(devices, [](const DeviceFacts&) { return true; });
   constexpr std::string_view kNumbered = "vulkan:";
+  const int count = static_cast<int>(devices.size());
   if (wanted.starts_with(kNumbered)) {
-    const std::string_view number = wanted.substr(kNumbered.size());
-    int index = -1;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
-    const bool whole = error == std::errc() && end == number.data() + number.size();
-    if (whole && index >= 0 && index < static_cast<int>(devices.size())) return index;
-    if (whole) {
-      return DeviceFailure("device '{}': there are {} devices: {}", wanted, devices.size(), Listing(devices));
-    }
-    return InvalidArgument("device '{}': '{}' is no number; there are: {}", wanted, number, Listing(devices));
+    const std::string_view text = std::string_view(wanted).substr(kNumbered.size());
+    const std::optional<int> number = NumberIn(text);
+    if (number && *number < count) return *number;
+    const bool digits = !text.empty() && text.find_first_not_of("-0123456789") == std::string_view::npos;
+    if (digits) return InvalidArgument("device '{}': {}", given, CountAndListing(devices));
+    return InvalidArgument("device '{}': '{}' is no number; {}", given, text, CountAndListing(devices));
   }
+  // A number alone too; where there is no such device it may be a part of a name.
+  if (const std::optional<int> number = NumberIn(wanted); number && *number < count) return *number;
   if (const std::string uuid = UuidDigits(wanted); !uuid.empty()) {
     for (size_t i = 0; i < devices.size(); ++i) {
       if (UuidDigits(UuidText(devices[i].device_uuid)) == uuid) return static_cast<int>(i);
     }
-    return DeviceFailure("no device has the UUID {}; there are: {}", wanted, Listing(devices));
+    return InvalidArgument("no device has the UUID {}; {}", given, CountAndListing(devices));
   }
-  const std::string part = Lower(wanted);
+  // Mesa's software driver is called lavapipe, and its device by the library that it draws with.
+  const std::string part = wanted == "lavapipe" ? "llvmpipe" : wanted;
   const int found = part.empty() ? -1 : Best(devices, [&](const DeviceFacts& facts) {
     return Lower(facts.name).find(part) != std::string::npos;
   });
-  if (found < 0) return DeviceFailure("no device is named like '{}'; there are: {}", wanted, Listing(devices));
+  if (found < 0) return InvalidArgument("no device is named like '{}'; {}", given, CountAndListing(devices));
   return found;
 }
 
