@@ -24,6 +24,7 @@ XlaOp IsPosInf(XlaOp operand);
 XlaOp IsNegInf(XlaOp operand);
 XlaOp IsNegZero(XlaOp operand);
 
+// Of a complex number each part is within 2 ulp, whatever it overflows on the way (chlo: square).
 XlaOp Square(XlaOp operand);
 XlaOp Reciprocal(XlaOp operand);
 // The complex conjugate; a real operand as it is.

@@ -217,7 +217,7 @@ XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
       return ConvertElementType(BesselI1e(ConvertElementType(x[0], ElementType::kF32)), type);
     if (name == "bessel_i1e") return BesselI1e(x[0]);
     if (name == "_asin_acos_kernel") return AsinAcosKernel(x[0]);
-    if (name == "square") return Mul(x[0], x[0]);
+    if (name == "square") return Square(x[0]);
     if (name == "conj") return Conj(x[0]);
     if (name == "is_inf" || name == "is_pos_inf" || name == "is_neg_inf") return Is(name, x[0]);
   }

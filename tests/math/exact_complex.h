@@ -1,15 +1,15 @@
-// Complex numbers of 320 bits and the functions of them, by formulas over MPFR's real functions that lose no component.
+// Complex numbers of many bits and the functions of them, by formulas over MPFR's real functions that lose no component.
 #pragma once
 
 #include "tests/math/exact.h"
 
 namespace VXLA_NAMESPACE {
 
-// A number of 320 bits with the operations that the formulas below are written in.
+// A number of Real::bits bits with the operations that the formulas below are written in.
 class Real {
  public:
-  Real(double x = 0) : n_(kBits) { mpfr_set_d(n_.value, x, MPFR_RNDN); }  // NOLINT(google-explicit-constructor)
-  Real(const Real& other) : n_(kBits) { mpfr_set(n_.value, other.n_.value, MPFR_RNDN); }
+  Real(double x = 0) : n_(bits) { mpfr_set_d(n_.value, x, MPFR_RNDN); }  // NOLINT(google-explicit-constructor)
+  Real(const Real& other) : n_(bits) { mpfr_set(n_.value, other.n_.value, MPFR_RNDN); }
   Real& operator=(const Real& other) {
     mpfr_set(n_.value, other.n_.value, MPFR_RNDN);
     return *this;
@@ -31,12 +31,17 @@ class Real {
   friend Real operator*(const Real& a, const Real& b) { return Of<mpfr_mul>(a, b); }
   friend Real operator/(const Real& a, const Real& b) { return Of<mpfr_div>(a, b); }
   Real operator-() const { return Of<mpfr_neg>(*this); }
+  bool IsNan() const { return mpfr_nan_p(n_.value) != 0; }
+  bool IsInf() const { return mpfr_inf_p(n_.value) != 0; }
+  bool IsFinite() const { return mpfr_number_p(n_.value) != 0; }
+  bool IsZero() const { return mpfr_zero_p(n_.value) != 0; }
   bool IsNegative() const { return mpfr_signbit(n_.value) != 0; }
   double Value() const { return mpfr_get_d(n_.value, MPFR_RNDN); }
   const Number& number() const { return n_; }
 
+  inline static int bits = 320;  // of numbers made from now on
+
  private:
-  static constexpr int kBits = 320;
   Number n_;
 };
 
