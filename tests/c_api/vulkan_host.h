@@ -19,26 +19,25 @@
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
   F(GetPhysicalDeviceQueueFamilyProperties) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
-#define HOST_DEVICE_FUNCTIONS(F)                                                                               \
-  F(DestroyDevice)                                                                                             \
-  F(GetDeviceQueue)                                                                                            \
-  F(QueueSubmit)                                                                                               \
-  F(QueueWaitIdle)                                                                                             \
-  F(CreateBuffer)                                                                                              \
-  F(DestroyBuffer)                                                                                             \
-  F(GetBufferMemoryRequirements)                                                                               \
-  F(AllocateMemory)                                                                                            \
-  F(FreeMemory)                                                                                                \
-  F(BindBufferMemory)                                                                                          \
-  F(MapMemory)                                                                                                 \
-  F(CreateCommandPool)                                                                                         \
-  F(DestroyCommandPool)                                                                                        \
-  F(AllocateCommandBuffers)                                                                                    \
-  F(BeginCommandBuffer)                                                                                        \
-  F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress)   \
-      F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) \
-          F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory)    \
-              F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
+#define HOST_DEVICE_FUNCTIONS(F)                                                                                      \
+  F(DestroyDevice)                                                                                                    \
+  F(GetDeviceQueue)                                                                                                   \
+  F(QueueSubmit)                                                                                                      \
+  F(QueueWaitIdle)                                                                                                    \
+  F(CreateBuffer)                                                                                                     \
+  F(DestroyBuffer)                                                                                                    \
+  F(GetBufferMemoryRequirements)                                                                                      \
+  F(AllocateMemory)                                                                                                   \
+  F(FreeMemory)                                                                                                       \
+  F(BindBufferMemory)                                                                                                 \
+  F(MapMemory)                                                                                                        \
+  F(CreateCommandPool)                                                                                                \
+  F(DestroyCommandPool)                                                                                               \
+  F(AllocateCommandBuffers)                                                                                           \
+  F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands)              \
+      F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) \
+          F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements)           \
+              F(BindImageMemory) F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {

@@ -430,7 +430,7 @@ TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {
               HasSubstr("bytes of shared memory: 16, 16384 needed"));
   device.buffer_addresses = false;
   EXPECT_EQ(ChooseVariant(*bundle, device, addresses).status().message(),
-            "no variant of the bundle runs on a device: generic under addresses: it needs buffer addresses, which is "
+            "no variant of the bundle runs on a device: generic under addresses: it needs buffer addresses, which are "
             "not enabled");
   BundleVariant named = bundle->variants[0];
   named.generic = false;
