@@ -354,7 +354,7 @@ Status Importer::ImportCheck(Frame& frame, const Operation& operation) {
   const bool probe = operation.name == "interpreter.probe";
   if (checks_ == nullptr && probe) return ImportIdentity(frame, operation);
   if (checks_ == nullptr) return reader.NotSupported("only `vxla check` runs it");
-  if (applied_ > 0 || lanes_.has_value())
+  if (applied_ > 0 || !lane_sizes_.empty())
     return reader.NotSupported("stands in a region that is applied element by element, where nothing is checked");
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
