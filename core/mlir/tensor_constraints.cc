@@ -200,7 +200,8 @@ class Checker {
       if (IsIndex(argument.type)) continue;
       const Status status =
           reader.Error("argument {} of the region is {}, an index needed", i, PrintType(argument.type));
-      return argument.location.line > 0 ? Status(status).At(argument.location) : status;
+      // The argument's own place is the precise one.
+      return argument.location.line > 0 ? Status(status.code(), status.message(), argument.location) : status;
     }
     if (block.operations.empty() || block.operations.back().name != "tensor.yield")
       return reader.Error("the region does not end with tensor.yield");
