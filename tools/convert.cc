@@ -46,8 +46,7 @@ Result<std::string> Text(const Module& module) {
   }
   const std::string_view source = mlir::DynamicProgram::SourceOf(module);
   if (!source.starts_with(mlir::kBytecodeMagic)) return std::string(source);
-  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
-  return mlir::PrintProgram(program.program());
+  return mlir::PrintStablehlo(module);
 }
 
 Status WriteProgram(const std::string& path, std::string_view text) {

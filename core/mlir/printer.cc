@@ -6,6 +6,7 @@
 
 #include "core/guarded.h"
 #include "core/mlir/dense_text.h"
+#include "core/mlir/dynamic_program.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer_impl.h"
@@ -346,6 +347,10 @@ Status StablehloPrinter::PrintTransfer(const Instruction& instruction, Values& v
 }
 
 Result<std::string> PrintStablehlo(const Module& module) {
+  if (IsDynamicProgram(module)) {
+    VXLA_ASSIGN_OR_RETURN(const DynamicProgram program, DynamicProgram::Of(module));
+    return PrintProgram(program.program());
+  }
   return Guarded([&] { return StablehloPrinter(module).Print(); });
 }
 

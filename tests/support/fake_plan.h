@@ -14,7 +14,7 @@ inline std::unique_ptr<Module> Parse(std::string_view text) {
   return std::move(*module);
 }
 
-inline Plan PlanOf(const Module& module, const FakeDeviceOptions& options = {}) {
+inline Plan PlanOf(Module& module, const FakeDeviceOptions& options = {}) {
   const FakeLowering lowering(std::make_shared<KernelRegistry>());
   auto plan = MakePlan(module, lowering, FakeFacts(options), {});
   VXLA_CHECK(plan.ok(), plan.status().message());
