@@ -31,20 +31,25 @@ Literal Run(const Module& module, const std::vector<Literal>& arguments, bool as
   return result.ok() ? std::move(*result) : Literal();
 }
 
+// What is beyond the type's range either way is compared as what it rounds to, where its sign is free.
 template <typename T>
-bool PartAgrees(T got, const Real& want, bool free, const UlpBound& bound, double size) {
-  if (free && (want.IsZero() || want.IsInf())) return want.IsZero() ? got == 0 : std::isinf(got);
-  const double distance = Distance(got, want.number());
-  if (distance <= bound.ulp) return true;
-  if (!std::isfinite(got) || !want.IsFinite()) return false;
-  const double error = std::fabs((Real(got) - want).Value());
-  const double unit = std::max(std::numeric_limits<T>::epsilon() * size, double{std::numeric_limits<T>::denorm_min()});
-  return error <= bound.absolute || (std::isfinite(size) && error <= bound.norm * unit);
+bool PartAgrees(T got, const Real& want, bool free, const UlpBound& bound, const Real& size) {
+  using Limits = std::numeric_limits<T>;
+  if (free && !want.IsNan()) {
+    const double magnitude = std::fabs(want.Value());
+    if (magnitude > double{Limits::max()} || std::isinf(magnitude)) return std::isinf(got);
+    if (magnitude < double{Limits::denorm_min()}) return std::fabs(got) <= Limits::denorm_min();
+  }
+  if (Distance(got, want.number()) <= bound.ulp) return true;
+  if (!std::isfinite(got) || want.IsNan() || want.IsInf()) return false;
+  const Real error = Real::Of<mpfr_abs>(Real(got) - want);
+  const Real unit = Real::Of<mpfr_max>(size * double{Limits::epsilon()}, double{Limits::denorm_min()});
+  return error.Value() <= bound.absolute || (size.IsFinite() && !(unit * bound.norm - error).IsNegative());
 }
 
 template <typename T>
 bool Agrees(std::complex<double> got, const Expected& want, const UlpBound& bound) {
-  const double size = Hypot(want.x, want.y).Value();
+  const Real size = Hypot(want.x, want.y);
   return PartAgrees(static_cast<T>(got.real()), want.x, want.x_free, bound, size) &&
          PartAgrees(static_cast<T>(got.imag()), want.y, want.y_free, bound, size);
 }

@@ -40,15 +40,52 @@ Result<BlockOp> Bitwise(const Instruction& instruction, F f) {
   return BinaryLoop<uint64_t>(f);
 }
 
-// Annex G's quotient (infinities recovered), in long double for c128 so that nothing overflows on the way.
-ComplexDouble DivideWide(ComplexDouble a, ComplexDouble b) { return ComplexDouble(WideComplex(a) / WideComplex(b)); }
-// The plain products, as XLA and numpy have them.
+bool IsFinite(ComplexDouble a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); }
+
+// a / b where b is 0 or a part is infinite or NaN, by the program of C99 Annex G (G.5.1), zeros' signs included.
+ComplexDouble DivideSpecial(ComplexDouble numerator, ComplexDouble divisor) {
+  double a = numerator.real(), b = numerator.imag(), c = divisor.real(), d = divisor.imag();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double exponent = std::logb(std::fmax(std::fabs(c), std::fabs(d)));
+  if (std::isfinite(exponent)) {
+    c = std::scalbn(c, -static_cast<int>(exponent));
+    d = std::scalbn(d, -static_cast<int>(exponent));
+  }
+  const double square = c * c + d * d, x = (a * c + b * d) / square, y = (b * c - a * d) / square;
+  if (!std::isnan(x) || !std::isnan(y)) return {x, y};
+  const auto boxed = [](double part) { return std::copysign(std::isinf(part) ? 1.0 : 0.0, part); };
+  if (square == 0 && (!std::isnan(a) || !std::isnan(b)))
+    return {std::copysign(kInfinity, c) * a, std::copysign(kInfinity, c) * b};
+  if ((std::isinf(a) || std::isinf(b)) && IsFinite(divisor)) {
+    a = boxed(a), b = boxed(b);
+    return {kInfinity * (a * c + b * d), kInfinity * (b * c - a * d)};
+  }
+  if ((std::isinf(c) || std::isinf(d)) && IsFinite(numerator)) {
+    c = boxed(c), d = boxed(d);
+    return {0 * (a * c + b * d), 0 * (b * c - a * d)};
+  }
+  return {x, y};
+}
+// In long double for c128, so that nothing overflows on the way.
+template <typename C>
+ComplexDouble DivideComplex(ComplexDouble a, ComplexDouble b) {
+  if (!IsFinite(a) || !IsFinite(b) || b == ComplexDouble(0)) return DivideSpecial(a, b);
+  return ComplexDouble(C(a) / C(b));
+}
+// The plain products, as XLA and numpy have them. In a double a product of two f32 is always finite: one beyond f32's
+// range is infinite all the same, and so may the sum of two be NaN.
 ComplexDouble MultiplyPlain(ComplexDouble a, ComplexDouble b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  const auto product = [](double x, double y) {
+    const double exact = x * y;
+    const float rounded = static_cast<float>(exact);
+    return std::isinf(rounded) ? static_cast<double>(rounded) : exact;
+  };
+  return {product(a.real(), b.real()) - product(a.imag(), b.imag()),
+          product(a.real(), b.imag()) + product(a.imag(), b.real())};
 }
 // The same, each component rounded once; the plain ones have the signs of zeros.
 ComplexDouble MultiplyWide(ComplexDouble a, ComplexDouble b) {
-  const ComplexDouble plain = MultiplyPlain(a, b);
+  const ComplexDouble plain(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
   const double re = static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag()));
   const double im = static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()));
   return {re == 0 ? plain.real() : re, im == 0 ? plain.imag() : im};
@@ -109,9 +146,10 @@ C PowerComplex(C a, C b) {
   return std::pow(a, b);
 }
 
-// atan2 of complex numbers: -i log((x + iy) / sqrt(x^2 + y^2)).
+// atan2 of complex numbers: -i log((x + iy) / sqrt(x^2 + y^2)), which has no value where a part is not finite.
 template <typename C>
 C Atan2Complex(C y, C x) {
+  if (!IsFinite(ComplexDouble(y)) || !IsFinite(ComplexDouble(x))) return C(NAN, NAN);
   // Not as products with i, which lose the signs of zeros.
   const C sum(x.real() - y.imag(), x.imag() + y.real());
   const C log = std::log(sum / std::sqrt(x * x + y * y));
@@ -179,9 +217,9 @@ Result<BlockOp> MakeMultiply(const Instruction& i) {
 
 Result<BlockOp> MakeDivide(const Instruction& i) {
   auto divide = [](auto a, auto b) { return a / b; };
-  if (OperandType(i) == ElementType::kC128) return BinaryLoop<ComplexDouble>(DivideWide);
+  if (OperandType(i) == ElementType::kC128) return BinaryLoop<ComplexDouble>(DivideComplex<WideComplex>);
   if (IsSigned(OperandType(i))) return BinaryLoop<int64_t>(DivideSigned);
-  return Arithmetic(i, DivideUnsigned, divide, divide);
+  return Arithmetic(i, DivideUnsigned, divide, DivideComplex<ComplexDouble>);
 }
 
 Result<BlockOp> MakeRemainder(const Instruction& i) {
@@ -369,7 +407,7 @@ Result<BlockOp> MakeSign(const Instruction& i) {
       return UnaryLoop<ComplexDouble>([](ComplexDouble a) {
         const WideComplex z(a);
         const long double size = std::hypot(z.real(), z.imag());
-        return size == 0 ? a : ComplexDouble(z / size);
+        return size == 0 ? ComplexDouble(0) : ComplexDouble(z / size);  // of zeros of either sign (stablehlo: sign)
       });
     case Carrier::kNone:
       break;

@@ -155,7 +155,7 @@ FN REAL RE(scaled_product)(PART x, PART h, PART l, int k) {
   REAL r = RE(flipsign)(RE(product)(m, L(0.0), h, l, k + e), x);
   return RE(select)(zero, RE(copysign)(L(0.0), RE(flipsign)(x, h)), r);
 }
-// a / |a|, 0 for 0; beside an infinity a finite component gives 0. <= 1 ulp.
+// a / |a|, 0 without signs for 0; beside an infinity a finite component gives 0. <= 1 ulp.
 FN COMPLEX CX(sign)(COMPLEX a) {
   bool ok = and_pred(CX(is_finite)(a), !CX(is_zero)(a));
   int k = CX(exponent)(a);
@@ -172,7 +172,7 @@ FN COMPLEX CX(sign)(COMPLEX a) {
   bool inf = CX(has_inf)(a);
   COMPLEX special = RE(complex)(RE(select)(inf && RE(is_finite)(a.x), RE(copysign)(L(0.0), a.x), RE(nan)()),
       RE(select)(inf && RE(is_finite)(a.y), RE(copysign)(L(0.0), a.y), RE(nan)()));
-  return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? a : special);
+  return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? RE(complex)(L(0.0), L(0.0)) : special);
 }
 // sin and cos of x + xl in two numbers each, for finite x.
 FN void RE(sin_cos)(PART x, PART xl, OUT(PART) sh, OUT(PART) sl, OUT(PART) ch, OUT(PART) cl) {
@@ -547,7 +547,12 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   REAL i = RE(add_dd)(c, cl, d, dl, il);
   bool moderate = and_pred(RE(less)(RE(magnitude)(w.x), LARGE), RE(less)(RE(magnitude)(w.y), LARGE));
   bool calm = and_pred(and_pred(moderate, RE(is_finite)(r)), RE(is_finite)(i));
-  COMPLEX plain = CX(multiply)(w, RE(complex)(l, t));
+  // The sum of two products beyond the range has a sign, which a scaled one tells.
+  bool scaled = and_pred(ok, !moderate);
+  REAL down = RE(select)(scaled, RE(pow2)(-64), L(1.0));
+  COMPLEX small = CX(multiply)(RE(complex)(RE(multiply)(w.x, down), RE(multiply)(w.y, down)), RE(complex)(l, t));
+  int up = select_i32(scaled, 64, 0);
+  COMPLEX plain = RE(complex)(RE(shift)(small.x, up), RE(shift)(small.y, up));
   REAL x = RE(select)(calm, r, plain.x);
   REAL y = RE(select)(calm, i, plain.y);
   REAL sh;
@@ -795,18 +800,37 @@ FN COMPLEX CX(atanh)(COMPLEX a) {
 FN COMPLEX CX(atan)(COMPLEX a) {
   return CX(swap)(CX(atanh)(CX(swap)(a)));
 }
-// cbrt|a| e^(i arg(a) / 3). <= 4 ulp.
+// cbrt|a| e^(i arg(a) / 3), of a scaled by a power of 8; a small angle is y over x. Of infinities what the angle tells,
+// none for NaN. <= 4 ulp.
 FN COMPLEX CX(cbrt)(COMPLEX a) {
-  REAL r = RE(cbrt)(CX(abs)(a));
-  REAL t = RE(divide)(RE(atan2)(a.y, a.x), L(3.0));
-  COMPLEX v = RE(complex)(RE(multiply)(r, RE(cosine)(t)), RE(multiply)(r, RE(sine)(t)));
-  bool real = and_pred(RE(is_zero)(a.y), RE(compare_gt)(a.x, L(0.0)));
-  return CX(select)(CX(is_zero)(a), a, RE(complex)(v.x, RE(select)(real, a.y, v.y)));
+  bool ok = and_pred(CX(is_finite)(a), !CX(is_zero)(a));
+  int third = CX(exponent)(a) / 3;
+  REAL u = RE(shift)(RE(select)(ok, a.x, L(1.0)), select_i32(ok, -3 * third, 0));
+  REAL v = RE(shift)(RE(select)(ok, a.y, L(0.0)), select_i32(ok, -3 * third, 0));
+  REAL r = RE(cbrt)(RE(hypot)(u, v));
+  REAL angle = RE(atan2)(a.y, a.x);
+  REAL t = RE(divide)(RE(select)(ok, RE(atan2)(v, u), L(0.0)), L(3.0));
+  REAL re = RE(multiply)(r, RE(cosine)(t));
+  REAL im = RE(multiply)(r, RE(sine)(t));
+  // Where v may have lost digits: y (r / 3u).
+  bool flat = and_pred(RE(more)(u, L(0.0)), RE(less)(RE(magnitude)(v), RE(multiply)(TINY, u)));
+  REAL slope = RE(divide)(r, RE(multiply)(L(3.0), RE(select)(flat, u, L(1.0))));
+  REAL low = RE(scaled_product)(RE(select)(ok && flat, a.y, L(1.0)), slope, L(0.0), -2 * third);
+  COMPLEX v3 = RE(complex)(RE(shift)(re, third), RE(select)(flat, low, RE(shift)(im, third)));
+  REAL side = RE(select)(RE(is_nan)(angle), angle, RE(copysign)(RE(inf)(), angle));
+  COMPLEX inf = RE(complex)(RE(inf)(), RE(select)(RE(is_zero)(angle), angle, side));
+  COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
+  return CX(select)(ok, v3, CX(select)(CX(is_zero)(a), a, CX(has_inf)(a) ? inf : nan));
 }
-// -i log((x + i y) / sqrt(x^2 + y^2)).
+// -i log((x + i y) / sqrt(x^2 + y^2)), both scaled by one power of two; NaN where a part is not finite.
 FN COMPLEX CX(atan2)(COMPLEX y, COMPLEX x) {
-  COMPLEX s = CX(sqrt)(CX(add)(CX(multiply)(x, x), CX(multiply)(y, y)));
-  COMPLEX n = RE(complex)(RE(subtract)(x.x, y.y), RE(add)(x.y, y.x));
+  bool ok = and_pred(CX(is_finite)(x), CX(is_finite)(y));
+  int k = max(CX(is_zero)(x) ? -10000 : CX(exponent)(x), CX(is_zero)(y) ? -10000 : CX(exponent)(y));
+  k = k == -10000 ? 0 : k;
+  COMPLEX u = RE(complex)(RE(shift)(x.x, -k), RE(shift)(x.y, -k));
+  COMPLEX v = RE(complex)(RE(shift)(y.x, -k), RE(shift)(y.y, -k));
+  COMPLEX s = CX(sqrt)(CX(add)(CX(multiply)(u, u), CX(multiply)(v, v)));
+  COMPLEX n = RE(complex)(RE(subtract)(u.x, v.y), RE(add)(u.y, v.x));
   COMPLEX l = CX(log)(CX(divide)(n, s));
-  return RE(complex)(l.y, RE(negate)(l.x));
+  return CX(select)(ok, RE(complex)(l.y, RE(negate)(l.x)), RE(complex)(RE(nan)(), RE(nan)()));
 }
