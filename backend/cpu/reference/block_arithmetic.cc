@@ -42,29 +42,27 @@ Result<BlockOp> Bitwise(const Instruction& instruction, F f) {
 
 bool IsFinite(ComplexDouble a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); }
 
-// a / b where b is 0 or a part is infinite or NaN, by the program of C99 Annex G (G.5.1), zeros' signs included.
+// a / b where b is 0 or a part is infinite or NaN, by the rules of C99 Annex G (G.5.1). Its divisor's square is left out:
+// it is positive, and nothing here is a finite number other than 0.
 ComplexDouble DivideSpecial(ComplexDouble numerator, ComplexDouble divisor) {
-  double a = numerator.real(), b = numerator.imag(), c = divisor.real(), d = divisor.imag();
+  const double a = numerator.real(), b = numerator.imag(), c = divisor.real(), d = divisor.imag();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double exponent = std::logb(std::fmax(std::fabs(c), std::fabs(d)));
-  if (std::isfinite(exponent)) {
-    c = std::scalbn(c, -static_cast<int>(exponent));
-    d = std::scalbn(d, -static_cast<int>(exponent));
-  }
-  const double square = c * c + d * d, x = (a * c + b * d) / square, y = (b * c - a * d) / square;
-  if (!std::isnan(x) || !std::isnan(y)) return {x, y};
-  const auto boxed = [](double part) { return std::copysign(std::isinf(part) ? 1.0 : 0.0, part); };
-  if (square == 0 && (!std::isnan(a) || !std::isnan(b)))
+  // 1 or -1 of an infinity, else 0, whose sign a NaN does not tell.
+  const auto boxed = [](double x) { return std::isnan(x) ? 0.0 : std::copysign(std::isinf(x) ? 1.0 : 0.0, x); };
+  if (divisor == ComplexDouble(0)) {
+    if (std::isnan(a) && std::isnan(b)) return {NAN, NAN};
     return {std::copysign(kInfinity, c) * a, std::copysign(kInfinity, c) * b};
+  }
   if ((std::isinf(a) || std::isinf(b)) && IsFinite(divisor)) {
-    a = boxed(a), b = boxed(b);
-    return {kInfinity * (a * c + b * d), kInfinity * (b * c - a * d)};
+    // A finite part is as good as 0 beside an infinite one, and overflows with no divisor.
+    const auto beside = [](double part) { return std::isfinite(part) ? std::copysign(0.0, part) : part; };
+    const double x = beside(a) * c + beside(b) * d, y = beside(b) * c - beside(a) * d;
+    if (!std::isnan(x) || !std::isnan(y)) return {x, y};
+    return {kInfinity * (boxed(a) * c + boxed(b) * d), kInfinity * (boxed(b) * c - boxed(a) * d)};
   }
-  if ((std::isinf(c) || std::isinf(d)) && IsFinite(numerator)) {
-    c = boxed(c), d = boxed(d);
-    return {0 * (a * c + b * d), 0 * (b * c - a * d)};
-  }
-  return {x, y};
+  if ((std::isinf(c) || std::isinf(d)) && IsFinite(numerator))
+    return {0 * (a * boxed(c) + b * boxed(d)), 0 * (b * boxed(c) - a * boxed(d))};
+  return {NAN, NAN};
 }
 // In long double for c128, so that nothing overflows on the way.
 template <typename C>
@@ -134,15 +132,21 @@ int64_t PowerSigned(int64_t base, int64_t exponent) {
   if (base == -1) return exponent & 1 ? -1 : 1;
   return 0;
 }
+// `largest`: of the type; a product with the logarithm that is beyond it is infinite.
 template <typename C>
-C PowerComplex(C a, C b) {
+C PowerComplex(C a, C b, double largest) {
   if (b == C(0)) return C(1);
   if (a == C(0) && b.imag() == 0 && b.real() > 0) return C(0);
   if (a == C(0) && std::isinf(b.imag())) return C(NAN, NAN);  // a circle of any phase
   // b log a by the plain formula: where that has no value, the C library's product would take infinities alone.
   const C l = std::log(a);
-  const auto re = b.real() * l.real() - b.imag() * l.imag(), im = b.real() * l.imag() + b.imag() * l.real();
+  const auto in_range = [largest](auto x) { return std::abs(x) > largest ? std::copysign(INFINITY, x) : x; };
+  auto re = in_range(b.real() * l.real() - b.imag() * l.imag());
+  const auto im = in_range(b.real() * l.imag() + b.imag() * l.real());
   if (std::isnan(re) && std::isnan(im)) return C(re, im);
+  // Without a phase, a size is 0 or infinite where it is out of either type's range by far.
+  if (std::isinf(im) && std::abs(re) > (largest > 1e300 ? 1600 : 400)) re = std::copysign(INFINITY, re);
+  if (a != C(0) && !(std::isfinite(re) && std::isfinite(im))) return std::exp(C(re, im));
   return std::pow(a, b);
 }
 
@@ -278,9 +282,14 @@ Result<BlockOp> MakePower(const Instruction& i) {
         return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::pow(a, b); });
     case Carrier::kComplexDouble:
-      if (OperandType(i) == ElementType::kC64) return BinaryLoop<ComplexDouble>(PowerComplex<ComplexDouble>);
-      return BinaryLoop<ComplexDouble>(
-          [](ComplexDouble a, ComplexDouble b) { return ComplexDouble(PowerComplex(WideComplex(a), WideComplex(b))); });
+      if (OperandType(i) == ElementType::kC64) {
+        return BinaryLoop<ComplexDouble>([](ComplexDouble a, ComplexDouble b) {
+          return PowerComplex(a, b, double{std::numeric_limits<float>::max()});
+        });
+      }
+      return BinaryLoop<ComplexDouble>([](ComplexDouble a, ComplexDouble b) {
+        return ComplexDouble(PowerComplex(WideComplex(a), WideComplex(b), std::numeric_limits<double>::max()));
+      });
     case Carrier::kNone:
       break;
   }

@@ -87,8 +87,9 @@ FN REAL RE(shift)(PART x, int k) {
   REAL r = RE(copysign)(RE(scale)(m, L(0.0), e + k), x);
   return ok ? r : x;
 }
+// 1 or -1 of an infinity, else 0 of x's sign; not of a NaN's, which drivers differ on.
 FN REAL RE(infinite_sign)(PART x) {
-  return RE(copysign)(RE(is_inf)(x) ? L(1.0) : L(0.0), x);
+  return RE(copysign)(RE(is_inf)(x) ? L(1.0) : L(0.0), RE(is_nan)(x) ? L(0.0) : x);
 }
 // a / b where b is 0 or something is infinite or NaN: C99's rules.
 FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
@@ -97,9 +98,12 @@ FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
   COMPLEX by_zero = RE(complex)(RE(multiply)(s, a.x), RE(multiply)(s, a.y));
   REAL ax = RE(infinite_sign)(a.x);
   REAL ay = RE(infinite_sign)(a.y);
-  // An infinity that the plain formula finds stays; where it finds none, the infinite components count alone.
-  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(a.x, b.x), RE(multiply)(a.y, b.y)),
-                              RE(subtract)(RE(multiply)(a.y, b.x), RE(multiply)(a.x, b.y)));
+  // An infinity that the plain formula finds stays; where it finds none, the infinite components count alone. A finite
+  // component is as good as 0 beside an infinite one, and overflows with no divisor.
+  REAL gx = RE(is_finite)(a.x) ? RE(copysign)(L(0.0), a.x) : a.x;
+  REAL gy = RE(is_finite)(a.y) ? RE(copysign)(L(0.0), a.y) : a.y;
+  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(gx, b.x), RE(multiply)(gy, b.y)),
+                              RE(subtract)(RE(multiply)(gy, b.x), RE(multiply)(gx, b.y)));
   COMPLEX infinities = RE(complex)(RE(multiply)(inf, RE(add)(RE(multiply)(ax, b.x), RE(multiply)(ay, b.y))),
                                    RE(multiply)(inf, RE(subtract)(RE(multiply)(ay, b.x), RE(multiply)(ax, b.y))));
   COMPLEX grown = CX(select)(and_pred(RE(is_nan)(plain.x), RE(is_nan)(plain.y)), infinities, plain);
@@ -548,13 +552,17 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   bool moderate = and_pred(RE(less)(RE(magnitude)(w.x), LARGE), RE(less)(RE(magnitude)(w.y), LARGE));
   bool calm = and_pred(and_pred(moderate, RE(is_finite)(r)), RE(is_finite)(i));
   // The sum of two products beyond the range has a sign, which a scaled one tells.
+  COMPLEX whole = CX(multiply)(w, RE(complex)(l, t));
   bool scaled = and_pred(ok, !moderate);
   REAL down = RE(select)(scaled, RE(pow2)(-64), L(1.0));
-  COMPLEX small = CX(multiply)(RE(complex)(RE(multiply)(w.x, down), RE(multiply)(w.y, down)), RE(complex)(l, t));
+  COMPLEX part = CX(multiply)(RE(complex)(RE(multiply)(w.x, down), RE(multiply)(w.y, down)), RE(complex)(l, t));
   int up = select_i32(scaled, 64, 0);
-  COMPLEX plain = RE(complex)(RE(shift)(small.x, up), RE(shift)(small.y, up));
-  REAL x = RE(select)(calm, r, plain.x);
+  COMPLEX plain = RE(complex)(RE(is_finite)(whole.x) ? whole.x : RE(shift)(part.x, up),
+                              RE(is_finite)(whole.y) ? whole.y : RE(shift)(part.y, up));
   REAL y = RE(select)(calm, i, plain.y);
+  // Without a phase, a size is 0 or infinite where it is out of range.
+  bool out = and_pred(RE(is_inf)(y), RE(more)(RE(magnitude)(plain.x), EXPONENT_LIMIT));
+  REAL x = RE(select)(calm, r, out ? RE(copysign)(RE(inf)(), plain.x) : plain.x);
   REAL sh;
   REAL sl;
   REAL ch;
