@@ -34,7 +34,12 @@ inline Expected ExpOf(const Real& x, const Real& y) {
     const Real size = x.IsInf() ? (x.IsNegative() ? Real(0) : Inf()) : Exp(Clamped(x));
     return {x.IsInf() ? Signed(size, Cos(y)) : size * Cos(y), x.IsInf() ? Signed(size, Sin(y)) : size * Sin(y)};
   }
-  if (y.IsZero()) return {x.IsNan() ? Nan() : Exp(Clamped(x)).IsZero() ? Real(0) : x.IsInf() ? (x.IsNegative() ? Real(0) : Inf()) : Exp(Clamped(x)), y};
+  if (y.IsZero())
+    return {x.IsNan()                  ? Nan()
+            : Exp(Clamped(x)).IsZero() ? Real(0)
+            : x.IsInf()                ? (x.IsNegative() ? Real(0) : Inf())
+                                       : Exp(Clamped(x)),
+            y};
   if (!x.IsInf()) return Neither();
   return x.IsNegative() ? Expected{0, 0, true, true} : Expected{Inf(), Nan(), true};
 }
@@ -123,7 +128,8 @@ inline Expected TanhOf(const Real& x, const Real& y) {
     const Real c = Clamped(x), s = Real::Of<mpfr_sinh>(c), t = Cos(y), d = s * s + t * t;
     return {s * Real::Of<mpfr_cosh>(c) / d, Sin(y) * t / d};
   }
-  if (x.IsInf()) return y.IsFinite() ? Expected{1, y.IsZero() ? y : Signed(0, Sin(y) * Cos(y))} : Expected{1, 0, false, true};
+  if (x.IsInf())
+    return y.IsFinite() ? Expected{1, y.IsZero() ? y : Signed(0, Sin(y) * Cos(y))} : Expected{1, 0, false, true};
   if (x.IsNan()) return {x, y.IsZero() ? y : Nan()};
   return {x.IsZero() ? x : Nan(), Nan()};
 }
@@ -254,9 +260,9 @@ inline Expected QuotientOf(const Z& z, const Z& w) {
   return {q.x, q.y, q.x.IsZero(), q.y.IsZero()};
 }
 
-// Annex G's rules (G.5.1) where a part is infinite or NaN, or w is 0: an infinity over a number is one, a number over an
-// infinity 0, anything but 0 over 0 infinite, all else NaN. Parts as its program has them, without the divisor's square;
-// a NaN beside an infinite part of w has no sign, nor then what it decides.
+// Annex G's rules (G.5.1) where a part is infinite or NaN, or w is 0: an infinity over a number is one, a number over
+// an infinity 0, anything but 0 over 0 infinite, all else NaN. Parts as its program has them, without the divisor's
+// square; a NaN beside an infinite part of w has no sign, nor then what it decides.
 inline Expected SpecialQuotientOf(const Z& z, const Z& w) {
   const bool z_finite = z.x.IsFinite() && z.y.IsFinite(), w_finite = w.x.IsFinite() && w.y.IsFinite();
   const auto boxed = [](const Real& x) { return Signed(x.IsInf() ? 1 : 0, x); };
@@ -275,21 +281,27 @@ inline Expected SpecialQuotientOf(const Z& z, const Z& w) {
   return Neither();
 }
 
-// w log z, by the plain product where a part is infinite or NaN; log|z| and the angle of 0 have no value.
-inline Z PhaseOf(const Z& z, const Z& w) {
-  const Real size = Real::Of<mpfr_log>(Hypot(z.x, z.y)), angle = Real::Of<mpfr_atan2>(z.y, z.x);
+// w log z, by the plain product where a part is infinite or NaN. An infinite w meets log z as the type has it, 0
+// below half of its least number.
+inline Z PhaseOf(const Z& z, const Z& w, double least) {
+  Real size = Real::Of<mpfr_log>(Hypot(z.x, z.y));
+  Real angle = Real::Of<mpfr_atan2>(z.y, z.x);
+  if (!w.x.IsFinite() || !w.y.IsFinite()) {
+    if (2 * std::fabs(size.Value()) < least) size = Signed(0, size);
+    if (2 * std::fabs(angle.Value()) < least) angle = Signed(0, angle);
+  }
   return {w.x * size - w.y * angle, w.x * angle + w.y * size};
 }
 
 // e^(w log z); 1 where w is 0, and of z = 0: 0, NaN, or infinite at no angle, by the sign of Re w.
-inline Expected PowerOf(const Z& z, const Z& w) {
+inline Expected PowerOf(const Z& z, const Z& w, double least) {
   if (w.x.IsZero() && w.y.IsZero()) return {1, 0, false, true};
   if (z.x.IsNan() || z.y.IsNan() || w.x.IsNan() || w.y.IsNan()) return Neither();
   if (z.x.IsZero() && z.y.IsZero()) {
     if (w.y.IsInf() || w.x.IsZero()) return Neither();
     return w.x.IsNegative() ? Expected{Inf(), Nan()} : Expected{0, 0, true, true};
   }
-  const Z phase = PhaseOf(z, w);
+  const Z phase = PhaseOf(z, w, least);
   Expected e = ExpOf(phase.x, Real::Of<mpfr_abs>(phase.y));
   if (phase.y.IsNegative()) e.y = -e.y;
   return e;

@@ -376,7 +376,8 @@ int64_t RandomInteger(ElementType type, uint64_t counter, Fill fill) {
   if (fill == Fill::kSmall) return static_cast<int64_t>(bits % (std::min<uint64_t>(7, largest) + 1));
   const int unused = 64 - BitWidth(type);
   const auto narrowed = [&](uint64_t value) {
-    return is_signed ? static_cast<int64_t>(value << unused) >> unused : static_cast<int64_t>(value << unused >> unused);
+    return is_signed ? static_cast<int64_t>(value << unused) >> unused
+                     : static_cast<int64_t>(value << unused >> unused);
   };
   if (fill == Fill::kFullRange || choice % 4 != 0) return narrowed(bits);
   const uint64_t special[] = {0, 1, ~uint64_t{0}, largest, largest + 1, largest / 2};

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "backend/cpu/reference/block_ops.h"
 #include "backend/cpu/reference/double_double.h"
@@ -42,8 +43,8 @@ Result<BlockOp> Bitwise(const Instruction& instruction, F f) {
 
 bool IsFinite(ComplexDouble a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); }
 
-// a / b where b is 0 or a part is infinite or NaN, by the rules of C99 Annex G (G.5.1). Its divisor's square is left out:
-// it is positive, and nothing here is a finite number other than 0.
+// a / b where b is 0 or a part is infinite or NaN, by the rules of C99 Annex G (G.5.1). Its divisor's square is left
+// out: it is positive, and nothing here is a finite number other than 0.
 ComplexDouble DivideSpecial(ComplexDouble numerator, ComplexDouble divisor) {
   const double a = numerator.real(), b = numerator.imag(), c = divisor.real(), d = divisor.imag();
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -61,7 +62,7 @@ ComplexDouble DivideSpecial(ComplexDouble numerator, ComplexDouble divisor) {
     return {kInfinity * (boxed(a) * c + boxed(b) * d), kInfinity * (boxed(b) * c - boxed(a) * d)};
   }
   if ((std::isinf(c) || std::isinf(d)) && IsFinite(numerator))
-    return {0 * (a * boxed(c) + b * boxed(d)), 0 * (b * boxed(c) - a * boxed(d))};
+    return {std::copysign(0.0, a * boxed(c) + b * boxed(d)), std::copysign(0.0, b * boxed(c) - a * boxed(d))};
   return {NAN, NAN};
 }
 // In long double for c128, so that nothing overflows on the way.
@@ -132,20 +133,26 @@ int64_t PowerSigned(int64_t base, int64_t exponent) {
   if (base == -1) return exponent & 1 ? -1 : 1;
   return 0;
 }
-// `largest`: of the type; a product with the logarithm that is beyond it is infinite.
-template <typename C>
-C PowerComplex(C a, C b, double largest) {
+// Part is the type's: a product with the logarithm that is beyond its range is infinite.
+template <typename Part, typename C>
+C PowerComplex(C a, C b) {
   if (b == C(0)) return C(1);
   if (a == C(0) && b.imag() == 0 && b.real() > 0) return C(0);
   if (a == C(0) && std::isinf(b.imag())) return C(NAN, NAN);  // a circle of any phase
   // b log a by the plain formula: where that has no value, the C library's product would take infinities alone.
-  const C l = std::log(a);
-  const auto in_range = [largest](auto x) { return std::abs(x) > largest ? std::copysign(INFINITY, x) : x; };
-  auto re = in_range(b.real() * l.real() - b.imag() * l.imag());
-  const auto im = in_range(b.real() * l.imag() + b.imag() * l.real());
+  C l = std::log(a);
+  // An infinity of log|a| that only a wider type tells from 0 is none of this type's.
+  if (!std::isfinite(b.real()) || !std::isfinite(b.imag()))
+    l = C(static_cast<Part>(l.real()), static_cast<Part>(l.imag()));
+  using Wide = typename C::value_type;
+  constexpr Wide kLargest = std::numeric_limits<Part>::max(), kInfinity = std::numeric_limits<Wide>::infinity();
+  const auto in_range = [](Wide x) { return std::abs(x) > kLargest ? std::copysign(kInfinity, x) : x; };
+  Wide re = in_range(b.real() * l.real() - b.imag() * l.imag());
+  const Wide im = in_range(b.real() * l.imag() + b.imag() * l.real());
   if (std::isnan(re) && std::isnan(im)) return C(re, im);
-  // Without a phase, a size is 0 or infinite where it is out of either type's range by far.
-  if (std::isinf(im) && std::abs(re) > (largest > 1e300 ? 1600 : 400)) re = std::copysign(INFINITY, re);
+  // Without a phase, a size that is out of range is 0 or infinite all the same.
+  const Part size = static_cast<Part>(std::exp(re));
+  if (std::isinf(im) && (std::isinf(size) || size == 0)) re = std::copysign(kInfinity, re);
   if (a != C(0) && !(std::isfinite(re) && std::isfinite(im))) return std::exp(C(re, im));
   return std::pow(a, b);
 }
@@ -157,7 +164,13 @@ C Atan2Complex(C y, C x) {
   // Not as products with i, which lose the signs of zeros.
   const C sum(x.real() - y.imag(), x.imag() + y.real());
   const C log = std::log(sum / std::sqrt(x * x + y * y));
-  return C(log.imag(), -log.real());
+  if (!(std::abs(y) < std::abs(x) / 2)) return C(log.imag(), -log.real());
+  // The sum loses what is small beside x; the half turn is the same.
+  using Part = typename C::value_type;
+  const C atan = std::atan(y / x);
+  constexpr Part kHalfTurn = std::numbers::pi_v<Part>;
+  if (std::abs(log.imag()) < kHalfTurn / 2) return atan;
+  return C(atan.real() + std::copysign(kHalfTurn, log.imag()), atan.imag());
 }
 
 template <typename T, typename Key>
@@ -282,13 +295,9 @@ Result<BlockOp> MakePower(const Instruction& i) {
         return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::pow(a, b); });
     case Carrier::kComplexDouble:
-      if (OperandType(i) == ElementType::kC64) {
-        return BinaryLoop<ComplexDouble>([](ComplexDouble a, ComplexDouble b) {
-          return PowerComplex(a, b, double{std::numeric_limits<float>::max()});
-        });
-      }
+      if (OperandType(i) == ElementType::kC64) return BinaryLoop<ComplexDouble>(PowerComplex<float, ComplexDouble>);
       return BinaryLoop<ComplexDouble>([](ComplexDouble a, ComplexDouble b) {
-        return ComplexDouble(PowerComplex(WideComplex(a), WideComplex(b), std::numeric_limits<double>::max()));
+        return ComplexDouble(PowerComplex<double>(WideComplex(a), WideComplex(b)));
       });
     case Carrier::kNone:
       break;

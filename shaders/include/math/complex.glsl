@@ -552,17 +552,21 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   bool moderate = and_pred(RE(less)(RE(magnitude)(w.x), LARGE), RE(less)(RE(magnitude)(w.y), LARGE));
   bool calm = and_pred(and_pred(moderate, RE(is_finite)(r)), RE(is_finite)(i));
   // The sum of two products beyond the range has a sign, which a scaled one tells.
-  COMPLEX whole = CX(multiply)(w, RE(complex)(l, t));
+  // Beside an infinite logarithm an angle counts for nothing, but may overflow.
+  COMPLEX whole = CX(multiply)(w, RE(complex)(l, RE(select)(inf, RE(multiply)(t, RE(pow2)(-64)), t)));
   bool scaled = and_pred(ok, !moderate);
   REAL down = RE(select)(scaled, RE(pow2)(-64), L(1.0));
   COMPLEX part = CX(multiply)(RE(complex)(RE(multiply)(w.x, down), RE(multiply)(w.y, down)), RE(complex)(l, t));
   int up = select_i32(scaled, 64, 0);
-  COMPLEX plain = RE(complex)(RE(is_finite)(whole.x) ? whole.x : RE(shift)(part.x, up),
-                              RE(is_finite)(whole.y) ? whole.y : RE(shift)(part.y, up));
+  bool keep_x = or_pred(!scaled, RE(is_finite)(whole.x));
+  bool keep_y = or_pred(!scaled, RE(is_finite)(whole.y));
+  COMPLEX plain = RE(complex)(RE(select)(keep_x, whole.x, RE(shift)(part.x, up)),
+                              RE(select)(keep_y, whole.y, RE(shift)(part.y, up)));
   REAL y = RE(select)(calm, i, plain.y);
   // Without a phase, a size is 0 or infinite where it is out of range.
-  bool out = and_pred(RE(is_inf)(y), RE(more)(RE(magnitude)(plain.x), EXPONENT_LIMIT));
-  REAL x = RE(select)(calm, r, out ? RE(copysign)(RE(inf)(), plain.x) : plain.x);
+  REAL size = RE(exponential)(plain.x);
+  bool out = and_pred(RE(is_inf)(y), or_pred(RE(is_inf)(size), RE(is_zero)(size)));
+  REAL x = RE(select)(calm, r, RE(select)(out, RE(copysign)(RE(inf)(), plain.x), plain.x));
   REAL sh;
   REAL sl;
   REAL ch;
@@ -830,15 +834,35 @@ FN COMPLEX CX(cbrt)(COMPLEX a) {
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
   return CX(select)(ok, v3, CX(select)(CX(is_zero)(a), a, CX(has_inf)(a) ? inf : nan));
 }
-// -i log((x + i y) / sqrt(x^2 + y^2)), both scaled by one power of two; NaN where a part is not finite.
+// (a + b, c + d) = result 2^k, a component of the result next to 1.
+FN COMPLEX CX(scaled_sum)(PART a, PART b, PART c, PART d, OUT(int) k) {
+  COMPLEX whole = RE(complex)(RE(add)(a, b), RE(add)(c, d));
+  bool over = !CX(is_finite)(whole);
+  COMPLEX half = RE(complex)(RE(add)(RE(shift)(a, -1), RE(shift)(b, -1)), RE(add)(RE(shift)(c, -1), RE(shift)(d, -1)));
+  COMPLEX r = CX(select)(over, half, whole);
+  int e = CX(exponent)(r);
+  k = e + select_i32(over, 1, 0);
+  return RE(complex)(RE(shift)(r.x, -e), RE(shift)(r.y, -e));
+}
+// -i log(p / sqrt(p q)) of p = x + i y and q = x - i y; for |y| < |x| / 2 atan(y / x), which keeps what is small, and
+// the same half turn. Norm 8, but next to the cut of the root, where it may be half a turn off. NaN where a part is not
+// finite.
 FN COMPLEX CX(atan2)(COMPLEX y, COMPLEX x) {
   bool ok = and_pred(CX(is_finite)(x), CX(is_finite)(y));
-  int k = max(CX(is_zero)(x) ? -10000 : CX(exponent)(x), CX(is_zero)(y) ? -10000 : CX(exponent)(y));
-  k = k == -10000 ? 0 : k;
-  COMPLEX u = RE(complex)(RE(shift)(x.x, -k), RE(shift)(x.y, -k));
-  COMPLEX v = RE(complex)(RE(shift)(y.x, -k), RE(shift)(y.y, -k));
-  COMPLEX s = CX(sqrt)(CX(add)(CX(multiply)(u, u), CX(multiply)(v, v)));
-  COMPLEX n = RE(complex)(RE(subtract)(u.x, v.y), RE(add)(u.y, v.x));
-  COMPLEX l = CX(log)(CX(divide)(n, s));
-  return CX(select)(ok, RE(complex)(l.y, RE(negate)(l.x)), RE(complex)(RE(nan)(), RE(nan)()));
+  int kp;
+  COMPLEX p = CX(scaled_sum)(x.x, RE(negate)(y.y), x.y, y.x, kp);
+  int kq;
+  COMPLEX q = CX(scaled_sum)(x.x, y.y, x.y, RE(negate)(y.x), kq);
+  COMPLEX l = CX(log)(CX(divide)(p, CX(sqrt)(CX(multiply)(p, q))));
+  REAL size = RE(add)(l.x, RE(multiply)(L(0.34657359027997264), RE(convert_i32)(kp - kq)));
+  int k = CX(exponent)(x);
+  REAL v = RE(hypot)(RE(shift)(y.x, -k), RE(shift)(y.y, -k));
+  REAL u = RE(hypot)(RE(shift)(x.x, -k), RE(shift)(x.y, -k));
+  bool small = and_pred(ok, RE(less)(v, RE(multiply)(L(0.5), u)));
+  COMPLEX one = RE(complex)(L(1.0), L(0.0));
+  COMPLEX t = CX(atan)(CX(divide)(small ? y : one, small ? x : one));
+  bool turned = RE(more)(RE(magnitude)(l.y), L(1.5707963267948966));
+  REAL re = RE(select)(turned, RE(add)(t.x, RE(copysign)(L(3.141592653589793), l.y)), t.x);
+  COMPLEX r = CX(select)(small, RE(complex)(re, t.y), RE(complex)(l.y, RE(negate)(size)));
+  return CX(select)(ok, r, RE(complex)(RE(nan)(), RE(nan)()));
 }
