@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "api/conditioning.h"
 #include "api/diff_side.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
