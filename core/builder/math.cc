@@ -81,8 +81,8 @@ XlaOp IsNegZero(XlaOp operand) {
 
 XlaOp Square(XlaOp operand) {
   if (!operand.valid() || !IsComplex(operand.shape().element_type())) return Mul(operand, operand);
-  // As chlo.square has it: the product's x^2 - y^2 has no value where both overflow, nor (x - y)(x + y) where the sum of
-  // two equal parts does, whose product is exactly 0.
+  // As chlo.square has it: the product's x^2 - y^2 has no value where both overflow, nor (x - y)(x + y) where the sum
+  // of two equal parts does, whose product is exactly 0.
   const XlaOp x = Real(operand), y = Imag(operand), product = Mul(x, y);
   const XlaOp equal = And(IsFinite(x), Eq(Abs(x), Abs(y)));
   return Complex(Select(equal, ZerosLike(x), Mul(Sub(x, y), Add(x, y))), Add(product, product));

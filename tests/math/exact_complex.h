@@ -1,4 +1,5 @@
-// Complex numbers of many bits and the functions of them, by formulas over MPFR's real functions that lose no component.
+// Complex numbers of many bits and the functions of them, by formulas over MPFR's real functions that lose no
+// component.
 #pragma once
 
 #include "tests/math/exact.h"

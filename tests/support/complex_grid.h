@@ -74,18 +74,36 @@ inline std::vector<Literal> ComplexPairs(ElementType type) {
 }
 
 inline constexpr std::string_view kComplexUnary[] = {
-    "stablehlo.exponential", "stablehlo.exponential_minus_one", "stablehlo.log",    "stablehlo.log_plus_one",
-    "stablehlo.logistic",    "stablehlo.sqrt",                  "stablehlo.rsqrt",  "stablehlo.cbrt",
-    "stablehlo.sign",        "stablehlo.tanh",                  "stablehlo.sine",   "stablehlo.cosine",
-    "stablehlo.tan",         "stablehlo.negate",                "chlo.sinh",        "chlo.cosh",
-    "chlo.tan",              "chlo.asin",                       "chlo.acos",        "chlo.atan",
-    "chlo.asinh",            "chlo.acosh",                      "chlo.atanh",       "chlo.square",
+    "stablehlo.exponential",
+    "stablehlo.exponential_minus_one",
+    "stablehlo.log",
+    "stablehlo.log_plus_one",
+    "stablehlo.logistic",
+    "stablehlo.sqrt",
+    "stablehlo.rsqrt",
+    "stablehlo.cbrt",
+    "stablehlo.sign",
+    "stablehlo.tanh",
+    "stablehlo.sine",
+    "stablehlo.cosine",
+    "stablehlo.tan",
+    "stablehlo.negate",
+    "chlo.sinh",
+    "chlo.cosh",
+    "chlo.tan",
+    "chlo.asin",
+    "chlo.acos",
+    "chlo.atan",
+    "chlo.asinh",
+    "chlo.acosh",
+    "chlo.atanh",
+    "chlo.square",
     "chlo.conj",
 };
 inline constexpr std::string_view kComplexToReal[] = {"stablehlo.abs", "stablehlo.real", "stablehlo.imag"};
 inline constexpr std::string_view kComplexBinary[] = {
-    "stablehlo.add",    "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide",
-    "stablehlo.power",  "stablehlo.atan2",    "stablehlo.maximum",  "stablehlo.minimum",
+    "stablehlo.add",   "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide",
+    "stablehlo.power", "stablehlo.atan2",    "stablehlo.maximum",  "stablehlo.minimum",
 };
 
 // A StableHLO program of one operation on `operands` arrays of `count` elements.

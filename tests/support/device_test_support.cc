@@ -1,9 +1,11 @@
 #include "tests/support/device_test_support.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -14,6 +16,7 @@
 #include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/lower.h"
+#include "core/float_formats.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -335,10 +338,58 @@ std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Li
   return expected;
 }
 
-Literal RandomLiteral(const Shape& shape, uint64_t seed) {
+namespace {
+
+double LeastPositive(ElementType type) {
+  if (type == ElementType::kF64) return std::numeric_limits<double>::denorm_min();
+  return type == ElementType::kF32 ? double{std::numeric_limits<float>::denorm_min()} : DecodeNarrowFloat(type, 1);
+}
+
+double SpecialFloat(ElementType type, uint64_t choice) {
+  const double sign = choice & 1 ? -1 : 1;
+  switch ((choice >> 1) % 6) {
+    case 0:
+      return sign * 0.0;
+    case 1:
+      return sign * HUGE_VAL;
+    case 2:
+      return std::nan("");
+    case 3:
+      return sign * MaxFinite(type);
+    case 4:
+      return sign * LeastPositive(type);
+    default:
+      return sign;
+  }
+}
+
+double RandomFloat(ElementType type, uint64_t counter, Fill fill) {
+  const uint64_t choice = Mix(~counter);
+  return fill == Fill::kSpecial && choice % 4 == 0 ? SpecialFloat(type, choice >> 2) : Normal(counter);
+}
+
+// Modulo the type's range.
+int64_t RandomInteger(ElementType type, uint64_t counter, Fill fill) {
+  const uint64_t bits = Mix(counter), choice = Mix(~counter);
+  const bool is_signed = IsSigned(type);
+  const uint64_t largest = is_signed ? static_cast<uint64_t>(MaxSigned(type)) : MaxUnsigned(type);
+  if (fill == Fill::kSmall) return static_cast<int64_t>(bits % (std::min<uint64_t>(7, largest) + 1));
+  const int unused = 64 - BitWidth(type);
+  const auto narrowed = [&](uint64_t value) {
+    return is_signed ? static_cast<int64_t>(value << unused) >> unused
+                     : static_cast<int64_t>(value << unused >> unused);
+  };
+  if (fill == Fill::kFullRange || choice % 4 != 0) return narrowed(bits);
+  const uint64_t special[] = {0, 1, ~uint64_t{0}, largest, largest + 1, largest / 2};
+  return narrowed(special[(choice >> 2) % std::size(special)]);
+}
+
+}  // namespace
+
+Literal RandomLiteral(const Shape& shape, uint64_t seed, Fill fill) {
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
-    for (const Shape& element : shape.tuple_elements()) elements.push_back(RandomLiteral(element, Mix(++seed)));
+    for (const Shape& element : shape.tuple_elements()) elements.push_back(RandomLiteral(element, Mix(++seed), fill));
     return Literal::Tuple(std::move(elements));
   }
   Literal literal(shape);
@@ -346,21 +397,24 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed) {
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     const uint64_t counter = Mix(seed) + static_cast<uint64_t>(i);
     if (IsComplex(type)) {
-      literal.SetComplex(i, {Normal(2 * counter), Normal(2 * counter + 1)});
+      const ElementType part = type == ElementType::kC64 ? ElementType::kF32 : ElementType::kF64;
+      const double real = RandomFloat(part, 2 * counter, fill);
+      literal.SetComplex(i, {real, RandomFloat(part, 2 * counter + 1, fill)});
     } else if (IsFloating(type)) {
-      literal.SetDouble(i, Normal(counter));
+      literal.SetDouble(i, RandomFloat(type, counter, fill));
+    } else if (type == ElementType::kPred) {
+      literal.SetInt(i, static_cast<int64_t>(Mix(counter) % 2));
     } else if (IsArrayElement(type)) {
-      const uint64_t largest = IsSigned(type) ? static_cast<uint64_t>(MaxSigned(type)) : MaxUnsigned(type);
-      literal.SetInt(i, static_cast<int64_t>(Mix(counter) % (std::min<uint64_t>(7, largest) + 1)));
+      literal.SetInt(i, RandomInteger(type, counter, fill));
     }
   }
   return literal;
 }
 
-std::vector<Literal> RandomArguments(const Module& module, uint64_t seed) {
+std::vector<Literal> RandomArguments(const Module& module, uint64_t seed, Fill fill) {
   std::vector<Literal> arguments;
   for (const Instruction* parameter : module.entry()->parameters()) {
-    arguments.push_back(RandomLiteral(parameter->shape(), Mix(seed + 1) + arguments.size()));
+    arguments.push_back(RandomLiteral(parameter->shape(), Mix(seed + 1) + arguments.size(), fill));
   }
   return arguments;
 }

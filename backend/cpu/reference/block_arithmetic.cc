@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "backend/cpu/reference/block_ops.h"
 #include "backend/cpu/reference/double_double.h"
@@ -40,15 +41,50 @@ Result<BlockOp> Bitwise(const Instruction& instruction, F f) {
   return BinaryLoop<uint64_t>(f);
 }
 
-// Annex G's quotient (infinities recovered), in long double for c128 so that nothing overflows on the way.
-ComplexDouble DivideWide(ComplexDouble a, ComplexDouble b) { return ComplexDouble(WideComplex(a) / WideComplex(b)); }
-// The plain products, as XLA and numpy have them.
+bool IsFinite(ComplexDouble a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); }
+
+// a / b where b is 0 or a part is infinite or NaN, by the rules of C99 Annex G (G.5.1). Its divisor's square is left
+// out: it is positive, and nothing here is a finite number other than 0.
+ComplexDouble DivideSpecial(ComplexDouble numerator, ComplexDouble divisor) {
+  const double a = numerator.real(), b = numerator.imag(), c = divisor.real(), d = divisor.imag();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // 1 or -1 of an infinity, else 0, whose sign a NaN does not tell.
+  const auto boxed = [](double x) { return std::isnan(x) ? 0.0 : std::copysign(std::isinf(x) ? 1.0 : 0.0, x); };
+  if (divisor == ComplexDouble(0)) {
+    if (std::isnan(a) && std::isnan(b)) return {NAN, NAN};
+    return {std::copysign(kInfinity, c) * a, std::copysign(kInfinity, c) * b};
+  }
+  if ((std::isinf(a) || std::isinf(b)) && IsFinite(divisor)) {
+    // A finite part is as good as 0 beside an infinite one, and overflows with no divisor.
+    const auto beside = [](double part) { return std::isfinite(part) ? std::copysign(0.0, part) : part; };
+    const double x = beside(a) * c + beside(b) * d, y = beside(b) * c - beside(a) * d;
+    if (!std::isnan(x) || !std::isnan(y)) return {x, y};
+    return {kInfinity * (boxed(a) * c + boxed(b) * d), kInfinity * (boxed(b) * c - boxed(a) * d)};
+  }
+  if ((std::isinf(c) || std::isinf(d)) && IsFinite(numerator))
+    return {std::copysign(0.0, a * boxed(c) + b * boxed(d)), std::copysign(0.0, b * boxed(c) - a * boxed(d))};
+  return {NAN, NAN};
+}
+// In long double for c128, so that nothing overflows on the way.
+template <typename C>
+ComplexDouble DivideComplex(ComplexDouble a, ComplexDouble b) {
+  if (!IsFinite(a) || !IsFinite(b) || b == ComplexDouble(0)) return DivideSpecial(a, b);
+  return ComplexDouble(C(a) / C(b));
+}
+// The plain products, as XLA and numpy have them. In a double a product of two f32 is always finite: one beyond f32's
+// range is infinite all the same, and so may the sum of two be NaN.
 ComplexDouble MultiplyPlain(ComplexDouble a, ComplexDouble b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  const auto product = [](double x, double y) {
+    const double exact = x * y;
+    const float rounded = static_cast<float>(exact);
+    return std::isinf(rounded) ? static_cast<double>(rounded) : exact;
+  };
+  return {product(a.real(), b.real()) - product(a.imag(), b.imag()),
+          product(a.real(), b.imag()) + product(a.imag(), b.real())};
 }
 // The same, each component rounded once; the plain ones have the signs of zeros.
 ComplexDouble MultiplyWide(ComplexDouble a, ComplexDouble b) {
-  const ComplexDouble plain = MultiplyPlain(a, b);
+  const ComplexDouble plain(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
   const double re = static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag()));
   const double im = static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()));
   return {re == 0 ? plain.real() : re, im == 0 ? plain.imag() : im};
@@ -97,25 +133,44 @@ int64_t PowerSigned(int64_t base, int64_t exponent) {
   if (base == -1) return exponent & 1 ? -1 : 1;
   return 0;
 }
-template <typename C>
+// Part is the type's: a product with the logarithm that is beyond its range is infinite.
+template <typename Part, typename C>
 C PowerComplex(C a, C b) {
   if (b == C(0)) return C(1);
   if (a == C(0) && b.imag() == 0 && b.real() > 0) return C(0);
   if (a == C(0) && std::isinf(b.imag())) return C(NAN, NAN);  // a circle of any phase
   // b log a by the plain formula: where that has no value, the C library's product would take infinities alone.
-  const C l = std::log(a);
-  const auto re = b.real() * l.real() - b.imag() * l.imag(), im = b.real() * l.imag() + b.imag() * l.real();
+  C l = std::log(a);
+  // An infinity of log|a| that only a wider type tells from 0 is none of this type's.
+  if (!std::isfinite(b.real()) || !std::isfinite(b.imag()))
+    l = C(static_cast<Part>(l.real()), static_cast<Part>(l.imag()));
+  using Wide = typename C::value_type;
+  constexpr Wide kLargest = std::numeric_limits<Part>::max(), kInfinity = std::numeric_limits<Wide>::infinity();
+  const auto in_range = [](Wide x) { return std::abs(x) > kLargest ? std::copysign(kInfinity, x) : x; };
+  Wide re = in_range(b.real() * l.real() - b.imag() * l.imag());
+  const Wide im = in_range(b.real() * l.imag() + b.imag() * l.real());
   if (std::isnan(re) && std::isnan(im)) return C(re, im);
+  // Without a phase, a size that is out of range is 0 or infinite all the same.
+  const Part size = static_cast<Part>(std::exp(re));
+  if (std::isinf(im) && (std::isinf(size) || size == 0)) re = std::copysign(kInfinity, re);
+  if (a != C(0) && !(std::isfinite(re) && std::isfinite(im))) return std::exp(C(re, im));
   return std::pow(a, b);
 }
 
-// atan2 of complex numbers: -i log((x + iy) / sqrt(x^2 + y^2)).
+// atan2 of complex numbers: -i log((x + iy) / sqrt(x^2 + y^2)), which has no value where a part is not finite.
 template <typename C>
 C Atan2Complex(C y, C x) {
+  if (!IsFinite(ComplexDouble(y)) || !IsFinite(ComplexDouble(x))) return C(NAN, NAN);
   // Not as products with i, which lose the signs of zeros.
   const C sum(x.real() - y.imag(), x.imag() + y.real());
   const C log = std::log(sum / std::sqrt(x * x + y * y));
-  return C(log.imag(), -log.real());
+  if (!(std::abs(y) < std::abs(x) / 2)) return C(log.imag(), -log.real());
+  // The sum loses what is small beside x; the half turn is the same.
+  using Part = typename C::value_type;
+  const C atan = std::atan(y / x);
+  constexpr Part kHalfTurn = std::numbers::pi_v<Part>;
+  if (std::abs(log.imag()) < kHalfTurn / 2) return atan;
+  return C(atan.real() + std::copysign(kHalfTurn, log.imag()), atan.imag());
 }
 
 template <typename T, typename Key>
@@ -179,9 +234,9 @@ Result<BlockOp> MakeMultiply(const Instruction& i) {
 
 Result<BlockOp> MakeDivide(const Instruction& i) {
   auto divide = [](auto a, auto b) { return a / b; };
-  if (OperandType(i) == ElementType::kC128) return BinaryLoop<ComplexDouble>(DivideWide);
+  if (OperandType(i) == ElementType::kC128) return BinaryLoop<ComplexDouble>(DivideComplex<WideComplex>);
   if (IsSigned(OperandType(i))) return BinaryLoop<int64_t>(DivideSigned);
-  return Arithmetic(i, DivideUnsigned, divide, divide);
+  return Arithmetic(i, DivideUnsigned, divide, DivideComplex<ComplexDouble>);
 }
 
 Result<BlockOp> MakeRemainder(const Instruction& i) {
@@ -240,9 +295,10 @@ Result<BlockOp> MakePower(const Instruction& i) {
         return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::pow(a, b); });
     case Carrier::kComplexDouble:
-      if (OperandType(i) == ElementType::kC64) return BinaryLoop<ComplexDouble>(PowerComplex<ComplexDouble>);
-      return BinaryLoop<ComplexDouble>(
-          [](ComplexDouble a, ComplexDouble b) { return ComplexDouble(PowerComplex(WideComplex(a), WideComplex(b))); });
+      if (OperandType(i) == ElementType::kC64) return BinaryLoop<ComplexDouble>(PowerComplex<float, ComplexDouble>);
+      return BinaryLoop<ComplexDouble>([](ComplexDouble a, ComplexDouble b) {
+        return ComplexDouble(PowerComplex<double>(WideComplex(a), WideComplex(b)));
+      });
     case Carrier::kNone:
       break;
   }
@@ -369,7 +425,7 @@ Result<BlockOp> MakeSign(const Instruction& i) {
       return UnaryLoop<ComplexDouble>([](ComplexDouble a) {
         const WideComplex z(a);
         const long double size = std::hypot(z.real(), z.imag());
-        return size == 0 ? a : ComplexDouble(z / size);
+        return size == 0 ? ComplexDouble(0) : ComplexDouble(z / size);  // of zeros of either sign (stablehlo: sign)
       });
     case Carrier::kNone:
       break;

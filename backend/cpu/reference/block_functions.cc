@@ -1,6 +1,7 @@
 // Transcendental and rounding functions on blocks. f32 and narrower are computed in double, f64 in long double, so the
 // one rounding at the store makes nearly all results correctly rounded. Complex functions are C99's, Annex G included.
 #include <cmath>
+#include <limits>
 
 #include "backend/cpu/reference/block_ops.h"
 #include "backend/cpu/reference/special_functions.h"
@@ -90,7 +91,11 @@ template <typename T>
 std::complex<T> Cbrt(std::complex<T> z) {
   if (z == std::complex<T>(0)) return z;
   if (z.imag() == 0 && z.real() > 0) return {std::cbrt(z.real()), z.imag()};
-  return std::polar(std::cbrt(std::abs(z)), std::arg(z) / 3);
+  const T angle = std::arg(z);
+  if (!std::isinf(z.real()) && !std::isinf(z.imag())) return std::polar(std::cbrt(std::abs(z)), angle / 3);
+  // Not as products with a cosine and a sine, which may be 0: an infinity of any angle but 0 has two infinite parts.
+  const T infinity = std::numeric_limits<T>::infinity();
+  return {infinity, std::isnan(angle) || angle == 0 ? angle : std::copysign(infinity, angle)};
 }
 
 // Odd where C99 leaves the infinity's sign open: beside an imaginary part that is not finite.

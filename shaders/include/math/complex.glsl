@@ -87,8 +87,9 @@ FN REAL RE(shift)(PART x, int k) {
   REAL r = RE(copysign)(RE(scale)(m, L(0.0), e + k), x);
   return ok ? r : x;
 }
+// 1 or -1 of an infinity, else 0 of x's sign; not of a NaN's, which drivers differ on.
 FN REAL RE(infinite_sign)(PART x) {
-  return RE(copysign)(RE(is_inf)(x) ? L(1.0) : L(0.0), x);
+  return RE(copysign)(RE(is_inf)(x) ? L(1.0) : L(0.0), RE(is_nan)(x) ? L(0.0) : x);
 }
 // a / b where b is 0 or something is infinite or NaN: C99's rules.
 FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
@@ -97,9 +98,12 @@ FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
   COMPLEX by_zero = RE(complex)(RE(multiply)(s, a.x), RE(multiply)(s, a.y));
   REAL ax = RE(infinite_sign)(a.x);
   REAL ay = RE(infinite_sign)(a.y);
-  // An infinity that the plain formula finds stays; where it finds none, the infinite components count alone.
-  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(a.x, b.x), RE(multiply)(a.y, b.y)),
-                              RE(subtract)(RE(multiply)(a.y, b.x), RE(multiply)(a.x, b.y)));
+  // An infinity that the plain formula finds stays; where it finds none, the infinite components count alone. A finite
+  // component is as good as 0 beside an infinite one, and overflows with no divisor.
+  REAL gx = RE(is_finite)(a.x) ? RE(copysign)(L(0.0), a.x) : a.x;
+  REAL gy = RE(is_finite)(a.y) ? RE(copysign)(L(0.0), a.y) : a.y;
+  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(gx, b.x), RE(multiply)(gy, b.y)),
+                              RE(subtract)(RE(multiply)(gy, b.x), RE(multiply)(gx, b.y)));
   COMPLEX infinities = RE(complex)(RE(multiply)(inf, RE(add)(RE(multiply)(ax, b.x), RE(multiply)(ay, b.y))),
                                    RE(multiply)(inf, RE(subtract)(RE(multiply)(ay, b.x), RE(multiply)(ax, b.y))));
   COMPLEX grown = CX(select)(and_pred(RE(is_nan)(plain.x), RE(is_nan)(plain.y)), infinities, plain);
@@ -155,7 +159,7 @@ FN REAL RE(scaled_product)(PART x, PART h, PART l, int k) {
   REAL r = RE(flipsign)(RE(product)(m, L(0.0), h, l, k + e), x);
   return RE(select)(zero, RE(copysign)(L(0.0), RE(flipsign)(x, h)), r);
 }
-// a / |a|, 0 for 0; beside an infinity a finite component gives 0. <= 1 ulp.
+// a / |a|, 0 without signs for 0; beside an infinity a finite component gives 0. <= 1 ulp.
 FN COMPLEX CX(sign)(COMPLEX a) {
   bool ok = and_pred(CX(is_finite)(a), !CX(is_zero)(a));
   int k = CX(exponent)(a);
@@ -172,7 +176,7 @@ FN COMPLEX CX(sign)(COMPLEX a) {
   bool inf = CX(has_inf)(a);
   COMPLEX special = RE(complex)(RE(select)(inf && RE(is_finite)(a.x), RE(copysign)(L(0.0), a.x), RE(nan)()),
       RE(select)(inf && RE(is_finite)(a.y), RE(copysign)(L(0.0), a.y), RE(nan)()));
-  return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? a : special);
+  return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? RE(complex)(L(0.0), L(0.0)) : special);
 }
 // sin and cos of x + xl in two numbers each, for finite x.
 FN void RE(sin_cos)(PART x, PART xl, OUT(PART) sh, OUT(PART) sl, OUT(PART) ch, OUT(PART) cl) {
@@ -547,9 +551,22 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   REAL i = RE(add_dd)(c, cl, d, dl, il);
   bool moderate = and_pred(RE(less)(RE(magnitude)(w.x), LARGE), RE(less)(RE(magnitude)(w.y), LARGE));
   bool calm = and_pred(and_pred(moderate, RE(is_finite)(r)), RE(is_finite)(i));
-  COMPLEX plain = CX(multiply)(w, RE(complex)(l, t));
-  REAL x = RE(select)(calm, r, plain.x);
+  // The sum of two products beyond the range has a sign, which a scaled one tells.
+  // Beside an infinite logarithm an angle counts for nothing, but may overflow.
+  COMPLEX whole = CX(multiply)(w, RE(complex)(l, RE(select)(inf, RE(multiply)(t, RE(pow2)(-64)), t)));
+  bool scaled = and_pred(ok, !moderate);
+  REAL down = RE(select)(scaled, RE(pow2)(-64), L(1.0));
+  COMPLEX part = CX(multiply)(RE(complex)(RE(multiply)(w.x, down), RE(multiply)(w.y, down)), RE(complex)(l, t));
+  int up = select_i32(scaled, 64, 0);
+  bool keep_x = or_pred(!scaled, RE(is_finite)(whole.x));
+  bool keep_y = or_pred(!scaled, RE(is_finite)(whole.y));
+  COMPLEX plain = RE(complex)(RE(select)(keep_x, whole.x, RE(shift)(part.x, up)),
+                              RE(select)(keep_y, whole.y, RE(shift)(part.y, up)));
   REAL y = RE(select)(calm, i, plain.y);
+  // Without a phase, a size is 0 or infinite where it is out of range.
+  REAL size = RE(exponential)(plain.x);
+  bool out = and_pred(RE(is_inf)(y), or_pred(RE(is_inf)(size), RE(is_zero)(size)));
+  REAL x = RE(select)(calm, r, RE(select)(out, RE(copysign)(RE(inf)(), plain.x), plain.x));
   REAL sh;
   REAL sl;
   REAL ch;
@@ -795,18 +812,57 @@ FN COMPLEX CX(atanh)(COMPLEX a) {
 FN COMPLEX CX(atan)(COMPLEX a) {
   return CX(swap)(CX(atanh)(CX(swap)(a)));
 }
-// cbrt|a| e^(i arg(a) / 3). <= 4 ulp.
+// cbrt|a| e^(i arg(a) / 3), of a scaled by a power of 8; a small angle is y over x. Of infinities what the angle tells,
+// none for NaN. <= 4 ulp.
 FN COMPLEX CX(cbrt)(COMPLEX a) {
-  REAL r = RE(cbrt)(CX(abs)(a));
-  REAL t = RE(divide)(RE(atan2)(a.y, a.x), L(3.0));
-  COMPLEX v = RE(complex)(RE(multiply)(r, RE(cosine)(t)), RE(multiply)(r, RE(sine)(t)));
-  bool real = and_pred(RE(is_zero)(a.y), RE(compare_gt)(a.x, L(0.0)));
-  return CX(select)(CX(is_zero)(a), a, RE(complex)(v.x, RE(select)(real, a.y, v.y)));
+  bool ok = and_pred(CX(is_finite)(a), !CX(is_zero)(a));
+  int third = CX(exponent)(a) / 3;
+  REAL u = RE(shift)(RE(select)(ok, a.x, L(1.0)), select_i32(ok, -3 * third, 0));
+  REAL v = RE(shift)(RE(select)(ok, a.y, L(0.0)), select_i32(ok, -3 * third, 0));
+  REAL r = RE(cbrt)(RE(hypot)(u, v));
+  REAL angle = RE(atan2)(a.y, a.x);
+  REAL t = RE(divide)(RE(select)(ok, RE(atan2)(v, u), L(0.0)), L(3.0));
+  REAL re = RE(multiply)(r, RE(cosine)(t));
+  REAL im = RE(multiply)(r, RE(sine)(t));
+  // Where v may have lost digits: y (r / 3u).
+  bool flat = and_pred(RE(more)(u, L(0.0)), RE(less)(RE(magnitude)(v), RE(multiply)(TINY, u)));
+  REAL slope = RE(divide)(r, RE(multiply)(L(3.0), RE(select)(flat, u, L(1.0))));
+  REAL low = RE(scaled_product)(RE(select)(ok && flat, a.y, L(1.0)), slope, L(0.0), -2 * third);
+  COMPLEX v3 = RE(complex)(RE(shift)(re, third), RE(select)(flat, low, RE(shift)(im, third)));
+  REAL side = RE(select)(RE(is_nan)(angle), angle, RE(copysign)(RE(inf)(), angle));
+  COMPLEX inf = RE(complex)(RE(inf)(), RE(select)(RE(is_zero)(angle), angle, side));
+  COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
+  return CX(select)(ok, v3, CX(select)(CX(is_zero)(a), a, CX(has_inf)(a) ? inf : nan));
 }
-// -i log((x + i y) / sqrt(x^2 + y^2)).
+// (a + b, c + d) = result 2^k, a component of the result next to 1.
+FN COMPLEX CX(scaled_sum)(PART a, PART b, PART c, PART d, OUT(int) k) {
+  COMPLEX whole = RE(complex)(RE(add)(a, b), RE(add)(c, d));
+  bool over = !CX(is_finite)(whole);
+  COMPLEX half = RE(complex)(RE(add)(RE(shift)(a, -1), RE(shift)(b, -1)), RE(add)(RE(shift)(c, -1), RE(shift)(d, -1)));
+  COMPLEX r = CX(select)(over, half, whole);
+  int e = CX(exponent)(r);
+  k = e + select_i32(over, 1, 0);
+  return RE(complex)(RE(shift)(r.x, -e), RE(shift)(r.y, -e));
+}
+// -i log(p / sqrt(p q)) of p = x + i y and q = x - i y; for |y| < |x| / 2 atan(y / x), which keeps what is small, and
+// the same half turn. Norm 8, but next to the cut of the root, where it may be half a turn off. NaN where a part is not
+// finite.
 FN COMPLEX CX(atan2)(COMPLEX y, COMPLEX x) {
-  COMPLEX s = CX(sqrt)(CX(add)(CX(multiply)(x, x), CX(multiply)(y, y)));
-  COMPLEX n = RE(complex)(RE(subtract)(x.x, y.y), RE(add)(x.y, y.x));
-  COMPLEX l = CX(log)(CX(divide)(n, s));
-  return RE(complex)(l.y, RE(negate)(l.x));
+  bool ok = and_pred(CX(is_finite)(x), CX(is_finite)(y));
+  int kp;
+  COMPLEX p = CX(scaled_sum)(x.x, RE(negate)(y.y), x.y, y.x, kp);
+  int kq;
+  COMPLEX q = CX(scaled_sum)(x.x, y.y, x.y, RE(negate)(y.x), kq);
+  COMPLEX l = CX(log)(CX(divide)(p, CX(sqrt)(CX(multiply)(p, q))));
+  REAL size = RE(add)(l.x, RE(multiply)(L(0.34657359027997264), RE(convert_i32)(kp - kq)));
+  int k = CX(exponent)(x);
+  REAL v = RE(hypot)(RE(shift)(y.x, -k), RE(shift)(y.y, -k));
+  REAL u = RE(hypot)(RE(shift)(x.x, -k), RE(shift)(x.y, -k));
+  bool small = and_pred(ok, RE(less)(v, RE(multiply)(L(0.5), u)));
+  COMPLEX one = RE(complex)(L(1.0), L(0.0));
+  COMPLEX t = CX(atan)(CX(divide)(small ? y : one, small ? x : one));
+  bool turned = RE(more)(RE(magnitude)(l.y), L(1.5707963267948966));
+  REAL re = RE(select)(turned, RE(add)(t.x, RE(copysign)(L(3.141592653589793), l.y)), t.x);
+  COMPLEX r = CX(select)(small, RE(complex)(re, t.y), RE(complex)(l.y, RE(negate)(size)));
+  return CX(select)(ok, r, RE(complex)(RE(nan)(), RE(nan)()));
 }
