@@ -483,7 +483,7 @@ class Checker {
     const IntList from = StatedSizes(source), to = StatedSizes(result);
     bool fits = from.size() == to.size();
     for (size_t i = 0; fits && i < from.size(); ++i) {
-      const bool open = from[i] == kOpen || low[i] == kOpen || high[i] == kOpen;
+      const bool open = from[i] == kOpen || low[i] == kOpen || high[i] == kOpen || to[i] == kOpen;
       fits = open || to[i] == low[i] + from[i] + high[i];
     }
     if (!fits)
