@@ -565,8 +565,8 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   REAL y = RE(select)(calm, i, plain.y);
   // Without a phase, a size is 0 or infinite where it is out of range.
   REAL size = RE(exponential)(plain.x);
-  bool out = and_pred(RE(is_inf)(y), or_pred(RE(is_inf)(size), RE(is_zero)(size)));
-  REAL x = RE(select)(calm, r, RE(select)(out, RE(copysign)(RE(inf)(), plain.x), plain.x));
+  bool beyond = and_pred(RE(is_inf)(y), or_pred(RE(is_inf)(size), RE(is_zero)(size)));
+  REAL x = RE(select)(calm, r, RE(select)(beyond, RE(copysign)(RE(inf)(), plain.x), plain.x));
   REAL sh;
   REAL sl;
   REAL ch;
@@ -825,10 +825,10 @@ FN COMPLEX CX(cbrt)(COMPLEX a) {
   REAL re = RE(multiply)(r, RE(cosine)(t));
   REAL im = RE(multiply)(r, RE(sine)(t));
   // Where v may have lost digits: y (r / 3u).
-  bool flat = and_pred(RE(more)(u, L(0.0)), RE(less)(RE(magnitude)(v), RE(multiply)(TINY, u)));
-  REAL slope = RE(divide)(r, RE(multiply)(L(3.0), RE(select)(flat, u, L(1.0))));
-  REAL low = RE(scaled_product)(RE(select)(ok && flat, a.y, L(1.0)), slope, L(0.0), -2 * third);
-  COMPLEX v3 = RE(complex)(RE(shift)(re, third), RE(select)(flat, low, RE(shift)(im, third)));
+  bool slight = and_pred(RE(more)(u, L(0.0)), RE(less)(RE(magnitude)(v), RE(multiply)(TINY, u)));
+  REAL slope = RE(divide)(r, RE(multiply)(L(3.0), RE(select)(slight, u, L(1.0))));
+  REAL low = RE(scaled_product)(RE(select)(ok && slight, a.y, L(1.0)), slope, L(0.0), -2 * third);
+  COMPLEX v3 = RE(complex)(RE(shift)(re, third), RE(select)(slight, low, RE(shift)(im, third)));
   REAL side = RE(select)(RE(is_nan)(angle), angle, RE(copysign)(RE(inf)(), angle));
   COMPLEX inf = RE(complex)(RE(inf)(), RE(select)(RE(is_zero)(angle), angle, side));
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
@@ -838,8 +838,9 @@ FN COMPLEX CX(cbrt)(COMPLEX a) {
 FN COMPLEX CX(scaled_sum)(PART a, PART b, PART c, PART d, OUT(int) k) {
   COMPLEX whole = RE(complex)(RE(add)(a, b), RE(add)(c, d));
   bool over = !CX(is_finite)(whole);
-  COMPLEX half = RE(complex)(RE(add)(RE(shift)(a, -1), RE(shift)(b, -1)), RE(add)(RE(shift)(c, -1), RE(shift)(d, -1)));
-  COMPLEX r = CX(select)(over, half, whole);
+  COMPLEX halved =
+      RE(complex)(RE(add)(RE(shift)(a, -1), RE(shift)(b, -1)), RE(add)(RE(shift)(c, -1), RE(shift)(d, -1)));
+  COMPLEX r = CX(select)(over, halved, whole);
   int e = CX(exponent)(r);
   k = e + select_i32(over, 1, 0);
   return RE(complex)(RE(shift)(r.x, -e), RE(shift)(r.y, -e));
