@@ -11,6 +11,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/bytecode/writer.h"
+#include "core/mlir/dynamic_program.h"
 #include "core/mlir/importer.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
@@ -40,8 +41,14 @@ inline std::string ResultOf(const Module& module, const std::vector<Literal>& ar
 
 // The result on the reference, printed; and the same of what the printer makes of the program, and of its bytecode.
 inline std::string RunStablehlo(std::string_view text, const std::vector<Literal>& arguments = {}) {
-  const Result<std::unique_ptr<Module>> module = ReadStablehlo(text);
+  Result<std::unique_ptr<Module>> module = ReadStablehlo(text);
   if (!module.ok()) return Place(module.status());
+  if (mlir::IsDynamicProgram(**module)) {
+    std::vector<const Literal*> pointers;
+    for (const Literal& argument : arguments) pointers.push_back(&argument);
+    module = RefineOnCpu(**module, pointers);
+    if (!module.ok()) return Place(module.status());
+  }
   const std::string result = ResultOf(**module, arguments);
   const Result<std::string> printed = mlir::PrintStablehlo(**module);
   if (!printed.ok()) return result + " but not printed: " + printed.status().message();

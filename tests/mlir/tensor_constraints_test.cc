@@ -250,21 +250,21 @@ TEST(TensorConstraintsTest, RegionsOfGenerateAndPad) {
   const std::string f = "%f: f32, %n: i32";
   EXPECT_EQ(Judged(f, generate("%i: index", "tensor.yield %f : f32", "tensor<4xf32>")), "");
   EXPECT_EQ(Judged(f, generate("%i: index, %j: i32", "tensor.yield %f : f32", "tensor<4x2xf32>")),
-            "3:20: tensor.generate: argument 1 of the region is i32, an index needed");
+            "3:19: tensor.generate: argument 1 of the region is i32, an index needed");
   EXPECT_EQ(Judged(f, generate("%i: i64", "tensor.yield %f : f32", "tensor<4xf32>")),
             "3:8: tensor.generate: argument 0 of the region is i64, an index needed");
   EXPECT_EQ(Judged(f, generate("%i: index", "tensor.yield %f : f32", "tensor<4x2xf32>")),
-            "2:1: tensor.generate: the region has 1 arguments, 2 needed");
+            "2:6: tensor.generate: the region has 1 arguments, 2 needed");
   EXPECT_EQ(Judged(f, generate("%i: index", "tensor.yield %n : i32", "tensor<4xf32>")),
             "4:5: tensor.yield: operand 0 is i32, an element of tensor<4xf32> needed");
   EXPECT_EQ(Judged(f, generate("%i: index", "tensor.yield %f, %f : f32, f32", "tensor<4xf32>")),
             "4:5: tensor.yield: 2 values yielded, one needed");
   EXPECT_EQ(Judged(f, generate("%i: index", "stablehlo.return %f : f32", "tensor<4xf32>")),
-            "2:1: tensor.generate: the region does not end with tensor.yield");
+            "2:6: tensor.generate: the region does not end with tensor.yield");
   EXPECT_EQ(Judged(f, generate("%i: index", "tensor.yield %f : f32", "tensor<?xf32>")),
-            "2:1: tensor.generate: 0 sizes, tensor<?xf32> leaves 1 open");
+            "2:6: tensor.generate: 0 sizes, tensor<?xf32> leaves 1 open");
   EXPECT_EQ(Judged(f, generate("%i: index", "tensor.yield %f : f32", "tensor<*xf32>")),
-            "2:1: tensor.generate: the result tensor<*xf32> is no ranked tensor");
+            "2:6: tensor.generate: the result tensor<*xf32> is no ranked tensor");
   EXPECT_EQ(Judged(f, "  tensor.yield %f : f32"), "2:3: tensor.yield: stands in tensor.generate and tensor.pad alone");
   const auto pad = [](std::string_view amounts, std::string_view arguments, std::string_view types) {
     return fmt::format("%0 = tensor.pad %t {} {{\n  ^bb0({}):\n    tensor.yield %f : f32\n  }} : {}", amounts,
@@ -273,13 +273,13 @@ TEST(TensorConstraintsTest, RegionsOfGenerateAndPad) {
   const std::string t = "%t: tensor<2x?xf32>, %f: f32, %n: index";
   EXPECT_EQ(Judged(t, pad("low[1, 2] high[%n, 3]", "%i: index, %j: index", "tensor<2x?xf32> to tensor<?x?xf32>")), "");
   EXPECT_EQ(Judged(t, pad("low[1, 2] high[1, 3]", "%i: index, %j: index", "tensor<2x?xf32> to tensor<5x?xf32>")),
-            "2:1: tensor.pad: tensor<2x?xf32> with low [1x2] and high [1x3] does not give tensor<5x?xf32>");
+            "2:6: tensor.pad: tensor<2x?xf32> with low [1x2] and high [1x3] does not give tensor<5x?xf32>");
   EXPECT_EQ(Judged(t, pad("low[1] high[1, 3]", "%i: index, %j: index", "tensor<2x?xf32> to tensor<4x?xf32>")),
-            "2:1: tensor.pad: static_low has 1 entries for 2 dimensions");
+            "2:6: tensor.pad: static_low has 1 entries for 2 dimensions");
   EXPECT_EQ(Judged(t, pad("low[1, 2] high[1, 3]", "%i: index", "tensor<2x?xf32> to tensor<4x?xf32>")),
-            "2:1: tensor.pad: the region has 1 arguments, 2 needed");
+            "2:6: tensor.pad: the region has 1 arguments, 2 needed");
   EXPECT_EQ(Judged(t, pad("low[1, 2] high[1, 3]", "%i: index, %j: i1", "tensor<2x?xf32> to tensor<4x?xf32>")),
-            "3:20: tensor.pad: argument 1 of the region is i1, an index needed");
+            "3:19: tensor.pad: argument 1 of the region is i1, an index needed");
 }
 
 // What bytecode says of `index` is what text says.
