@@ -198,10 +198,9 @@ class Checker {
     for (size_t i = 0; i < block.arguments.size(); ++i) {
       const Value& argument = program_.values[block.arguments[i]];
       if (IsIndex(argument.type)) continue;
-      const Status status =
-          reader.Error("argument {} of the region is {}, an index needed", i, PrintType(argument.type));
-      // The argument's own place is the precise one.
-      return argument.location.line > 0 ? Status(status.code(), status.message(), argument.location) : status;
+      return InvalidArgument("{}: argument {} of the region is {}, an index needed", operation.name, i,
+                             PrintType(argument.type))
+          .At(argument.location.line > 0 ? argument.location : operation.location);
     }
     if (block.operations.empty() || block.operations.back().name != "tensor.yield")
       return reader.Error("the region does not end with tensor.yield");
@@ -483,8 +482,8 @@ class Checker {
     const IntList from = StatedSizes(source), to = StatedSizes(result);
     bool fits = from.size() == to.size();
     for (size_t i = 0; fits && i < from.size(); ++i) {
-      const bool open = from[i] == kOpen || low[i] == kOpen || high[i] == kOpen || to[i] == kOpen;
-      fits = open || to[i] == low[i] + from[i] + high[i];
+      const bool open = from[i] == kOpen || low[i] == kOpen || high[i] == kOpen;
+      fits = open || to[i] == kOpen || to[i] == low[i] + from[i] + high[i];
     }
     if (!fits)
       return reader.Error("{} with low {} and high {} does not give {}", PrintType(source), PrintSizes(low),
