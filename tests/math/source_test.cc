@@ -120,7 +120,8 @@ TEST(ShaderMathSourceTest, FloatsAreDividedAndRootedInOnePlace) {
                                         "divide_f32",         "sqrt_middle_f32", "sqrt_plain_f32",
                                         "rsqrt_f32",          "divide_f64",      "sqrt_plain_f64"};
   // Of integers.
-  const std::set<std::string> whole = {"cbrt_f32", "cbrt_f64", "divide_i32", "divide_u32", "quotient_u64"};
+  const std::set<std::string> whole = {"cbrt_f32",   "cbrt_f64",   "cbrt_c64",    "cbrt_c128",
+                                       "divide_i32", "divide_u32", "quotient_u64"};
   for (const std::string& file : SourceFiles()) {
     std::istringstream text(ReadSource(file));
     std::string line, function;
