@@ -47,7 +47,7 @@ extern VxlaExecuteInfo run;
 extern VxlaValue value, result;
 extern VxlaRecordingInfo recording_info;
 extern VxlaRecording recording;
-extern VxlaBindings bindings;
+extern VxlaBindings bindings, bindings_of_substep[4];
 extern VkCommandBuffer commands;
 extern VkImage colour;
 extern VkImageUsageFlags usage;
@@ -62,8 +62,8 @@ foreach(block IN LISTS blocks)
   write_example(${work}/documented_${number}.c "${c_before}" "${block}" "}\n")
   run(${c_compiler} -std=c11 -pedantic -Wall -Wextra -Werror -Wno-unused -fsyntax-only -I${work}/prefix/include ${work}/documented_${number}.c)
 endforeach()
-if(NOT number EQUAL 5)
-  message(FATAL_ERROR "docs/embedding.md has ${number} examples in C, and 5 were there when this was written")
+if(NOT number EQUAL 6)
+  message(FATAL_ERROR "docs/embedding.md has ${number} examples in C, and 6 were there when this was written")
 endif()
 
 # Fragments in C++.
