@@ -11,6 +11,7 @@
 namespace VXLA_NAMESPACE::testing::check_command_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -179,13 +180,12 @@ TEST(CheckCommandTest, AWrongValueFailsInsideFunctionsLoopsBranchesAndPrograms) 
   const CommandResult check = RunVxla("check --device all " + WriteScratch("inside.mlir", kWrongInside));
   EXPECT_EQ(check.exit_code, 1);
   EXPECT_THAT(check.out, HasSubstr("@called on cpu: failed: check.eq at 3:8: [1] is 2, want 9"));
-  EXPECT_THAT(check.out, HasSubstr("@in_a_loop on cpu: failed: check.expect_eq at 21:5: [] is 1, want 2"));
-  EXPECT_THAT(check.out, HasSubstr("@in_a_branch on cpu: failed: check.expect_eq_const at 30:5: [1] is 2, want 3"));
+  EXPECT_THAT(check.out, HasSubstr("@in_a_loop on cpu: failed: check.expect_eq at 22:5: [] is 1, want 2"));
+  EXPECT_THAT(check.out, HasSubstr("@in_a_branch on cpu: failed: check.expect_eq_const at 31:5: [1] is 2, want 3"));
   EXPECT_THAT(check.out,
-              HasSubstr("@on_a_device on cpu: failed: partition 1: check.expect_eq at 40:3: [] is 2, want 1"));
-  EXPECT_THAT(check.out, HasSubstr("@too_many_trips on cpu: failed: check.expect_serialized_eq at 52:3: probe 'p' has "
+              HasSubstr("@on_a_device on cpu: failed: partition 1: check.expect_eq at 41:3: [] is 2, want 1"));
+  EXPECT_THAT(check.out, HasSubstr("@too_many_trips on cpu: failed: check.expect_serialized_eq at 53:3: probe 'p' has "
                                    "kept 1 values, iteration 1 is none of them"));
-  EXPECT_THAT(check.out, Not(HasSubstr("passed\n@")));
   EXPECT_THAT(check.out, HasSubstr("\n0 passed, "));
   EXPECT_THAT(check.err, HasSubstr("note: @on_a_device: partition 0: %x = 1\n"
                                    "vxla: note: @on_a_device: partition 1: %x = 2\n"));
@@ -240,7 +240,7 @@ func.func @main() {
   };
   EXPECT_THAT(checked("@one, @one"), HasSubstr("@main: passed"));
   EXPECT_THAT(checked("@one"), HasSubstr("infeed: all 1 items are taken"));
-  EXPECT_THAT(checked("@one, @other"), HasSubstr("infeed: item 1 is s32[3]"));
+  EXPECT_THAT(checked("@one, @other"), AllOf(HasSubstr("infeed: item 1 is "), HasSubstr("s32[3]")));
   EXPECT_THAT(checked(""), HasSubstr("functions needed"));
 }
 

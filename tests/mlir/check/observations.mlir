@@ -94,7 +94,7 @@ func.func @probes_in_loops() {
 
 // -----
 
-// Checks and probes of two devices; a check sees what its own device has kept, later ones what all have, device by device.
+// Checks and probes of two devices; what they keep counts device by device.
 func.func @twice(%x: tensor<2xi32>) -> (tensor<2xi32>, tensor<i1>) {
   %0 = stablehlo.add %x, %x : tensor<2xi32>
   %1 = interpreter.probe %0, probe_id = "twice" : tensor<2xi32>
