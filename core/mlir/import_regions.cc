@@ -192,8 +192,9 @@ Status Importer::ImportWithRegions(Frame& frame, const Operation& operation, Opc
   if (!captures.empty()) VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
   if (takes == Takes::kAccumulated || opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter)
     Promote(frame, opcode, *regions[0], operands);
-  const auto spread = [&](size_t place, const Shape& like) {
+  const auto spread = [&](size_t place, Shape like) {
     for (size_t i = 0; i < captures.size(); ++i) {
+      like.set_element_type(captures[i]->shape().element_type());
       operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(place + i), Everywhere(frame, captures[i], like));
     }
   };

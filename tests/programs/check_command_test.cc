@@ -11,6 +11,7 @@
 namespace VXLA_NAMESPACE::testing::check_command_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -109,6 +110,138 @@ void ExpectAllPass(const std::string& device, const std::vector<std::string>& na
 
 TEST(CheckCommandTest, TheExamplesOfTheSpecificationAndProgramsOfSeveralDevicesPassOnEveryDriver) {
   ExpectAllPass("all", {"specification", "operations", "quantized", "reducers", "sizes", "parallel"});
+}
+
+TEST(CheckCommandTest, EachCollectiveUnderEachStrategyPassesOnEveryDriver) { ExpectAllPass("all", {"collectives"}); }
+
+TEST(CheckCommandTest, ChecksThatAreValuesTransfersAndConversionsPassOnEveryDriver) {
+  ExpectAllPass("all", {"observations", "transfers", "conversions"});
+}
+
+// A check of what is wrong, wherever it stands, and what the run goes on with.
+constexpr char kWrongInside[] = R"(func.func private @inner(%a: tensor<2xi32>) -> tensor<i1> {
+  %w = stablehlo.constant dense<[1, 9]> : tensor<2xi32>
+  %0 = stablehlo.custom_call @check.eq(%a, %w) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+func.func @called() -> tensor<i1> {
+  %a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %0 = call @inner(%a) : (tensor<2xi32>) -> tensor<i1>
+  return %0 : tensor<i1>
+}
+func.func @in_a_loop() {
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %c3 = stablehlo.constant dense<3> : tensor<i32>
+  %r = stablehlo.while(%i = %c0) : tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %i, %c3 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %n = stablehlo.add %i, %c1 : tensor<i32>
+    %m = stablehlo.minimum %i, %c1 : tensor<i32>
+    check.expect_eq %m, %i : tensor<i32>
+    stablehlo.return %n : tensor<i32>
+  }
+  func.return
+}
+func.func @in_a_branch() {
+  %a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %0 = stablehlo.custom_call @check.eq(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>
+  %1 = "stablehlo.if"(%0) ({
+    check.expect_eq_const %a, dense<[1, 3]> : tensor<2xi32>
+    stablehlo.return %a : tensor<2xi32>
+  }, {
+    stablehlo.return %a : tensor<2xi32>
+  }) : (tensor<i1>) -> tensor<2xi32>
+  func.return
+}
+func.func @program(%x: tensor<i32>) -> tensor<i32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  interpreter.print %x : tensor<i32>
+  check.expect_eq %x, %one : tensor<i32>
+  return %x : tensor<i32>
+}
+func.func @on_a_device() {
+  %1 = stablehlo.constant dense<1> : tensor<i32>
+  %2 = stablehlo.constant dense<2> : tensor<i32>
+  %r:2 = "interpreter.run_parallel"(%1, %2) {programs = [[@program, @program]]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  func.return
+}
+func.func @too_many_trips() {
+  %1 = stablehlo.constant dense<1> : tensor<i32>
+  %2 = interpreter.probe %1, probe_id = "p" : tensor<i32>
+  check.expect_serialized_eq %2, probe_id = "p", iter = 1 : tensor<i32>
+  func.return
+}
+)";
+
+TEST(CheckCommandTest, AWrongValueFailsInsideFunctionsLoopsBranchesAndPrograms) {
+  const CommandResult check = RunVxla("check --device all " + WriteScratch("inside.mlir", kWrongInside));
+  EXPECT_EQ(check.exit_code, 1);
+  EXPECT_THAT(check.out, HasSubstr("@called on cpu: failed: check.eq at 3:8: [1] is 2, want 9"));
+  EXPECT_THAT(check.out, HasSubstr("@in_a_loop on cpu: failed: check.expect_eq at 22:5: [] is 1, want 2"));
+  EXPECT_THAT(check.out, HasSubstr("@in_a_branch on cpu: failed: check.expect_eq_const at 31:5: [1] is 2, want 3"));
+  EXPECT_THAT(check.out,
+              HasSubstr("@on_a_device on cpu: failed: partition 1: check.expect_eq at 41:3: [] is 2, want 1"));
+  EXPECT_THAT(check.out, HasSubstr("@too_many_trips on cpu: failed: check.expect_serialized_eq at 53:3: probe 'p' has "
+                                   "kept 1 values, iteration 1 is none of them"));
+  EXPECT_THAT(check.out, HasSubstr("\n0 passed, "));
+  EXPECT_THAT(check.err, HasSubstr("note: @on_a_device: partition 0: %x = 1\n"
+                                   "vxla: note: @on_a_device: partition 1: %x = 2\n"));
+}
+
+TEST(CheckCommandTest, ARegionThatIsAppliedElementByElementChecksNothing) {
+  const std::string text = R"(func.func @f() {
+  %a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %0 = "stablehlo.map"(%a) ({
+    ^bb0(%x: tensor<i32>):
+      check.expect_eq %x, %x : tensor<i32>
+      stablehlo.return %x : tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<2xi32>) -> tensor<2xi32>
+  func.return
+}
+)";
+  const CommandResult check = RunVxla("check --device cpu " + WriteScratch("element.mlir", text));
+  EXPECT_EQ(check.exit_code, 1);
+  EXPECT_THAT(check.out, HasSubstr("5:7: check.expect_eq: stands in a region that is applied element by element"));
+}
+
+TEST(CheckCommandTest, ASectionOfCommentsAloneIsNoFailure) {
+  const CommandResult check = RunVxla(
+      "check --device cpu " + WriteScratch("empty.mlir", "// nothing\n\n// -----\nfunc.func @f() { return }\n"));
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_THAT(check.out, EndsWith("1 passed, 0 failed, 0 skipped\n"));
+}
+
+TEST(CheckCommandTest, InfeedsThatGiveTooLittleOrTheWrongThingAreErrors) {
+  const auto checked = [](const std::string& infeed) {
+    const std::string text = R"(func.func @takes() -> tensor<2xi32> {
+  %t = stablehlo.create_token : !stablehlo.token
+  %a, %u = "stablehlo.infeed"(%t) : (!stablehlo.token) -> (tensor<2xi32>, !stablehlo.token)
+  %b, %v = "stablehlo.infeed"(%u) : (!stablehlo.token) -> (tensor<2xi32>, !stablehlo.token)
+  return %b : tensor<2xi32>
+}
+func.func private @one() -> tensor<2xi32> {
+  %0 = stablehlo.constant dense<1> : tensor<2xi32>
+  return %0 : tensor<2xi32>
+}
+func.func private @other() -> tensor<3xi32> {
+  %0 = stablehlo.constant dense<1> : tensor<3xi32>
+  return %0 : tensor<3xi32>
+}
+func.func @main() {
+  %r = "interpreter.run_parallel"() {infeed = [)" +
+                             infeed + R"(], programs = [[@takes]]} : () -> tensor<2xi32>
+  func.return
+}
+)";
+    return RunVxla("check --device cpu " + WriteScratch("feeds.mlir", text)).out;
+  };
+  EXPECT_THAT(checked("@one, @one"), HasSubstr("@main: passed"));
+  EXPECT_THAT(checked("@one"), HasSubstr("infeed: all 1 items are taken"));
+  EXPECT_THAT(checked("@one, @other"), AllOf(HasSubstr("infeed: item 1 is "), HasSubstr("s32[3]")));
+  EXPECT_THAT(checked(""), HasSubstr("functions needed"));
 }
 
 TEST(CheckCommandTest, FormsBlocksAndRejectionsPassOnTheReference) {

@@ -31,3 +31,25 @@ func.func @unsigned_storage() {
   check.expect_eq_const %2, dense<[1.0, 123.5]> : tensor<2xf32>
   func.return
 }
+
+// The result of the check is the function's, as conformance files have it.
+func.func @returns_its_check() -> tensor<i1> {
+  %0 = stablehlo.constant dense<[0.5, -3.0, 200.0]> : tensor<3xf32>
+  %1 = stablehlo.constant dense<[1.0, -6.0, 63.5]> : tensor<3xf32>
+  %2 = stablehlo.uniform_quantize %0 : (tensor<3xf32>) -> tensor<3x!q>
+  %3 = stablehlo.add %2, %2 : tensor<3x!q>
+  %4 = stablehlo.uniform_dequantize %3 : (tensor<3x!q>) -> tensor<3xf32>
+  %5 = stablehlo.custom_call @check.eq(%4, %1) : (tensor<3xf32>, tensor<3xf32>) -> tensor<i1>
+  return %5 : tensor<i1>
+}
+
+// Quantized values are probed and compared as their integers are.
+func.func @probes() {
+  %0 = stablehlo.constant dense<[0.5, -3.0]> : tensor<2xf32>
+  %1 = stablehlo.uniform_quantize %0 : (tensor<2xf32>) -> tensor<2x!q>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<2x!q>) -> tensor<2xi8>
+  %3 = interpreter.probe %2, probe_id = "q" : tensor<2xi8>
+  check.expect_serialized_eq %2, probe_id = "q" : tensor<2xi8>
+  check.expect_eq_const %3, dense<[1, -6]> : tensor<2xi8>
+  func.return
+}
