@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
-#include "api/c_compiler.h"
-#include "api/c_handles.h"
-#include "api/c_vulkan.h"
+#include "api/c/c_compiler.h"
+#include "api/c/c_handles.h"
+#include "api/c/c_vulkan.h"
 #include "api/open_device.h"
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
-#include "scheduler/recording.h"
+#include "scheduler/runtime/recording.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/c_compiler.h"
+#include "api/c/c_compiler.h"
 
 #include "api/devices.h"
 #include "api/image_programs.h"
@@ -6,7 +6,7 @@
 #include "core/module.h"
 #include "include/vxla/vxla.hpp"
 #include "scheduler/plan.h"
-#include "scheduler/recording.h"
+#include "scheduler/runtime/recording.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "api/c_handles.h"
+#include "api/c/c_handles.h"
 #include "api/image_format.h"
 #include "backend/vulkan/device/vulkan_device.h"
 

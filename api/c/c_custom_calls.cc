@@ -5,7 +5,7 @@
 #include <deque>
 #include <utility>
 
-#include "api/c_compiler.h"
+#include "api/c/c_compiler.h"
 #include "backend/cpu/reference/custom_call.h"
 #include "core/module.h"
 #include "core/text/config_dictionary.h"

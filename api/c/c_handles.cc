@@ -1,12 +1,12 @@
-#include "api/c_handles.h"
+#include "api/c/c_handles.h"
 
 #include <fmt/format.h>
 
 #include <atomic>
 
-#include "api/c_compiler.h"
+#include "api/c/c_compiler.h"
 #include "core/limits.h"
-#include "core/live_layout.h"
+#include "core/sizes/live_layout.h"
 #include "core/type_number.h"
 
 namespace VXLA_NAMESPACE {

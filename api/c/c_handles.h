@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "include/vxla/vxla.h"
-#include "scheduler/client.h"
-#include "scheduler/device_value.h"
+#include "scheduler/runtime/client.h"
+#include "scheduler/runtime/device_value.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,10 +1,10 @@
-#include "api/c_image.h"
+#include "api/c/c_image.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "api/c_compiler.h"
+#include "api/c/c_compiler.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "api/c_handles.h"
+#include "api/c/c_handles.h"
 #include "api/image_format.h"
 #include "backend/vulkan/device/adopt.h"
 #include "backend/vulkan/device/host_image.h"
 #include "include/vxla/vxla_vulkan.h"
-#include "scheduler/recording.h"
+#include "scheduler/runtime/recording.h"
 
 namespace VXLA_NAMESPACE {
 

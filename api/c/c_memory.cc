@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <span>
 
-#include "api/c_vulkan.h"
+#include "api/c/c_vulkan.h"
 #include "backend/vulkan/device/external_memory.h"
 
 namespace VXLA_NAMESPACE {

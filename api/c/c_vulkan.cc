@@ -1,4 +1,4 @@
-#include "api/c_vulkan.h"
+#include "api/c/c_vulkan.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,15 @@
 #include <utility>
 
 #include "api/binding_overlap.h"
-#include "api/c_compiler.h"
-#include "api/c_handles.h"
-#include "api/c_image.h"
+#include "api/c/c_compiler.h"
+#include "api/c/c_handles.h"
+#include "api/c/c_image.h"
 #include "backend/vulkan/device/adopt.h"
 #include "backend/vulkan/device/ownership.h"
 #include "include/vxla/vxla_vulkan.h"
-#include "scheduler/buffer_pool.h"
 #include "scheduler/plan.h"
-#include "scheduler/recording.h"
+#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/recording.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,10 +1,10 @@
 // What the functions of vxla_vulkan.h share: semaphores, values in the host's memory and the rules for it.
 #pragma once
 
-#include "api/c_handles.h"
+#include "api/c/c_handles.h"
 #include "backend/vulkan/device/adopt.h"
 #include "include/vxla/vxla_vulkan.h"
-#include "scheduler/buffer_pool.h"
+#include "scheduler/runtime/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,4 +1,4 @@
-#include "api/check.h"
+#include "api/verify/check.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <mutex>
 
 #include "api/devices.h"
-#include "api/observer.h"
+#include "api/verify/observer.h"
+#include "core/devices/replica_groups.h"
 #include "core/mlir/parser.h"
 #include "core/observation.h"
-#include "core/passes/device_merger.h"
-#include "core/passes/prepare.h"
-#include "core/replica_groups.h"
+#include "core/passes/base/prepare.h"
+#include "core/passes/devices/device_merger.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

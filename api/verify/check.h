@@ -9,7 +9,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/check_program.h"
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 

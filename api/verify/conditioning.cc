@@ -1,4 +1,4 @@
-#include "api/conditioning.h"
+#include "api/verify/conditioning.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <deque>
 
-#include "core/accuracy.h"
-#include "core/live_sizes.h"
-#include "core/passes/call_inliner.h"
+#include "core/numerics/accuracy.h"
+#include "core/passes/base/call_inliner.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

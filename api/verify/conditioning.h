@@ -1,5 +1,5 @@
 // Conditioning: how far rounding alone can move what a program computes, seen from runs of the reference whose
-// roundings are perturbed (api/perturbation.h), and whether a value that differs lies within that.
+// roundings are perturbed (api/verify/perturbation.h), and whether a value that differs lies within that.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "api/conditioning_result.h"
-#include "api/perturbation.h"
-#include "core/literal_compare.h"
+#include "api/verify/conditioning_result.h"
+#include "api/verify/perturbation.h"
 #include "core/module.h"
+#include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {
 

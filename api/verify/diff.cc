@@ -1,4 +1,4 @@
-#include "api/diff.h"
+#include "api/verify/diff.h"
 
 #include <fmt/format.h>
 
@@ -6,14 +6,14 @@
 #include <cmath>
 #include <cstring>
 
-#include "api/diff_side.h"
-#include "api/kernel_stand_ins.h"
+#include "api/verify/diff_side.h"
+#include "api/verify/kernel_stand_ins.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
-#include "core/accuracy.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
+#include "core/numerics/accuracy.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "api/conditioning_result.h"
 #include "api/device_options.h"
-#include "api/isolate.h"
-#include "core/literal_compare.h"
+#include "api/verify/conditioning_result.h"
+#include "api/verify/isolate.h"
+#include "core/numerics/literal_compare.h"
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {

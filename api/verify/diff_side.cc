@@ -1,4 +1,4 @@
-#include "api/diff_side.h"
+#include "api/verify/diff_side.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "backend/cpu/twin/shader_evaluator.h"
-#include "core/literal_compare.h"
-#include "core/passes/dynamic_padder.h"
+#include "core/numerics/literal_compare.h"
+#include "core/passes/sizes/dynamic_padder.h"
 #include "scheduler/plan_orders.h"
 #include "scheduler/step_graph.h"
 

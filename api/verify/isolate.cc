@@ -1,22 +1,22 @@
-#include "api/isolate.h"
+#include "api/verify/isolate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "api/conditioning.h"
-#include "api/diff_side.h"
+#include "api/verify/conditioning.h"
+#include "api/verify/diff_side.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/cpu/twin/shader_evaluator.h"
 #include "backend/device.h"
-#include "core/accuracy.h"
-#include "core/combiner_order.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
+#include "core/maps/running_window.h"
 #include "core/module.h"
-#include "core/passes/call_inliner.h"
-#include "core/running_window.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/combiner_order.h"
+#include "core/passes/base/call_inliner.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/conditioning_result.h"
-#include "core/literal_compare.h"
+#include "api/verify/conditioning_result.h"
+#include "core/numerics/literal_compare.h"
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {

@@ -1,11 +1,11 @@
-#include "api/kernel_stand_ins.h"
+#include "api/verify/kernel_stand_ins.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "api/isolate.h"
+#include "api/verify/isolate.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

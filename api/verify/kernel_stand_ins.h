@@ -9,7 +9,7 @@
 
 #include "backend/cpu/reference/custom_call.h"
 #include "core/module.h"
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 

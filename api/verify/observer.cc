@@ -1,12 +1,12 @@
-#include "api/observer.h"
+#include "api/verify/observer.h"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
 #include "core/instruction.h"
-#include "core/literal_compare.h"
-#include "core/live_sizes.h"
+#include "core/numerics/literal_compare.h"
+#include "core/sizes/live_sizes.h"
 #include "core/text/literal_text.h"
 
 namespace VXLA_NAMESPACE {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "backend/cpu/reference/custom_call.h"
+#include "core/devices/replica_groups.h"
 #include "core/mlir/check_program.h"
-#include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,17 +1,17 @@
-#include "api/perturbation.h"
+#include "api/verify/perturbation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "api/diff_side.h"
+#include "api/verify/diff_side.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/reference/wide_literal.h"
-#include "core/accuracy.h"
 #include "core/float_formats.h"
-#include "core/library_calls.h"
-#include "core/reducer_facts.h"
+#include "core/library/library_calls.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

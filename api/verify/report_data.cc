@@ -1,11 +1,11 @@
-#include "api/report_data.h"
+#include "api/verify/report_data.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/literal_compare.h"
+#include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {
 

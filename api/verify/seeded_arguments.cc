@@ -1,4 +1,4 @@
-#include "api/seeded_arguments.h"
+#include "api/verify/seeded_arguments.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "core/xla_names.h"
+#include "core/builder/xla_names.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "core/deadlock_report.h"
+#include "core/devices/deadlock_report.h"
 
 #include <fmt/format.h>
 

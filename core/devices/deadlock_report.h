@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

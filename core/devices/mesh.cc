@@ -1,4 +1,4 @@
-#include "core/mesh.h"
+#include "core/devices/mesh.h"
 
 #include <algorithm>
 

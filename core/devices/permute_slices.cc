@@ -1,4 +1,4 @@
-#include "core/permute_slices.h"
+#include "core/devices/permute_slices.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 
 #include <exception>
 #include <stdexcept>

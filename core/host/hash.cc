@@ -1,4 +1,4 @@
-#include "core/hash.h"
+#include "core/host/hash.h"
 
 #include <fmt/core.h>
 

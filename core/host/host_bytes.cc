@@ -1,4 +1,4 @@
-#include "core/host_bytes.h"
+#include "core/host/host_bytes.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <new>
 #include <utility>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
 #ifdef _WIN32
-#include "core/windows_api.h"
+#include "core/host/windows_api.h"
 #else
 #include <unistd.h>
 #endif

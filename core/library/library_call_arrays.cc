@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <span>
 
-#include "core/library_call_reader.h"
+#include "core/library/library_call_reader.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // Library calls of linear algebra: LAPACK's routines and XLA's own expanders of the same.
 #include <algorithm>
 
-#include "core/library_call_reader.h"
+#include "core/library/library_call_reader.h"
 
 namespace VXLA_NAMESPACE {
 

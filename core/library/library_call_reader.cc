@@ -1,4 +1,4 @@
-#include "core/library_call_reader.h"
+#include "core/library/library_call_reader.h"
 
 #include <algorithm>
 #include <cctype>

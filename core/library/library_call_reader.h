@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 
 namespace VXLA_NAMESPACE {
 

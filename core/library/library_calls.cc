@@ -1,4 +1,4 @@
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/library_call_reader.h"
+#include "core/library/library_call_reader.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/dot_sides.h"
+#include "core/maps/dot_sides.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Dot sides: the dimensions of a dot's operands as [batch, contracting, free], each group counted by one linear index.
 #pragma once
 
-#include "core/index_map.h"
 #include "core/instruction.h"
+#include "core/maps/index_map.h"
 
 namespace VXLA_NAMESPACE {
 

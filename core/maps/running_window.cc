@@ -1,9 +1,9 @@
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
 
 #include <algorithm>
 
-#include "core/reducer_facts.h"
-#include "core/reducer_identity.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/numerics/reducer_identity.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -15,8 +15,8 @@ struct RunningWindow {
 
 // Set if a reduce-window's window is as long as one dimension (or longer), padded on one side only, and plain along all
 // others. What lies in the padding are initial values, folded another number of times for each element; a walk along
-// the dimension folds them once, so they must be a proven identity (core/reducer_identity.h), or the reducer a minimum,
-// maximum, and, or. Sizes must not be live.
+// the dimension folds them once, so they must be a proven identity (core/numerics/reducer_identity.h), or the reducer a
+// minimum, maximum, and, or. Sizes must not be live.
 std::optional<RunningWindow> RunningWindowOf(const Instruction& instruction);
 
 // Whether the elements of a reduce-window may be grouped in any way, with initial values among them: folding these

@@ -1,4 +1,4 @@
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/float_formats.h"
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

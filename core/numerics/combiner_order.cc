@@ -1,4 +1,4 @@
-#include "core/combiner_order.h"
+#include "core/numerics/combiner_order.h"
 
 #include <algorithm>
 #include <array>

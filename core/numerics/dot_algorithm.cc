@@ -1,4 +1,4 @@
-#include "core/dot_algorithm.h"
+#include "core/numerics/dot_algorithm.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 // Of two parts (three products) all pairs are multiplied but the last of both; of three parts those six whose places
 // add up to at most 2 (from 0), or all nine. The product of the first parts is added last, and what the others came to
 // counts as zero where it is NaN, as it is for infinities, whose rest is NaN. The CPU reference does that to the
-// letter; GPUs may do what is no less accurate (core/passes/dot_expander.cc).
+// letter; GPUs may do what is no less accurate (core/passes/expand/dot_expander.cc).
 #pragma once
 
 #include <span>

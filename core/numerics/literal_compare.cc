@@ -1,4 +1,4 @@
-#include "core/literal_compare.h"
+#include "core/numerics/literal_compare.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/attributes.h"
 #include "core/float_formats.h"
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

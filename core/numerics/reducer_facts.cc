@@ -1,10 +1,10 @@
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/accuracy.h"
-#include "core/dot_algorithm.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -155,7 +155,7 @@ ElementType SumRoundedTo(const Instruction& instruction) {
 bool AccumulatesWide(const Instruction& instruction) { return instruction.common().backend_config.text == kWideMark; }
 
 std::optional<ElementType> PairTypeOf(const Instruction& instruction) {
-  // So many roundings are within the bound whichever way they go: 24 sqrt(n) of them (core/accuracy.h).
+  // So many roundings are within the bound whichever way they go: 24 sqrt(n) of them (core/numerics/accuracy.h).
   constexpr int64_t kMostPlainFactors = 512;
   if (AccumulatesWide(instruction)) return ElementType::kC64;
   if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow) return std::nullopt;

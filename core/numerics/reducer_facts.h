@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/combiner_order.h"
 #include "core/literal.h"
 #include "core/module.h"
+#include "core/numerics/combiner_order.h"
 
 namespace VXLA_NAMESPACE {
 

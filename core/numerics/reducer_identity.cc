@@ -1,4 +1,4 @@
-#include "core/reducer_identity.h"
+#include "core/numerics/reducer_identity.h"
 
 #include <algorithm>
 #include <cmath>

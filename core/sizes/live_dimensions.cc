@@ -1,4 +1,4 @@
-#include "core/live_dimensions.h"
+#include "core/sizes/live_dimensions.h"
 
 #include <algorithm>
 

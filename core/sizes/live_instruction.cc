@@ -1,10 +1,10 @@
-#include "core/live_instruction.h"
+#include "core/sizes/live_instruction.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "core/live_sizes.h"
 #include "core/ops/op_support.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

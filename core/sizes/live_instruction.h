@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/live_dimensions.h"
+#include "core/sizes/live_dimensions.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,4 +1,4 @@
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 
 #include <algorithm>
 

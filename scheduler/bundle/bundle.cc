@@ -1,9 +1,9 @@
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 
 #include <algorithm>
 
-#include "core/hash.h"
-#include "scheduler/bundle_format.h"
+#include "core/host/hash.h"
+#include "scheduler/bundle/bundle_format.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

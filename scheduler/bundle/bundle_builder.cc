@@ -1,10 +1,10 @@
 // From executables to a bundle.
 #include <algorithm>
 
-#include "core/hash.h"
+#include "core/host/hash.h"
 #include "core/module.h"
-#include "scheduler/bundle_format.h"
-#include "scheduler/client.h"
+#include "scheduler/bundle/bundle_format.h"
+#include "scheduler/runtime/client.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {

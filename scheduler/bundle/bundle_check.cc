@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/limits.h"
-#include "core/live_layout.h"
-#include "scheduler/bundle.h"
+#include "core/sizes/live_layout.h"
+#include "scheduler/bundle/bundle.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -2,7 +2,7 @@
 // new version of the format (bundle_format.h).
 #pragma once
 
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/limits.h"
-#include "scheduler/bundle_fields.h"
+#include "scheduler/bundle/bundle_fields.h"
 
 namespace VXLA_NAMESPACE {
 

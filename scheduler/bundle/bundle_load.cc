@@ -1,9 +1,9 @@
 // From a bundle to an executable.
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
-#include "scheduler/bundle.h"
-#include "scheduler/client.h"
-#include "scheduler/executor.h"
+#include "scheduler/bundle/bundle.h"
+#include "scheduler/runtime/client.h"
+#include "scheduler/runtime/executor.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

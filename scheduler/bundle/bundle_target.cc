@@ -3,7 +3,7 @@
 #include <optional>
 #include <tuple>
 
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

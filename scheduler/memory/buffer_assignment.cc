@@ -1,10 +1,10 @@
-#include "scheduler/buffer_assignment.h"
+#include "scheduler/memory/buffer_assignment.h"
 
 #include <algorithm>
 #include <numeric>
 #include <unordered_set>
 
-#include "scheduler/buffer_packing.h"
+#include "scheduler/memory/buffer_packing.h"
 #include "scheduler/operation_order.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "scheduler/copy_elision.h"
+#include "scheduler/memory/copy_elision.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "scheduler/donation.h"
+#include "scheduler/memory/donation.h"
 
 #include <algorithm>
 #include <unordered_set>

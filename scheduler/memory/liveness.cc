@@ -1,4 +1,4 @@
-#include "scheduler/liveness.h"
+#include "scheduler/memory/liveness.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "scheduler/result_copies.h"
+#include "scheduler/memory/result_copies.h"
 
 #include <map>
 #include <set>
 #include <vector>
 
-#include "core/passes/origins.h"
+#include "core/passes/base/origins.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "scheduler/argument_block.h"
+#include "scheduler/runtime/argument_block.h"
 
 #include <cstring>
 

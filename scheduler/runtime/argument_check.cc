@@ -1,9 +1,9 @@
-#include "scheduler/argument_check.h"
+#include "scheduler/runtime/argument_check.h"
 
 #include <fmt/format.h>
 
-#include "core/live_sizes.h"
-#include "scheduler/buffer_pool.h"
+#include "core/sizes/live_sizes.h"
+#include "scheduler/runtime/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,10 +1,10 @@
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 #include "backend/device.h"
-#include "core/guarded.h"
-#include "scheduler/buffer_pool.h"
-#include "scheduler/executor.h"
-#include "scheduler/live_values.h"
+#include "core/host/guarded.h"
+#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/executor.h"
+#include "scheduler/runtime/live_values.h"
 
 namespace VXLA_NAMESPACE {
 

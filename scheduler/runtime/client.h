@@ -18,7 +18,7 @@
 #include "backend/custom_kernel.h"
 #include "core/literal.h"
 #include "core/status.h"
-#include "scheduler/device_value.h"
+#include "scheduler/runtime/device_value.h"
 #include "scheduler/statistics.h"
 
 #pragma GCC visibility push(default)
@@ -31,8 +31,8 @@ class Module;
 class Moment;
 struct Plan;
 enum class BindingMode : uint8_t;
-struct DeviceStep;   // scheduler/device_step.h
-struct ClientState;  // scheduler/executor.h
+struct DeviceStep;   // scheduler/replicas/device_step.h
+struct ClientState;  // scheduler/runtime/executor.h
 struct ExecutableState;
 
 // Evaluates one instruction on the host: constant folding and whatever the device cannot run. Must be thread-safe.
@@ -56,7 +56,7 @@ struct ClientOptions {
   std::function<Status(const Module&)> check_program;
   uint64_t seed = 0;      // of rng and rng-get-and-update-state: each run begins with it
   CustomKernels kernels;  // the user's, which run the custom calls of their names on the device
-  // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expanders.h.
+  // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expand/expanders.h.
   std::set<std::string> host_functions;
   // Runs an instruction of the host's on the device's memory instead, if it is one of its own (true).
   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step;
@@ -85,7 +85,7 @@ struct LoadOptions {
 };
 
 class Executable;
-class Recording;  // scheduler/recording.h
+class Recording;  // scheduler/runtime/recording.h
 
 // What runs for a program with bounded dynamic dimensions: the same program at the live sizes of its arguments.
 struct StaticProgram {
@@ -149,7 +149,7 @@ class Client {
   Result<std::shared_ptr<Executable>> Compile(const Module& module, const CompileOptions& options = {});
   // A compiled program from a file of `vxla compile`, whose bytes are not needed afterwards: no kernel is compiled but
   // by the driver. Of its variants the one that runs best here. kInvalidArgument: the file is damaged; kUnsupported:
-  // none of its variants runs on this device (scheduler/bundle.h).
+  // none of its variants runs on this device (scheduler/bundle/bundle.h).
   Result<std::shared_ptr<Executable>> Load(std::span<const std::byte> bundle, const LoadOptions& options = {});
   // Puts a host value's leaves into device memory, to be used as arguments.
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);

@@ -2,16 +2,16 @@
 #include <algorithm>
 
 #include "backend/device.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
-#include "core/passes/pipeline.h"
-#include "scheduler/client.h"
+#include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"
-#include "scheduler/executor.h"
+#include "scheduler/memory/result_copies.h"
 #include "scheduler/plan.h"
-#include "scheduler/result_copies.h"
-#include "scheduler/shape_specializations.h"
-#include "scheduler/specializations.h"
+#include "scheduler/runtime/client.h"
+#include "scheduler/runtime/executor.h"
+#include "scheduler/runtime/shape_specializations.h"
+#include "scheduler/runtime/specializations.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,8 +1,8 @@
-#include "scheduler/device_value.h"
+#include "scheduler/runtime/device_value.h"
 
-#include "core/guarded.h"
-#include "scheduler/buffer_pool.h"
-#include "scheduler/live_values.h"
+#include "core/host/guarded.h"
+#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/live_values.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -12,7 +12,7 @@
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
-class DeviceMemory;  // scheduler/buffer_pool.h
+class DeviceMemory;  // scheduler/runtime/buffer_pool.h
 
 // Cheap to copy: copies share the memory. Immutable, but for donation: a run whose program donates the parameter takes
 // the memory, and then every copy of the value is gone (its use is an error that says so).

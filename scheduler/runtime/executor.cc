@@ -1,18 +1,18 @@
-#include "scheduler/executor.h"
+#include "scheduler/runtime/executor.h"
 
 #include <algorithm>
 #include <system_error>
 
 #include "backend/device.h"
-#include "core/guarded.h"
-#include "core/live_sizes.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
-#include "scheduler/argument_check.h"
+#include "core/sizes/live_sizes.h"
 #include "scheduler/barriers.h"
-#include "scheduler/device_step.h"
-#include "scheduler/live_values.h"
 #include "scheduler/plan.h"
-#include "scheduler/profiler.h"
+#include "scheduler/replicas/device_step.h"
+#include "scheduler/runtime/argument_check.h"
+#include "scheduler/runtime/live_values.h"
+#include "scheduler/runtime/profiler.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "backend/device.h"
 #include "core/module.h"
-#include "scheduler/bundle.h"
-#include "scheduler/client.h"
-#include "scheduler/recorder.h"
-#include "scheduler/size_dependent.h"
+#include "scheduler/bundle/bundle.h"
+#include "scheduler/runtime/client.h"
+#include "scheduler/runtime/recorder.h"
+#include "scheduler/runtime/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 

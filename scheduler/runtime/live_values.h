@@ -4,7 +4,7 @@
 
 #include "backend/device.h"
 #include "core/literal.h"
-#include "core/live_layout.h"
+#include "core/sizes/live_layout.h"
 
 namespace VXLA_NAMESPACE {
 

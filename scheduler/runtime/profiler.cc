@@ -1,4 +1,4 @@
-#include "scheduler/profiler.h"
+#include "scheduler/runtime/profiler.h"
 
 #include <cmath>
 

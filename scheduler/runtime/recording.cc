@@ -1,4 +1,4 @@
-#include "scheduler/recording.h"
+#include "scheduler/runtime/recording.h"
 
 #include <algorithm>
 

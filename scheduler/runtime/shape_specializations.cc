@@ -1,4 +1,4 @@
-#include "scheduler/shape_specializations.h"
+#include "scheduler/runtime/shape_specializations.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/mlir/dynamic_program.h"
-#include "scheduler/size_dependent.h"
+#include "scheduler/runtime/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,13 +1,13 @@
-#include "scheduler/specializations.h"
+#include "scheduler/runtime/specializations.h"
 
 #include <algorithm>
 
-#include "core/live_instruction.h"
-#include "core/live_sizes.h"
-#include "core/passes/one_device.h"
-#include "scheduler/argument_check.h"
-#include "scheduler/buffer_pool.h"
-#include "scheduler/live_values.h"
+#include "core/passes/devices/one_device.h"
+#include "core/sizes/live_instruction.h"
+#include "core/sizes/live_sizes.h"
+#include "scheduler/runtime/argument_check.h"
+#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/live_values.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,7 +1,7 @@
 // Programs with bounded dynamic dimensions: an executable of static shapes for each choice of live sizes that arguments
-// came with (core/passes/live_specializer.h). Where a size depends on data, one executable takes all sizes
-// (core/passes/dynamic_padder.h) if it needs no host steps; else a part of the program runs first, up to the scalar
-// that says the size, and only that is read back.
+// came with (core/passes/sizes/live_specializer.h). Where a size depends on data, one executable takes all sizes
+// (core/passes/sizes/dynamic_padder.h) if it needs no host steps; else a part of the program runs first, up to the
+// scalar that says the size, and only that is read back.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/passes/live_specializer.h"
-#include "scheduler/size_dependent.h"
+#include "core/passes/sizes/live_specializer.h"
+#include "scheduler/runtime/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 

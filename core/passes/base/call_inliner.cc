@@ -1,4 +1,4 @@
-#include "core/passes/call_inliner.h"
+#include "core/passes/base/call_inliner.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/passes/control_flow.h"
+#include "core/passes/base/control_flow.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "core/passes/call_inliner.h"
-#include "core/passes/cse.h"
+#include "core/passes/base/call_inliner.h"
+#include "core/passes/base/cse.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

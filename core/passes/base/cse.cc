@@ -1,4 +1,4 @@
-#include "core/passes/cse.h"
+#include "core/passes/base/cse.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "core/passes/dce.h"
+#include "core/passes/base/dce.h"
 
 namespace VXLA_NAMESPACE {
 

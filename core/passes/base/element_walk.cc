@@ -1,10 +1,10 @@
-#include "core/passes/element_walk.h"
+#include "core/passes/base/element_walk.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/passes/fusion_rules.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

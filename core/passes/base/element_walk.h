@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/index_map.h"
 #include "core/instruction.h"
+#include "core/maps/index_map.h"
 
 namespace VXLA_NAMESPACE {
 

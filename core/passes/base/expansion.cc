@@ -1,9 +1,9 @@
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

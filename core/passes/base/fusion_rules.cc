@@ -1,11 +1,11 @@
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 #include <algorithm>
 
-#include "core/accuracy.h"
-#include "core/combiner_order.h"
+#include "core/maps/running_window.h"
 #include "core/module.h"
-#include "core/running_window.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/combiner_order.h"
 
 namespace VXLA_NAMESPACE {
 

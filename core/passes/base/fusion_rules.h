@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/index_map.h"
 #include "core/instruction.h"
+#include "core/maps/index_map.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {

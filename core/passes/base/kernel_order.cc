@@ -1,4 +1,4 @@
-#include "core/passes/kernel_order.h"
+#include "core/passes/base/kernel_order.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "core/passes/origins.h"
+#include "core/passes/base/origins.h"
 
 #include <algorithm>
 
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -12,7 +12,7 @@ bool IsTransparent(Opcode opcode) {
   return opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kAddDependency || opcode == Opcode::kDomain;
 }
 
-// The elements of an argument with live sizes behind them, whatever lives (core/passes/dynamic_padder.h).
+// The elements of an argument with live sizes behind them, whatever lives (core/passes/sizes/dynamic_padder.h).
 bool IsArgumentAtBounds(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kSetDimensionSize || instruction.operand_count() != 1) return false;
   const Instruction* array = instruction.operand(0);

@@ -10,10 +10,10 @@ namespace VXLA_NAMESPACE {
 
 // A new module with the same entry signature and meaning. Afterwards the entry and the computations that whiles and
 // conditionals run hold no call, map that has an array form, bitcast or copy, no dead and no equal instructions, and
-// every op that has a shader sits in a fusion (core/passes/fusion.h). Each condition, body and branch is called from
-// one place; known trip counts are noted (core/passes/control_flow.h). Control edges hold of what stands in for their
-// ends. opt-barrier stays to the end: it keeps what is computed again for want of memory (jax.checkpoint) from being
-// merged with, or fused into, what was computed first, and costs the plan nothing.
+// every op that has a shader sits in a fusion (core/passes/fuse/fusion.h). Each condition, body and branch is called
+// from one place; known trip counts are noted (core/passes/base/control_flow.h). Control edges hold of what stands in
+// for their ends. opt-barrier stays to the end: it keeps what is computed again for want of memory (jax.checkpoint)
+// from being merged with, or fused into, what was computed first, and costs the plan nothing.
 //
 // The passes, in this order:
 //   1. equal calls, maps and conditionals merge, and a conditional of equal branches becomes a call: before inlining,

@@ -1,11 +1,11 @@
-#include "core/passes/prepare.h"
+#include "core/passes/base/prepare.h"
 
-#include "core/mlir/scalar_regions.h"
-#include "core/passes/carried_transfers.h"
-#include "core/passes/live_flags.h"
-#include "core/passes/mixed_precision.h"
-#include "core/passes/named_calls.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/expand/carried_transfers.h"
+#include "core/passes/expand/mixed_precision.h"
+#include "core/passes/expand/named_calls.h"
+#include "core/passes/expand/scalar_regions.h"
+#include "core/passes/sizes/live_flags.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,4 +1,4 @@
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // What those who meet give one another: the exchanges of merging::Merger.
-#include "core/deadlock_report.h"
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/exchanges.h"
-#include "core/permute_slices.h"
+#include "core/devices/deadlock_report.h"
+#include "core/devices/permute_slices.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/exchanges.h"
 
 namespace VXLA_NAMESPACE::merging {
 

@@ -1,9 +1,9 @@
 // Who meets whom, and who waits in vain: merging::Merger where devices wait for others.
 #include <functional>
 
-#include "core/deadlock_report.h"
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/exchanges.h"
+#include "core/devices/deadlock_report.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/exchanges.h"
 
 namespace VXLA_NAMESPACE::merging {
 

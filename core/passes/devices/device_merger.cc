@@ -1,12 +1,12 @@
-#include "core/passes/device_merger.h"
+#include "core/passes/devices/device_merger.h"
 
 #include <functional>
 
-#include "core/passes/call_inliner.h"
-#include "core/passes/dce.h"
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/integer_folding.h"
-#include "core/passes/meeting_hoisting.h"
+#include "core/passes/base/call_inliner.h"
+#include "core/passes/base/dce.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/meeting_hoisting.h"
+#include "core/passes/simplify/integer_folding.h"
 
 namespace VXLA_NAMESPACE {
 namespace merging {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/passes/reduction_form.h"
-#include "core/replica_groups.h"
+#include "core/passes/devices/reduction_form.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,4 +1,4 @@
-// Inside of core/passes/device_merger.h: one walk through a program for many devices. device_merger.cc has the
+// Inside of core/passes/devices/device_merger.h: one walk through a program for many devices. device_merger.cc has the
 // walk, device_meetings.cc who meets whom, device_exchanges.cc what they give, device_places.cc what goes between
 // places, device_ways.cc the loops and branches.
 #pragma once
@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/passes/device_merger.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/devices/device_merger.h"
 
 namespace VXLA_NAMESPACE::merging {
 
@@ -52,8 +52,8 @@ class Merger {
       : source_(source), grid_(grid), places_(places), depends_(KnowsItsDevice), has_effects_(HasSideEffect) {}
 
   Result<MergedProgram> Merge(const std::vector<bool>& shared);
-  // Conditionals of the source whose devices may part and meet all the same (core/passes/meeting_hoisting.h), found
-  // by Merge.
+  // Conditionals of the source whose devices may part and meet all the same (core/passes/devices/meeting_hoisting.h),
+  // found by Merge.
   const std::vector<const Instruction*>& hoistable() const { return hoistable_; }
 
  private:

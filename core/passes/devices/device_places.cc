@@ -1,11 +1,11 @@
 // What places give one another: merging::Merger where devices are at several.
 #include <set>
 
-#include "core/combiner_order.h"
-#include "core/deadlock_report.h"
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/exchanges.h"
-#include "core/passes/size_math.h"
+#include "core/devices/deadlock_report.h"
+#include "core/numerics/combiner_order.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/exchanges.h"
+#include "core/passes/sizes/size_math.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/passes/device_separation.h"
+#include "core/passes/devices/device_separation.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <charconv>
 #include <string_view>
 
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/exchanges.h"
-#include "core/passes/expansion.h"
-#include "core/passes/size_math.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/exchanges.h"
+#include "core/passes/sizes/size_math.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

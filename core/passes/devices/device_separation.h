@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,9 +1,9 @@
 // How devices go through loops and branches together: merging::Merger's other half.
 #include <set>
 
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/exchanges.h"
-#include "core/passes/meeting_hoisting.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/exchanges.h"
+#include "core/passes/devices/meeting_hoisting.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {

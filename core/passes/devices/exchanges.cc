@@ -1,12 +1,12 @@
-#include "core/passes/exchanges.h"
+#include "core/passes/devices/exchanges.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "core/combiner_order.h"
-#include "core/passes/cse.h"
-#include "core/permute_slices.h"
+#include "core/devices/permute_slices.h"
+#include "core/numerics/combiner_order.h"
+#include "core/passes/base/cse.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/passes/expansion.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -52,8 +52,9 @@ Instruction* UnderFlags(Expansion& make, Instruction* value, const Shape& stated
 // Whether a slice of a collective-permute is as wide as a dynamic dimension of its input: all of it has to live.
 bool SlicesNeedWholeDimensions(const Instruction& instruction);
 
-// The result of a collective-permute of slices (core/permute_slices.h) for a device that has a source: the output of
-// its own operands with the slices of the source's input in it. Where SlicesNeedWholeDimensions, nobody checks it.
+// The result of a collective-permute of slices (core/devices/permute_slices.h) for a device that has a source: the
+// output of its own operands with the slices of the source's input in it. Where SlicesNeedWholeDimensions, nobody
+// checks it.
 Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& source,
                             const std::vector<Instruction*>& own);
 

@@ -1,4 +1,4 @@
-#include "core/passes/meeting_hoisting.h"
+#include "core/passes/devices/meeting_hoisting.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/passes/cse.h"
-#include "core/passes/device_merger_impl.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/cse.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/devices/device_merger_impl.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/passes/one_device.h"
+#include "core/passes/devices/one_device.h"
 
 #include <algorithm>
 
-#include "core/passes/exchanges.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
+#include "core/passes/devices/exchanges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

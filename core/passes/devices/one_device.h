@@ -11,8 +11,8 @@ namespace VXLA_NAMESPACE {
 //   the collectives, in all forms  their operands, or zeros where no group or pair holds the one device
 //   replica-id, partition-id       0
 // Left as they are: ragged-all-to-all, collective-permute of slices, and whatever needs more than one device, which a
-// run refuses (core/replica_groups.h); and, of arrays with bounded dynamic dimensions, what is no copy. Returns whether
-// anything changed.
+// run refuses (core/devices/replica_groups.h); and, of arrays with bounded dynamic dimensions, what is no copy. Returns
+// whether anything changed.
 bool ExpandForOneDevice(Module& module);
 
 }  // namespace VXLA_NAMESPACE

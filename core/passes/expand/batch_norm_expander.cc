@@ -3,9 +3,9 @@
 #include <tuple>
 #include <utility>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

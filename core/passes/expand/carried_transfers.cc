@@ -1,11 +1,11 @@
-#include "core/passes/carried_transfers.h"
+#include "core/passes/expand/carried_transfers.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "core/passes/expansion.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,6 +1,6 @@
 // Complex maximum, minimum and clamp as comparisons of parts.
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

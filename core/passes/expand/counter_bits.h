@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 

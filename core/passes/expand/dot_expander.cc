@@ -2,14 +2,14 @@
 // algorithm as dots of what it rounds operands to.
 #include <algorithm>
 
-#include "core/accuracy.h"
-#include "core/dot_algorithm.h"
-#include "core/dot_sides.h"
+#include "core/maps/dot_sides.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/dot_algorithm.h"
+#include "core/numerics/reducer_facts.h"
 #include "core/ops/ops.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
-#include "core/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -56,7 +56,7 @@ class DotExpansion : protected Expansion {
 // exact products make a product of tf32.
 constexpr DotAlgorithm kTf32ByHalves = {"", "bf16", ElementType::kBF16, ElementType::kF32, 4};
 
-// As core/dot_algorithm.h says, or by what is no less accurate where the target is free to.
+// As core/numerics/dot_algorithm.h says, or by what is no less accurate where the target is free to.
 class AlgorithmDot : private DotExpansion {
  public:
   AlgorithmDot(Computation& computation, Instruction* dot, const DotAlgorithm& algorithm, const TargetInfo& target)

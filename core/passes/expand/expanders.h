@@ -48,8 +48,8 @@ bool ExpandScatters(Module& module, const TargetInfo& target);
 
 // ragged-dot becomes a dot of rows with their group's matrix, gathered where it is read; one whose contracting
 // dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the
-// operands times their scales, and a dot with an algorithm (core/dot_algorithm.h) one or several of what it rounds to,
-// or of what is no less accurate where the target is free to.
+// operands times their scales, and a dot with an algorithm (core/numerics/dot_algorithm.h) one or several of what it
+// rounds to, or of what is no less accurate where the target is free to.
 bool ExpandDots(Module& module, const TargetInfo& target);
 // Those alone.
 bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& which);
@@ -59,9 +59,9 @@ bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& w
 // inlined.
 bool ExpandScans(Module& module);
 
-// Custom calls of LAPACK's names and of those that XLA expands itself (core/library_calls.h) become the operations that
-// they stand for, or programs of others; wherever they stand, before calls are inlined. What has neither stays for the
-// host, as does what `host_functions` names: the caller's own functions.
+// Custom calls of LAPACK's names and of those that XLA expands itself (core/library/library_calls.h) become the
+// operations that they stand for, or programs of others; wherever they stand, before calls are inlined. What has
+// neither stays for the host, as does what `host_functions` names: the caller's own functions.
 Result<bool> ExpandLibraryCalls(Module& module, const std::set<std::string>& host_functions);
 
 }  // namespace VXLA_NAMESPACE

@@ -1,8 +1,8 @@
-#include "core/passes/mixed_precision.h"
+#include "core/passes/expand/mixed_precision.h"
 
 #include <vector>
 
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

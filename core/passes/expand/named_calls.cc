@@ -1,7 +1,7 @@
-#include "core/passes/named_calls.h"
+#include "core/passes/expand/named_calls.h"
 
-#include "core/passes/expansion.h"
-#include "core/passes/size_math.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/sizes/size_math.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

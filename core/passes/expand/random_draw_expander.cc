@@ -2,10 +2,10 @@
 // the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
 #include <numbers>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/counter_bits.h"
-#include "core/passes/expanders.h"
-#include "core/passes/random_state.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/expand/counter_bits.h"
+#include "core/passes/expand/expanders.h"
+#include "core/passes/expand/random_state.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

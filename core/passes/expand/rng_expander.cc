@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/counter_bits.h"
-#include "core/passes/expanders.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/expand/counter_bits.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/mlir/scalar_regions.h"
+#include "core/passes/expand/scalar_regions.h"
 
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
 #include "core/limits.h"
-#include "core/passes/integer_folding.h"
+#include "core/passes/simplify/integer_folding.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

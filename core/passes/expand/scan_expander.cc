@@ -2,9 +2,9 @@
 // the step's number, the inputs, the outputs as far as they are, and the carries.
 #include <algorithm>
 
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

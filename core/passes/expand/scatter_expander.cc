@@ -3,10 +3,10 @@
 // dropped. Others: windows are sorted by where they start, so that runs of equal starts are combined in their order.
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
-#include "core/passes/scatter_form.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
+#include "core/passes/expand/scatter_form.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,8 +1,8 @@
-#include "core/passes/scatter_form.h"
+#include "core/passes/expand/scatter_form.h"
 
 #include <algorithm>
 
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

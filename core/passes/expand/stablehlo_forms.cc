@@ -1,10 +1,10 @@
-#include "core/passes/stablehlo_forms.h"
+#include "core/passes/expand/stablehlo_forms.h"
 
 #include <algorithm>
 
-#include "core/passes/call_inliner.h"
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/call_inliner.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

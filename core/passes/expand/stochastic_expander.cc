@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "core/float_formats.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

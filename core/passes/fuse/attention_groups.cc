@@ -1,9 +1,9 @@
 // FusionGroups: attentions and product chains, whose scores never leave the kernel.
 #include <algorithm>
 
-#include "core/passes/attention.h"
-#include "core/passes/fusion_groups.h"
-#include "core/passes/product_chain.h"
+#include "core/passes/fuse/fusion_groups.h"
+#include "core/passes/products/attention.h"
+#include "core/passes/products/product_chain.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,14 +1,14 @@
-#include "core/passes/fusion.h"
+#include "core/passes/fuse/fusion.h"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/passes/chain_separation.h"
-#include "core/passes/column_split.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/fusion_groups.h"
-#include "core/passes/score_products.h"
-#include "core/passes/softmax_forms.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/fuse/fusion_groups.h"
+#include "core/passes/products/chain_separation.h"
+#include "core/passes/products/column_split.h"
+#include "core/passes/products/score_products.h"
+#include "core/passes/products/softmax_forms.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

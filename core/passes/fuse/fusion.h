@@ -6,7 +6,7 @@
 // width-changing bitcast-converts. A fused computation holds parameters, scalar and splat constants (a broadcast of a
 // scalar constant), iotas, elementwise ops, index maps (broadcast, reshape, transpose, slice, reverse, copy, pad,
 // concatenate, same-width bitcast-convert) and at most one kind of hero. Its root is one value or a tuple of values.
-// core/passes/fusion_description.h says of each what lowering needs to know. By FusionKind:
+// core/passes/fuse/fusion_description.h says of each what lowering needs to know. By FusionKind:
 //
 //   kLoop    no hero. All roots have the same element count and are indexed by the same row-major linear index.
 //   kInput   "row program". Hero: reduces (any number, variadic ones too). Every reduce of the fusion reduces the same
@@ -19,8 +19,8 @@
 //   kOutput  Hero: one dot. Producers of its operands (elementwise, index maps) are load hooks; the epilogue maps the
 //            dot's result elementwise at the same linear index (reshapes in between keep it), other operands through
 //            index maps.
-//   kCustom  Attention (core/passes/attention.h): a product, softmax and a product, with producers as load hooks and an
-//            elementwise epilogue of the last product. Or the hero: one other op with a kernel of its own, a
+//   kCustom  Attention (core/passes/products/attention.h): a product, softmax and a product, with producers as load
+//            hooks and an elementwise epilogue of the last product. Or the hero: one other op with a kernel of its own, a
 //            reduce-window, with producers as load hooks and an elementwise epilogue at the same linear index.
 //
 // Called computations of reduce and reduce-window are scalar computations of elementwise ops (combine hooks).

@@ -1,9 +1,9 @@
-#include "core/passes/fusion_description.h"
+#include "core/passes/fuse/fusion_description.h"
 
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/passes/product_rows.h"
+#include "core/passes/fuse/product_rows.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

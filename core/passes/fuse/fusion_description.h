@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/module.h"
-#include "core/passes/attention.h"
-#include "core/passes/fusion_rules.h"
-#include "core/passes/product_chain.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/products/attention.h"
+#include "core/passes/products/product_chain.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

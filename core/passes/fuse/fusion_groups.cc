@@ -1,8 +1,8 @@
-#include "core/passes/fusion_groups.h"
+#include "core/passes/fuse/fusion_groups.h"
 
 #include <algorithm>
 
-#include "core/passes/giant_splitter.h"
+#include "core/passes/giants/giant_splitter.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

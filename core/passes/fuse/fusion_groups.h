@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/module.h"
-#include "core/passes/fusion_rules.h"
-#include "core/passes/kernel_order.h"
-#include "core/passes/product_chain.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/base/kernel_order.h"
+#include "core/passes/products/product_chain.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {

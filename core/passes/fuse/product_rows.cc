@@ -1,10 +1,10 @@
-#include "core/passes/product_rows.h"
+#include "core/passes/fuse/product_rows.h"
 
 #include <algorithm>
 
-#include "core/combiner_order.h"
-#include "core/dot_sides.h"
-#include "core/passes/element_walk.h"
+#include "core/maps/dot_sides.h"
+#include "core/numerics/combiner_order.h"
+#include "core/passes/base/element_walk.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -2,7 +2,7 @@
 // workgroups hold whole rows of the product.
 #pragma once
 
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "core/passes/fusion_groups.h"
+#include "core/passes/fuse/fusion_groups.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,12 +1,12 @@
-#include "core/passes/giant_rows.h"
+#include "core/passes/giants/giant_rows.h"
 
 #include <algorithm>
 
-#include "core/accuracy.h"
-#include "core/passes/reducer_arrays.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/scans/reducer_arrays.h"
 #include "core/programs/giant_programs.h"
-#include "core/reducer_facts.h"
-#include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,16 +1,16 @@
-#include "core/passes/giant_splitter.h"
+#include "core/passes/giants/giant_splitter.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "core/accuracy.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/fusion_rules.h"
-#include "core/passes/giant_rows.h"
-#include "core/passes/reducer_arrays.h"
-#include "core/passes/scatter_form.h"
-#include "core/reducer_facts.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/expand/scatter_form.h"
+#include "core/passes/giants/giant_rows.h"
+#include "core/passes/scans/reducer_arrays.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

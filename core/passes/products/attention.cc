@@ -1,12 +1,12 @@
-#include "core/passes/attention.h"
+#include "core/passes/products/attention.h"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/dot_sides.h"
-#include "core/passes/fusion_rules.h"
+#include "core/maps/dot_sides.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/passes/element_walk.h"
+#include "core/passes/base/element_walk.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,11 +1,11 @@
-#include "core/passes/chain_separation.h"
+#include "core/passes/products/chain_separation.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/passes/attention.h"
-#include "core/passes/product_chain.h"
+#include "core/passes/products/attention.h"
+#include "core/passes/products/product_chain.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,5 +1,5 @@
-// Chain separation: where several attentions and product chains (core/passes/product_chain.h) are made of the same
-// scores, each gets instructions of its own for them, so that each becomes a kernel that nothing else looks into.
+// Chain separation: where several attentions and product chains (core/passes/products/product_chain.h) are made of the
+// same scores, each gets instructions of its own for them, so that each becomes a kernel that nothing else looks into.
 #pragma once
 
 #include "core/module.h"

@@ -1,4 +1,4 @@
-#include "core/passes/column_split.h"
+#include "core/passes/products/column_split.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/passes/element_walk.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/element_walk.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

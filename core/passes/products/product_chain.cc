@@ -1,13 +1,13 @@
-#include "core/passes/product_chain.h"
+#include "core/passes/products/product_chain.h"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/dot_sides.h"
-#include "core/passes/attention.h"
-#include "core/passes/fusion_rules.h"
+#include "core/maps/dot_sides.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

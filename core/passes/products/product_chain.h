@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/module.h"
-#include "core/passes/element_walk.h"
+#include "core/passes/base/element_walk.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
@@ -76,7 +76,7 @@ bool HidesBlocks(const ProductChain& chain);
 // The row-major index of a result.
 IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, IndexSpace& space, const ChainPlace& at);
 
-// What moves a product's result behind it, as MovesBehind (core/passes/attention.h).
+// What moves a product's result behind it, as MovesBehind (core/passes/products/attention.h).
 std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const ChainSum& sum);
 
 // Whether it is one reduction of each row. What follows that element by element is of its kernel too.

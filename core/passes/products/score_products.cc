@@ -1,12 +1,12 @@
-#include "core/passes/score_products.h"
+#include "core/passes/products/score_products.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "core/passes/attention.h"
-#include "core/passes/element_walk.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/element_walk.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

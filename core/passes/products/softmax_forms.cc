@@ -1,11 +1,11 @@
-#include "core/passes/softmax_forms.h"
+#include "core/passes/products/softmax_forms.h"
 
 #include <algorithm>
 #include <optional>
 #include <vector>
 
-#include "core/passes/attention.h"
-#include "core/passes/element_walk.h"
+#include "core/passes/base/element_walk.h"
+#include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

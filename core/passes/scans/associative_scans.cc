@@ -1,13 +1,13 @@
-#include "core/passes/associative_scans.h"
+#include "core/passes/scans/associative_scans.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

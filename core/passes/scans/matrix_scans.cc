@@ -1,4 +1,4 @@
-#include "core/passes/matrix_scans.h"
+#include "core/passes/scans/matrix_scans.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,10 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "core/passes/associative_scans.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/scans/associative_scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

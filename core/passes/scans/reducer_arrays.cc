@@ -1,4 +1,4 @@
-#include "core/passes/reducer_arrays.h"
+#include "core/passes/scans/reducer_arrays.h"
 
 #include <algorithm>
 #include <unordered_map>

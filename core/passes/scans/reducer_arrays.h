@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 

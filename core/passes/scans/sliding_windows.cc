@@ -1,11 +1,11 @@
-#include "core/passes/sliding_windows.h"
+#include "core/passes/scans/sliding_windows.h"
 
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/reducer_arrays.h"
-#include "core/reducer_facts.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/scans/reducer_arrays.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,10 +1,10 @@
-#include "core/passes/algebraic_simplifier.h"
+#include "core/passes/simplify/algebraic_simplifier.h"
 
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/fusion_rules.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

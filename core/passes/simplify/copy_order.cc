@@ -1,4 +1,4 @@
-#include "core/passes/copy_order.h"
+#include "core/passes/simplify/copy_order.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,10 +1,10 @@
-#include "core/passes/integer_folding.h"
+#include "core/passes/simplify/integer_folding.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/passes/loop_hoisting.h"
+#include "core/passes/simplify/loop_hoisting.h"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

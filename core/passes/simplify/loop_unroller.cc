@@ -1,9 +1,9 @@
-#include "core/passes/loop_unroller.h"
+#include "core/passes/simplify/loop_unroller.h"
 
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

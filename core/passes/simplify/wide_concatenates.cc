@@ -1,9 +1,9 @@
-#include "core/passes/wide_concatenates.h"
+#include "core/passes/simplify/wide_concatenates.h"
 
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,15 +1,15 @@
-#include "core/passes/dynamic_padder.h"
+#include "core/passes/sizes/dynamic_padder.h"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/live_sizes.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/fusion_rules.h"
-#include "core/passes/origins.h"
-#include "core/passes/padded_ops.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/base/origins.h"
+#include "core/passes/sizes/padded_ops.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

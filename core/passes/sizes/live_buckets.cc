@@ -1,15 +1,15 @@
-#include "core/passes/live_buckets.h"
+#include "core/passes/sizes/live_buckets.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/live_instruction.h"
 #include "core/ops/op_support.h"
 #include "core/ops/ops.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/sizes/live_instruction.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

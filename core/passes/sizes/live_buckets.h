@@ -15,12 +15,12 @@ struct LiveBounds {
   bool light_work = false;  // also where nothing but what stops behind the live rows by itself is done
 };
 
-// Before the padding of dynamic dimensions (core/passes/dynamic_padder.h). Kernels that stop behind what lives are
-// those of loops and of rows (core/passes/live_rows.h). For everything else (sorts, products, scatters, windows, scans,
-// other dimensions than the first), the instructions that depend on an array with a live size that is not known before
-// the program runs become a conditional: its branches are those instructions at smaller and smaller bounds, each an
-// eighth of the one before, and the size chooses among them, on the device. So they cost at most eight times what
-// lives.
+// Before the padding of dynamic dimensions (core/passes/sizes/dynamic_padder.h). Kernels that stop behind what lives
+// are those of loops and of rows (core/passes/sizes/live_rows.h). For everything else (sorts, products, scatters,
+// windows, scans, other dimensions than the first), the instructions that depend on an array with a live size that is
+// not known before the program runs become a conditional: its branches are those instructions at smaller and smaller
+// bounds, each an eighth of the one before, and the size chooses among them, on the device. So they cost at most eight
+// times what lives.
 void BoundLiveWork(Module& module, const LiveBounds& bounds = {});
 
 }  // namespace VXLA_NAMESPACE

@@ -1,4 +1,4 @@
-#include "core/passes/live_flags.h"
+#include "core/passes/sizes/live_flags.h"
 
 #include <algorithm>
 

@@ -1,14 +1,14 @@
-#include "core/passes/live_rows.h"
+#include "core/passes/sizes/live_rows.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/dynamic_padder.h"
-#include "core/passes/expansion.h"
-#include "core/passes/fusion_rules.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/sizes/dynamic_padder.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,5 +1,5 @@
-// Live rows: of a padded array (core/passes/dynamic_padder.h) often nothing reads the rows behind the live size. Values
-// of which that holds say so, and their kernels leave those rows alone: an array costs what lives of it.
+// Live rows: of a padded array (core/passes/sizes/dynamic_padder.h) often nothing reads the rows behind the live size.
+// Values of which that holds say so, and their kernels leave those rows alone: an array costs what lives of it.
 #pragma once
 
 #include "core/module.h"

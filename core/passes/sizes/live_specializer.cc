@@ -1,13 +1,13 @@
-#include "core/passes/live_specializer.h"
+#include "core/passes/sizes/live_specializer.h"
 
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
-#include "core/live_instruction.h"
-#include "core/live_sizes.h"
 #include "core/ops/op_support.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
+#include "core/sizes/live_instruction.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

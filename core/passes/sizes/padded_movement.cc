@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "core/live_sizes.h"
 #include "core/ops/op_support.h"
-#include "core/passes/padded_op.h"
+#include "core/passes/sizes/padded_op.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/ops/paired_dimensions.h"
-#include "core/passes/padded_ops.h"
+#include "core/passes/sizes/padded_ops.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,10 +1,10 @@
-#include "core/passes/padded_ops.h"
+#include "core/passes/sizes/padded_ops.h"
 
 #include <fmt/format.h>
 
+#include "core/numerics/reducer_facts.h"
 #include "core/ops/op_support.h"
-#include "core/passes/padded_op.h"
-#include "core/reducer_facts.h"
+#include "core/passes/sizes/padded_op.h"
 
 namespace VXLA_NAMESPACE {
 

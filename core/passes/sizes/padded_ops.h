@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/passes/size_math.h"
+#include "core/passes/sizes/size_math.h"
 
 namespace VXLA_NAMESPACE {
 

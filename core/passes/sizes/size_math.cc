@@ -1,4 +1,4 @@
-#include "core/passes/size_math.h"
+#include "core/passes/sizes/size_math.h"
 
 #include <algorithm>
 

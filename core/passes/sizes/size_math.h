@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 
