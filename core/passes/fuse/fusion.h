@@ -12,7 +12,7 @@
 //   kInput   "row program". Hero: reduces (any number, variadic ones too). Every reduce of the fusion reduces the same
 //            rows (the element space E: |kept| = O rows of |reduced| = R elements), though reshapes may lie between
 //            their operands. Reduces may depend on one another: phase k+1 reads, through broadcasts, results of phase
-//            k AT ITS OWN ROW ONLY (core/maps/index_map proves it). Roots: reduce results, elementwise values of them in
+//            k AT ITS OWN ROW ONLY (core/maps proves it). Roots: reduce results, elementwise values of them in
 //            row space (O elements, at linear index o whatever their dimensions), and elementwise values in element
 //            space (at E's linear index). Other operands are read through index maps.
 //            Softmax and layer norm are one such fusion each.
