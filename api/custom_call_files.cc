@@ -6,10 +6,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 
 #ifdef _WIN32
-#include "core/windows_api.h"
+#include "core/host/windows_api.h"
 #else
 #include <dlfcn.h>
 #ifdef __GLIBC__

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {

@@ -5,7 +5,7 @@
 #include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE {

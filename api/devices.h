@@ -12,7 +12,7 @@
 #include "api/open_device.h"
 #include "backend/device.h"
 #include "backend/device_facts.h"
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 

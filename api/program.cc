@@ -8,9 +8,9 @@
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/module.h"
-#include "core/passes/prepare.h"
+#include "core/passes/base/prepare.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

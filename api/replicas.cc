@@ -8,7 +8,7 @@
 #include "api/device_options.h"
 #include "api/placed_replicas.h"
 #include "api/separate_replicas.h"
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 

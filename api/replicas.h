@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "api/diff.h"
+#include "api/verify/diff.h"
+#include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/passes/device_merger.h"
-#include "core/replica_groups.h"
-#include "scheduler/client.h"
+#include "core/passes/devices/device_merger.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -37,8 +37,8 @@ Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
 
 class SeparateExecutable;
 
-// As many devices on the one of a client, as one program that is compiled once (core/passes/device_merger.h). What that
-// refuses, and a run whose data lead devices to one meeting by ways of their own, the devices run apart
+// As many devices on the one of a client, as one program that is compiled once (core/passes/devices/device_merger.h).
+// What that refuses, and a run whose data lead devices to one meeting by ways of their own, the devices run apart
 // (api/separate_replicas.h).
 class ReplicatedExecutable {
  public:

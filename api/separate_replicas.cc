@@ -9,7 +9,7 @@
 #include "api/devices.h"
 #include "api/replicas.h"
 #include "backend/replica_link.h"
-#include "core/passes/call_inliner.h"
+#include "core/passes/base/call_inliner.h"
 #include "scheduler/replicas/remote_devices.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/passes/device_merger.h"
-#include "core/passes/device_separation.h"
-#include "core/replica_groups.h"
-#include "scheduler/client.h"
+#include "core/passes/devices/device_merger.h"
+#include "core/passes/devices/device_separation.h"
 #include "scheduler/replicas/group_transport.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "api/devices.h"
-#include "api/diff.h"
-#include "api/diff_side.h"
-#include "api/kernel_stand_ins.h"
 #include "api/program.h"
+#include "api/verify/diff.h"
+#include "api/verify/diff_side.h"
+#include "api/verify/kernel_stand_ins.h"
 #include "backend/device.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/module.h"
 #include "core/text/hlo_printer.h"

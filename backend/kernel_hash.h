@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "backend/step.h"
-#include "core/hash.h"
+#include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE {
 

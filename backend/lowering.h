@@ -10,7 +10,7 @@
 #include "backend/device_facts.h"
 #include "backend/step.h"
 #include "core/instruction.h"
-#include "core/passes/fusion_description.h"
+#include "core/passes/fuse/fusion_description.h"
 
 namespace VXLA_NAMESPACE {
 

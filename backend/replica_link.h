@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/host_transfer.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/accumulation_order.h"
+#include "core/numerics/accumulation_order.h"
 
 namespace VXLA_NAMESPACE {
 

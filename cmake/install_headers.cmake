@@ -7,11 +7,11 @@ set(headers
     include/vxla/vxla.h
     include/vxla/vxla_vulkan.h
     include/vxla/vxla.hpp
-    api/conditioning_result.h
+    api/verify/conditioning_result.h
     api/custom_call_files.h
     api/device_options.h
-    api/diff.h
-    api/isolate.h
+    api/verify/diff.h
+    api/verify/isolate.h
     backend/cpu/reference/custom_call.h
     backend/cpu/reference/evaluator.h
     backend/custom_kernel.h
@@ -21,14 +21,14 @@ set(headers
     core/check.h
     core/dimension_numbers.h
     core/element_type.h
-    core/host_bytes.h
+    core/host/host_bytes.h
     core/literal.h
-    core/literal_compare.h
+    core/numerics/literal_compare.h
     core/shape.h
     core/status.h
-    core/xla_names.h
-    scheduler/client.h
-    scheduler/device_value.h
+    core/builder/xla_names.h
+    scheduler/runtime/client.h
+    scheduler/runtime/device_value.h
     scheduler/replicas/feed_queues.h
     scheduler/statistics.h)
 file(REMOVE_RECURSE ${OUTPUT}/vxla)

@@ -7,22 +7,26 @@ function(vxla_runtime_sources folder)
   list(TRANSFORM ARGN APPEND .cc)
   set(VXLA_RUNTIME_SOURCES ${VXLA_RUNTIME_SOURCES} ${ARGN} PARENT_SCOPE)
 endfunction()
-vxla_runtime_sources(core attributes check element_type float_formats guarded hash host_bytes instruction literal live_sizes module opcode shape
-                     type_number)
+vxla_runtime_sources(core attributes check element_type float_formats instruction literal module opcode shape type_number)
+vxla_runtime_sources(core/host guarded hash host_bytes)
+vxla_runtime_sources(core/sizes live_sizes)
 vxla_runtime_sources(backend/vulkan/device adopt choose command_buffer device_context device_plan division embedded_probes enabled_features executables
                      external_handle external_memory free_list functions heap_ledger host_image instance kept_tuning kernel loader matrix_probe memory_allocator ownership pretended_gpu probe queue queue_plan quirks shared_signal transfer validation vk_status
                      vulkan_device)
 vxla_runtime_sources(backend/vulkan/drivers known_faults software_driver)
 vxla_runtime_sources(backend/vulkan/shader custom_shader disk_cache pipeline_cache regular_file spirv_cache)
 vxla_runtime_sources(backend/vulkan/spirv float_modes spirv_words)
-vxla_runtime_sources(scheduler argument_block argument_check barriers buffer_pool bundle bundle_check bundle_load bundle_target client
-                     device_value executor live_values plan profiler recorder recording work_limit)
+vxla_runtime_sources(scheduler barriers plan work_limit)
+vxla_runtime_sources(scheduler/bundle bundle bundle_check bundle_load bundle_target)
+vxla_runtime_sources(scheduler/runtime argument_block argument_check buffer_pool client device_value executor live_values profiler recorder
+                     recording)
 set(base ${VXLA_RUNTIME_SOURCES})
-vxla_runtime_sources(api binding_overlap c_api c_handles c_image c_memory c_vulkan image_format open_device)
+vxla_runtime_sources(api binding_overlap image_format open_device)
+vxla_runtime_sources(api/c c_api c_handles c_image c_memory c_vulkan)
 set(c_api ${VXLA_RUNTIME_SOURCES})
 list(REMOVE_ITEM c_api ${base})
 
-# Two archives: the C API needs what stands for the compiler (api/c_compiler.h), everything else of vxla stands on the base.
+# Two archives: the C API needs what stands for the compiler (api/c/c_compiler.h), everything else of vxla stands on the base.
 foreach(name base c_api)
   add_library(vxla_${name} STATIC)
   vxla_sources(vxla_${name} ${${name}})

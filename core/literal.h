@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/host_bytes.h"
+#include "core/host/host_bytes.h"
 #include "core/shape.h"
 
 #pragma GCC visibility push(default)
@@ -77,7 +77,7 @@ class Literal {
   std::vector<Literal>& mutable_tuple_elements() { return tuple_elements_; }
   const Literal& tuple_element(int64_t i) const;
 
-  // A dimension is dynamic: its live size may be below its bound (core/live_sizes.h).
+  // A dimension is dynamic: its live size may be below its bound (core/sizes/live_sizes.h).
   bool is_dynamic() const { return !dynamic_sizes_.empty(); }
   // The live size of a dynamic dimension; the static size otherwise. Setting CHECKs that it is in 0 to the bound.
   int64_t dynamic_size(int dimension) const;

@@ -33,11 +33,11 @@ struct TargetInfo {
   // of fewer where rows have so many keys.
   int64_t attention_min_scores = INT64_MAX, attention_min_rows = 8, attention_long_row = 1024;
   // A product of so many terms, or of so many multiply-adds in all, is computed where a row program reads its rows
-  // (core/passes/product_rows.h); 0: none is.
+  // (core/passes/fuse/product_rows.h); 0: none is.
   int64_t product_rows_most_terms = 0, product_rows_small_work = 0;
   std::set<ElementType> matrix_terms;  // whose products matrix units add up in f32
   // How many products of bf16 the units make in the time of one of f32 on the vector units, and the multiply-adds of a
-  // dot below which several of them are not worth their dispatches (core/passes/dot_expander.cc).
+  // dot below which several of them are not worth their dispatches (core/passes/expand/dot_expander.cc).
   double matrix_rate = 0;
   int64_t matrix_parts_least_work = int64_t{1} << 29;
   // A dot's algorithm may be another one that is no less accurate.

@@ -1,10 +1,10 @@
 // Whiles and conditionals as decisions of the host between segments that stay on the device.
-#include "core/passes/control_flow.h"
+#include "core/passes/base/control_flow.h"
 
 #include <set>
 #include <unordered_map>
 
-#include "scheduler/live_values.h"
+#include "core/sizes/live_layout.h"
 #include "scheduler/step_graph_builder.h"
 
 namespace VXLA_NAMESPACE {

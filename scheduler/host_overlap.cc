@@ -5,7 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "core/passes/device_merger.h"
+#include "core/passes/devices/device_merger.h"
 #include "scheduler/barriers.h"
 #include "scheduler/queue_assignment.h"
 

@@ -1,5 +1,5 @@
 // Whiles that the device runs whole: one step, or a decision around one where a dispatch may not take so long.
-#include "core/passes/control_flow.h"
+#include "core/passes/base/control_flow.h"
 #include "scheduler/step_graph_builder.h"
 
 namespace VXLA_NAMESPACE {

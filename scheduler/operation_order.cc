@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "scheduler/barriers.h"
-#include "scheduler/buffer_packing.h"
-#include "scheduler/liveness.h"
+#include "scheduler/memory/buffer_packing.h"
+#include "scheduler/memory/liveness.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

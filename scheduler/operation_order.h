@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scheduler/buffer_packing.h"
+#include "scheduler/memory/buffer_packing.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/accumulation_order.h"
+#include "core/numerics/accumulation_order.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE {

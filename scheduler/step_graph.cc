@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
-#include "core/live_layout.h"
+#include "core/devices/replica_groups.h"
 #include "core/observation.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/device_merger.h"
-#include "core/passes/dynamic_padder.h"
-#include "core/passes/fusion.h"
-#include "core/passes/random_state.h"
-#include "core/replica_groups.h"
-#include "scheduler/live_values.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/devices/device_merger.h"
+#include "core/passes/expand/random_state.h"
+#include "core/passes/fuse/fusion.h"
+#include "core/passes/sizes/dynamic_padder.h"
+#include "core/sizes/live_layout.h"
 #include "scheduler/step_graph_builder.h"
 
 namespace VXLA_NAMESPACE {

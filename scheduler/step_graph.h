@@ -10,7 +10,7 @@
 
 #include "backend/lowering.h"
 #include "core/module.h"
-#include "core/passes/origins.h"
+#include "core/passes/base/origins.h"
 #include "core/status.h"
 #include "scheduler/compile.h"
 #include "scheduler/plan.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/seeded_arguments.h"
+#include "api/verify/seeded_arguments.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
 #include "core/module.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/mlir/printer.h"
-#include "core/passes/stablehlo_forms.h"
+#include "core/passes/expand/stablehlo_forms.h"
 #include "tools/bench_load.h"
 #include "tools/files.h"
 #include "tools/process.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 

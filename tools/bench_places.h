@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "api/device_options.h"
-#include "core/passes/reduction_form.h"
+#include "core/passes/devices/reduction_form.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,5 +1,5 @@
 // vxla check: files whose functions check themselves; one line per function, and how many passed.
-#include "api/check.h"
+#include "api/verify/check.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "api/custom_call_files.h"
 #include "core/mlir/parser.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"

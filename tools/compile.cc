@@ -7,7 +7,7 @@
 
 #include "api/image_programs.h"
 #include "core/module.h"
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"

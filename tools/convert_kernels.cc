@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/vulkan/shader/cross_compile.h"
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 #include "tools/files.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,5 +1,5 @@
 // vxla diff: one program on two devices (or against saved results), where the values differ, and whose fault that is.
-#include "api/diff.h"
+#include "api/verify/diff.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 #include "api/replicas.h"
 #include "backend/device.h"
+#include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/replica_groups.h"
 #include "core/text/hlo_printer.h"
 #include "tools/arguments.h"
 #include "tools/command_line.h"

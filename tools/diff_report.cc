@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "api/report_data.h"
+#include "api/verify/report_data.h"
 #include "tools/files.h"
 
 namespace VXLA_NAMESPACE {

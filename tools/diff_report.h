@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/diff.h"
+#include "api/verify/diff.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -6,9 +6,9 @@
 
 #include "api/placed_replicas.h"
 #include "backend/kernel_hash.h"
-#include "core/passes/device_merger.h"
+#include "core/passes/devices/device_merger.h"
 #include "core/text/hlo_printer.h"
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"
 #include "scheduler/replicas/placement.h"
 #include "tools/arguments.h"

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/accuracy.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/accuracy.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

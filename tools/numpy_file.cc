@@ -16,7 +16,7 @@
 #include <new>
 
 #include "core/limits.h"
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 #include "tools/files.h"
 
 namespace VXLA_NAMESPACE {

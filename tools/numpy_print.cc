@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "core/float_formats.h"
-#include "core/literal_compare.h"
-#include "core/live_sizes.h"
+#include "core/numerics/literal_compare.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/lower/lower.h"
-#include "core/passes/live_specializer.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/sizes/live_specializer.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/replica_groups.h"
 #include "tools/arguments.h"
 #include "tools/numpy_file.h"
 

@@ -11,7 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"

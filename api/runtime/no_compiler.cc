@@ -1,5 +1,5 @@
-// libvxla_runtime's side of api/c_compiler.h.
-#include "api/c_compiler.h"
+// libvxla_runtime's side of api/c/c_compiler.h.
+#include "api/c/c_compiler.h"
 #include "backend/vulkan/device/embedded_probes.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "core/instruction.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/builder/emit.h"
-#include "core/guarded.h"
-#include "core/live_sizes.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
 #include "core/ops/ops.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 

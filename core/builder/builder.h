@@ -87,7 +87,7 @@ using GatherDimensionNumbers = GatherAttributes;
 using ScatterDimensionNumbers = ScatterAttributes;
 struct PrecisionConfig {
   std::vector<PrecisionLevel> operand_precision;  // empty, or one level for each operand of a product
-  std::string algorithm = {};                     // of a dot, by HLO's name (core/dot_algorithm.h); empty: none
+  std::string algorithm = {};  // of a dot, by HLO's name (core/numerics/dot_algorithm.h); empty: none
 };
 
 struct DotDimensionNumbers {

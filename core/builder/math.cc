@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/builder/emit.h"
+#include "core/builder/xla_names.h"
 #include "core/float_formats.h"
-#include "core/xla_names.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

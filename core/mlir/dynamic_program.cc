@@ -4,7 +4,7 @@
 
 #include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
-#include "core/passes/prepare.h"
+#include "core/passes/base/prepare.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -28,7 +28,7 @@ class DynamicProgram {
   const Program& program() const { return program_; }
   // The entry's parameters, as its text has them.
   const std::vector<Type>& parameters() const { return parameters_; }
-  // Prepared (core/passes/prepare.h).
+  // Prepared (core/passes/base/prepare.h).
   Result<RefinedProgram> Refine(const ProgramFacts& facts, const FoldInstruction& fold) const;
 
  private:

@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/mlir/check_program.h"
 #include "core/mlir/import_state.h"
 #include "core/observation.h"

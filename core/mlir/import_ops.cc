@@ -3,9 +3,9 @@
 #include <cctype>
 #include <map>
 
-#include "core/dot_algorithm.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/lexer.h"
+#include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "core/mlir/import_state.h"
-#include "core/mlir/scalar_regions.h"
+#include "core/passes/expand/scalar_regions.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

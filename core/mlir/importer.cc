@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "core/guarded.h"
+#include "core/devices/replica_groups.h"
+#include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/structured_control.h"
 #include "core/ops/ops.h"
-#include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

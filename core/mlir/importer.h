@@ -7,7 +7,7 @@
 
 #include "core/mlir/ir.h"
 #include "core/module.h"
-#include "core/passes/live_specializer.h"
+#include "core/passes/sizes/live_specializer.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

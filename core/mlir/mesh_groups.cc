@@ -1,6 +1,6 @@
 #include "core/mlir/mesh_groups.h"
 
-#include "core/mesh.h"
+#include "core/devices/mesh.h"
 #include "core/mlir/import_state.h"
 
 namespace VXLA_NAMESPACE::mlir {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/mlir/block_control.h"
 #include "core/mlir/bytecode/container.h"

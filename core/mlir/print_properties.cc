@@ -1,10 +1,10 @@
 // The attributes of instructions in StableHLO's words.
 #include <fmt/format.h>
 
-#include "core/dot_algorithm.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer_impl.h"
+#include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

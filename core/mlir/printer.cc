@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/ir.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/mlir/bytecode/vhlo.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/import_state.h"

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/devices/permute_slices.h"
 #include "core/ops/op_support.h"
-#include "core/permute_slices.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -172,7 +172,7 @@ Status CheckStarts(const Instruction& instruction, int operand, const std::vecto
                  wanted, instruction.operand(operand - 2)->shape().ToString());
 }
 
-// The in-place form (core/permute_slices.h).
+// The in-place form (core/devices/permute_slices.h).
 Status CheckSlicedPermute(const Instruction& instruction) {
   if (instruction.operand_count() != 4) {  // collective_permute_c5
     return OpError(instruction, "{} operands, 4 needed with slice_sizes", instruction.operand_count());

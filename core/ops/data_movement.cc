@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "core/limits.h"
-#include "core/live_sizes.h"
 #include "core/ops/op_support.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/dot_algorithm.h"
+#include "core/numerics/dot_algorithm.h"
 #include "core/ops/op_support.h"
 
 namespace VXLA_NAMESPACE {

@@ -3,7 +3,7 @@
 // the rounding of the whole.
 #include <limits>
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 #include "core/programs/jacobi.h"
 #include "core/programs/matrix_programs.h"
 

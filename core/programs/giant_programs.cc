@@ -4,7 +4,7 @@
 #include <bit>
 #include <numbers>
 
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/program_builder.h"
 

@@ -1,6 +1,6 @@
 // Library calls as calls of their programs, which InlineCalls puts in their place.
-#include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 #include "core/programs/library_programs.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,10 +1,11 @@
-// Library calls as programs of other operations (core/library_calls.h). The text of a program does not grow with the
-// size of its matrices: loops run over blocks of columns, and what is done n^3 times is done by products of matrices.
+// Library calls as programs of other operations (core/library/library_calls.h). The text of a program does not grow
+// with the size of its matrices: loops run over blocks of columns, and what is done n^3 times is done by products of
+// matrices.
 #pragma once
 
 #include <memory>
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::matrix_ops {

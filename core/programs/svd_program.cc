@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 #include "core/programs/jacobi.h"
 #include "core/programs/matrix_programs.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/ops/ops.h"
 #include "core/reserved_names.h"

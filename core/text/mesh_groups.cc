@@ -1,6 +1,6 @@
 #include "core/text/mesh_groups.h"
 
-#include "core/mesh.h"
+#include "core/devices/mesh.h"
 #include "core/text/attribute_fields.h"
 
 namespace VXLA_NAMESPACE {

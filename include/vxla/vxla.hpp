@@ -28,11 +28,11 @@
 
 #include "api/custom_call_files.h"
 #include "api/device_options.h"
-#include "api/diff.h"
+#include "api/verify/diff.h"
 #include "core/builder/builder.h"
 #include "core/builder/math.h"
-#include "core/literal_compare.h"
-#include "core/xla_names.h"
+#include "core/builder/xla_names.h"
+#include "core/numerics/literal_compare.h"
 #include "scheduler/replicas/feed_queues.h"
 
 #pragma GCC visibility push(default)
@@ -59,8 +59,8 @@ struct Agreement {
   // A line for each array: "result_0: f32[1000] agrees, 1000 elements, at worst 1 ulp".
   std::string ToString() const;
 };
-// As `vxla diff` decides (api/diff.h): without a tolerance by the default one, and where that fails by what rounding
-// can do. `options`: the reference's.
+// As `vxla diff` decides (api/verify/diff.h): without a tolerance by the default one, and where that fails by what
+// rounding can do. `options`: the reference's.
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 

@@ -1,6 +1,6 @@
 #include "scheduler/replicas/channels.h"
 
-#include "core/deadlock_report.h"
+#include "core/devices/deadlock_report.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/hash.h"
+#include "core/host/hash.h"
 #include "scheduler/replicas/process_group.h"
 #include "scheduler/replicas/transport.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/passes/device_merger.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
+#include "core/passes/devices/device_merger.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/passes/exchanges.h"
+#include "core/passes/devices/exchanges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

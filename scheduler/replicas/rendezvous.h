@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "backend/replica_link.h"
-#include "core/deadlock_report.h"
-#include "core/replica_groups.h"
+#include "core/devices/deadlock_report.h"
+#include "core/devices/replica_groups.h"
 #include "scheduler/replicas/channels.h"
 
 namespace VXLA_NAMESPACE {

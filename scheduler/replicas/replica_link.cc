@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "core/guarded.h"
-#include "core/live_sizes.h"
+#include "core/host/guarded.h"
+#include "core/sizes/live_sizes.h"
 #include "scheduler/replicas/rendezvous.h"
 
 namespace VXLA_NAMESPACE {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/passes/device_merger.h"
-#include "scheduler/device_step.h"
+#include "core/passes/devices/device_merger.h"
+#include "scheduler/replicas/device_step.h"
 #include "scheduler/replicas/sharing.h"
 #include "scheduler/replicas/transport.h"
 

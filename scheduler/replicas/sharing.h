@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "backend/device_facts.h"
-#include "core/passes/device_merger.h"
+#include "core/passes/devices/device_merger.h"
 
 namespace VXLA_NAMESPACE {
 

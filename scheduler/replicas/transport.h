@@ -1,4 +1,4 @@
-// How places (core/passes/device_merger.h) give one another what their devices exchange.
+// How places (core/passes/devices/device_merger.h) give one another what their devices exchange.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/passes/device_merger.h"
+#include "core/passes/devices/device_merger.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

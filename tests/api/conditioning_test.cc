@@ -1,5 +1,5 @@
 // What perturbed runs allow a value: spreads, rare flips, NaN and infinities, and no more.
-#include "api/conditioning.h"
+#include "api/verify/conditioning.h"
 
 #include <gtest/gtest.h>
 

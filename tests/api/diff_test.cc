@@ -1,6 +1,6 @@
 // Diff as the library gives it: what agrees, what does not, and whose fault it is. On the device that VXLA_TEST_DEVICE
 // names, or the best one.
-#include "api/diff.h"
+#include "api/verify/diff.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "api/diff_side.h"
 #include "api/program.h"
-#include "api/seeded_arguments.h"
+#include "api/verify/diff_side.h"
+#include "api/verify/seeded_arguments.h"
 #include "core/module.h"
 #include "include/vxla/vxla.hpp"
 #include "tests/support/random_programs.h"

@@ -1,12 +1,12 @@
 // Monte Carlo arithmetic on the reference: what rounding touches moves within its bound, and nothing else does.
-#include "api/perturbation.h"
+#include "api/verify/perturbation.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "api/seeded_arguments.h"
-#include "core/literal_compare.h"
+#include "api/verify/seeded_arguments.h"
+#include "core/numerics/literal_compare.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

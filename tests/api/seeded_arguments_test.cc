@@ -1,5 +1,5 @@
 // Seeded arguments: the same values everywhere, and of each kind what it says.
-#include "api/seeded_arguments.h"
+#include "api/verify/seeded_arguments.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include "backend/vulkan/lower/fft_plan.h"
 #include "backend/vulkan/lower/fft_shape.h"
 #include "backend/vulkan/lower/fft_tables.h"
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {

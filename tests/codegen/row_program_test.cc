@@ -5,7 +5,7 @@
 #include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/dot.h"
 #include "backend/vulkan/lower/tuning.h"
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -1,5 +1,5 @@
 // The table of accuracy and the rules for accumulations.
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 
 #include <gtest/gtest.h>
 

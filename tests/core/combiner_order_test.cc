@@ -1,5 +1,5 @@
 // Which combiners associate, which are known not to, and of which neither is said.
-#include "core/combiner_order.h"
+#include "core/numerics/combiner_order.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

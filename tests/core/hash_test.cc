@@ -1,5 +1,5 @@
 // The one hash, and what it promises.
-#include "core/hash.h"
+#include "core/host/hash.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/index_map.h"
+#include "core/maps/index_map.h"
 
 #include <gtest/gtest.h>
 

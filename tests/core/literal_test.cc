@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/float_formats.h"
-#include "core/literal_compare.h"
+#include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,5 +1,5 @@
 // What is known of a reducer by its text.
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which devices a collective joins: the four group modes, empty and iota groups, and what does not fit the run.
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE::testing {

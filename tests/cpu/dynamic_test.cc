@@ -1,6 +1,6 @@
 // Bounded dynamic dimensions: every op family sees the live elements only, and results carry their sizes.
-#include "core/literal_compare.h"
-#include "core/live_sizes.h"
+#include "core/numerics/literal_compare.h"
+#include "core/sizes/live_sizes.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

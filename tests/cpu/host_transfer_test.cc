@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 #include "scheduler/replicas/feed_queues.h"
 #include "tests/cpu/replica_test_support.h"
 

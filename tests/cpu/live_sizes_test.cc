@@ -1,6 +1,6 @@
 // No op sees padding: each one over arrays that live in part, padding poisoned, gives the bits of the same program at
 // exactly the live sizes. And what live sizes mean between devices, to the host and to custom calls.
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 
 #include <set>
 

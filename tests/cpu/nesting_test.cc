@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/limits.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"

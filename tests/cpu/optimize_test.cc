@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/literal_compare.h"
 #include "core/module.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/numerics/literal_compare.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/literal_compare.h"
-#include "core/passes/device_merger.h"
-#include "core/passes/verifier.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
+#include "core/numerics/literal_compare.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/devices/device_merger.h"
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 
@@ -27,8 +27,8 @@ inline Result<std::vector<Literal>> TryRunReplicas(const std::string& text, cons
   return EvaluateReplicated(*module, grid, pointers, options);
 }
 
-// The same devices as one program of one device (core/passes/device_merger.h): the same results, but for the rounding
-// of sums.
+// The same devices as one program of one device (core/passes/devices/device_merger.h): the same results, but for the
+// rounding of sums.
 inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
                                const std::vector<std::vector<Literal>>& arguments,
                                const std::vector<Literal>& expected) {

@@ -1,9 +1,9 @@
 // Regions of scalars that hold arrays and loops, as HLO text states them.
-#include "core/mlir/scalar_regions.h"
+#include "core/passes/expand/scalar_regions.h"
 
 #include <gtest/gtest.h>
 
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"

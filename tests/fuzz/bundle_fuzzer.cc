@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 #include "tests/fuzz/field_changes.h"
 #include "tests/fuzz/fuzz_support.h"
 

@@ -2,7 +2,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/check_program.h"
 #include "core/mlir/parser.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "tests/fuzz/fuzz_support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

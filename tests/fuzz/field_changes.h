@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/hash.h"
-#include "scheduler/bundle.h"
-#include "scheduler/bundle_format.h"
+#include "core/host/hash.h"
+#include "scheduler/bundle/bundle.h"
+#include "scheduler/bundle/bundle_format.h"
 
 namespace VXLA_NAMESPACE::testing {
 

@@ -1,5 +1,5 @@
 // HLO text: what is read and verified is printed, and reads back.
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/fuzz/fuzz_support.h"

@@ -2,7 +2,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/printer.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Every example of the broadcasting document, through the builder.
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "tests/infer/infer_test_support.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,5 +1,5 @@
 // Modules built by every builder function verify, print, and parse back to an equal module.
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/infer/infer_test_support.h"

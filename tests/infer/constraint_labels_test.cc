@@ -25,7 +25,7 @@ std::vector<std::string> Lines(const fs::path& path) {
 // The files whose checks carry labels: shape inference, the builder, the verifier.
 std::vector<fs::path> CheckedFiles() {
   const fs::path core = fs::path(SourceDir()) / "core";
-  std::vector<fs::path> files{core / "passes/verifier.cc", core / "shape.cc", core / "builder/builder.h"};
+  std::vector<fs::path> files{core / "passes/base/verifier.cc", core / "shape.cc", core / "builder/builder.h"};
   for (const fs::path& folder : {core / "ops", core / "builder"}) {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() == ".cc") files.push_back(entry.path());

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <vector>
 
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

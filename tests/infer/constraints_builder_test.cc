@@ -3,7 +3,7 @@
 #include "core/builder/emit.h"
 #include "core/builder/math.h"
 #include "core/module.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "tests/infer/infer_test_support.h"
 
 namespace VXLA_NAMESPACE {

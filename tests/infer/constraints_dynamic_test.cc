@@ -1,5 +1,5 @@
 // Live sizes are never lost unseen: what a program states static must be, where inference can know it.
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/infer/constraint_test_support.h"
 #include "tests/infer/infer_test_support.h"

@@ -1,4 +1,4 @@
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 
 #include "core/limits.h"
 #include "core/text/hlo_parser.h"

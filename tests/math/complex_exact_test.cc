@@ -1,4 +1,5 @@
-// Complex functions of the shader math against MPFR at 320 bits, both components within the bounds of core/accuracy.h.
+// Complex functions of the shader math against MPFR at 320 bits, both components within the bounds of
+// core/numerics/accuracy.h.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +7,7 @@
 #include <string>
 
 #include "backend/cpu/twin/shader_math.h"
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 #include "tests/math/exact_complex.h"
 
 namespace VXLA_NAMESPACE {

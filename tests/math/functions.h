@@ -6,13 +6,13 @@
 #include <string>
 
 #include "backend/cpu/twin/shader_math.h"
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 #include "tests/math/exact.h"
 
 namespace VXLA_NAMESPACE {
 
 struct UnaryFunction {
-  const char* name;  // its row of core/accuracy.h, or one that is exact
+  const char* name;  // its row of core/numerics/accuracy.h, or one that is exact
   float (*f32)(float);
   double (*f64)(double);
   double (*wide)(double);             // good to some units of 2^-53
@@ -31,7 +31,7 @@ struct BinaryFunction {
   float (*odd)(float, float) = nullptr;  // in place of f32 on narrow arguments
 };
 
-// The bound of core/accuracy.h; functions without a row there are exact.
+// The bound of core/numerics/accuracy.h; functions without a row there are exact.
 inline UlpBound StatedBound(const char* name, ElementType type) {
   const auto rows = AccuracyFunctions();
   return std::ranges::binary_search(rows, std::string_view(name)) ? AccuracyOfFunction(name, type) : UlpBound{};

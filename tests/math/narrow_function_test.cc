@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/float_formats.h"
-#include "core/literal_compare.h"
+#include "core/numerics/literal_compare.h"
 #include "tests/math/functions.h"
 
 namespace VXLA_NAMESPACE {

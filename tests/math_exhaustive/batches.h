@@ -15,7 +15,7 @@ enum class Symmetry : uint8_t { kNone, kOdd, kEven };
 
 struct Batch {
   const char* name;
-  const char* row;  // of core/accuracy.h
+  const char* row;  // of core/numerics/accuracy.h
   void (*ours)(const float* x, const float* y, float* result);
   void (*oracle)(const float* x, const float* y, double* result);
   float (*library)(float);          // the library's build of the same function

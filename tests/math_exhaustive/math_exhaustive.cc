@@ -2,7 +2,7 @@
 // (two-argument ones at N random pairs, 10^8 by default) against the C library's double, and MPFR at what that cannot
 // decide. The shader text is compiled here once more so that loops vectorise (minutes, not hours); samples of each
 // block are compared with the library's build, bit for bit. Prints one row of docs/accuracy.md for each function; fails
-// if one leaves its bound of core/accuracy.h.
+// if one leaves its bound of core/numerics/accuracy.h.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/cpu/twin/shader_math.h"
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 #include "tests/math/exact.h"
 #include "tests/math_exhaustive/batches.h"
 

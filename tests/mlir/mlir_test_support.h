@@ -14,7 +14,7 @@
 #include "core/mlir/importer.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_printer.h"
 #include "core/text/literal_text.h"
 

@@ -1,5 +1,5 @@
 // What HLO has and StableHLO has not, written in other operations.
-#include "core/passes/stablehlo_forms.h"
+#include "core/passes/expand/stablehlo_forms.h"
 
 #include "core/text/hlo_parser.h"
 #include "tests/mlir/mlir_test_support.h"

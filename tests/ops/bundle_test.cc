@@ -1,5 +1,5 @@
 // Bundles: what they give is what the program gives, bit for bit; damaged, foreign and hostile ones are refused.
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/shader/custom_shader.h"
-#include "core/hash.h"
-#include "scheduler/bundle_format.h"
+#include "core/host/hash.h"
+#include "scheduler/bundle/bundle_format.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/faulty_device.h"
 

@@ -5,7 +5,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_compiler.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/support/device_test_support.h"
 

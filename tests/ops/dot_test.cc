@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "backend/cpu/reference/op_bound.h"
-#include "core/dot_algorithm.h"
-#include "core/passes/expanders.h"
+#include "core/numerics/dot_algorithm.h"
+#include "core/passes/expand/expanders.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/passes/fusion.h"
+#include "core/passes/fuse/fusion.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/faulty_device.h"

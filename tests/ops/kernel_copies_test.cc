@@ -1,9 +1,9 @@
 // Copies of much memory by kernels, where the driver's own are slow (DeviceFacts::Costs::slow_copies).
 #include <gtest/gtest.h>
 
-#include "scheduler/bundle.h"
+#include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"
-#include "scheduler/recording.h"
+#include "scheduler/runtime/recording.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/library_call_text.h"
 

@@ -1,13 +1,14 @@
-// Heavy work on arrays whose live sizes data decide runs at the bound that fits best (core/passes/live_buckets.h).
-#include "core/passes/live_buckets.h"
+// Heavy work on arrays whose live sizes data decide runs at the bound that fits best
+// (core/passes/sizes/live_buckets.h).
+#include "core/passes/sizes/live_buckets.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
-#include "core/live_sizes.h"
-#include "core/passes/expansion.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/base/verifier.h"
+#include "core/sizes/live_sizes.h"
 #include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"

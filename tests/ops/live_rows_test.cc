@@ -1,11 +1,11 @@
-// Arrays whose live sizes data decide cost what lives of them: kernels stop behind it (core/passes/live_rows.h).
-#include "core/passes/live_rows.h"
+// Arrays whose live sizes data decide cost what lives of them: kernels stop behind it (core/passes/sizes/live_rows.h).
+#include "core/passes/sizes/live_rows.h"
 
 #include <gmock/gmock.h>
 
 #include <functional>
 
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 
@@ -240,7 +240,7 @@ TEST(LiveRowsTest, ASortOfFewerAfterMoreKeepsWhatDoesNotLiveLast) {
   });
 }
 
-// Below the least bound that is made smaller (core/passes/live_buckets.h), whose kernels run up to the bound.
+// Below the least bound that is made smaller (core/passes/sizes/live_buckets.h), whose kernels run up to the bound.
 TEST(LiveRowsTest, FewerAfterMoreOfEveryFamily) {
   const std::string text = std::string(kHead) + R"(ENTRY e {
   t = f32[500,8] parameter(0)

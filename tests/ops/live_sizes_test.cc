@@ -1,11 +1,11 @@
 // Arrays that live in part, through device memory: in both binding modes what the CPU reference gives, which is what
 // the program at exactly the live sizes gives, whatever the padding holds.
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
@@ -391,7 +391,7 @@ ENTRY e {
 }
 
 // The program for all live sizes at once, which runs where sizes change while it runs: arrays at their bounds, and
-// sizes as values (core/passes/dynamic_padder.h).
+// sizes as values (core/passes/sizes/dynamic_padder.h).
 std::shared_ptr<Executable> CompileForAllSizes(BindingMode mode, const Module& module) {
   auto optimized = Optimize(module, TargetInfo{});
   EXPECT_TRUE(optimized.ok()) << optimized.status().message();

@@ -5,9 +5,9 @@
 
 #include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"
-#include "scheduler/result_copies.h"
+#include "scheduler/memory/result_copies.h"
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/gpu_client.h"
 

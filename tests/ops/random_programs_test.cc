@@ -7,10 +7,10 @@
 #include <cstdlib>
 
 #include "backend/vulkan/device/pretended_gpu.h"
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"
+#include "scheduler/memory/result_copies.h"
 #include "scheduler/plan_printer.h"
-#include "scheduler/result_copies.h"
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/device_test_support.h"
 

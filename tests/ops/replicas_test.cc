@@ -1,5 +1,5 @@
-// Several replicas and partitions on one device (core/passes/device_merger.h), against the reference's, which are
-// threads that meet. The collectives' details are tests/cpu/collectives_test.cc's, which merges what it runs too.
+// Several replicas and partitions on one device (core/passes/devices/device_merger.h), against the reference's, which
+// are threads that meet. The collectives' details are tests/cpu/collectives_test.cc's, which merges what it runs too.
 #include "api/replicas.h"
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 #include "api/devices.h"
 #include "api/placed_replicas.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "core/passes/device_merger.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/devices/device_merger.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/replica_runs.h"
 

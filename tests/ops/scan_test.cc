@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/passes/expanders.h"
+#include "core/passes/expand/expanders.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

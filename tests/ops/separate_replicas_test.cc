@@ -8,7 +8,7 @@
 
 #include "api/devices.h"
 #include "api/replicas.h"
-#include "core/passes/device_separation.h"
+#include "core/passes/devices/device_separation.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/replicas/feed_queues.h"
 #include "tests/support/replica_runs.h"

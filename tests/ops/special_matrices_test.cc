@@ -2,7 +2,7 @@
 // reference (which tests/cpu/special_matrices_test.cc measures).
 #include "tests/support/special_matrices.h"
 
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

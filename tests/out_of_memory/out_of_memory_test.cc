@@ -6,14 +6,14 @@
 #include <functional>
 #include <new>
 
-#include "api/diff.h"
+#include "api/verify/diff.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/module.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 
 namespace {

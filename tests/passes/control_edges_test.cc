@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

@@ -1,14 +1,14 @@
 // Several devices as one program: what is shared, and what is refused.
-#include "core/passes/device_merger.h"
+#include "core/passes/devices/device_merger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "core/passes/exchanges.h"
-#include "core/passes/verifier.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/devices/exchanges.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

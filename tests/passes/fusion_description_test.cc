@@ -1,9 +1,9 @@
-#include "core/passes/fusion_description.h"
+#include "core/passes/fuse/fusion_description.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

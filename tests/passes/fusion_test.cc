@@ -1,5 +1,5 @@
 // Fusion decides by structure: these programs are written in several ways and must come out as few kernels in each.
-#include "core/passes/fusion.h"
+#include "core/passes/fuse/fusion.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,9 +7,9 @@
 
 #include <map>
 
-#include "core/passes/fusion_rules.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

@@ -3,12 +3,12 @@
 
 #include "core/builder/builder.h"
 #include "core/module.h"
-#include "core/passes/call_inliner.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/cse.h"
-#include "core/passes/dce.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/call_inliner.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/cse.h"
+#include "core/passes/base/dce.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,10 +1,10 @@
 // Programs with bounded dynamic dimensions as the static programs that they are at given live sizes.
-#include "core/passes/live_specializer.h"
+#include "core/passes/sizes/live_specializer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

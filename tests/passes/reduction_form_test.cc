@@ -1,4 +1,4 @@
-#include "core/passes/reduction_form.h"
+#include "core/passes/devices/reduction_form.h"
 
 #include <gtest/gtest.h>
 

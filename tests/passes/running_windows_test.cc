@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "core/passes/sliding_windows.h"
-#include "core/passes/verifier.h"
-#include "core/reducer_identity.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/reducer_identity.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/scans/sliding_windows.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/passes/copy_order.h"
-#include "core/passes/integer_folding.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/simplify/copy_order.h"
+#include "core/passes/simplify/integer_folding.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

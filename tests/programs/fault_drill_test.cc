@@ -7,16 +7,16 @@
 #include <cstdlib>
 #include <string>
 
-#include "api/diff.h"
-#include "api/diff_side.h"
-#include "api/seeded_arguments.h"
+#include "api/verify/diff.h"
+#include "api/verify/diff_side.h"
+#include "api/verify/seeded_arguments.h"
 #include "backend/cpu/twin/shader_functions.h"
 #include "backend/cpu/twin/shader_math.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE::testing {

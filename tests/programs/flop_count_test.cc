@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/program.h"
-#include "api/seeded_arguments.h"
+#include "api/verify/seeded_arguments.h"
 
 namespace VXLA_NAMESPACE {
 namespace flop_count_test {

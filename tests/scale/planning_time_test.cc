@@ -7,11 +7,11 @@
 #include <ctime>
 
 #include "backend/vulkan/lower/lower.h"
-#include "core/passes/pipeline.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/compile.h"
-#include "scheduler/result_copies.h"
+#include "scheduler/memory/result_copies.h"
 #include "tests/scale/programs.h"
 
 namespace VXLA_NAMESPACE {

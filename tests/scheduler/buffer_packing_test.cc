@@ -1,4 +1,4 @@
-#include "scheduler/buffer_packing.h"
+#include "scheduler/memory/buffer_packing.h"
 
 #include <gtest/gtest.h>
 

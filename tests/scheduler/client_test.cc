@@ -1,4 +1,4 @@
-#include "scheduler/client.h"
+#include "scheduler/runtime/client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 
 #include "backend/device.h"
 #include "core/module.h"
-#include "scheduler/buffer_pool.h"
 #include "scheduler/plan.h"
+#include "scheduler/runtime/buffer_pool.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/passes/control_flow.h"
-#include "core/passes/pipeline.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/pipeline.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "core/module.h"
-#include "core/passes/fusion.h"
+#include "core/passes/fuse/fusion.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/client.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
+#include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/faulty_device.h"
 

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/module.h"
-#include "scheduler/client.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
+#include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "core/text/hlo_printer.h"
-#include "scheduler/copy_elision.h"
+#include "scheduler/memory/copy_elision.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"

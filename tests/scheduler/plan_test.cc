@@ -4,7 +4,7 @@
 #include <random>
 
 #include "backend/kernel_hash.h"
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/compile.h"
 #include "scheduler/plan_printer.h"

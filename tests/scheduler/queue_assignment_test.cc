@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "scheduler/barriers.h"
-#include "scheduler/client.h"
 #include "scheduler/compile.h"
+#include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/passes/pipeline.h"
+#include "core/passes/base/pipeline.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/compile.h"
 #include "tests/support/fake_device.h"

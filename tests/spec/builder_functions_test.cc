@@ -3,11 +3,11 @@
 #include <functional>
 #include <map>
 
+#include "core/builder/xla_names.h"
 #include "core/module.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
-#include "core/xla_names.h"
 #include "tests/spec/spec_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -2,8 +2,8 @@
 // numbers.
 #include <cmath>
 
+#include "core/builder/xla_names.h"
 #include "core/module.h"
-#include "core/xla_names.h"
 #include "tests/spec/spec_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

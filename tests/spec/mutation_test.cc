@@ -7,7 +7,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/module.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/text/opcode_programs.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "core/text/literal_text.h"

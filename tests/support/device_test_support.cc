@@ -18,7 +18,7 @@
 #include "backend/vulkan/lower/lower.h"
 #include "core/float_formats.h"
 #include "core/module.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"

@@ -12,9 +12,9 @@
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
 #include "core/literal.h"
-#include "core/literal_compare.h"
 #include "core/module.h"
-#include "scheduler/client.h"
+#include "core/numerics/literal_compare.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE::testing {
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/float_formats.h"
-#include "core/literal_compare.h"
+#include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <regex>
 
-#include "core/live_sizes.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {

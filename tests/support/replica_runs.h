@@ -14,9 +14,9 @@
 
 #include "api/placed_replicas.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "core/live_sizes.h"
-#include "core/passes/device_merger.h"
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
+#include "core/passes/devices/device_merger.h"
+#include "core/sizes/live_sizes.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -1,6 +1,6 @@
 // The forms of instructions as XLA's own dumps write them, asynchronous ones above all: each reads, prints and reads
 // back equal, and verifies.
-#include "core/passes/verifier.h"
+#include "core/passes/base/verifier.h"
 #include "tests/text/text_test_support.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "backend/cpu/reference/block_ops.h"
-#include "core/accuracy.h"
 #include "core/float_formats.h"
+#include "core/numerics/accuracy.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -7,8 +7,8 @@
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/reducer_fold.h"
-#include "core/live_sizes.h"
-#include "core/permute_slices.h"
+#include "core/devices/permute_slices.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -10,7 +10,7 @@
 #include "backend/cpu/reference/ffi_call.h"
 #include "backend/cpu/reference/ffi_question.h"
 #include "backend/cpu/reference/library_calls.h"
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/text/config_dictionary.h"
 
 // What functions of XLA's older signatures report by; exported from the command and the library for their sake.

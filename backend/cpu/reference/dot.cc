@@ -6,8 +6,8 @@
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/gemm.h"
-#include "core/dot_algorithm.h"
 #include "core/float_formats.h"
+#include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -169,7 +169,7 @@ Status Multiply(const EvalContext& context, const Value& left, const Value& righ
   return OkStatus();
 }
 
-// As core/dot_algorithm.h says; the sums themselves are as accurate as any dot's here.
+// As core/numerics/dot_algorithm.h says; the sums themselves are as accurate as any dot's here.
 EvalResult MultiplyBy(const DotAlgorithm& algorithm, const EvalContext& context, const Instruction& instruction,
                       std::span<Value> operands) {
   const auto& a = instruction.attributes<DotAttributes>();

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/live_instruction.h"
-#include "core/live_sizes.h"
 #include "core/ops/op_support.h"
+#include "core/sizes/live_instruction.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -153,7 +153,7 @@ EvalResult EvalGetDimensionSize(EvalContext&, const Instruction& instruction, st
 
 // The elements stay where they are, also those that become padding: a larger size brings them back.
 EvalResult EvalSetDimensionSize(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
-  if (operands.size() == 1) {  // the elements at their bounds, whatever lives (core/passes/dynamic_padder.h)
+  if (operands.size() == 1) {  // the elements at their bounds, whatever lives (core/passes/sizes/dynamic_padder.h)
     Shape at_bounds = WithoutFlags(operands[0].shape());
     return std::move(operands[0]).Take().Reshaped(at_bounds);
   }

@@ -2,9 +2,9 @@
 
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
-#include "core/guarded.h"
-#include "core/live_sizes.h"
+#include "core/host/guarded.h"
 #include "core/mlir/dynamic_program.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -18,7 +18,7 @@ EvalFunction* FunctionOf(Opcode opcode) {
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
 #include "core/module.h"
-#include "core/replica_groups.h"
+#include "core/devices/replica_groups.h"
       // clang-format on
   };
   return kFunctions[static_cast<int>(opcode)];

@@ -6,8 +6,8 @@
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/library_calls.h"
-#include "core/live_sizes.h"
-#include "core/passes/dynamic_padder.h"
+#include "core/passes/sizes/dynamic_padder.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

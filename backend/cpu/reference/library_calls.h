@@ -1,11 +1,12 @@
-// Library calls (core/library_calls.h) on the reference: textbook algorithms in numbers wider than the type, but for
-// eigenvalues and Schur forms of general matrices, which LAPACK computes where it was found when this was built.
+// Library calls (core/library/library_calls.h) on the reference: textbook algorithms in numbers wider than the type,
+// but for eigenvalues and Schur forms of general matrices, which LAPACK computes where it was found when this was
+// built.
 #pragma once
 
 #include <span>
 
 #include "backend/cpu/reference/eval.h"
-#include "core/library_calls.h"
+#include "core/library/library_calls.h"
 
 namespace VXLA_NAMESPACE {
 

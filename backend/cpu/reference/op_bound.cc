@@ -8,10 +8,10 @@
 #include <unordered_set>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/accuracy.h"
 #include "core/float_formats.h"
 #include "core/module.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

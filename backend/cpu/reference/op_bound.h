@@ -1,6 +1,6 @@
 // OpBound: how far a device's value of one instruction may lie from the reference's, given equal operands: the table of
-// core/accuracy.h for functions, and for sums a bound that grows with their length and with the magnitudes of their
-// terms.
+// core/numerics/accuracy.h for functions, and for sums a bound that grows with their length and with the magnitudes of
+// their terms.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/instruction.h"
-#include "core/literal_compare.h"
 #include "core/module.h"
+#include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -35,7 +35,7 @@ double BoundOfLength(ElementType accumulator, int64_t length);
 Literal Magnitudes(const Literal& literal);
 
 // `expected` is the reference's value. Where no bound is known (an algorithm as a whole, a reducer of unknown kind) it
-// is the default of whole programs: its conditioning tells more (api/conditioning.h).
+// is the default of whole programs: its conditioning tells more (api/verify/conditioning.h).
 OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected);
 
 // The same of a whole program that computes one instruction of its parameters and constants; nullopt: it computes more,

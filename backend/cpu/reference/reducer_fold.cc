@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/reference/double_double.h"
-#include "core/combiner_order.h"
+#include "core/numerics/combiner_order.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

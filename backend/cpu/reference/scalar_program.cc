@@ -6,7 +6,7 @@
 
 #include "backend/cpu/reference/eval.h"
 #include "core/limits.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 

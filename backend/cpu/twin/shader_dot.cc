@@ -9,7 +9,7 @@
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/twin/shader_fold.h"
 #include "backend/cpu/twin/shader_math.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

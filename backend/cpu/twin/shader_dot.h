@@ -1,8 +1,8 @@
 // Matrix products in the order of a plan, with the arithmetic of the shaders.
 #pragma once
 
-#include "core/accumulation_order.h"
 #include "core/instruction.h"
+#include "core/numerics/accumulation_order.h"
 
 namespace VXLA_NAMESPACE {
 

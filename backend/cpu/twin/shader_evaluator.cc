@@ -7,9 +7,9 @@
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/twin/shader_dot.h"
 #include "backend/cpu/twin/shader_fold.h"
-#include "core/accuracy.h"
-#include "core/dot_algorithm.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

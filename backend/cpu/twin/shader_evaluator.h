@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/accumulation_order.h"
 #include "core/module.h"
+#include "core/numerics/accumulation_order.h"
 
 namespace VXLA_NAMESPACE {
 

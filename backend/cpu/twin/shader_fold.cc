@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backend/cpu/reference/parallel.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,19 +1,19 @@
-// ShaderFold: reductions of rows in the order of a plan (core/accumulation_order.h), with the arithmetic of the
-// shaders.
+// ShaderFold: reductions of rows in the order of a plan (core/numerics/accumulation_order.h), with the arithmetic of
+// the shaders.
 #pragma once
 
 #include <functional>
 #include <optional>
 
 #include "backend/cpu/twin/shader_program.h"
-#include "core/accumulation_order.h"
+#include "core/numerics/accumulation_order.h"
 
 namespace VXLA_NAMESPACE {
 
 // What is done with two accumulators, and where they start.
 class ShaderReducer {
  public:
-  // As kernels read a reducer computation (core/reducer_facts.h).
+  // As kernels read a reducer computation (core/numerics/reducer_facts.h).
   static Result<ShaderReducer> FromComputation(const Computation& computation);
   // Of an instruction that reduces: the same, or sums or products in two floats, whose accumulators have the carriers
   // of PairTypeOf.

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "backend/cpu/twin/shader_math.h"
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -247,7 +247,7 @@ std::string ValueWriter::Compute(const Instruction& instruction, const MultiInde
     case Opcode::kReverse:
     case Opcode::kCopy:
       return Value(*instruction.operand(0), OperandIndex(space_, instruction, 0, index));
-    case Opcode::kSelect:  // where nothing is chosen: core/passes/live_rows.h
+    case Opcode::kSelect:  // where nothing is chosen: core/passes/sizes/live_rows.h
       if (instruction.operand(1) == instruction.operand(2)) return Value(*instruction.operand(1), index);
       break;
     default:

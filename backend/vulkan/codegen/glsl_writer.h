@@ -1,4 +1,4 @@
-// Writes the body of a fusion as GLSL statements: values of instructions at symbolic indices (core/index_map.h).
+// Writes the body of a fusion as GLSL statements: values of instructions at symbolic indices (core/maps/index_map.h).
 //
 // Use: one FusionDescription per instruction, one KernelBuilder per kernel, one ValueWriter per GLSL function body.
 //   ValueWriter writer(kernel, body, buffers, space);
@@ -19,9 +19,9 @@
 
 #include "backend/lowering.h"
 #include "backend/vulkan/codegen/kernel_builder.h"
-#include "core/index_map.h"
+#include "core/maps/index_map.h"
 #include "core/module.h"
-#include "core/passes/fusion_description.h"
+#include "core/passes/fuse/fusion_description.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

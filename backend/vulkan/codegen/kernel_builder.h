@@ -11,7 +11,7 @@
 #include "backend/step.h"
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/drivers/known_faults.h"
-#include "core/index_map.h"
+#include "core/maps/index_map.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/accuracy.h"
+#include "core/numerics/accuracy.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

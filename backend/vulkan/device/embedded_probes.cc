@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/vulkan/spirv/float_modes.h"
-#include "core/hash.h"
+#include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

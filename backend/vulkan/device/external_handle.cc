@@ -5,7 +5,7 @@
 #include <cstring>
 
 #ifdef _WIN32
-#include "core/windows_api.h"
+#include "core/host/windows_api.h"
 // After it.
 #include <vulkan/vulkan_win32.h>
 #else

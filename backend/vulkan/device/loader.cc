@@ -3,7 +3,7 @@
 #include <vector>
 
 #ifdef _WIN32
-#include "core/windows_api.h"
+#include "core/host/windows_api.h"
 #else
 #include <dlfcn.h>
 #endif

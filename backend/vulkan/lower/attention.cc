@@ -8,8 +8,8 @@
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/spirv/matrix_types.h"
-#include "core/dot_sides.h"
-#include "core/reducer_facts.h"
+#include "core/maps/dot_sides.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/window_place.h"
-#include "core/accuracy.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/accuracy.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

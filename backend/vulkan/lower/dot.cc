@@ -3,8 +3,8 @@
 #include "backend/vulkan/lower/dot.h"
 
 #include "backend/vulkan/lower/product.h"
-#include "core/dot_sides.h"
-#include "core/reducer_facts.h"
+#include "core/maps/dot_sides.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -1,12 +1,12 @@
-// Live sizes of bounded dynamic dimensions. In device memory they follow the elements (core/live_layout.h), so both
-// kernels see an array as 32-bit words: its elements, then two words per dimension.
+// Live sizes of bounded dynamic dimensions. In device memory they follow the elements (core/sizes/live_layout.h), so
+// both kernels see an array as 32-bit words: its elements, then two words per dimension.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "backend/vulkan/lower/loop.h"
-#include "core/live_layout.h"
-#include "core/passes/dynamic_padder.h"
+#include "core/passes/sizes/dynamic_padder.h"
+#include "core/sizes/live_layout.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/loop.h"
-#include "core/passes/fusion_rules.h"
-#include "core/passes/live_rows.h"
+#include "core/passes/base/fusion_rules.h"
+#include "core/passes/sizes/live_rows.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -33,8 +33,8 @@ Step LowerTurnedLoop(const LowerContext& context, const FusionDescription& body,
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,
                 std::string name);
 
-// The size that each of some results of a fusion says of its rows (core/passes/live_rows.h); null: they do not say the
-// same.
+// The size that each of some results of a fusion says of its rows (core/passes/sizes/live_rows.h); null: they do not
+// say the same.
 const Instruction* LiveRowsOf(std::span<const Instruction* const> results, int64_t d = 0);
 // How much of something there is to do, known on the device only: `size` of `rows` rows of `stride` elements, in groups
 // of `width`; that `times` over.

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "backend/vulkan/lower/loop_units.h"
-#include "core/index_map.h"
-#include "core/passes/fusion_rules.h"
+#include "core/maps/index_map.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -13,8 +13,8 @@
 #include "backend/vulkan/lower/loop_units.h"
 #include "backend/vulkan/lower/loop_updates.h"
 #include "backend/vulkan/lower/scatter_text.h"
-#include "core/passes/control_flow.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

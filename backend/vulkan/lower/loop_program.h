@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/vulkan/lower/lower.h"
-#include "core/passes/origins.h"
+#include "core/passes/base/origins.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -9,7 +9,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/reducer.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

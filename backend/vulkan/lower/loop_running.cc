@@ -7,8 +7,8 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_units.h"
 #include "backend/vulkan/lower/reducer.h"
-#include "core/reducer_facts.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -1,6 +1,6 @@
 #include "backend/vulkan/lower/loop_units.h"
 
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -5,7 +5,7 @@
 
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_units.h"
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -12,8 +12,8 @@
 #include "backend/vulkan/lower/loop_kernel.h"
 #include "backend/vulkan/lower/moved_bytes.h"
 #include "backend/vulkan/lower/tuning.h"
-#include "core/live_layout.h"
-#include "core/passes/giant_splitter.h"
+#include "core/passes/giants/giant_splitter.h"
+#include "core/sizes/live_layout.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

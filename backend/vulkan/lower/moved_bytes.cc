@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/passes/fusion_rules.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

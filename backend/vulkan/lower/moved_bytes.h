@@ -4,7 +4,7 @@
 #include <span>
 
 #include "backend/lowering.h"
-#include "core/passes/fusion_description.h"
+#include "core/passes/fuse/fusion_description.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -9,8 +9,8 @@
 #include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
-#include "core/passes/fusion_rules.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

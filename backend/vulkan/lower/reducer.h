@@ -11,7 +11,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 struct Reducer {
-  // Accumulators (core/reducer_facts.h).
+  // Accumulators (core/numerics/reducer_facts.h).
   std::vector<ElementType> types;
   // Carrier constants that leave every accumulator unchanged; empty if none is known.
   std::vector<std::string> identity;

@@ -79,8 +79,8 @@ struct RowProgram {
   std::vector<RowValue> values;  // a later one may need earlier ones of its level
   std::vector<RowOutput> outputs;
   std::vector<StepAccumulation> joins;  // what `values` add up before the passes
-  // How much there is to do, where the device knows that it may be less than all (core/passes/live_rows.h): rows behind
-  // are left alone, and elements behind leave every sum as it is. No size: all of it.
+  // How much there is to do, where the device knows that it may be less than all (core/passes/sizes/live_rows.h): rows
+  // behind are left alone, and elements behind leave every sum as it is. No size: all of it.
   LiveCount live_rows, live_elements;
   // A dot, no array in memory, whose rows these are: a workgroup computes its own rows of it first
   // (reduce/product_rows.comp), by what `write_product` adds to the kernel.

@@ -8,7 +8,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/lower/tuning.h"
-#include "core/reducer_facts.h"
+#include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

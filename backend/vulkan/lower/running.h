@@ -1,8 +1,8 @@
-// Running reductions (reduce/running.comp): reduce-windows that core/running_window.h knows.
+// Running reductions (reduce/running.comp): reduce-windows that core/maps/running_window.h knows.
 #pragma once
 
 #include "backend/vulkan/lower/lower.h"
-#include "core/running_window.h"
+#include "core/maps/running_window.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -9,7 +9,7 @@
 
 #include "backend/vulkan/codegen/glsl_writer.h"
 #include "backend/vulkan/lower/reducer.h"
-#include "core/passes/scatter_form.h"
+#include "core/passes/expand/scatter_form.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -66,7 +66,7 @@ struct LoopTuning {
   // For text that computes one.
   LoopTuning OneByOne() const { return {workgroup_size, items * width, 1}; }
 };
-// `cost`: simple operations of one element (core/passes/fusion_rules.h).
+// `cost`: simple operations of one element (core/passes/base/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
 
 // Bytes of an element of the narrowest and the widest tensor of a loop.

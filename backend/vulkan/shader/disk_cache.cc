@@ -12,7 +12,7 @@
 #include <random>
 
 #include "backend/vulkan/shader/regular_file.h"
-#include "core/hash.h"
+#include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/mlir/block_control.h"
 #include "core/mlir/bytecode/entries.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/guarded.h"
+#include "core/host/guarded.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/tables.h"
 #include "core/mlir/import_state.h"

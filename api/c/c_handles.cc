@@ -1,0 +1,194 @@
+#include "api/c/c_handles.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "api/c/c_compiler.h"
+#include "core/limits.h"
+#include "core/sizes/live_layout.h"
+#include "core/type_number.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+const char* KindName(HandleKind kind) {
+  switch (kind) {
+    case HandleKind::kDestroyed:
+      return "was destroyed";
+    case HandleKind::kMessage:
+      return "is a message";
+    case HandleKind::kDevice:
+      return "is a device";
+    case HandleKind::kExecutable:
+      return "is an executable";
+    case HandleKind::kValue:
+      return "is a value";
+    case HandleKind::kRecording:
+      return "is a recording";
+  }
+  return "is none of vxla's";
+}
+
+VxlaCode CodeOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return VXLA_OK;
+    case StatusCode::kMismatch:
+      return VXLA_MISMATCH;
+    case StatusCode::kInvalidArgument:
+      return VXLA_INVALID_ARGUMENT;
+    case StatusCode::kUnsupported:
+      return VXLA_UNSUPPORTED;
+    case StatusCode::kDeviceFailure:
+      return VXLA_DEVICE_FAILURE;
+    case StatusCode::kResourceExhausted:
+      return VXLA_RESOURCE_EXHAUSTED;
+    case StatusCode::kInternal:
+      return VXLA_INTERNAL;
+  }
+  return VXLA_INTERNAL;
+}
+
+}  // namespace
+
+CArray::CArray(const Shape& of) : shape(of), dimensions(of.dimensions().begin(), of.dimensions().end()) {
+  if (!of.IsDynamic()) return;
+  for (int d = 0; d < of.rank(); ++d) dynamic.push_back(of.is_dynamic_dimension(d) ? 1 : 0);
+}
+
+VxlaArray CArray::Describe() const {
+  VxlaArray array = {};
+  array.element_type = TypeNumber(shape.element_type());
+  array.rank = shape.rank();
+  array.dimensions = dimensions.data();
+  array.size_bytes = static_cast<uint64_t>(shape.SizeBytes());
+  array.dynamic = dynamic.empty() ? nullptr : dynamic.data();
+  array.live_sizes_offset = dynamic.empty() ? 0 : static_cast<uint64_t>(LiveSizesOffset(shape));
+  return array;
+}
+
+Status CheckHandleKind(const void* handle, HandleKind wanted, const char* what) {
+  VXLA_RETURN_IF_ERROR(CheckNotNull(handle, what));
+  HandleKind kind;
+  std::memcpy(&kind, handle, sizeof(kind));
+  return kind == wanted ? OkStatus() : InvalidArgument("{}: the handle {}", what, KindName(kind));
+}
+
+Status CheckOwned(VxlaValue value, const char* what) {
+  if (!value->content->released) return OkStatus();
+  return InvalidArgument("{}: it was released to another queue family, and not acquired since", what);
+}
+
+Status CheckNotNull(const void* pointer, const char* what) {
+  return pointer != nullptr ? OkStatus() : InvalidArgument("{}: NULL", what);
+}
+
+Status CheckFlags(uint32_t flags, uint32_t known) {
+  return (flags & ~known) == 0 ? OkStatus() : InvalidArgument("flags {:#x}: {:#x} are possible here", flags, known);
+}
+
+Status CheckCount(const char* what, size_t given, size_t wanted) {
+  return given == wanted ? OkStatus() : InvalidArgument("{}: {} given, the program has {}", what, given, wanted);
+}
+
+Status CheckStructSize(const void* given, size_t known, size_t least, const char* what) {
+  VXLA_RETURN_IF_ERROR(CheckNotNull(given, what));
+  uint32_t size;
+  std::memcpy(&size, given, sizeof(size));
+  if (size < least) return InvalidArgument("{}: struct_size is {}, the smallest is {}", what, size, least);
+  if (size <= known) return OkStatus();
+  // A header newer than the library: what it adds must not be asked for.
+  constexpr size_t kMost = 4096;
+  if (size > kMost) return InvalidArgument("{}: struct_size is {}, no struct has more than {}", what, size, kMost);
+  const auto* bytes = static_cast<const std::byte*>(given);
+  if (std::all_of(bytes + known, bytes + size, [](std::byte byte) { return byte == std::byte{0}; })) return OkStatus();
+  return Unsupported("{}: this version of vxla knows the first {} of its {} bytes, and others are set", what, known,
+                     size);
+}
+
+VxlaCode Report(VxlaCode code, const std::string& text, VxlaMessage* message) noexcept {
+  if (message == nullptr) return code;
+  *message = nullptr;
+  if (code == VXLA_OK) return code;
+  const Status made = Guarded([&] {
+    *message = new VxlaMessage_T{VxlaMessage_T::kKind, text};
+    return OkStatus();
+  });
+  (void)made;  // without memory there is no text
+  return code;
+}
+
+VxlaCode Report(const Status& status, VxlaMessage* message) noexcept {
+  return Report(CodeOf(status.code()), status.message(), message);
+}
+
+void Sweep(VxlaDevice_T& device) {
+  const std::lock_guard lock(device.mutex);
+  const auto busy = std::stable_partition(device.retired.begin(), device.retired.end(),
+                                          [](const auto& executable) { return executable->IsIdle(); });
+  device.retired.erase(device.retired.begin(), busy);
+}
+
+VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopted) {
+  auto handle = std::make_unique<VxlaDevice_T>();
+  handle->adopted = adopted;
+  handle->keeps_destroyed = (flags & VXLA_DEVICE_CHECK_HANDLES) != 0;
+  handle->client = ClientOf(device, nullptr);
+  handle->device = std::move(device);
+  return handle.release();
+}
+
+std::string AliveHandles(const VxlaDevice_T& device) {
+  std::string kinds;
+  int count = 0;
+  for (size_t kind = 0; kind < kOwnedKinds.size(); ++kind) {
+    const int alive = device.alive[kind];
+    count += alive;
+    if (alive == 0) continue;
+    kinds += fmt::format("{}{} {}{}", kinds.empty() ? "" : ", ", alive, kOwnedKinds[kind], alive == 1 ? "" : "s");
+  }
+  return fmt::format("{} of its handles {} alive: {}", count, count == 1 ? "is" : "are", kinds);
+}
+
+void FreeDevice(VxlaDevice device) noexcept {
+  if (!device->keeps_destroyed) return delete device;
+  static std::atomic<VxlaDevice> kept = nullptr;  // a list, so that keeping one allocates nothing
+  device->kind = HandleKind::kDestroyed;
+  device->retired.clear();
+  device->client.reset();
+  device->registries.clear();
+  device->device.reset();
+  device->kept_before = kept.load();
+  while (!kept.compare_exchange_weak(device->kept_before, device)) {
+  }
+}
+
+std::shared_ptr<Client> ClientNow(VxlaDevice device) {
+  const std::lock_guard lock(device->mutex);
+  return device->client;
+}
+
+Result<Shape> ShapeOf(const VxlaArray& array) {
+  const std::optional<ElementType> type = TypeOfNumber(array.element_type);
+  if (!type.has_value() || !IsArrayElement(*type))
+    return InvalidArgument("element type {}: no array holds it", array.element_type);
+  // Before its dimensions are read.
+  if (array.rank < 0 || array.rank > kMaxRank)
+    return InvalidArgument("rank {}: from 0 to {} are possible", array.rank, kMaxRank);
+  if (array.rank > 0) VXLA_RETURN_IF_ERROR(CheckNotNull(array.dimensions, "dimensions"));
+  Shape shape(*type, {array.dimensions, array.dimensions + array.rank});
+  for (int d = 0; d < array.rank && array.dynamic != nullptr; ++d)
+    shape.set_dynamic_dimension(d, array.dynamic[d] != 0);
+  return shape;
+}
+
+Result<VxlaArray> ReadArray(const VxlaArray* array) { return ReadStruct(array, "array", offsetof(VxlaArray, dynamic)); }
+
+Status CheckStatic(const Shape& shape) {
+  return shape.IsDynamic()
+             ? Unsupported("array: {}: values with dynamic dimensions lie in vxla's own memory alone", shape.ToString())
+             : OkStatus();
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,43 @@
+#include "core/devices/permute_slices.h"
+
+#include <algorithm>
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+void AppendSlices(const Shape& starts, size_t array, std::vector<size_t> path, std::vector<PermuteSlice>& slices) {
+  const std::vector<Shape>& elements = starts.tuple_elements();
+  if (std::ranges::none_of(elements, &Shape::IsTuple)) {
+    slices.push_back({array, std::move(path)});
+    return;
+  }
+  path.push_back(0);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    path.back() = i;
+    slices.push_back({array, path});
+  }
+}
+
+}  // namespace
+
+std::vector<PermuteSlice> PermuteSlices(const Shape& arrays, const Shape& starts) {
+  std::vector<PermuteSlice> slices;
+  if (!starts.IsTuple()) return slices;
+  if (!arrays.IsTuple()) {
+    AppendSlices(starts, 0, {}, slices);
+    return slices;
+  }
+  const size_t count = std::min(arrays.tuple_elements().size(), starts.tuple_elements().size());
+  for (size_t k = 0; k < count; ++k) {
+    if (starts.tuple_elements()[k].IsTuple()) AppendSlices(starts.tuple_elements()[k], k, {k}, slices);
+  }
+  return slices;
+}
+
+const Shape& PartOf(const Shape& shape, const std::vector<size_t>& path) {
+  const Shape* part = &shape;
+  for (const size_t i : path) part = &part->tuple_elements()[i];
+  return *part;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,206 @@
+#include "core/passes/base/expansion.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/passes/base/fusion_rules.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+void AddFlags(Shape& shape, const Shape& other) {
+  for (int d = 0; d < other.rank(); ++d) {
+    if (other.is_dynamic_dimension(d)) shape.set_dynamic_dimension(d, true);
+  }
+}
+
+}  // namespace
+
+Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
+                            std::vector<Computation*> called) {
+  auto added = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
+                                             std::move(called));
+  added->set_name(instruction_.name());
+  added->set_location(instruction_.location());
+  return before_ == nullptr ? computation_.Add(std::move(added)) : computation_.InsertBefore(before_, std::move(added));
+}
+
+Instruction* Expansion::Constant(Literal literal) {
+  const Shape shape = literal.shape();
+  return Add(Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<Literal>(std::move(literal))});
+}
+
+Instruction* Expansion::Spread(Instruction* scalar, IntList sizes) {
+  if (sizes.empty()) return scalar;
+  return Add(Opcode::kBroadcast, Shape(scalar->shape().element_type(), std::move(sizes)), {scalar},
+             DimensionsAttributes{});
+}
+
+Instruction* Expansion::Zeros(const Shape& shape) {
+  if (shape.IsToken()) return Add(Opcode::kAfterAll, shape, {});
+  if (shape.IsTuple()) {
+    std::vector<Instruction*> elements;
+    for (const Shape& element : shape.tuple_elements()) elements.push_back(Zeros(element));
+    return TupleOf(std::move(elements));
+  }
+  Instruction* const zero = Constant(Literal(Shape(shape.element_type())));
+  return shape.IsScalar() ? zero : Add(Opcode::kBroadcast, shape, {zero}, DimensionsAttributes{});
+}
+
+Instruction* Expansion::Iota(ElementType type, IntList sizes, int64_t dimension) {
+  return Add(Opcode::kIota, Shape(type, std::move(sizes)), {}, IotaAttributes{dimension});
+}
+
+Instruction* Expansion::Binary(Opcode opcode, Instruction* a, Instruction* b) {
+  Shape shape = a->shape();
+  AddFlags(shape, b->shape());
+  return Add(opcode, std::move(shape), {a, b});
+}
+
+Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
+  CompareAttributes attributes;
+  attributes.direction = direction;
+  Shape shape(ElementType::kPred, SizesOf(a->shape()));
+  for (const Instruction* operand : {a, b}) AddFlags(shape, operand->shape());
+  return Add(Opcode::kCompare, std::move(shape), {a, b}, attributes);
+}
+
+Instruction* Expansion::Converted(Instruction* value, ElementType type) {
+  if (value->shape().element_type() == type) return value;
+  Shape shape = value->shape();
+  shape.set_element_type(type);
+  shape.set_layout(std::nullopt);
+  return Add(Opcode::kConvert, std::move(shape), {value});
+}
+
+Instruction* Expansion::Reshaped(Instruction* value, IntList sizes) {
+  if (std::ranges::equal(value->shape().dimensions(), sizes)) return value;
+  return Add(Opcode::kReshape, Shape(value->shape().element_type(), std::move(sizes)), {value});
+}
+
+Instruction* Expansion::Transposed(Instruction* value, const IntList& permutation) {
+  if (std::ranges::is_sorted(permutation)) return value;
+  IntList sizes;
+  for (const int64_t d : permutation) sizes.push_back(value->shape().dimension(static_cast<int>(d)));
+  return Add(Opcode::kTranspose, Shape(value->shape().element_type(), std::move(sizes)), {value},
+             DimensionsAttributes{permutation});
+}
+
+Instruction* Expansion::Slice(Instruction* value, int64_t dimension, int64_t start, int64_t limit) {
+  IntList sizes = SizesOf(value->shape());
+  const auto d = static_cast<size_t>(dimension);
+  if (start == 0 && limit == sizes[d]) return value;
+  SliceAttributes attributes;
+  for (const int64_t size : sizes) attributes.slice.push_back({0, size, 1});
+  attributes.slice[d] = {start, limit, 1};
+  sizes[d] = limit - start;
+  Shape shape(value->shape().element_type(), std::move(sizes));
+  AddFlags(shape, value->shape());
+  if (limit - start == 1) shape.set_dynamic_dimension(static_cast<int>(dimension), false);
+  return Add(Opcode::kSlice, std::move(shape), {value}, attributes);
+}
+
+Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, int64_t dimension) {
+  if (values.size() == 1) return values[0];
+  IntList sizes = SizesOf(values[0]->shape());
+  int64_t& size = sizes[static_cast<size_t>(dimension)];
+  size = 0;
+  for (const Instruction* value : values) size += value->shape().dimension(static_cast<int>(dimension));
+  Shape shape(values[0]->shape().element_type(), std::move(sizes));
+  for (const Instruction* value : values) AddFlags(shape, value->shape());
+  return Add(Opcode::kConcatenate, std::move(shape), values, DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::Rows(Instruction* values, Instruction* order) {
+  IntList sizes = SizesOf(values->shape());
+  GatherAttributes gather;
+  gather.slice_sizes = sizes;
+  gather.slice_sizes[0] = 1;
+  sizes[0] = order->shape().dimension(0);
+  for (int64_t d = 1; d < values->shape().rank(); ++d) gather.offset_dims.push_back(d);
+  gather.collapsed_slice_dims = gather.start_index_map = {0};
+  gather.index_vector_dim = 1;
+  Shape shape(values->shape().element_type(), sizes);
+  AddFlags(shape, values->shape());
+  shape.set_dynamic_dimension(0, order->shape().is_dynamic_dimension(0));
+  return Add(Opcode::kGather, std::move(shape), {values, order}, gather);
+}
+
+Instruction* Expansion::LiveSize(Instruction* value, int64_t dimension) {
+  return Add(Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::WithLiveSize(Instruction* value, int64_t dimension, Instruction* size) {
+  Shape shape = value->shape();
+  shape.set_dynamic_dimension(static_cast<int>(dimension), true);
+  return Add(Opcode::kSetDimensionSize, std::move(shape), {value, size}, DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::AtBound(Instruction* value, int64_t dimension) {
+  const auto d = static_cast<int>(dimension);
+  if (!value->shape().is_dynamic_dimension(d)) return value;
+  Shape shape = value->shape();
+  shape.set_dynamic_dimension(d, false);
+  Instruction* const bound = Constant(Literal::ScalarInt(ElementType::kS32, shape.dimension(d)));
+  return Add(Opcode::kSetDimensionSize, std::move(shape), {value, bound}, DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::TupleOf(std::vector<Instruction*> values) {
+  std::vector<Shape> shapes;
+  for (const Instruction* value : values) shapes.push_back(value->shape());
+  return Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
+}
+
+Instruction* Expansion::Together(std::vector<Instruction*> values) {
+  return values.size() == 1 ? values[0] : TupleOf(std::move(values));
+}
+
+Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
+  const Shape shape = tuple->shape().tuple_elements().at(static_cast<size_t>(index));
+  return Add(Opcode::kGetTupleElement, shape, {tuple}, GetTupleElementAttributes{index});
+}
+
+Instruction* Expansion::Started(Instruction* first, Instruction* second) {
+  std::vector<Instruction*> elements{first, second};
+  const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
+  for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
+  return TupleOf(std::move(elements));
+}
+
+Computation* AddProgram(Module& module, const Module& program) {
+  std::unordered_map<const Computation*, Computation*> copies;
+  for (const auto& original : program.computations()) {
+    Computation* const copy = module.AddComputation(original->name());
+    copies[original.get()] = copy;
+    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
+  }
+  return copies.at(program.entry());
+}
+
+Computation* AddCombiner(Module& module, Opcode opcode, ElementType type) {
+  Computation* const combiner = module.AddComputation(std::string(OpcodeText(opcode)));
+  Instruction* const a = combiner->Add(Opcode::kParameter, Shape(type), {}, ParameterAttributes{0});
+  Instruction* const b = combiner->Add(Opcode::kParameter, Shape(type), {}, ParameterAttributes{1});
+  combiner->Add(opcode, Shape(type), {a, b});
+  return combiner;
+}
+
+bool ExpandEach(const std::vector<Computation*>& computations,
+                const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
+  bool changed = false;
+  for (Computation* computation : computations) {
+    std::vector<Instruction*> instructions;
+    for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
+    for (Instruction* instruction : instructions) {
+      if (live_sizes == LiveSizesIn::kLeft && TouchesLiveSizes(*instruction)) continue;
+      Instruction* const value = expand(*computation, instruction);
+      if (value == nullptr) continue;
+      computation->ReplaceAllUses(instruction, value);
+      computation->Remove(instruction);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,173 @@
+#include "core/passes/devices/device_separation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "core/passes/base/expansion.h"
+#include "core/passes/devices/device_merger_impl.h"
+#include "core/passes/devices/exchanges.h"
+#include "core/passes/sizes/size_math.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+constexpr std::string_view kPrefix = "vxla.device.";
+// Calls that move arrays between devices, or say which one it is, and compute nothing.
+constexpr std::string_view kMovingPrefix = "vxla.exchange.device.";
+
+bool IsHostsBusiness(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+      return true;
+    case Opcode::kSend:
+    case Opcode::kRecv:
+      return instruction.attributes<SendRecvAttributes>().is_host_transfer;
+    case Opcode::kCustomCall:
+      return HasSideEffect(instruction);
+    default:
+      return false;
+  }
+}
+
+bool Reduces(const Instruction& instruction) {
+  const Opcode kind = KindOfCollective(instruction);
+  return kind == Opcode::kAllReduce || kind == Opcode::kReduceScatter || kind == Opcode::kCollectiveReduce;
+}
+
+// How many members every group has; 0: they differ, or a device has none.
+int64_t SizeOfGroups(const Instruction& instruction, const DeviceGrid& grid) {
+  int64_t size = 0;
+  for (int64_t device = 0; device < grid.count(); ++device) {
+    const Result<IntList> group = GroupOf(instruction, grid, device);
+    if (!group.ok() || group->empty() || (size != 0 && size != std::ssize(*group))) return 0;
+    size = std::ssize(*group);
+  }
+  return size;
+}
+
+// What a reduction's call gives: its members' arrays, then which of them the device is.
+Shape GatheredShape(const Instruction& reduction, int64_t members) {
+  std::vector<Shape> elements;
+  for (int64_t m = 0; m < members; ++m) {
+    for (const Instruction* operand : reduction.operands()) elements.push_back(operand->shape());
+  }
+  elements.emplace_back(ElementType::kU32);
+  return Shape::Tuple(std::move(elements));
+}
+
+// The reduction's result for the device, from its call.
+Instruction* ReducedFrom(Expansion& make, Instruction* call, int64_t members) {
+  const Instruction& reduction = make.instruction();
+  const int64_t arrays = reduction.operand_count();
+  Instruction* const which = make.Element(call, members * arrays);
+  std::vector<Instruction*> results;
+  for (int64_t k = 0; k < arrays; ++k) {
+    std::vector<Instruction*> values;
+    for (int64_t m = 0; m < members; ++m) values.push_back(make.Element(call, m * arrays + k));
+    Instruction* result = Reduced(make, values, values[0]->shape().element_type(), [](Computation* c) { return c; });
+    const Shape& shape = result->shape();
+    if (reduction.opcode() == Opcode::kReduceScatter) {
+      const int64_t dimension = reduction.attributes<CollectiveAttributes>().dimensions[0];
+      IntList sizes = SizesOf(shape);
+      const int64_t size = sizes[static_cast<size_t>(dimension)] /= members;
+      std::vector<Instruction*> operands{result};
+      Instruction* const rows = make.Constant(Literal::ScalarInt(ElementType::kS32, size));
+      for (int64_t d = 0; d < shape.rank(); ++d) {
+        operands.push_back(d == dimension
+                               ? make.Binary(Opcode::kMultiply, make.Converted(which, ElementType::kS32), rows)
+                               : make.Constant(Literal::ScalarInt(ElementType::kS32, 0)));
+      }
+      result =
+          make.Add(Opcode::kDynamicSlice, Shape(shape.element_type(), sizes), operands, DynamicSliceAttributes{sizes});
+    } else if (reduction.opcode() == Opcode::kCollectiveReduce) {
+      Instruction* const first = make.Compare(ComparisonDirection::kEq, which, make.Zeros(which->shape()));
+      result = make.Add(Opcode::kSelect, shape, {make.Spread(first, SizesOf(shape)), result, make.Zeros(shape)});
+    }
+    results.push_back(result);
+  }
+  return reduction.shape().IsTuple() ? make.TupleOf(results) : results[0];
+}
+
+// Whether what the host does for the instruction moves and computes nothing.
+bool MovesAndComputesNothing(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kReplicaId:
+    case Opcode::kPartitionId:
+      return true;
+    case Opcode::kSend:
+    case Opcode::kRecv:
+      return !instruction.attributes<SendRecvAttributes>().is_host_transfer;
+    case Opcode::kSendDone:
+    case Opcode::kRecvDone:
+      return MovesAndComputesNothing(*instruction.operand(0));
+    default:
+      return merging::IsExchange(instruction.opcode()) && !Reduces(instruction);
+  }
+}
+
+}  // namespace
+
+std::optional<size_t> SeparateProgram::NumberOf(const Instruction& instruction) const {
+  if (instruction.opcode() != Opcode::kCustomCall) return {};
+  const std::string_view target = instruction.attributes<CustomCallAttributes>().custom_call_target;
+  const std::string_view prefix = target.starts_with(kPrefix) ? kPrefix : kMovingPrefix;
+  if (!target.starts_with(prefix)) return {};
+  size_t number = 0;
+  const std::from_chars_result read =
+      std::from_chars(target.data() + prefix.size(), target.data() + target.size(), number);
+  const bool whole = read.ec == std::errc() && read.ptr == target.data() + target.size();
+  return whole && number < calls.size() ? std::optional(number) : std::nullopt;
+}
+
+SeparateProgram SeparateDevices(const Module& module, const DeviceGrid& grid, bool reduces) {
+  SeparateProgram program;
+  program.source = module.Clone();
+  program.module = module.Clone();
+  DeepProperty meets(merging::KnowsItsDevice);
+  for (size_t c = 0; c < program.source->computations().size(); ++c) {
+    const Computation& source = *program.source->computations()[c];
+    Computation& computation = *program.module->computations()[c];
+    // The text's order, which the other devices may count by.
+    Instruction* last = nullptr;
+    auto next = computation.instructions().begin();
+    for (const auto& own : source.instructions()) {
+      Instruction* at = (next++)->get();
+      VXLA_CHECK(at->name() == own->name(), "a clone has the order of its source");
+      if (!meets.Of(*own)) continue;
+      if (merging::KnowsItsDevice(*own)) {
+        const bool is_static =
+            std::ranges::none_of(own->operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
+        const int64_t members = reduces && is_static && Reduces(*own) ? SizeOfGroups(*own, grid) : 0;
+        CustomCallAttributes attributes;
+        attributes.custom_call_target = fmt::format(
+            "{}{}", MovesAndComputesNothing(*own) || members > 0 ? kMovingPrefix : kPrefix, program.calls.size());
+        attributes.custom_call_has_side_effect = true;
+        program.calls.push_back({own.get(), members > 0});
+        Expansion make(computation, at);
+        Instruction* const call =
+            make.Add(Opcode::kCustomCall, members > 0 ? GatheredShape(*own, members) : at->shape(),
+                     {at->operands().begin(), at->operands().end()}, std::move(attributes));
+        computation.ReplaceAllUses(at, members > 0 ? ReducedFrom(make, call, members) : call);
+        computation.Remove(at);
+        at = call;
+      }
+      if (last != nullptr) at->AddControlPredecessor(last);
+      last = at;
+    }
+  }
+  program.module->RemoveUnusedComputations();
+  return program;
+}
+
+bool TalksToHost(const Module& module) {
+  return std::ranges::any_of(module.computations(), [](const auto& computation) {
+    return std::ranges::any_of(computation->instructions(),
+                               [](const auto& instruction) { return IsHostsBusiness(*instruction); });
+  });
+}
+
+}  // namespace VXLA_NAMESPACE

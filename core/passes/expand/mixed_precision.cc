@@ -1,0 +1,124 @@
+#include "core/passes/expand/mixed_precision.h"
+
+#include <vector>
+
+#include "core/passes/base/expansion.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool IsFloats(const Shape& shape) { return shape.IsArray() && IsFloating(shape.element_type()); }
+
+// Of f16 and bf16, neither holds the other's numbers.
+ElementType WiderOf(ElementType a, ElementType b) {
+  if (a == b || BitWidth(a) > BitWidth(b)) return a;
+  return BitWidth(b) > BitWidth(a) ? b : ElementType::kF32;
+}
+
+// Whether all operands are of one type, but for a select's choice.
+bool TakesOneType(const Instruction& i) {
+  switch (i.opcode()) {
+    case Opcode::kConvert:
+    case Opcode::kStochasticConvert:
+    case Opcode::kReal:
+    case Opcode::kImag:
+      return false;
+    default:
+      return IsElementwise(i.opcode());
+  }
+}
+// And the result is of that type too.
+bool GivesItsType(const Instruction& i) {
+  return i.opcode() != Opcode::kCompare && i.opcode() != Opcode::kIsFinite && i.opcode() != Opcode::kComplex;
+}
+
+bool TakeAs(Computation& computation, Instruction& i, int k, ElementType type) {
+  if (!IsFloats(i.operand(k)->shape()) || i.operand(k)->shape().element_type() == type) return false;
+  i.ReplaceOperand(k, Expansion(computation, &i).Converted(i.operand(k), type));
+  return true;
+}
+
+// What the computation gives under the type that it computes in, and converted for its users to what it states.
+bool GiveAs(Computation& computation, Instruction& i, Instruction* next, const std::vector<ElementType>& types) {
+  const Shape stated = i.shape();
+  Shape computed = stated;
+  bool differs = false;
+  for (size_t k = 0; k < types.size(); ++k) {
+    Shape& part = stated.IsTuple() ? computed.mutable_tuple_elements()[k] : computed;
+    if (!IsFloats(part) || part.element_type() == types[k] || !IsFloating(types[k])) continue;
+    part.set_element_type(types[k]);
+    differs = true;
+  }
+  if (!differs) return false;
+  const std::vector<Instruction*> users(i.users().begin(), i.users().end());
+  i.mutable_shape() = computed;
+  Expansion make = next == nullptr ? Expansion(computation, std::as_const(i)) : Expansion(computation, next);
+  Instruction* value = nullptr;
+  if (stated.IsTuple()) {
+    std::vector<Instruction*> parts;
+    for (size_t k = 0; k < types.size(); ++k) {
+      Instruction* const part = make.Element(&i, static_cast<int64_t>(k));
+      parts.push_back(IsFloats(part->shape()) ? make.Converted(part, stated.tuple_elements()[k].element_type()) : part);
+    }
+    value = make.TupleOf(std::move(parts));
+  } else {
+    value = make.Converted(&i, stated.element_type());
+  }
+  for (Instruction* user : users) user->ReplaceOperand(&i, value);
+  if (computation.root() == &i) computation.set_root(value);
+  return true;
+}
+
+bool UnmixElements(Computation& computation, Instruction& i, Instruction* next) {
+  std::optional<ElementType> type;
+  for (const Instruction* operand : i.operands()) {
+    if (!IsFloats(operand->shape())) continue;
+    const ElementType own = operand->shape().element_type();
+    type = type ? WiderOf(*type, own) : own;
+  }
+  if (!type) return false;
+  bool changed = false;
+  for (int k = 0; k < i.operand_count(); ++k) changed |= TakeAs(computation, i, k, *type);
+  if (GivesItsType(i) && i.shape().IsArray()) changed |= GiveAs(computation, i, next, {*type});
+  return changed;
+}
+
+// `count` arrays, then as many initial values; the computation takes as many accumulators and values.
+bool UnmixReduction(Computation& computation, Instruction& i, Instruction* next) {
+  const int count = i.operand_count() / 2;
+  if (count == 0 || i.called().size() != 1) return false;
+  const std::vector<Instruction*>& parameters = i.called(0)->parameters();
+  const size_t results = i.shape().IsTuple() ? i.shape().tuple_elements().size() : 1;
+  if (parameters.size() != static_cast<size_t>(2 * count) || results != static_cast<size_t>(count)) return false;
+  bool changed = false;
+  std::vector<ElementType> types;
+  for (int k = 0; k < 2 * count; ++k) {
+    const Shape& taken = parameters[static_cast<size_t>(k)]->shape();
+    if (!taken.IsArray()) return changed;
+    if (k < count) types.push_back(taken.element_type());
+    if (!IsFloats(taken)) continue;
+    changed |= TakeAs(computation, i, k < count ? k + count : k - count, taken.element_type());
+  }
+  return GiveAs(computation, i, next, types) || changed;
+}
+
+}  // namespace
+
+bool UnmixPrecision(Module& module) {
+  bool changed = false;
+  for (const auto& computation : module.computations()) {
+    std::vector<Instruction*> all;
+    for (const auto& i : computation->instructions()) all.push_back(i.get());
+    for (size_t at = 0; at < all.size(); ++at) {
+      Instruction* const next = at + 1 < all.size() ? all[at + 1] : nullptr;
+      if (TakesOneType(*all[at])) {
+        changed |= UnmixElements(*computation, *all[at], next);
+      } else if (all[at]->opcode() == Opcode::kReduce || all[at]->opcode() == Opcode::kReduceWindow) {
+        changed |= UnmixReduction(*computation, *all[at], next);
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

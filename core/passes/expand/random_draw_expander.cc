@@ -1,0 +1,246 @@
+// rng as operations over a counter that the device keeps: the numbers that docs/several_devices.md states, Philox of
+// the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
+#include <numbers>
+
+#include "core/passes/base/control_flow.h"
+#include "core/passes/expand/counter_bits.h"
+#include "core/passes/expand/expanders.h"
+#include "core/passes/expand/random_state.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+using enum ElementType;
+
+// What all elements of one draw share, as scalars: u64, u64, and bounds of f64 (of u64 for integers).
+struct DrawInputs {
+  Instruction *stream = nullptr, *key = nullptr, *low = nullptr, *high = nullptr;
+};
+
+class DrawWriter : private CounterBits {
+ public:
+  // Before `place`, numbers for an array like `result`.
+  DrawWriter(Computation& computation, Instruction* place, const Shape& result)
+      : CounterBits(computation, place), type_(result.element_type()), sizes_(SizesOf(result)) {}
+
+  // The number of the draw, and the key that the seed and the device give.
+  DrawInputs Begin(Instruction* place, Instruction* a, Instruction* b) {
+    Instruction* const state =
+        Add(Opcode::kRngGetAndUpdateState, Shape(kU64, {2}), {}, RngGetAndUpdateStateAttributes{1});
+    state->mutable_common().backend_config.text = kDrawsState;
+    state->mutable_common().frontend_attributes = place->common().frontend_attributes;  // which device's it is
+    TakeOverOrder(place, state);
+    DrawInputs inputs{Reshaped(Slice(state, 0, 0, 1), {}), Mixed(Reshaped(Slice(state, 0, 1, 2), {})), nullptr,
+                      nullptr};
+    inputs.low = IsFloating(type_) ? Converted(a, kF64) : Wide(a);
+    inputs.high = IsFloating(type_) ? Converted(b, kF64) : Wide(b);
+    return inputs;
+  }
+
+  Instruction* Integers(const DrawInputs& inputs, Instruction* a, Instruction* b) {
+    Instruction* const low = Spread(inputs.low, sizes_);
+    Instruction* const span = Spread(Binary(Opcode::kSubtract, inputs.high, inputs.low), sizes_);
+    Instruction* const scaled = Binary(Opcode::kMulhi, Words(inputs, nullptr)[0], span);
+    Instruction* const value = Narrow(Plus(low, scaled));
+    return Select(Spread(Compare(ComparisonDirection::kLe, b, a), sizes_), Spread(a, sizes_), value);
+  }
+
+  // Box and Muller's transform.
+  Instruction* Normals(const DrawInputs& inputs) {
+    const std::array<Instruction*, 2> words = Words(inputs, nullptr);
+    Instruction* const one = Real(1);
+    Instruction* const logarithm = Unary(Opcode::kLog, Binary(Opcode::kSubtract, one, Unit(words[0])));
+    Instruction* const radius = Unary(Opcode::kSqrt, Product(Real(-2), logarithm));
+    Instruction* const angle = Unary(Opcode::kCos, Product(Real(2 * std::numbers::pi), Unit(words[1])));
+    Instruction* const scaled = Product(Spread(inputs.high, sizes_), Product(radius, angle));
+    return Converted(Plus(Spread(inputs.low, sizes_), scaled), type_);
+  }
+
+  // One draw of [low, high) after another: a number that rounds up to `high` gives way to the next.
+  struct Uniform {
+    Instruction *value = nullptr, *refused = nullptr;
+  };
+  Uniform FirstUniform(const DrawInputs& inputs) { return Next({}, inputs, nullptr); }
+  // The two draws of a later block of words, where the ones before were refused.
+  Uniform Next(Uniform current, const DrawInputs& inputs, Instruction* block) {
+    for (Instruction* word : Words(inputs, block)) {
+      Instruction* const u = Unit(word);
+      Instruction* const from_low = Product(Spread(inputs.low, sizes_), Binary(Opcode::kSubtract, Real(1), u));
+      Instruction* const value = Converted(Plus(from_low, Product(Spread(inputs.high, sizes_), u)), type_);
+      Instruction* const refused =
+          Compare(ComparisonDirection::kGe, Converted(value, kF64), Spread(inputs.high, sizes_));
+      if (current.value == nullptr) {
+        current = {value, refused};
+      } else {
+        current = {Select(current.refused, value, current.value), Binary(Opcode::kAnd, current.refused, refused)};
+      }
+    }
+    return current;
+  }
+  // An empty interval gives `low`, and so does one in which no number was found.
+  Instruction* Settled(const Uniform& last, Instruction* a, Instruction* b) {
+    Instruction* const empty = Spread(Compare(ComparisonDirection::kLe, b, a), sizes_);
+    return Select(Binary(Opcode::kOr, empty, last.refused), Spread(a, sizes_), last.value);
+  }
+
+  using CounterBits::Add;
+  using CounterBits::Element;
+  using CounterBits::Number;
+  using CounterBits::Plus;
+  using CounterBits::TupleOf;
+
+ private:
+  // The count of draws stands where the draw stood among those that come before and after it.
+  static void TakeOverOrder(Instruction* rng, Instruction* state) {
+    const std::vector<Instruction*> before(rng->control_predecessors().begin(), rng->control_predecessors().end());
+    const std::vector<Instruction*> after(rng->control_successors().begin(), rng->control_successors().end());
+    for (Instruction* other : before) {
+      rng->RemoveControlPredecessor(other);
+      state->AddControlPredecessor(other);
+    }
+    for (Instruction* other : after) {
+      other->RemoveControlPredecessor(rng);
+      other->AddControlPredecessor(state);
+    }
+  }
+
+  Instruction* Unary(Opcode opcode, Instruction* a) { return Add(opcode, a->shape(), {a}); }
+  Instruction* Product(Instruction* a, Instruction* b) { return Binary(Opcode::kMultiply, a, b); }
+  Instruction* Real(double value) { return Spread(Constant(Literal::Scalar(kF64, value)), sizes_); }
+  Instruction* Select(Instruction* which, Instruction* yes, Instruction* no) {
+    return Add(Opcode::kSelect, yes->shape(), {which, yes, no});
+  }
+  // Integers modulo 2^64, and the other way.
+  Instruction* Wide(Instruction* value) { return Converted(Converted(value, IsSigned(type_) ? kS64 : kU64), kU64); }
+  Instruction* Narrow(Instruction* value) { return Converted(IsSigned(type_) ? Converted(value, kS64) : value, type_); }
+  // In [0, 1), 53 bits.
+  Instruction* Unit(Instruction* word) { return Product(Converted(Right(word, 11), kF64), Real(0x1p-53)); }
+
+  // The finaliser of splitmix64.
+  Instruction* Mixed(Instruction* x) {
+    x = Times(Xor(x, Right(x, 30)), 0xBF58476D1CE4E5B9u);
+    x = Times(Xor(x, Right(x, 27)), 0x94D049BB133111EBu);
+    return Xor(x, Right(x, 31));
+  }
+
+  // The two 64-bit words of each element's block; null is the first one. The block's number takes the top 16 bits of
+  // the element's half of the counter.
+  std::array<Instruction*, 2> Words(const DrawInputs& inputs, Instruction* block) {
+    int64_t count = 1;
+    for (const int64_t size : sizes_) count *= size;
+    Instruction* high = Reshaped(Iota(kU64, {count}, 0), sizes_);
+    if (block != nullptr) high = Or(high, Spread(Left(block, 48), sizes_));
+    Instruction* const stream = Spread(inputs.stream, sizes_);
+    Instruction* const key = Spread(inputs.key, sizes_);
+    const auto x = PhiloxRounds({Low(stream), High(stream), Low(high), High(high)}, Low(key), High(key));
+    return {Joined(x[0], x[1]), Joined(x[2], x[3])};
+  }
+
+  const ElementType type_;
+  const IntList sizes_;
+};
+
+// The loop that draws again as long as a number was refused: block, stream, key, low, high, value, refused.
+class Redraw {
+ public:
+  Redraw(Module& module, const Shape& result) : module_(module), result_(result) {}
+
+  DrawWriter::Uniform Add(DrawWriter& at, const DrawInputs& inputs, const DrawWriter::Uniform& first) {
+    Instruction* const one = at.Number(1, inputs.stream);
+    Instruction* const state =
+        at.TupleOf({one, inputs.stream, inputs.key, inputs.low, inputs.high, first.value, first.refused});
+    Instruction* const loop = at.Add(Opcode::kWhile, state->shape(), {state}, NoAttributes{},
+                                     {Condition(state->shape()), Body(state->shape())});
+    return {at.Element(loop, 5), at.Element(loop, 6)};
+  }
+
+ private:
+  static Instruction* Leaf(Computation& in, Instruction* tuple, int64_t index) {
+    return in.Add(Opcode::kGetTupleElement, tuple->shape().tuple_elements().at(static_cast<size_t>(index)), {tuple},
+                  GetTupleElementAttributes{index});
+  }
+  static Instruction* Scalar(Computation& in, ElementType type, int64_t value) {
+    return in.Add(Opcode::kConstant, Shape(type), {},
+                  ConstantAttributes{std::make_shared<Literal>(Literal::ScalarInt(type, value))});
+  }
+
+  Computation* Condition(const Shape& state) {
+    constexpr int64_t kMostBlocks = 32;  // 64 draws
+    Computation& either = *module_.AddComputation("either");
+    either.Add(Opcode::kOr, Shape(kPred),
+               {either.Add(Opcode::kParameter, Shape(kPred), {}, ParameterAttributes{0}),
+                either.Add(Opcode::kParameter, Shape(kPred), {}, ParameterAttributes{1})});
+    Computation& condition = *module_.AddComputation("draws_again");
+    Instruction* const all = condition.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
+    DimensionsAttributes every;
+    for (int64_t d = 0; d < result_.rank(); ++d) every.dimensions.push_back(d);
+    Instruction* const any = condition.Add(Opcode::kReduce, Shape(kPred),
+                                           {Leaf(condition, all, 6), Scalar(condition, kPred, 0)}, every, {&either});
+    CompareAttributes below;
+    below.direction = ComparisonDirection::kLt;
+    Instruction* const more = condition.Add(Opcode::kCompare, Shape(kPred),
+                                            {Leaf(condition, all, 0), Scalar(condition, kU64, kMostBlocks)}, below);
+    condition.Add(Opcode::kAnd, Shape(kPred), {any, more});
+    return &condition;
+  }
+
+  Computation* Body(const Shape& state) {
+    Computation& body = *module_.AddComputation("draw_again");
+    Instruction* const all = body.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
+    std::vector<Instruction*> leaves;
+    for (int64_t k = 0; k < 7; ++k) leaves.push_back(Leaf(body, all, k));
+    Instruction* const root = body.Add(Opcode::kTuple, state, leaves);
+    DrawWriter at(body, root, result_);
+    const DrawWriter::Uniform next =
+        at.Next({leaves[5], leaves[6]}, {leaves[1], leaves[2], leaves[3], leaves[4]}, leaves[0]);
+    root->ReplaceOperand(0, at.Plus(leaves[0], at.Number(1, leaves[0])));
+    root->ReplaceOperand(5, next.value);
+    root->ReplaceOperand(6, next.refused);
+    return &body;
+  }
+
+  Module& module_;
+  const Shape result_;
+};
+
+Instruction* ExpandRng(Module& module, Computation& computation, Instruction* rng) {
+  const Shape& shape = rng->shape();
+  const bool real = IsFloating(shape.element_type());
+  const bool normal = rng->attributes<RngAttributes>().distribution == RngDistribution::kNormal;
+  if (IsComplex(shape.element_type()) || (normal && !real)) return nullptr;  // the reference says that it is an error
+  DrawWriter at(computation, rng, shape);
+  Instruction* const a = rng->operand(0);
+  Instruction* const b = rng->operand(1);
+  const DrawInputs inputs = at.Begin(rng, a, b);
+  if (!real) return at.Integers(inputs, a, b);
+  if (normal) return at.Normals(inputs);
+  return at.Settled(Redraw(module, shape).Add(at, inputs, at.FirstUniform(inputs)), a, b);
+}
+
+bool DrawsNumbers(const Instruction& i) {
+  return i.opcode() == Opcode::kRng || i.opcode() == Opcode::kRngGetAndUpdateState;
+}
+
+}  // namespace
+
+void OrderRandomNumbers(Module& module) {
+  DeepProperty draws(DrawsNumbers);
+  for (const auto& computation : module.computations()) {
+    Instruction* last = nullptr;
+    for (const auto& i : computation->instructions()) {
+      if (!draws.Of(*i)) continue;
+      if (last != nullptr) i->AddControlPredecessor(last);
+      last = i.get();
+    }
+  }
+}
+
+bool ExpandRngs(Module& module) {
+  const bool changed = ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) {
+    return instruction->opcode() == Opcode::kRng ? ExpandRng(module, computation, instruction) : nullptr;
+  });
+  if (changed) module.SortComputations();
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,622 @@
+#include "core/passes/expand/scalar_regions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "core/limits.h"
+#include "core/passes/simplify/integer_folding.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+// So many instructions at most.
+constexpr int64_t kMaxScalars = int64_t{1} << 14;
+constexpr int kMaxTrips = 1 << 10;
+
+using Elements = std::vector<Instruction*>;  // row-major
+using Leaves = std::vector<Elements>;        // of a tuple; one of an array
+
+IntList DimensionsOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
+
+int64_t CountOf(const IntList& sizes) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return count;
+}
+
+int64_t Linear(const IntList& index, const IntList& sizes) {
+  int64_t at = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) at = at * sizes[d] + index[d];
+  return at;
+}
+
+// Calls visit(index) for each index of an array, row-major.
+template <typename Visit>
+void ForEachIndex(const IntList& sizes, const Visit& visit) {
+  IntList index(sizes.size(), 0);
+  for (int64_t left = CountOf(sizes); left > 0; --left) {
+    visit(index);
+    for (size_t d = sizes.size(); d > 0 && ++index[d - 1] == sizes[d - 1]; --d) index[d - 1] = 0;
+  }
+}
+
+class Scalars {
+ public:
+  explicit Scalars(Computation& out) : out_(out) {}
+
+  // False: it holds what has no such form.
+  bool Run(const Computation& region) {
+    Leaves arguments;
+    std::vector<Leaves> parameters;
+    for (const Instruction* parameter : region.parameters()) {
+      if (!parameter->shape().IsScalar()) return false;
+      parameters.push_back({{Add(*parameter, Opcode::kParameter, parameter->shape(), {}, parameter->attributes())}});
+    }
+    const Leaves root = Inline(region, parameters);
+    if (failed_) return false;
+    Elements results;
+    for (const Elements& leaf : root) {
+      if (leaf.size() != 1) return false;
+      results.push_back(leaf[0]);
+    }
+    if (!region.root()->shape().IsTuple()) {
+      out_.set_root(results[0]);
+      return true;
+    }
+    out_.set_root(Add(*region.root(), Opcode::kTuple, region.root()->shape(), results));
+    return true;
+  }
+
+ private:
+  Instruction* Add(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+                   Attributes attributes = NoAttributes{}) {
+    failed_ = failed_ || ++made_ > kMaxScalars;
+    shape.set_layout(std::nullopt);
+    Instruction* const added = out_.Add(opcode, std::move(shape), std::move(operands), std::move(attributes));
+    added->set_location(from.location());
+    return added;
+  }
+  Instruction* Number(const Instruction& from, ElementType type, int64_t value) {
+    auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
+    return Add(from, Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
+  }
+  Leaves Fail() {
+    failed_ = true;
+    return {};
+  }
+
+  Leaves Inline(const Computation& computation, const std::vector<Leaves>& arguments) {
+    std::unordered_map<const Instruction*, Leaves> values;
+    for (const auto& instruction : computation.instructions()) {
+      if (failed_) return {};
+      if (instruction->opcode() == Opcode::kParameter) {
+        values[instruction.get()] = arguments.at(static_cast<size_t>(instruction->parameter_number()));
+        continue;
+      }
+      std::vector<Leaves> operands;
+      for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
+      Leaves made = Expand(*instruction, operands);
+      if (failed_) return {};
+      values[instruction.get()] = std::move(made);
+    }
+    return values.at(computation.root());
+  }
+
+  Leaves Expand(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    if (instruction.shape().IsArray() &&
+        (instruction.shape().IsDynamic() || instruction.shape().ElementCount() > kMaxScalars))
+      return Fail();
+    switch (instruction.opcode()) {
+      case Opcode::kTuple: {
+        Leaves all;
+        for (const Leaves& operand : operands) all.insert(all.end(), operand.begin(), operand.end());
+        return all;
+      }
+      case Opcode::kGetTupleElement:
+        if (operands[0].size() != instruction.operand(0)->shape().tuple_elements().size()) return Fail();
+        return {operands[0][static_cast<size_t>(instruction.attributes<GetTupleElementAttributes>().index)]};
+      case Opcode::kCall:
+      case Opcode::kFusion:
+        return Inline(*instruction.called(0), operands);
+      case Opcode::kWhile:
+        return Repeated(instruction, operands[0]);
+      case Opcode::kScatter:
+        return Scattered(instruction, operands);
+      case Opcode::kReduce:
+        return Reduced(instruction, operands);
+      case Opcode::kConditional:
+        return Chosen(instruction, operands);
+      default:
+        break;
+    }
+    if (!instruction.shape().IsArray() || instruction.operand_count() != static_cast<int>(operands.size()))
+      return Fail();
+    std::vector<const Elements*> arrays;
+    for (const Leaves& operand : operands) {
+      if (operand.size() != 1) return Fail();
+      arrays.push_back(&operand[0]);
+    }
+    Elements elements = Array(instruction, arrays);
+    if (failed_ || static_cast<int64_t>(elements.size()) != instruction.shape().ElementCount()) return Fail();
+    return {std::move(elements)};
+  }
+
+  // One trip after another, where constants decide how many there are.
+  Leaves Repeated(const Instruction& instruction, Leaves state) {
+    for (int trip = 0; trip < kMaxTrips; ++trip) {
+      const Leaves goes_on = Inline(*instruction.called(0), {state});
+      const auto known = failed_ ? std::nullopt : KnownOf(goes_on[0][0]);
+      if (!known) break;
+      if (*known == 0) return state;
+      state = Inline(*instruction.called(1), {state});
+    }
+    return Fail();
+  }
+
+  // All branches, and the results of the one that the first operand says.
+  Leaves Chosen(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    const Elements& index = operands[0][0];
+    const auto branches = static_cast<int64_t>(instruction.called().size());
+    const bool truth = index[0]->shape().element_type() == ElementType::kPred;
+    Leaves chosen;
+    for (int64_t k = branches; k-- > 0 && !failed_;) {
+      const auto branch = static_cast<size_t>(k);
+      const Leaves made = Inline(*instruction.called(static_cast<int>(k)), {operands[branch + 1]});
+      if (failed_) return {};
+      if (k + 1 == branches) {  // it also stands for what no branch has
+        chosen = made;
+        continue;
+      }
+      Instruction* const is = truth ? index[0] : IsAt(instruction, index[0], k);
+      for (size_t leaf = 0; leaf < made.size(); ++leaf) {
+        for (size_t i = 0; i < made[leaf].size(); ++i)
+          chosen[leaf][i] = Select(instruction, is, made[leaf][i], chosen[leaf][i]);
+      }
+    }
+    return chosen;
+  }
+
+  Elements Array(const Instruction& instruction, const std::vector<const Elements*>& operands) {
+    if (IsElementwise(instruction.opcode())) return Elementwise(instruction, operands);
+    switch (instruction.opcode()) {
+      case Opcode::kConstant:
+        return Constant(instruction);
+      case Opcode::kIota:
+        return Iota(instruction);
+      case Opcode::kReshape:
+      case Opcode::kCopy:
+      case Opcode::kOptimizationBarrier:
+        return *operands[0];
+      case Opcode::kBroadcast:
+      case Opcode::kTranspose:
+      case Opcode::kSlice:
+      case Opcode::kReverse:
+        return Moved(instruction, *operands[0]);
+      case Opcode::kConcatenate:
+        return Concatenated(instruction, operands);
+      case Opcode::kPad:
+        return Padded(instruction, *operands[0], (*operands[1])[0]);
+      case Opcode::kDynamicSlice:
+        return DynamicSlice(instruction, operands);
+      case Opcode::kDynamicUpdateSlice:
+        return DynamicUpdateSlice(instruction, operands);
+      case Opcode::kGather:
+        return Gathered(instruction, *operands[0], *operands[1]);
+      default:
+        failed_ = true;
+        return {};
+    }
+  }
+
+  Elements Elementwise(const Instruction& instruction, const std::vector<const Elements*>& operands) {
+    const Shape element(instruction.shape().element_type());
+    Elements made;
+    for (int64_t i = 0; i < instruction.shape().ElementCount() && !failed_; ++i) {
+      std::vector<Instruction*> values;
+      for (const Elements* operand : operands)  // a clamp's bounds may be scalars
+        values.push_back((*operand)[operand->size() == 1 ? 0 : static_cast<size_t>(i)]);
+      made.push_back(instruction.opcode() == Opcode::kSelect
+                         ? Select(instruction, values[0], values[1], values[2])
+                         : Folded(Add(instruction, instruction.opcode(), element, std::move(values),
+                                      instruction.attributes())));
+    }
+    return made;
+  }
+
+  // The integer or truth value of a constant.
+  static std::optional<int64_t> KnownOf(const Instruction* value) {
+    const ElementType type = value->shape().element_type();
+    if (value->opcode() != Opcode::kConstant || (type != ElementType::kPred && !IsInteger(type))) return std::nullopt;
+    return value->literal().GetInt(0);
+  }
+  Instruction* Folded(Instruction* added) {
+    const auto known = KnownInteger(*added);
+    if (!known) return added;
+    Instruction* const number = Number(*added, added->shape().element_type(), *known);
+    out_.Remove(added);
+    return number;
+  }
+  Instruction* And(const Instruction& from, Instruction* a, Instruction* b) {
+    if (const auto known = KnownOf(a)) return *known != 0 ? b : a;
+    if (const auto known = KnownOf(b)) return *known != 0 ? a : b;
+    return Add(from, Opcode::kAnd, Shape(ElementType::kPred), {a, b});
+  }
+
+  Elements Constant(const Instruction& instruction) {
+    const auto& literal = instruction.attributes<ConstantAttributes>().literal;
+    if (literal == nullptr) {
+      failed_ = true;
+      return {};
+    }
+    const Shape element(instruction.shape().element_type());
+    const auto bytes = static_cast<size_t>(StorageBytes(element.element_type()));
+    Elements made;
+    for (int64_t i = 0; i < instruction.shape().ElementCount() && !failed_; ++i) {
+      Literal one(element);
+      std::memcpy(one.mutable_bytes().data(), literal->bytes().data() + static_cast<size_t>(i) * bytes, bytes);
+      made.push_back(Add(instruction, Opcode::kConstant, element, {},
+                         ConstantAttributes{std::make_shared<const Literal>(std::move(one))}));
+    }
+    return made;
+  }
+
+  Elements Iota(const Instruction& instruction) {
+    const auto dimension = static_cast<size_t>(instruction.attributes<IotaAttributes>().iota_dimension);
+    Elements made;
+    ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
+      made.push_back(Number(instruction, instruction.shape().element_type(), index[dimension]));
+    });
+    return made;
+  }
+
+  // Each element is one of the operand's.
+  Elements Moved(const Instruction& instruction, const Elements& operand) {
+    const IntList from = DimensionsOf(instruction.operand(0)->shape());
+    Elements made;
+    ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
+      IntList source(from.size(), 0);
+      for (size_t d = 0; d < from.size(); ++d) {
+        switch (instruction.opcode()) {
+          case Opcode::kBroadcast:
+            source[d] = index[static_cast<size_t>(instruction.dimensions()[d])];
+            break;
+          case Opcode::kTranspose:
+            source[static_cast<size_t>(instruction.dimensions()[d])] = index[d];
+            break;
+          case Opcode::kSlice: {
+            const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[d];
+            source[d] = slice.start + index[d] * slice.stride;
+            break;
+          }
+          default: {
+            const bool turned =
+                std::ranges::find(instruction.dimensions(), static_cast<int64_t>(d)) != instruction.dimensions().end();
+            source[d] = turned ? from[d] - 1 - index[d] : index[d];
+          }
+        }
+      }
+      made.push_back(operand[static_cast<size_t>(Linear(source, from))]);
+    });
+    return made;
+  }
+
+  static Elements Concatenated(const Instruction& instruction, const std::vector<const Elements*>& operands) {
+    const auto along = static_cast<size_t>(instruction.dimensions()[0]);
+    Elements made;
+    ForEachIndex(DimensionsOf(instruction.shape()), [&](IntList index) {
+      size_t k = 0;
+      IntList sizes = DimensionsOf(instruction.operand(0)->shape());
+      while (index[along] >= sizes[along]) {
+        index[along] -= sizes[along];
+        sizes = DimensionsOf(instruction.operand(static_cast<int>(++k))->shape());
+      }
+      made.push_back((*operands[k])[static_cast<size_t>(Linear(index, sizes))]);
+    });
+    return made;
+  }
+
+  static Elements Padded(const Instruction& instruction, const Elements& operand, Instruction* value) {
+    const IntList from = DimensionsOf(instruction.operand(0)->shape());
+    const auto& padding = instruction.attributes<PadAttributes>().padding;
+    Elements made;
+    ForEachIndex(DimensionsOf(instruction.shape()), [&](IntList index) {
+      bool inside = true;
+      for (size_t d = 0; d < from.size(); ++d) {
+        const int64_t at = index[d] - padding[d].low, step = padding[d].interior + 1;
+        inside = inside && at >= 0 && at % step == 0 && at / step < from[d];
+        index[d] = at / step;
+      }
+      made.push_back(inside ? operand[static_cast<size_t>(Linear(index, from))] : value);
+    });
+    return made;
+  }
+
+  Instruction* IsAt(const Instruction& from, Instruction* start, int64_t place) {
+    CompareAttributes equal;
+    equal.direction = ComparisonDirection::kEq;
+    const ElementType type = start->shape().element_type();
+    return Folded(Add(from, Opcode::kCompare, Shape(ElementType::kPred), {start, Number(from, type, place)}, equal));
+  }
+
+  // A start between 0 and `last`, as HLO has them.
+  Instruction* Clamped(const Instruction& from, Instruction* start, int64_t last) {
+    const ElementType type = start->shape().element_type();
+    if (const auto known = IsSigned(type) ? KnownOf(start) : std::nullopt)
+      return Number(from, type, std::clamp(*known, int64_t{0}, last));
+    return Add(from, Opcode::kClamp, start->shape(), {Number(from, type, 0), start, Number(from, type, last)});
+  }
+
+  Instruction* Select(const Instruction& from, Instruction* condition, Instruction* a, Instruction* b) {
+    if (const auto known = KnownOf(condition)) return *known != 0 ? a : b;
+    return Add(from, Opcode::kSelect, a->shape(), {condition, a, b});
+  }
+
+  // The window of `sizes` at `starts`, one dimension after another. A null start is 0.
+  Elements Window(const Instruction& from, Elements array, IntList shape, const Elements& starts,
+                  const IntList& sizes) {
+    for (size_t d = 0; d < shape.size() && !failed_; ++d) {
+      const int64_t last = shape[d] - sizes[d];
+      IntList smaller = shape;
+      smaller[d] = sizes[d];
+      std::vector<Instruction*> is;
+      for (int64_t place = 0; starts[d] != nullptr && place < last; ++place) is.push_back(IsAt(from, starts[d], place));
+      Elements made;
+      ForEachIndex(smaller, [&](IntList index) {
+        const int64_t offset = index[d];
+        const auto at = [&](int64_t place) {
+          index[d] = place + offset;
+          return array[static_cast<size_t>(Linear(index, shape))];
+        };
+        Instruction* value = at(starts[d] == nullptr ? 0 : last);
+        for (size_t place = 0; place < is.size() && !failed_; ++place)
+          value = Select(from, is[place], at(static_cast<int64_t>(place)), value);
+        made.push_back(value);
+      });
+      array = std::move(made);
+      shape = std::move(smaller);
+    }
+    return array;
+  }
+
+  Elements DynamicSlice(const Instruction& instruction, const std::vector<const Elements*>& operands) {
+    const IntList shape = DimensionsOf(instruction.operand(0)->shape()), sizes = DimensionsOf(instruction.shape());
+    Elements starts;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (operands.size() != shape.size() + 1 || operands[d + 1]->size() != 1) failed_ = true;
+      if (failed_) return {};
+      starts.push_back(Clamped(instruction, (*operands[d + 1])[0], shape[d] - sizes[d]));
+    }
+    return Window(instruction, *operands[0], shape, starts, sizes);
+  }
+
+  // The update where it may lie, place by place.
+  Elements DynamicUpdateSlice(const Instruction& instruction, const std::vector<const Elements*>& operands) {
+    const IntList shape = DimensionsOf(instruction.shape()), sizes = DimensionsOf(instruction.operand(1)->shape());
+    IntList places;
+    std::vector<Elements> is;  // by dimension and place
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (operands.size() != shape.size() + 2 || operands[d + 2]->size() != 1) failed_ = true;
+      if (failed_) return {};
+      places.push_back(shape[d] - sizes[d] + 1);
+      Instruction* const start = Clamped(instruction, (*operands[d + 2])[0], places[d] - 1);
+      Elements& conditions = is.emplace_back();
+      for (int64_t place = 0; place < places[d]; ++place) conditions.push_back(IsAt(instruction, start, place));
+    }
+    Elements array = *operands[0];
+    ForEachIndex(places, [&](const IntList& start) {
+      Instruction* here = nullptr;
+      for (size_t d = 0; d < start.size() && !failed_; ++d) {
+        Instruction* const one = is[d][static_cast<size_t>(start[d])];
+        here = here == nullptr ? one : And(instruction, here, one);
+      }
+      ForEachIndex(sizes, [&](IntList index) {
+        if (failed_) return;
+        Instruction* const value = (*operands[1])[static_cast<size_t>(Linear(index, sizes))];
+        for (size_t d = 0; d < index.size(); ++d) index[d] += start[d];
+        Instruction*& at = array[static_cast<size_t>(Linear(index, shape))];
+        at = here == nullptr ? value : Select(instruction, here, value, at);
+      });
+    });
+    return array;
+  }
+
+  // gather of the StableHLO specification: each element is a window of one element.
+  Elements Gathered(const Instruction& instruction, const Elements& operand, const Elements& indices) {
+    const auto& n = instruction.attributes<GatherAttributes>();
+    const IntList shape = DimensionsOf(instruction.operand(0)->shape());
+    const IntList from = DimensionsOf(instruction.operand(1)->shape());
+    const auto vector = static_cast<size_t>(n.index_vector_dim);
+    const auto has = [](const IntList& list, size_t d) {
+      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
+    };
+    Elements made;
+    ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
+      if (failed_) return;
+      IntList batch, offsets(shape.size(), 0), ones(shape.size(), 1), window = shape;
+      for (size_t d = 0; d < index.size(); ++d) {
+        if (!has(n.offset_dims, d)) batch.push_back(index[d]);
+      }
+      for (size_t d = 0, k = 0; d < shape.size(); ++d) {
+        if (!has(n.collapsed_slice_dims, d) && !has(n.operand_batching_dims, d))
+          offsets[d] = index[static_cast<size_t>(n.offset_dims[k++])];
+      }
+      for (size_t k = 0; k < n.operand_batching_dims.size(); ++k) {
+        const auto d = static_cast<size_t>(n.start_indices_batching_dims[k]);
+        offsets[static_cast<size_t>(n.operand_batching_dims[k])] = batch[d < vector ? d : d - 1];
+      }
+      Elements starts(shape.size(), nullptr);
+      for (size_t k = 0; k < n.start_index_map.size(); ++k) {
+        IntList at = batch;
+        if (vector < from.size()) at.insert(at.begin() + n.index_vector_dim, static_cast<int64_t>(k));
+        const auto d = static_cast<size_t>(n.start_index_map[k]);
+        starts[d] = Clamped(instruction, indices[static_cast<size_t>(Linear(at, from))], shape[d] - n.slice_sizes[d]);
+        window[d] = shape[d] - n.slice_sizes[d] + 1;
+      }
+      // The places that the element may be at, and the one that the starts say.
+      for (size_t d = 0; d < shape.size(); ++d) window[d] = starts[d] == nullptr ? 1 : window[d];
+      Elements places;
+      ForEachIndex(window, [&](IntList place) {
+        for (size_t d = 0; d < place.size(); ++d) place[d] += offsets[d];
+        places.push_back(operand[static_cast<size_t>(Linear(place, shape))]);
+      });
+      made.push_back(Window(instruction, std::move(places), window, starts, ones)[0]);
+    });
+    return made;
+  }
+
+  // scatter of the StableHLO specification: each update, in their order, joins the element where it may lie.
+  Leaves Scattered(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    const auto& n = instruction.attributes<ScatterAttributes>();
+    const size_t count = (operands.size() - 1) / 2;
+    const auto shape_of = [&](size_t k) { return DimensionsOf(instruction.operand(static_cast<int>(k))->shape()); };
+    const IntList shape = shape_of(0), from = shape_of(count), updates = shape_of(count + 1);
+    const auto vector = static_cast<size_t>(n.index_vector_dim);
+    const auto has = [](const IntList& list, size_t d) {
+      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
+    };
+    Leaves results;
+    for (size_t k = 0; k < count; ++k) results.push_back(operands[k][0]);
+    ForEachIndex(updates, [&](const IntList& index) {
+      if (failed_) return;
+      IntList batch, offsets(shape.size(), 0);
+      for (size_t d = 0; d < index.size(); ++d) {
+        if (!has(n.update_window_dims, d)) batch.push_back(index[d]);
+      }
+      for (size_t d = 0, k = 0; d < shape.size(); ++d) {
+        if (!has(n.inserted_window_dims, d) && !has(n.input_batching_dims, d))
+          offsets[d] = index[static_cast<size_t>(n.update_window_dims[k++])];
+      }
+      for (size_t k = 0; k < n.input_batching_dims.size(); ++k) {
+        const auto d = static_cast<size_t>(n.scatter_indices_batching_dims[k]);
+        offsets[static_cast<size_t>(n.input_batching_dims[k])] = batch[d < vector ? d : d - 1];
+      }
+      Elements starts(shape.size(), nullptr);
+      for (size_t k = 0; k < n.scatter_dims_to_operand_dims.size(); ++k) {
+        IntList at = batch;
+        if (vector < from.size()) at.insert(at.begin() + n.index_vector_dim, static_cast<int64_t>(k));
+        starts[static_cast<size_t>(n.scatter_dims_to_operand_dims[k])] =
+            operands[count][0][static_cast<size_t>(Linear(at, from))];
+      }
+      ForEachIndex(shape, [&](const IntList& place) {
+        if (failed_) return;
+        Instruction* here = Number(instruction, ElementType::kPred, 1);
+        for (size_t d = 0; d < shape.size(); ++d) {
+          const int64_t start = place[d] - offsets[d];
+          if (starts[d] == nullptr ? start != 0 : !Holds(starts[d]->shape().element_type(), start)) return;
+          if (starts[d] != nullptr) here = And(instruction, here, IsAt(instruction, starts[d], start));
+        }
+        if (KnownOf(here) == 0) return;
+        const auto target = static_cast<size_t>(Linear(place, shape));
+        std::vector<Leaves> arguments;
+        for (size_t k = 0; k < count; ++k) arguments.push_back({{results[k][target]}});
+        for (size_t k = 0; k < count; ++k)
+          arguments.push_back({{operands[count + 1 + k][0][static_cast<size_t>(Linear(index, updates))]}});
+        const Leaves joined = Inline(*instruction.called(0), arguments);
+        for (size_t k = 0; k < count && !failed_; ++k)
+          results[k][target] = Select(instruction, here, joined[k][0], results[k][target]);
+      });
+    });
+    return results;
+  }
+  static bool Holds(ElementType type, int64_t value) {
+    if (IsSigned(type)) return value >= MinSigned(type) && value <= MaxSigned(type);
+    return value >= 0 && static_cast<uint64_t>(value) <= MaxUnsigned(type);
+  }
+
+  // The initial values, and then each element in its order.
+  Leaves Reduced(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    const size_t arrays = operands.size() / 2;
+    const IntList from = DimensionsOf(instruction.operand(0)->shape());
+    std::vector<size_t> kept;
+    IntList sizes;
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (std::ranges::find(instruction.dimensions(), static_cast<int64_t>(d)) != instruction.dimensions().end())
+        continue;
+      kept.push_back(d);
+      sizes.push_back(from[d]);
+    }
+    Leaves results(arrays);
+    for (size_t k = 0; k < arrays; ++k)
+      results[k].assign(static_cast<size_t>(CountOf(sizes)), operands[arrays + k][0][0]);
+    ForEachIndex(from, [&](const IntList& index) {
+      if (failed_) return;
+      IntList to;
+      for (const size_t d : kept) to.push_back(index[d]);
+      const auto target = static_cast<size_t>(Linear(to, sizes)), source = static_cast<size_t>(Linear(index, from));
+      std::vector<Leaves> arguments;
+      for (size_t k = 0; k < arrays; ++k) arguments.push_back({{results[k][target]}});
+      for (size_t k = 0; k < arrays; ++k) arguments.push_back({{operands[k][0][source]}});
+      const Leaves joined = Inline(*instruction.called(0), arguments);
+      for (size_t k = 0; k < arrays && !failed_; ++k) results[k][target] = joined[k][0];
+    });
+    return results;
+  }
+
+  Computation& out_;
+  int64_t made_ = 0;
+  bool failed_ = false;
+};
+
+// Whether the operation says of scalars what its computations do.
+bool AppliesToScalars(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kMap:
+    case Opcode::kReduce:
+    case Opcode::kReduceScatter:
+    case Opcode::kReduceWindow:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kSort:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HoldsArrays(const Computation& computation) {
+  return std::ranges::any_of(computation.instructions(), [](const auto& i) {
+    return (i->shape().IsArray() && i->shape().rank() > 0) || i->opcode() == Opcode::kWhile ||
+           std::ranges::any_of(i->called(), [](const Computation* called) { return HoldsArrays(*called); });
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Computation> WithScalars(const Computation& region) {
+  const bool branches = std::ranges::any_of(
+      region.instructions(), [](const auto& instruction) { return instruction->opcode() == Opcode::kConditional; });
+  if (!branches && !HoldsArrays(region)) return nullptr;
+  auto made = std::make_unique<Computation>(region.name());
+  if (!Scalars(*made).Run(region)) return nullptr;
+  made->RemoveDead();
+  return made;
+}
+
+bool ScalarizeRegions(Module& module) {
+  std::unordered_map<Computation*, Computation*> made;
+  std::vector<Computation*> all;
+  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  bool changed = false;
+  for (Computation* computation : all) {
+    for (const auto& i : computation->instructions()) {
+      for (int k = 0; AppliesToScalars(i->opcode()) && k < static_cast<int>(i->called().size()); ++k) {
+        const auto [known, fresh] = made.try_emplace(i->called(k), i->called(k));
+        if (fresh && HoldsArrays(*i->called(k))) {
+          if (auto scalars = WithScalars(*i->called(k))) known->second = module.AddComputation(std::move(scalars));
+        }
+        changed |= known->second != i->called(k);
+        i->set_called(k, known->second);
+      }
+    }
+  }
+  if (!changed) return false;
+  module.SortComputations();
+  module.RemoveUnusedComputations();
+  return true;
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,276 @@
+// scan as a running window where its steps only join their inputs one after another; else as a while whose state holds
+// the step's number, the inputs, the outputs as far as they are, and the carries.
+#include <algorithm>
+
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+class Scan : private Expansion {
+ public:
+  Scan(Module& module, Computation& computation, Instruction* scan)
+      : Expansion(computation, scan), module_(module), attributes_(scan->attributes<ScanAttributes>()) {
+    shapes_ = scan->shape().IsTuple() ? scan->shape().tuple_elements() : std::vector{scan->shape()};
+    carries_ = static_cast<size_t>(attributes_.num_carries);
+    inputs_ = static_cast<size_t>(scan->operand_count()) - carries_;
+    outputs_ = shapes_.size() - carries_;
+    dimension_ = attributes_.dimensions[0];
+    steps_ = scan->operand(0)->shape().dimension(static_cast<int>(dimension_));
+  }
+
+  Instruction* Expand() {
+    std::vector<Instruction*> state{Zeros(kStep)};
+    for (size_t k = 0; k < inputs_; ++k) state.push_back(instruction().operand(static_cast<int>(k)));
+    for (size_t k = 0; k < outputs_; ++k) state.push_back(Zeros(shapes_[k]));
+    for (size_t k = 0; k < carries_; ++k) state.push_back(instruction().operand(static_cast<int>(inputs_ + k)));
+    Instruction* const initial = TupleOf(state);
+    Computation* const condition = Condition(initial->shape());
+    Computation* const body = Body(initial->shape());
+    Instruction* const loop = Add(Opcode::kWhile, initial->shape(), {initial}, NoAttributes{}, {condition, body});
+    std::vector<Instruction*> results;
+    for (size_t k = 0; k < shapes_.size(); ++k) results.push_back(Element(loop, static_cast<int64_t>(1 + inputs_ + k)));
+    return instruction().shape().IsTuple() ? TupleOf(results) : results[0];
+  }
+
+ private:
+  static Instruction* Number(Computation& in, int64_t value) {
+    return in.Add(Opcode::kConstant, kStep, {},
+                  ConstantAttributes{std::make_shared<Literal>(Literal::ScalarInt(ElementType::kS32, value))});
+  }
+  static Instruction* ElementIn(Computation& in, Instruction* tuple, size_t index) {
+    return in.Add(Opcode::kGetTupleElement, tuple->shape().tuple_elements().at(index), {tuple},
+                  GetTupleElementAttributes{static_cast<int64_t>(index)});
+  }
+
+  Computation* Condition(const Shape& state) {
+    Computation& condition = *module_.AddComputation("scan_goes_on");
+    Instruction* const all = condition.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
+    CompareAttributes below;
+    below.direction = ComparisonDirection::kLt;
+    condition.Add(Opcode::kCompare, Shape(ElementType::kPred),
+                  {ElementIn(condition, all, 0), Number(condition, steps_)}, below);
+    return &condition;
+  }
+
+  // Where the slices of an array of this rank lie at a step.
+  static std::vector<Instruction*> Starts(Instruction* step, Instruction* zero, const Shape& array, int64_t dimension) {
+    std::vector<Instruction*> starts(static_cast<size_t>(array.rank()), zero);
+    starts[static_cast<size_t>(dimension)] = step;
+    return starts;
+  }
+
+  Computation* Body(const Shape& state) {
+    Computation& body = *module_.AddComputation("scan_step");
+    Instruction* const all = body.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
+    Instruction* const number = ElementIn(body, all, 0);
+    Instruction* const zero = Number(body, 0);
+    Instruction* step = number;
+    if (attributes_.is_reverse) step = body.Add(Opcode::kSubtract, kStep, {Number(body, steps_ - 1), number});
+    const Computation& called = *instruction().called(0);
+    std::vector<Instruction*> arguments, next{body.Add(Opcode::kAdd, kStep, {number, Number(body, 1)})};
+    for (size_t k = 0; k < inputs_; ++k) {
+      Instruction* const input = ElementIn(body, all, 1 + k);
+      next.push_back(input);
+      IntList sizes = SizesOf(input->shape());
+      sizes[static_cast<size_t>(dimension_)] = 1;
+      std::vector<Instruction*> operands = Starts(step, zero, input->shape(), dimension_);
+      operands.insert(operands.begin(), input);
+      Instruction* const slice = body.Add(Opcode::kDynamicSlice, Shape(input->shape().element_type(), sizes), operands,
+                                          DynamicSliceAttributes{sizes});
+      arguments.push_back(body.Add(Opcode::kReshape, called.parameter(static_cast<int64_t>(k))->shape(), {slice}));
+    }
+    for (size_t k = 0; k < carries_; ++k) arguments.push_back(ElementIn(body, all, 1 + inputs_ + outputs_ + k));
+    Instruction* const given =
+        body.Add(Opcode::kCall, called.root()->shape(), arguments, CallAttributes{}, {instruction().called(0)});
+    for (size_t k = 0; k < shapes_.size(); ++k) {
+      Instruction* const value = given->shape().IsTuple() ? ElementIn(body, given, k) : given;
+      if (k >= outputs_) {
+        next.push_back(value);
+        continue;
+      }
+      Instruction* const output = ElementIn(body, all, 1 + inputs_ + k);
+      IntList sizes = SizesOf(output->shape());
+      sizes[static_cast<size_t>(dimension_)] = 1;
+      std::vector<Instruction*> operands = Starts(step, zero, output->shape(), dimension_);
+      operands.insert(operands.begin(),
+                      {output, body.Add(Opcode::kReshape, Shape(output->shape().element_type(), sizes), {value})});
+      next.push_back(body.Add(Opcode::kDynamicUpdateSlice, output->shape(), operands));
+    }
+    body.Add(Opcode::kTuple, state, next);
+    return &body;
+  }
+
+  inline static const Shape kStep{ElementType::kS32};
+
+  Module& module_;
+  const ScanAttributes attributes_;
+  std::vector<Shape> shapes_;
+  size_t inputs_ = 0, outputs_ = 0, carries_ = 0;
+  int64_t dimension_ = 0, steps_ = 0;
+};
+
+// A scan each of whose carries is joined with an input at each step by one associative operation: outputs are the carry
+// before the step, after it, or an input. Sums and products of floats depend on the order of the steps, unless the
+// program says that they are associative.
+class RunningScan : private Expansion {
+ public:
+  // Null: it is not of that kind.
+  static Instruction* Expand(Module& module, Computation& computation, Instruction* scan) {
+    RunningScan running(module, computation, scan);
+    return running.Read() ? running.Rewrite() : nullptr;
+  }
+
+ private:
+  struct Carry {
+    Opcode operation;
+    int64_t input;
+    Literal identity;
+    Instruction *after = nullptr, *before = nullptr;  // of all steps
+  };
+
+  RunningScan(Module& module, Computation& computation, Instruction* scan)
+      : Expansion(computation, scan),
+        module_(module),
+        body_(*scan->called(0)),
+        attributes_(scan->attributes<ScanAttributes>()),
+        inputs_(scan->operand_count() - attributes_.num_carries),
+        dimension_(attributes_.dimensions.at(0)) {
+    const Instruction& root = *body_.root();
+    if (root.opcode() == Opcode::kTuple) {
+      results_.assign(root.operands().begin(), root.operands().end());
+    } else if (!root.shape().IsTuple()) {
+      results_ = {&root};
+    }
+  }
+
+  static bool IsAssociative(Opcode operation, ElementType type, bool stated) {
+    const bool exact = !IsFloating(type) && !IsComplex(type);
+    const bool chooses = operation == Opcode::kMaximum || operation == Opcode::kMinimum;
+    return Associates(operation) && (exact || chooses || stated);
+  }
+
+  Computation* Reducer(Opcode operation, ElementType type) {
+    Computation* reducer = module_.AddComputation("scan_join");
+    const Shape scalar(type);
+    Instruction* const a = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{0});
+    Instruction* const b = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{1});
+    reducer->Add(operation, scalar, {a, b});
+    return reducer;
+  }
+
+  // Which parameter of the body it is; -1: none.
+  static int64_t ParameterNumber(const Instruction& i) {
+    return i.opcode() == Opcode::kParameter ? i.parameter_number() : -1;
+  }
+
+  bool ReadCarry(int64_t number) {
+    const Instruction& next = *results_[results_.size() - static_cast<size_t>(attributes_.num_carries - number)];
+    const Shape& shape = next.shape();
+    if (!shape.IsArray() || next.operand_count() != 2) return false;
+    if (!IsAssociative(next.opcode(), shape.element_type(), attributes_.is_associative.text == "true")) return false;
+    int64_t carry = ParameterNumber(*next.operand(0)), input = ParameterNumber(*next.operand(1));
+    if (carry != inputs_ + number) std::swap(carry, input);
+    if (carry != inputs_ + number || input < 0 || input >= inputs_) return false;
+    if (next.operand(0)->shape() != next.operand(1)->shape()) return false;
+    // A narrow float's identity is the accumulator's, and its carries round at every step.
+    Computation* const reducer = Reducer(next.opcode(), shape.element_type());
+    const auto identity = FactsOfReducer(*reducer).identity;
+    if (!identity || identity->shape().element_type() != shape.element_type()) return false;
+    carries_.push_back({next.opcode(), input, *identity});
+    return true;
+  }
+
+  bool Read() {
+    if (attributes_.num_carries == 0 || results_.size() < static_cast<size_t>(attributes_.num_carries)) return false;
+    if (instruction().operand(0)->shape().dimension(static_cast<int>(dimension_)) == 0) return false;
+    for (int64_t j = 0; j < attributes_.num_carries; ++j) {
+      if (!ReadCarry(j)) return false;
+    }
+    return std::all_of(results_.begin(), results_.end() - attributes_.num_carries, [&](const Instruction* result) {
+      return ParameterNumber(*result) >= 0 ||
+             std::find(results_.end() - attributes_.num_carries, results_.end(), result) != results_.end();
+    });
+  }
+
+  void RunCarry(Carry& carry, Instruction* initial) {
+    Instruction* const input = instruction().operand(static_cast<int>(carry.input));
+    const IntList sizes = SizesOf(input->shape());
+    const auto d = static_cast<size_t>(dimension_);
+    const ElementType type = input->shape().element_type();
+    const int64_t size = sizes[d];
+    WindowAttributes window;
+    window.window.resize(sizes.size());
+    const int64_t pad = size - 1;
+    window.window[d] = {
+        .size = size, .pad_low = attributes_.is_reverse ? 0 : pad, .pad_high = attributes_.is_reverse ? pad : 0};
+    Instruction* const sums = Add(Opcode::kReduceWindow, Shape(type, sizes), {input, Constant(carry.identity)}, window,
+                                  {Reducer(carry.operation, type)});
+    IntList kept, one = sizes;
+    one[d] = 1;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i != d) kept.push_back(static_cast<int64_t>(i));
+    }
+    Instruction* const first = Add(Opcode::kBroadcast, Shape(type, sizes), {initial}, DimensionsAttributes{kept});
+    carry.after = Binary(carry.operation, first, sums);
+    Instruction* const start = Reshaped(initial, one);
+    if (size == 1) {
+      carry.before = start;
+    } else if (attributes_.is_reverse) {
+      carry.before = Concatenated({Slice(carry.after, dimension_, 1, size), start}, dimension_);
+    } else {
+      carry.before = Concatenated({start, Slice(carry.after, dimension_, 0, size - 1)}, dimension_);
+    }
+  }
+
+  Instruction* Rewrite() {
+    for (size_t j = 0; j < carries_.size(); ++j) {
+      RunCarry(carries_[j], instruction().operand(static_cast<int>(inputs_) + static_cast<int>(j)));
+    }
+    std::vector<Instruction*> values;
+    const auto first_carry = results_.end() - attributes_.num_carries;
+    for (auto result = results_.begin(); result != first_carry; ++result) {
+      const int64_t parameter = ParameterNumber(**result);
+      if (parameter < 0) {
+        values.push_back(
+            carries_[static_cast<size_t>(std::find(first_carry, results_.end(), *result) - first_carry)].after);
+      } else if (parameter < inputs_) {
+        values.push_back(instruction().operand(static_cast<int>(parameter)));
+      } else {
+        values.push_back(carries_[static_cast<size_t>(parameter - inputs_)].before);
+      }
+    }
+    for (size_t j = 0; j < carries_.size(); ++j) {
+      const int64_t size = carries_[j].after->shape().dimension(static_cast<int>(dimension_));
+      const int64_t last = attributes_.is_reverse ? 0 : size - 1;
+      values.push_back(Reshaped(Slice(carries_[j].after, dimension_, last, last + 1),
+                                SizesOf(first_carry[static_cast<int64_t>(j)]->shape())));
+    }
+    return instruction().shape().IsTuple() ? TupleOf(values) : values[0];
+  }
+
+  Module& module_;
+  const Computation& body_;
+  const ScanAttributes attributes_;
+  const int64_t inputs_, dimension_;
+  std::vector<const Instruction*> results_;  // of a step
+  std::vector<Carry> carries_;
+};
+
+}  // namespace
+
+bool ExpandScans(Module& module) {
+  std::vector<Computation*> all;
+  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  const bool changed = ExpandEach(all, [&](Computation& computation, Instruction* instruction) -> Instruction* {
+    if (instruction->opcode() != Opcode::kScan) return nullptr;
+    Instruction* const running = RunningScan::Expand(module, computation, instruction);
+    return running != nullptr ? running : Scan(module, computation, instruction).Expand();
+  });
+  if (changed) module.SortComputations();
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

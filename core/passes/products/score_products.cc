@@ -1,0 +1,249 @@
+#include "core/passes/products/score_products.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "core/passes/base/element_walk.h"
+#include "core/passes/base/expansion.h"
+#include "core/passes/products/attention.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool Lists(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
+
+// Of each dimension of an array the dimension of the sum that it runs along; none: it has one element.
+constexpr int64_t kNone = -1;
+
+// Of one operand of a product, the dimensions that are summed over last.
+struct ScoreTerm {
+  Instruction* value = nullptr;
+  IntList along;  // of its dimensions; of those summed over kNone
+  IntList summed;
+};
+
+struct ScoreProduct {
+  Instruction* dot = nullptr;
+  std::array<ScoreTerm, 2> terms;
+};
+
+// What the dimensions of an operand of `i` run along, where those of `i` are known. Null: more than moves lies between.
+std::optional<IntList> AlongOfOperand(const Instruction& i, const IntList& along) {
+  const Shape& operand = i.operand(0)->shape();
+  IntList result(static_cast<size_t>(operand.rank()), kNone);
+  const IntList* dimensions = nullptr;
+  if (i.opcode() == Opcode::kTranspose || i.opcode() == Opcode::kBroadcast) dimensions = &i.dimensions();
+  if (i.opcode() == Opcode::kTranspose) {
+    for (size_t d = 0; d < dimensions->size(); ++d) result[static_cast<size_t>((*dimensions)[d])] = along[d];
+    return result;
+  }
+  if (i.opcode() == Opcode::kBroadcast) {
+    for (size_t d = 0; d < dimensions->size(); ++d) result[d] = along[static_cast<size_t>((*dimensions)[d])];
+    return result;
+  }
+  if (i.opcode() != Opcode::kReshape) return std::nullopt;
+  // One that does no more than adding and dropping dimensions of one element.
+  int to = 0;
+  for (int from = 0; from < i.shape().rank(); ++from) {
+    if (i.shape().dimension(from) == 1) continue;
+    while (to < operand.rank() && operand.dimension(to) == 1) ++to;
+    if (to == operand.rank() || operand.dimension(to) != i.shape().dimension(from)) return std::nullopt;
+    result[static_cast<size_t>(to++)] = along[static_cast<size_t>(from)];
+  }
+  return result;
+}
+
+std::optional<ScoreProduct> ProductBehind(Instruction* i) {
+  IntList along;
+  for (int d = 0; d < i->shape().rank(); ++d) along.push_back(i->shape().dimension(d) == 1 ? kNone : d);
+  for (; i->opcode() != Opcode::kDot; i = i->operand(0)) {
+    const bool moves =
+        i->opcode() == Opcode::kTranspose || i->opcode() == Opcode::kBroadcast || i->opcode() == Opcode::kReshape;
+    if (!moves || i->users().size() != 1 || i->HasControlEdges()) return std::nullopt;
+    std::optional<IntList> next = AlongOfOperand(*i, along);
+    if (!next) return std::nullopt;
+    along = *std::move(next);
+  }
+  if (!IsPlainProduct(*i) || i->users().size() != 1 || i->HasControlEdges()) return std::nullopt;
+  const auto& dimensions = i->attributes<DotAttributes>();
+  const IntList* batches[] = {&dimensions.lhs_batch_dims, &dimensions.rhs_batch_dims};
+  const IntList* summed[] = {&dimensions.lhs_contracting_dims, &dimensions.rhs_contracting_dims};
+  ScoreProduct product{i, {}};
+  size_t next = batches[0]->size();
+  for (size_t k : {0, 1}) {
+    ScoreTerm& term = product.terms[k];
+    term.value = i->operand(static_cast<int>(k));
+    term.along.assign(static_cast<size_t>(term.value->shape().rank()), kNone);
+    term.summed = *summed[k];
+    for (size_t b = 0; b < batches[k]->size(); ++b) term.along[static_cast<size_t>((*batches[k])[b])] = along[b];
+    for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
+      if (!Lists(*batches[k], d) && !Lists(*summed[k], d)) term.along[static_cast<size_t>(d)] = along[next++];
+    }
+  }
+  return product;
+}
+
+class ScoreJoiner {
+ public:
+  ScoreJoiner(Computation& entry, Instruction* sum, const TargetInfo& target)
+      : entry_(entry), sum_(sum), target_(target) {}
+
+  bool Join() {
+    for (int first : {0, 1}) {
+      const std::optional<ScoreProduct> a = ProductBehind(sum_->operand(first)),
+                                        b = ProductBehind(sum_->operand(1 - first));
+      if (!a || !b) return false;
+      if (Suits(*a, *b) && Saves(*a, *b)) return Replace(*a, *b);
+    }
+    return false;
+  }
+
+ private:
+  // Whether the first product has all dimensions of the sum, and which operand of the second goes with its first.
+  bool Suits(const ScoreProduct& a, const ScoreProduct& b) {
+    const auto &x = a.dot->attributes<DotAttributes>(), &y = b.dot->attributes<DotAttributes>();
+    const ElementType type = sum_->shape().element_type();
+    const bool same = x.operand_precision == y.operand_precision && x.algorithm == y.algorithm &&
+                      a.dot->shape().element_type() == type && b.dot->shape().element_type() == type;
+    if (!same) return false;
+    shared_.clear();
+    for (IntList& own : own_) own.clear();
+    for (int64_t d = 0; d < sum_->shape().rank(); ++d) {
+      if (sum_->shape().dimension(static_cast<int>(d)) == 1) continue;
+      const bool left = Lists(a.terms[0].along, d), right = Lists(a.terms[1].along, d);
+      if (!left && !right) return false;
+      (left && right ? shared_ : own_[left ? 0 : 1]).push_back(d);
+    }
+    for (int with : {0, 1}) {
+      const auto goes = [&](int k) {
+        const ScoreTerm& term = b.terms[static_cast<size_t>(k == 0 ? with : 1 - with)];
+        const ElementType of_a = a.terms[static_cast<size_t>(k)].value->shape().element_type();
+        return term.value->shape().element_type() == of_a && std::ranges::all_of(term.along, [&](int64_t d) {
+                 return d == kNone || Lists(shared_, d) || Lists(own_[k], d);
+               });
+      };
+      with_first_ = with;
+      if (goes(0) && goes(1)) return true;
+    }
+    return false;
+  }
+
+  int64_t SizeOf(const IntList& dimensions) const {
+    int64_t size = 1;
+    for (int64_t d : dimensions) size *= sum_->shape().dimension(static_cast<int>(d));
+    return size;
+  }
+  static int64_t DepthOf(const ScoreTerm& term) {
+    int64_t depth = 1;
+    for (int64_t d : term.summed) depth *= term.value->shape().dimension(static_cast<int>(d));
+    return depth;
+  }
+
+  bool Saves(const ScoreProduct& a, const ScoreProduct& b) const {
+    const int64_t rows = SizeOf(own_[0]), keys = SizeOf(own_[1]);
+    return rows * keys >= (rows + keys) * (DepthOf(a.terms[0]) + DepthOf(b.terms[0]));
+  }
+
+  // The operand with the dimensions of the sum that it may have, in order, and what is summed over last.
+  Instruction* InOrder(Expansion& at, const ScoreTerm& term, const IntList& order) const {
+    IntList permutation, sizes, whole, kept;
+    for (size_t k = 0; k < order.size(); ++k) {
+      const auto found = std::ranges::find(term.along, order[k]);
+      whole.push_back(sum_->shape().dimension(static_cast<int>(order[k])));
+      if (found == term.along.end()) continue;
+      permutation.push_back(found - term.along.begin());
+      sizes.push_back(whole.back());
+      kept.push_back(static_cast<int64_t>(k));
+    }
+    for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
+      if (!Lists(permutation, d) && !Lists(term.summed, d)) permutation.push_back(d);
+    }
+    permutation.insert(permutation.end(), term.summed.begin(), term.summed.end());
+    const int64_t depth = DepthOf(term);
+    Instruction* value = term.value;
+    if (!std::ranges::is_sorted(permutation)) value = at.Transposed(value, permutation);
+    sizes.push_back(depth), whole.push_back(depth), kept.push_back(static_cast<int64_t>(order.size()));
+    if (SizesOf(value->shape()) != sizes) value = at.Reshaped(value, sizes);
+    if (sizes == whole) return value;
+    return at.Add(Opcode::kBroadcast, Shape(value->shape().element_type(), whole), {value}, DimensionsAttributes{kept});
+  }
+
+  bool Replace(const ScoreProduct& a, const ScoreProduct& b) {
+    Expansion at(entry_, sum_);
+    std::array<Instruction*, 2> operands{};
+    for (int k : {0, 1}) {
+      IntList order = shared_;
+      order.insert(order.end(), own_[k].begin(), own_[k].end());
+      const ScoreTerm &first = a.terms[static_cast<size_t>(k)],
+                      &second = b.terms[static_cast<size_t>(k == 0 ? with_first_ : 1 - with_first_)];
+      operands[static_cast<size_t>(k)] =
+          at.Concatenated({InOrder(at, first, order), InOrder(at, second, order)}, static_cast<int64_t>(order.size()));
+    }
+    // The side whose dimension comes first stands left.
+    const size_t left = !own_[1].empty() && !own_[0].empty() && own_[1][0] < own_[0][0] ? 1 : 0;
+    const IntList &rows = own_[left], &keys = own_[1 - left];
+    DotAttributes attributes = a.dot->attributes<DotAttributes>();
+    if (left == 1 && attributes.operand_precision.size() == 2)
+      std::swap(attributes.operand_precision[0], attributes.operand_precision[1]);
+    attributes.lhs_batch_dims.clear();
+    for (size_t d = 0; d < shared_.size(); ++d) attributes.lhs_batch_dims.push_back(static_cast<int64_t>(d));
+    attributes.rhs_batch_dims = attributes.lhs_batch_dims;
+    attributes.lhs_contracting_dims = {static_cast<int64_t>(shared_.size() + rows.size())};
+    attributes.rhs_contracting_dims = {static_cast<int64_t>(shared_.size() + keys.size())};
+    IntList order = shared_, sizes, back;
+    order.insert(order.end(), rows.begin(), rows.end());
+    order.insert(order.end(), keys.begin(), keys.end());
+    for (int64_t d : order) sizes.push_back(sum_->shape().dimension(static_cast<int>(d)));
+    IntList sorted = order;
+    std::ranges::sort(sorted);
+    for (int64_t d : sorted) back.push_back(std::ranges::find(order, d) - order.begin());
+    Instruction* dot = at.Add(Opcode::kDot, Shape(sum_->shape().element_type(), sizes),
+                              {operands[left], operands[1 - left]}, attributes);
+    Instruction* scores = std::ranges::is_sorted(order) ? dot : at.Transposed(dot, back);
+    if (scores->shape() != sum_->shape()) scores = at.Reshaped(scores, SizesOf(sum_->shape()));
+    const std::vector<Instruction*> users(sum_->users().begin(), sum_->users().end());
+    entry_.ReplaceAllUses(sum_, scores);
+    if (MakesAttention(*dot)) return true;
+    for (Instruction* user : users) {
+      for (int k = 0; k < user->operand_count(); ++k) {
+        if (user->operand(k) == scores) user->ReplaceOperand(k, sum_);
+      }
+    }
+    return false;
+  }
+
+  bool MakesAttention(const Instruction& scores) const {
+    return std::ranges::any_of(entry_.instructions(), [&](const auto& i) {
+      if (i->opcode() != Opcode::kDot || i.get() == &scores) return false;
+      const std::optional<Attention> attention = MatchAttention(*i, false);
+      return attention && attention->scores == &scores && attention->IsWorthwhile(target_);
+    });
+  }
+
+  Computation& entry_;
+  Instruction* const sum_;
+  const TargetInfo& target_;
+  IntList shared_, own_[2];  // dimensions of the sum that both operands have, and that one has
+  int with_first_ = 0;
+};
+
+}  // namespace
+
+void JoinScoreProducts(Computation& entry, const TargetInfo& target) {
+  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+  std::vector<Instruction*> sums;
+  for (const auto& i : entry.instructions()) {
+    const bool large = i->shape().IsArray() && i->shape().ElementCount() >= target.attention_min_scores;
+    if (i->opcode() == Opcode::kAdd && large && i.get() != entry.root() && !i->HasControlEdges() &&
+        !i->shape().IsDynamic()) {
+      sums.push_back(i.get());
+    }
+  }
+  bool any = false;
+  for (Instruction* sum : sums) any |= ScoreJoiner(entry, sum, target).Join();
+  if (!sums.empty()) entry.RemoveDead();
+  if (any) entry.SortTopologically();
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,171 @@
+#include "core/passes/simplify/integer_folding.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool IsFoldable(const Shape& shape) {
+  return shape.IsArray() && !shape.IsDynamic() &&
+         (IsInteger(shape.element_type()) || shape.element_type() == ElementType::kPred);
+}
+
+const Literal* KnownValue(const Instruction& i) {
+  return i.opcode() == Opcode::kConstant && IsFoldable(i.shape()) ? i.attributes<ConstantAttributes>().literal.get()
+                                                                  : nullptr;
+}
+
+// Two's complement, as many bits as the type has.
+struct IntegerType {
+  explicit IntegerType(ElementType type) : bits(BitWidth(type)), is_signed(IsSigned(type)) {
+    if (type == ElementType::kPred) bits = 1;
+  }
+  int64_t Wrapped(uint64_t value) const {
+    if (bits >= 64) return static_cast<int64_t>(value);
+    const uint64_t kept = value << (64 - bits);
+    return is_signed ? static_cast<int64_t>(kept) >> (64 - bits) : static_cast<int64_t>(kept >> (64 - bits));
+  }
+  uint64_t Bits(int64_t value) const {
+    return bits >= 64 ? static_cast<uint64_t>(value) : static_cast<uint64_t>(value) & ((uint64_t{1} << bits) - 1);
+  }
+  bool Less(int64_t x, int64_t y) const { return is_signed ? x < y : Bits(x) < Bits(y); }
+  int bits;
+  bool is_signed;
+};
+
+// Of one element each. Division by zero is left to the device, with its rules.
+std::optional<int64_t> Computed(Opcode opcode, const IntegerType& type, int64_t x, int64_t y) {
+  const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
+  const bool shifts_all_out = type.Bits(y) >= static_cast<uint64_t>(type.bits);
+  switch (opcode) {
+    case Opcode::kAdd:
+      return type.Wrapped(a + b);
+    case Opcode::kSubtract:
+      return type.Wrapped(a - b);
+    case Opcode::kMultiply:
+      return type.Wrapped(a * b);
+    case Opcode::kAnd:
+      return x & y;
+    case Opcode::kOr:
+      return x | y;
+    case Opcode::kXor:
+      return x ^ y;
+    case Opcode::kShiftLeft:
+      return shifts_all_out ? 0 : type.Wrapped(a << b);
+    case Opcode::kShiftRightLogical:
+      return shifts_all_out ? 0 : type.Wrapped(type.Bits(x) >> b);
+    case Opcode::kMinimum:
+      return type.Less(x, y) ? x : y;
+    case Opcode::kMaximum:
+      return type.Less(x, y) ? y : x;
+    case Opcode::kDivide:
+    case Opcode::kRemainder: {
+      if (y == 0 || (type.is_signed && y == -1)) return std::nullopt;
+      const bool divides = opcode == Opcode::kDivide;
+      if (type.is_signed) return divides ? x / y : x % y;
+      return type.Wrapped(divides ? type.Bits(x) / type.Bits(y) : type.Bits(x) % type.Bits(y));
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+int64_t Compared(ComparisonDirection direction, const IntegerType& type, int64_t x, int64_t y) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return x == y ? 1 : 0;
+    case ComparisonDirection::kNe:
+      return x != y ? 1 : 0;
+    case ComparisonDirection::kLt:
+      return type.Less(x, y) ? 1 : 0;
+    case ComparisonDirection::kLe:
+      return type.Less(y, x) ? 0 : 1;
+    case ComparisonDirection::kGt:
+      return type.Less(y, x) ? 1 : 0;
+    default:
+      return type.Less(x, y) ? 0 : 1;
+  }
+}
+
+// An element of a table.
+std::optional<int64_t> Looked(const Instruction& i) {
+  const Shape& whole = i.operand(0)->shape();
+  int64_t linear = 0;
+  for (int d = 0; d < whole.rank(); ++d) {
+    const Literal* start = KnownValue(*i.operand(d + 1));
+    if (start == nullptr) return std::nullopt;
+    int64_t at = start->GetInt(0);
+    if (at < 0 && IsUnsigned(start->shape().element_type())) at = INT64_MAX;
+    linear = linear * whole.dimension(d) + std::clamp<int64_t>(at, 0, whole.dimension(d) - 1);
+  }
+  return KnownValue(*i.operand(0))->GetInt(linear);
+}
+
+// A floating zero that is written as an integer or truth value: kernels keep zeros from drivers that compute x * 0 and
+// x / 0 wrongly (backend/vulkan/codegen/glsl_writer.cc), which takes a constant of the type.
+bool IsFloatingZero(const Instruction& i) {
+  const ElementType type = i.shape().IsArray() ? i.shape().element_type() : ElementType::kPred;
+  const bool converts = i.opcode() == Opcode::kConvert && type != ElementType::kF8E8M0FNU;  // which has no zero
+  if (!(converts || i.opcode() == Opcode::kBitcastConvert) || !(IsFloating(type) || IsComplex(type))) return false;
+  const Literal* const given = KnownValue(*i.operand(0));
+  return given != nullptr && !i.shape().IsDynamic() && given->element_count() == 1 && i.shape().ElementCount() == 1 &&
+         given->GetInt(0) == 0;
+}
+
+}  // namespace
+
+std::optional<int64_t> KnownInteger(const Instruction& i) {
+  if (!IsFoldable(i.shape()) || i.shape().ElementCount() != 1 || i.operand_count() == 0) return std::nullopt;
+  if (i.opcode() == Opcode::kDynamicSlice) {
+    const bool scalars = KnownValue(*i.operand(0)) != nullptr && i.operand_count() == i.operand(0)->shape().rank() + 1;
+    return scalars ? Looked(i) : std::nullopt;
+  }
+  if (i.operand_count() > 2) return std::nullopt;
+  const Literal *first = KnownValue(*i.operand(0)), *second = i.operand_count() > 1 ? KnownValue(*i.operand(1)) : first;
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  if (i.opcode() == Opcode::kSlice) {
+    const Shape& whole = i.operand(0)->shape();
+    int64_t linear = 0;
+    for (int64_t d = 0; d < whole.rank(); ++d)
+      linear = linear * whole.dimension(d) + i.attributes<SliceAttributes>().slice[static_cast<size_t>(d)].start;
+    return first->GetInt(linear);
+  }
+  if (i.operand(0)->shape().ElementCount() != 1) return std::nullopt;
+  switch (i.opcode()) {
+    case Opcode::kReshape:
+    case Opcode::kBroadcast:
+    case Opcode::kTranspose:
+      return first->GetInt(0);
+    case Opcode::kConvert:
+      if (i.shape().element_type() == ElementType::kPred) return first->GetInt(0) != 0 ? 1 : 0;
+      return IntegerType(i.shape().element_type()).Wrapped(static_cast<uint64_t>(first->GetInt(0)));
+    default:
+      break;
+  }
+  const ElementType given = i.operand(0)->shape().element_type();
+  if (i.opcode() == Opcode::kCompare) {
+    return Compared(i.attributes<CompareAttributes>().direction, IntegerType(given), first->GetInt(0),
+                    second->GetInt(0));
+  }
+  // Truth values add and multiply by rules of their own.
+  const ElementType type = i.shape().element_type();
+  if (i.operand_count() != 2 || type == ElementType::kPred || given != type) return std::nullopt;
+  return Computed(i.opcode(), IntegerType(type), first->GetInt(0), second->GetInt(0));
+}
+
+bool FoldIntegers(Module& module) {
+  return ExpandEach(ControlComputations(module), [](Computation& computation, Instruction* i) -> Instruction* {
+    const bool live = (!i->users().empty() || i == computation.root()) && !i->HasControlEdges();
+    const std::optional<int64_t> value = live ? KnownInteger(*i) : std::nullopt;
+    if (!value && !(live && IsFloatingZero(*i))) return nullptr;
+    Literal literal(Shape(i->shape().element_type(), SizesOf(i->shape())));
+    if (value) literal.SetInt(0, *value);
+    return Expansion(computation, i).Constant(std::move(literal));
+  });
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,77 @@
+#include "core/passes/simplify/loop_unroller.h"
+
+#include <algorithm>
+
+#include "core/passes/base/control_flow.h"
+#include "core/passes/base/fusion_rules.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+constexpr int64_t kMostTrips = 8;
+// Written out: what two or three kernels compute at most.
+constexpr int64_t kMostOperations = 512;
+
+// What a trip adds to a kernel's text; -1: something that is a kernel of its own.
+int64_t OperationsOf(const Instruction& i) {
+  switch (i.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kIota:
+    case Opcode::kReverse:
+      return 0;
+    default:
+      return IsElementwise(i.opcode()) && i.called().empty() ? ElementCost(i) : -1;
+  }
+}
+
+bool IsShort(const Instruction& loop, int64_t trips) {
+  int64_t operations = 0;
+  for (const auto& instruction : loop.called(1)->instructions()) {
+    const int64_t own = OperationsOf(*instruction);
+    if (own < 0 || instruction->HasControlEdges() || instruction->shape().IsDynamic()) return false;
+    operations += own;
+  }
+  return operations * trips <= kMostOperations;
+}
+
+void Unroll(Computation& computation, Instruction* loop, int64_t trips) {
+  Instruction* state = loop->operand(0);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    auto call = std::make_unique<Instruction>(Opcode::kCall, loop->shape(), std::vector{state}, CallAttributes{},
+                                              std::vector{loop->called(1)});
+    call->set_name(loop->name());
+    call->set_location(loop->location());
+    state = computation.InsertBefore(loop, std::move(call));
+  }
+  computation.ReplaceAllUses(loop, state);
+  computation.Remove(loop);
+}
+
+}  // namespace
+
+bool UnrollShortLoops(Module& module) {
+  bool changed = false;
+  for (Computation* computation : ControlComputations(module)) {
+    std::vector<Instruction*> loops;
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() == Opcode::kWhile && !i->HasControlEdges()) loops.push_back(i.get());
+    }
+    for (Instruction* loop : loops) {
+      const std::optional<int64_t> trips = StaticTripCount(*loop);
+      // One trip is no loop, whatever it does.
+      if (!trips || *trips < 1 || *trips > kMostTrips || (*trips > 1 && !IsShort(*loop, *trips))) continue;
+      Unroll(*computation, loop, *trips);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

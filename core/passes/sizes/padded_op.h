@@ -1,0 +1,104 @@
+// The rules' class; its families are in padded_ops.cc (the rule of each opcode), padded_movement.cc (data movement) and
+// padded_indexing.cc (slices at run time, gather, scatter).
+#pragma once
+
+#include <algorithm>
+
+#include "core/ops/paired_dimensions.h"
+#include "core/passes/sizes/padded_ops.h"
+
+namespace VXLA_NAMESPACE {
+
+class PaddedOp : public SizeMath {
+ public:
+  using Result = std::optional<std::vector<PaddedArray>>;
+
+  PaddedOp(SizeContext& context, Computation& computation, Instruction* instruction, std::vector<PaddedArray> operands)
+      : SizeMath(context, computation, instruction), operands_(std::move(operands)) {}
+
+  Result Form();
+
+ private:
+  using Sizes = std::vector<Instruction*>;
+
+  // What the op pairs has one size.
+  void Agree();
+  Result ByFamily();
+
+  int Count() const { return static_cast<int>(operands_.size()); }
+  PaddedArray& Operand(int k) { return operands_.at(static_cast<size_t>(k)); }
+  const Shape& ShapeOf(int k) const { return operands_.at(static_cast<size_t>(k)).array->shape(); }
+  int64_t Bound(int k, int64_t d) const { return ShapeOf(k).dimension(static_cast<int>(d)); }
+  bool AnyLives(int k);
+  bool IsStated(int64_t d) const { return instruction().shape().is_dynamic_dimension(static_cast<int>(d)); }
+  std::vector<Instruction*> Arrays() const;
+  // The same op on these operands, at the bounds.
+  Instruction* Static(std::vector<Instruction*> operands);
+  Instruction* Static() { return Static(Arrays()); }
+  Result One(Instruction* array, Sizes sizes) { return std::vector{PaddedArray{array, std::move(sizes)}}; }
+  Instruction* Zero(ElementType type) { return Constant(Literal(Shape(type))); }
+  Instruction* MaskedBy(int k, const IntList& dimensions, Instruction* scalar) {
+    return Masked(Operand(k), dimensions, scalar);
+  }
+  // `f` called in a computation that is being made.
+  static std::vector<Instruction*> Called(Computation& in, Computation* f, std::vector<Instruction*> arguments);
+  static Instruction* ParameterOf(Computation& in, const Shape& shape, int64_t number) {
+    return in.Add(Opcode::kParameter, shape, {}, ParameterAttributes{number});
+  }
+
+  // padded_ops.cc
+  Result Elementwise();
+  Result Sameness(int operand);  // the operand's sizes
+  Result Dot();
+  Result RaggedDot();
+  Result ScaledDot();
+  void AgreeOnBlocks(int array, int scales);
+  Result Convolution();
+  Result Reduce();
+  Result ReduceWindow();
+  // Where no identity of a reducer is known: each element comes with a flag, and who does not live is passed over.
+  Instruction* FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes);
+  Computation* FlaggedReducer(int count);
+  Instruction* IdentityOf(int operand);
+  Instruction* WindowPositions(Instruction* size, const WindowDimension& window);
+  Result Sort();
+  Computation* FlaggedOrder(Computation* f);
+  Result TopK();
+  Computation* Precedes(bool largest);
+  Result SelectAndScatter();
+  Result Fft();
+  Result Linalg();
+
+  // padded_movement.cc
+  Result Broadcast();
+  Result Slice();
+  Result Concatenate();
+  Result Pad();
+  Result Reverse();
+  Result Transpose();
+  Result BitcastConvert();
+  Result Bitcast();
+  Result Reshape();
+  Result DynamicReshape();
+  Result SetDimensionSize();
+  // The elements of an array of these live sizes, in row-major order under other sizes.
+  Instruction* Reordered(const PaddedArray& from, const Shape& to, const Sizes& sizes,
+                         const std::vector<std::pair<std::pair<int, int>, std::pair<int, int>>>& groups);
+
+  // padded_indexing.cc
+  Result DynamicSlice();
+  Result DynamicUpdateSlice();
+  Result Gather();
+  Result Scatter();
+  // Of update windows what lives, where it may fall among live elements.
+  Instruction* ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives);
+  Computation* FlaggedCombiner(int count);
+  // Starts of a window in the live part of a dimension; `start` is a scalar.
+  Instruction* StartWithin(Instruction* start, Instruction* last);
+  Instruction* IndicesWithin(Instruction* indices, int64_t vector_dimension, const Sizes& last);
+  Instruction* IndicesOrNone(Instruction* indices, Instruction* lives);
+
+  std::vector<PaddedArray> operands_;
+};
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,567 @@
+#include "core/passes/sizes/padded_ops.h"
+
+#include <fmt/format.h>
+
+#include "core/numerics/reducer_facts.h"
+#include "core/ops/op_support.h"
+#include "core/passes/sizes/padded_op.h"
+
+namespace VXLA_NAMESPACE {
+
+bool PaddedOp::AnyLives(int k) {
+  for (size_t d = 0; d < Operand(k).sizes.size(); ++d) {
+    if (Lives(Operand(k), static_cast<int64_t>(d))) return true;
+  }
+  return false;
+}
+
+std::vector<Instruction*> PaddedOp::Arrays() const {
+  std::vector<Instruction*> arrays;
+  for (const PaddedArray& operand : operands_) arrays.push_back(operand.array);
+  return arrays;
+}
+
+Instruction* PaddedOp::Static(std::vector<Instruction*> operands) {
+  const auto called = instruction().called();
+  Instruction* const added = Add(instruction().opcode(), AtBounds(instruction().shape()), std::move(operands),
+                                 instruction().attributes(), {called.begin(), called.end()});
+  added->mutable_common() = instruction().common();
+  return added;
+}
+
+std::vector<Instruction*> PaddedOp::Called(Computation& in, Computation* f, std::vector<Instruction*> arguments) {
+  Instruction* const call = in.Add(Opcode::kCall, f->root()->shape(), std::move(arguments), CallAttributes{}, {f});
+  if (!call->shape().IsTuple()) return {call};
+  std::vector<Instruction*> values;
+  for (size_t k = 0; k < call->shape().tuple_elements().size(); ++k) {
+    values.push_back(in.Add(Opcode::kGetTupleElement, call->shape().tuple_elements()[k], {call},
+                            GetTupleElementAttributes{static_cast<int64_t>(k)}));
+  }
+  return values;
+}
+
+void PaddedOp::Agree() {
+  const auto groups = PairedDimensions(instruction());
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& group : groups) {
+      const OperandDimension* first = nullptr;
+      for (const OperandDimension& p : group) {
+        Instruction* const size = Operand(p.operand).sizes.at(static_cast<size_t>(p.dimension));
+        if (size == nullptr) continue;
+        if (first == nullptr) first = &p;
+        RequireEqual(Operand(first->operand).sizes[static_cast<size_t>(first->dimension)], size,
+                     fmt::format("dimension {} of operand {} has the live size {{0}}, dimension {} of operand {} has "
+                                 "{{1}}",
+                                 first->dimension, first->operand, p.dimension, p.operand));
+      }
+      if (first == nullptr) continue;
+      Instruction* const size = Operand(first->operand).sizes[static_cast<size_t>(first->dimension)];
+      for (const OperandDimension& p : group) Operand(p.operand).sizes[static_cast<size_t>(p.dimension)] = size;
+    }
+  }
+}
+
+PaddedOp::Result PaddedOp::Elementwise() {
+  int widest = 0;
+  for (int k = 0; k < Count(); ++k) {
+    if (ShapeOf(k).rank() > ShapeOf(widest).rank()) widest = k;
+  }
+  return Sameness(widest);
+}
+
+PaddedOp::Result PaddedOp::Sameness(int operand) {
+  Sizes sizes = Count() == 0 ? Sizes() : Operand(operand).sizes;
+  return One(Static(), std::move(sizes));
+}
+
+PaddedOp::Result PaddedOp::Dot() {
+  const auto& a = instruction().attributes<DotAttributes>();
+  Sizes sizes;
+  for (const int64_t d : a.lhs_batch_dims) sizes.push_back(Operand(0).sizes[static_cast<size_t>(d)]);
+  for (int k = 0; k < 2; ++k) {
+    const IntList& batch = k == 0 ? a.lhs_batch_dims : a.rhs_batch_dims;
+    const IntList& contracting = k == 0 ? a.lhs_contracting_dims : a.rhs_contracting_dims;
+    for (int64_t d = 0; d < ShapeOf(k).rank(); ++d) {
+      if (!Contains(batch, d) && !Contains(contracting, d)) sizes.push_back(Operand(k).sizes[static_cast<size_t>(d)]);
+    }
+  }
+  // Padding may hold infinities, so both sides are cleared.
+  Instruction* const lhs = MaskedBy(0, a.lhs_contracting_dims, Zero(ShapeOf(0).element_type()));
+  Instruction* const rhs = MaskedBy(1, a.rhs_contracting_dims, Zero(ShapeOf(1).element_type()));
+  return One(Static({lhs, rhs}), std::move(sizes));
+}
+
+// Rows behind the last group are zeros, groups that do not live have no rows.
+PaddedOp::Result PaddedOp::RaggedDot() {
+  const auto& a = instruction().attributes<DotAttributes>();
+  const int64_t groups = ShapeOf(2).rank() - 1;
+  Sizes sizes;
+  if (Contains(a.lhs_contracting_dims, a.lhs_ragged_dims.at(0))) {
+    sizes.push_back(Operand(2).sizes[static_cast<size_t>(groups)]);
+  }
+  for (const int64_t d : a.lhs_batch_dims) sizes.push_back(Operand(0).sizes[static_cast<size_t>(d)]);
+  for (int k = 0; k < 2; ++k) {
+    const IntList& batch = k == 0 ? a.lhs_batch_dims : a.rhs_batch_dims;
+    const IntList& contracting = k == 0 ? a.lhs_contracting_dims : a.rhs_contracting_dims;
+    for (int64_t d = 0; d < ShapeOf(k).rank(); ++d) {
+      const bool group = k == 1 && Contains(a.rhs_group_dims, d);
+      if (!Contains(batch, d) && !Contains(contracting, d) && !group) {
+        sizes.push_back(Operand(k).sizes[static_cast<size_t>(d)]);
+      }
+    }
+  }
+  if (static_cast<int>(sizes.size()) != instruction().shape().rank()) return std::nullopt;
+  Instruction* const lhs = MaskedBy(0, a.lhs_contracting_dims, Zero(ShapeOf(0).element_type()));
+  Instruction* const rhs = MaskedBy(1, a.rhs_contracting_dims, Zero(ShapeOf(1).element_type()));
+  Instruction* const rows = MaskedBy(2, {groups}, Zero(ShapeOf(2).element_type()));
+  return One(Static({lhs, rhs, rows}), std::move(sizes));
+}
+
+// Scales stand for blocks of the array along each dimension: as many blocks live as the live elements fill.
+void PaddedOp::AgreeOnBlocks(int array, int scales) {
+  for (int64_t d = 0; d < ShapeOf(array).rank(); ++d) {
+    if (Bound(scales, d) <= 1) continue;  // one scale for all
+    const int64_t block = Bound(array, d) / Bound(scales, d);
+    Instruction *&elements = Operand(array).sizes[static_cast<size_t>(d)],
+                *&blocks = Operand(scales).sizes[static_cast<size_t>(d)];
+    if (elements == nullptr && blocks == nullptr) continue;
+    if (elements == nullptr) elements = Product(blocks, Number(block));
+    if (blocks == nullptr) blocks = Quotient(elements, Number(block));
+    Require(ComparisonDirection::kEq, Product(blocks, Number(block)), elements,
+            fmt::format("dimension {} of operand {} has the live size {{0}}, dimension {} of operand {} has {{1}} "
+                        "scales for {} each",
+                        d, array, d, scales, block),
+            elements, blocks);
+  }
+}
+
+PaddedOp::Result PaddedOp::ScaledDot() {
+  for (const int side : {0, 1}) AgreeOnBlocks(side, side + 2);
+  Agree();
+  for (const int side : {0, 1}) AgreeOnBlocks(side, side + 2);
+  // A scale that does not live may be NaN.
+  for (const int side : {0, 1}) {
+    Instruction* const one = Constant(Literal::Scalar(ShapeOf(side + 2).element_type(), 1));
+    IntList all;
+    for (int64_t d = 0; d < ShapeOf(side + 2).rank(); ++d) all.push_back(d);
+    Operand(side + 2).array = MaskedBy(side + 2, all, one);
+  }
+  const auto& a = instruction().attributes<DotAttributes>();
+  Operand(0).array = MaskedBy(0, a.lhs_contracting_dims, Zero(ShapeOf(0).element_type()));
+  Operand(1).array = MaskedBy(1, a.rhs_contracting_dims, Zero(ShapeOf(1).element_type()));
+  std::optional<std::vector<PaddedArray>> product = Dot();
+  (*product)[0].array = Static();
+  return product;
+}
+
+Instruction* PaddedOp::WindowPositions(Instruction* size, const WindowDimension& w) {
+  const auto dilated = [&](Instruction* count, int64_t by) {
+    return Most(Sum(Product(Difference(count, Number(1)), Number(by)), Number(1)), Number(0));
+  };
+  const int64_t taps = w.size == 0 ? 0 : (w.size - 1) * w.rhs_dilate + 1;
+  Instruction* const space = Sum(dilated(size, w.lhs_dilate), Number(w.pad_low + w.pad_high - taps));
+  Instruction* const steps = Quotient(Most(space, Number(0)), Number(w.stride));
+  return Chosen(ComparisonDirection::kLt, space, Number(0), Number(0), Sum(steps, Number(1)));
+}
+
+PaddedOp::Result PaddedOp::Convolution() {
+  const auto& a = instruction().attributes<ConvolutionAttributes>();
+  const ConvolutionDimensions& labels = *a.dim_labels;
+  const bool grouped = a.feature_group_count > 1 || a.batch_group_count > 1;
+  for (const int64_t d : labels.kernel_spatial) {
+    if (Lives(Operand(1), d)) return std::nullopt;  // a window whose size is a value
+  }
+  if (grouped && (Lives(Operand(0), labels.input_feature) || Lives(Operand(0), labels.input_batch) ||
+                  Lives(Operand(1), labels.kernel_output_feature))) {
+    return std::nullopt;
+  }
+  IntList cleared = labels.input_spatial;
+  cleared.push_back(labels.input_feature);
+  Sizes sizes(static_cast<size_t>(instruction().shape().rank()));
+  sizes[static_cast<size_t>(labels.output_batch)] = Operand(0).sizes[static_cast<size_t>(labels.input_batch)];
+  sizes[static_cast<size_t>(labels.output_feature)] =
+      Operand(1).sizes[static_cast<size_t>(labels.kernel_output_feature)];
+  if (grouped) sizes.assign(sizes.size(), nullptr);
+  for (size_t i = 0; i < labels.input_spatial.size(); ++i) {
+    Instruction* const size = Operand(0).sizes[static_cast<size_t>(labels.input_spatial[i])];
+    if (size == nullptr) continue;
+    sizes[static_cast<size_t>(labels.output_spatial[i])] = WindowPositions(size, a.window[i]);
+  }
+  Instruction* const input = MaskedBy(0, cleared, Zero(ShapeOf(0).element_type()));
+  Instruction* const kernel = MaskedBy(1, {labels.kernel_input_feature}, Zero(ShapeOf(1).element_type()));
+  return One(Static({input, kernel}), std::move(sizes));
+}
+
+// The value that leaves a reduction's accumulator alone, null where none is known.
+Instruction* PaddedOp::IdentityOf(int operand) {
+  const ReducerFacts facts = FactsOfReducer(*instruction().called(0));
+  if (!facts.identity || Count() != 2) return nullptr;
+  return Converted(Constant(*facts.identity), ShapeOf(operand).element_type());
+}
+
+// f of two elements that live, else the one that does; a flag more says whether any did.
+Computation* PaddedOp::FlaggedReducer(int count) {
+  Computation* const f = instruction().called(0);
+  Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
+  const Shape flag(ElementType::kPred);
+  std::vector<Instruction*> before, element;
+  for (int64_t k = 0; k < count; ++k) before.push_back(ParameterOf(flagged, f->parameter(k)->shape(), k));
+  Instruction* const had = ParameterOf(flagged, flag, count);
+  for (int64_t k = 0; k < count; ++k) {
+    element.push_back(ParameterOf(flagged, f->parameter(count + k)->shape(), count + 1 + k));
+  }
+  Instruction* const lives = ParameterOf(flagged, flag, 2 * count + 1);
+  std::vector<Instruction*> arguments = before;
+  arguments.insert(arguments.end(), element.begin(), element.end());
+  std::vector<Instruction*> results = Called(flagged, f, arguments);
+  std::vector<Shape> shapes;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const Shape shape = results[k]->shape();
+    Instruction* const joined = flagged.Add(Opcode::kSelect, shape, {lives, results[k], before[k]});
+    results[k] = flagged.Add(Opcode::kSelect, shape, {had, joined, element[k]});
+    shapes.push_back(shape);
+  }
+  results.push_back(flagged.Add(Opcode::kOr, flag, {had, lives}));
+  shapes.push_back(flag);
+  flagged.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), results);
+  return &flagged;
+}
+
+Instruction* PaddedOp::FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes) {
+  const int n = Count() / 2;
+  std::vector<Instruction*> operands = Arrays();
+  Instruction* const flag = Constant(Literal::ScalarInt(ElementType::kPred, 1));
+  operands.insert(operands.begin() + n, masks[0]);
+  operands.push_back(flag);
+  const Shape at_bounds = AtBounds(instruction().shape());
+  std::vector<Shape> shapes = at_bounds.IsTuple() ? at_bounds.tuple_elements() : std::vector{at_bounds};
+  shapes.emplace_back(ElementType::kPred, result_sizes);
+  return Add(instruction().opcode(), Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
+             {FlaggedReducer(n)});
+}
+
+PaddedOp::Result PaddedOp::Reduce() {
+  const int n = Count() / 2;
+  Sizes sizes, reduced(Operand(0).sizes.size());
+  bool masks = false;
+  for (int64_t d = 0; d < ShapeOf(0).rank(); ++d) {
+    Instruction* const size = Operand(0).sizes[static_cast<size_t>(d)];
+    if (!Contains(instruction().dimensions(), d)) {
+      sizes.push_back(size);
+    } else if (Lives(Operand(0), d)) {
+      reduced[static_cast<size_t>(d)] = size;
+      masks = true;
+    }
+  }
+  const Shape& stated = instruction().shape();
+  if (!masks || n == 1) {
+    Instruction* const identity = masks ? IdentityOf(0) : nullptr;
+    if (!masks || identity != nullptr) {
+      std::vector<Instruction*> operands = Arrays();
+      if (masks) operands[0] = MaskedBy(0, instruction().dimensions(), identity);
+      Instruction* const result = Static(operands);
+      if (!stated.IsTuple()) return One(result, sizes);
+      std::vector<PaddedArray> values;
+      for (int k = 0; k < n; ++k) values.push_back({Element(result, k), sizes});
+      return values;
+    }
+  }
+  const Shape& first = stated.IsTuple() ? stated.tuple_elements()[0] : stated;
+  Instruction* const result = FlaggedReduction({LiveMask(SizesOf(ShapeOf(0)), reduced)}, SizesOf(first));
+  std::vector<PaddedArray> values;
+  for (int k = 0; k < n; ++k) values.push_back({Element(result, k), sizes});
+  return values;
+}
+
+PaddedOp::Result PaddedOp::ReduceWindow() {
+  const int n = Count() / 2;
+  Window window = instruction().attributes<WindowAttributes>().window;
+  window.resize(Operand(0).sizes.size());
+  Sizes sizes(window.size());
+  IntList all;
+  for (size_t d = 0; d < window.size(); ++d) {
+    all.push_back(static_cast<int64_t>(d));
+    if (Operand(0).sizes[d] != nullptr) sizes[d] = WindowPositions(Operand(0).sizes[d], window[d]);
+  }
+  const Shape& stated = instruction().shape();
+  Instruction* const identity = n == 1 ? IdentityOf(0) : nullptr;
+  if (identity != nullptr && !stated.IsTuple()) {
+    return One(Static({MaskedBy(0, all, identity), Operand(1).array}), std::move(sizes));
+  }
+  const Shape& first = stated.IsTuple() ? stated.tuple_elements()[0] : stated;
+  Instruction* const result = FlaggedReduction({LiveMask(SizesOf(ShapeOf(0)), Operand(0).sizes)}, SizesOf(first));
+  std::vector<PaddedArray> values;
+  for (int k = 0; k < n; ++k) values.push_back({Element(result, k), sizes});
+  return values;
+}
+
+// What does not live comes after what does; elements that do not live are equal among each other.
+Computation* PaddedOp::FlaggedOrder(Computation* f) {
+  Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
+  const Shape flag(ElementType::kPred);
+  std::vector<Instruction*> arguments;
+  int64_t number = 0;
+  for (const Instruction* parameter : f->parameters()) {
+    arguments.push_back(ParameterOf(flagged, parameter->shape(), number++));
+  }
+  Instruction* const a = ParameterOf(flagged, flag, number);
+  Instruction* const b = ParameterOf(flagged, flag, number + 1);
+  Instruction* const less = Called(flagged, f, arguments)[0];
+  Instruction* const dead = flagged.Add(Opcode::kNot, flag, {b});
+  flagged.Add(Opcode::kAnd, flag, {a, flagged.Add(Opcode::kOr, flag, {dead, less})});
+  return &flagged;
+}
+
+PaddedOp::Result PaddedOp::Sort() {
+  const int64_t along = instruction().attributes<SortAttributes>().dimensions.at(0);
+  const Sizes sizes = Operand(0).sizes;
+  const Shape& stated = instruction().shape();
+  std::vector<Instruction*> sorted;
+  const IntList bounds = SizesOf(ShapeOf(0));
+  if (Lives(Operand(0), along)) {
+    Sizes along_only(sizes.size());
+    along_only[static_cast<size_t>(along)] = sizes[static_cast<size_t>(along)];
+    std::vector<Instruction*> operands = Arrays();
+    operands.push_back(LiveMask(bounds, along_only));
+    std::vector<Shape> shapes;
+    for (const Instruction* operand : operands) shapes.push_back(operand->shape());
+    Instruction* const sort = Add(Opcode::kSort, Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
+                                  {FlaggedOrder(instruction().called(0))});
+    for (int k = 0; k < Count(); ++k) sorted.push_back(Element(sort, k));
+  } else {
+    Instruction* const sort = Static();
+    for (int k = 0; k < Count(); ++k) sorted.push_back(stated.IsTuple() ? Element(sort, k) : sort);
+  }
+  std::vector<PaddedArray> values;
+  for (int k = 0; k < Count(); ++k) {
+    if (instruction().operand(k)->shape().IsDynamic()) {
+      values.push_back({sorted[static_cast<size_t>(k)], sizes});
+    } else {  // beyond the live elements it is as it was, and all of it lives, whatever the result is stated to be
+      Instruction* const whole = Operand(k).array;
+      values.push_back({Selected(LiveMask(bounds, sizes), sorted[static_cast<size_t>(k)], whole), Sizes(sizes.size())});
+    }
+  }
+  return values;
+}
+
+PaddedOp::Result PaddedOp::TopK() {
+  const auto& a = instruction().attributes<TopKAttributes>();
+  const int64_t last = ShapeOf(0).rank() - 1;
+  Sizes sizes = Operand(0).sizes;
+  const IntList bounds = SizesOf(ShapeOf(0));
+  if (!Lives(Operand(0), last)) {
+    sizes.back() = nullptr;
+    Instruction* const top = Static();
+    return std::vector<PaddedArray>{{Element(top, 0), sizes}, {Element(top, 1), sizes}};
+  }
+  Instruction* const size = sizes.back();
+  Require(ComparisonDirection::kGe, size, Number(a.k),
+          fmt::format("dimension {} of operand 0 has the live size {{0}}, k is {}", last, a.k), size, size);
+  Sizes along(sizes.size());
+  along.back() = size;
+  Instruction* const numbers = Iota(ElementType::kS32, bounds, last);
+  Instruction* const mask = LiveMask(bounds, along);
+  SortAttributes attributes;
+  attributes.dimensions = {last};
+  attributes.is_stable = true;
+  Instruction* const sort = Add(Opcode::kSort, Shape::Tuple({ShapeOf(0), numbers->shape(), mask->shape()}),
+                                {Operand(0).array, numbers, mask}, attributes, {FlaggedOrder(Precedes(a.largest))});
+  sizes.back() = nullptr;
+  return std::vector<PaddedArray>{{Expansion::Slice(Element(sort, 0), last, 0, a.k), sizes},
+                                  {Expansion::Slice(Element(sort, 1), last, 0, a.k), sizes}};
+}
+
+// (value, value, number, number): the order of topk, NaN and signs of zeros included.
+Computation* PaddedOp::Precedes(bool largest) {
+  Computation& order = *context_.module.AddComputation("precedes");
+  const Shape value(ShapeOf(0).element_type()), number(ElementType::kS32);
+  Instruction* const a = ParameterOf(order, value, 0);
+  Instruction* const b = ParameterOf(order, value, 1);
+  ParameterOf(order, number, 2);
+  ParameterOf(order, number, 3);
+  CompareAttributes compare;
+  compare.direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+  if (IsFloating(value.element_type())) compare.type = ComparisonType::kTotalOrder;
+  order.set_root(order.Add(Opcode::kCompare, Shape(ElementType::kPred), {a, b}, compare));
+  return &order;
+}
+
+// Windows that end before the padding see live elements alone; sources of windows that do not live add nothing.
+PaddedOp::Result PaddedOp::SelectAndScatter() {
+  Window window = instruction().attributes<WindowAttributes>().window;
+  window.resize(Operand(0).sizes.size());
+  PaddedArray source = Operand(1);
+  IntList all;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const auto dimension = static_cast<int64_t>(d);
+    all.push_back(dimension);
+    Instruction* const size = Operand(0).sizes[d];
+    if (size == nullptr) continue;
+    if (Lives(Operand(0), dimension) && window[d].pad_high > 0) return std::nullopt;
+    Instruction* const positions = WindowPositions(size, window[d]);
+    if (source.sizes[d] != nullptr) {
+      RequireEqual(source.sizes[d], positions,
+                   fmt::format("dimension {} of operand 1 has the live size {{0}}, operand 0 has {{1}} windows", d));
+    } else {
+      source.sizes[d] = positions;
+    }
+  }
+  const ReducerFacts facts = FactsOfReducer(*instruction().called(1));
+  if (!facts.identity) return std::nullopt;
+  Instruction* const nothing = Converted(Constant(*facts.identity), ShapeOf(1).element_type());
+  return One(Static({Operand(0).array, Masked(source, all, nothing), Operand(2).array}), Operand(0).sizes);
+}
+
+PaddedOp::Result PaddedOp::Fft() {
+  const auto& a = instruction().attributes<FftAttributes>();
+  const int64_t first = ShapeOf(0).rank() - static_cast<int64_t>(a.fft_length.size());
+  Sizes sizes = Operand(0).sizes;
+  for (int64_t d = first; d < ShapeOf(0).rank(); ++d) {
+    if (sizes[static_cast<size_t>(d)] == nullptr) continue;
+    RequireEqual(sizes[static_cast<size_t>(d)], Number(Bound(0, d)),
+                 fmt::format("dimension {} of operand 0 has the live size {{0}}, the transform takes {{1}}", d));
+    sizes[static_cast<size_t>(d)] = nullptr;
+  }
+  return One(Static(), std::move(sizes));
+}
+
+// Beyond the live rows and columns the matrix is the identity, so the live part is factored by itself.
+PaddedOp::Result PaddedOp::Linalg() {
+  const int64_t rank = ShapeOf(0).rank();
+  std::vector<Instruction*> operands = Arrays();
+  if (Lives(Operand(0), rank - 1)) {
+    Sizes live(static_cast<size_t>(rank));
+    for (const int64_t d : {rank - 2, rank - 1})
+      live[static_cast<size_t>(d)] = Operand(0).sizes[static_cast<size_t>(d)];
+    const IntList bounds = SizesOf(ShapeOf(0));
+    Instruction* const row = Iota(ElementType::kS32, bounds, rank - 2);
+    Instruction* const column = Iota(ElementType::kS32, bounds, rank - 1);
+    Instruction* const diagonal = Compare(ComparisonDirection::kEq, row, column);
+    const ElementType type = ShapeOf(0).element_type();
+    Instruction* const unit = Converted(diagonal, type);
+    operands[0] = Selected(LiveMask(bounds, live), Operand(0).array, unit);
+    if (instruction().opcode() == Opcode::kTriangularSolve) {
+      const bool left = instruction().attributes<TriangularSolveAttributes>().left_side;
+      operands[1] = MaskedBy(1, {left ? rank - 2 : rank - 1}, Zero(ShapeOf(1).element_type()));
+    }
+  }
+  return One(Static(operands), Operand(Count() - 1).sizes);
+}
+
+PaddedOp::Result PaddedOp::ByFamily() {
+  switch (instruction().opcode()) {
+    case Opcode::kDot:
+      return Dot();
+    case Opcode::kRaggedDot:
+      return RaggedDot();
+    case Opcode::kScaledDot:
+      return ScaledDot();
+    case Opcode::kConvolution:
+      return Convolution();
+    case Opcode::kReduce:
+      return Reduce();
+    case Opcode::kReduceWindow:
+      return ReduceWindow();
+    case Opcode::kSort:
+      return Sort();
+    case Opcode::kSelectAndScatter:
+      return SelectAndScatter();
+    case Opcode::kTopK:
+      return TopK();
+    case Opcode::kFft:
+      return Fft();
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return Linalg();
+    case Opcode::kBroadcast:
+      return Broadcast();
+    case Opcode::kSlice:
+      return Slice();
+    case Opcode::kConcatenate:
+      return Concatenate();
+    case Opcode::kPad:
+      return Pad();
+    case Opcode::kReverse:
+      return Reverse();
+    case Opcode::kTranspose:
+      return Transpose();
+    case Opcode::kBitcastConvert:
+      return BitcastConvert();
+    case Opcode::kBitcast:
+      return Bitcast();
+    case Opcode::kReshape:
+      return Reshape();
+    case Opcode::kDynamicReshape:
+      return DynamicReshape();
+    case Opcode::kSetDimensionSize:
+      return SetDimensionSize();
+    case Opcode::kDynamicSlice:
+      return DynamicSlice();
+    case Opcode::kDynamicUpdateSlice:
+      return DynamicUpdateSlice();
+    case Opcode::kGather:
+      return Gather();
+    case Opcode::kScatter:
+      return Scatter();
+    case Opcode::kGetDimensionSize:
+      return One(SizeOf(Operand(0), instruction().dimensions()[0]), {});
+    case Opcode::kCopy:
+    case Opcode::kBatchNormInference:
+    case Opcode::kAddDependency:
+      return Sameness(0);
+    case Opcode::kDomain:
+      return std::vector{Operand(0)};
+    case Opcode::kIota:
+    case Opcode::kRng:
+      return One(Static(), Sizes(static_cast<size_t>(instruction().shape().rank())));
+    default:
+      if (IsElementwise(instruction().opcode()) || instruction().opcode() == Opcode::kMap ||
+          instruction().opcode() == Opcode::kStochasticConvert) {
+        return Elementwise();
+      }
+      return std::nullopt;
+  }
+}
+
+PaddedOp::Result PaddedOp::Form() {
+  if (instruction().opcode() != Opcode::kScaledDot) Agree();
+  Result values = ByFamily();
+  if (!values || context_.refused) return std::nullopt;
+  const std::vector<const Shape*> stated = FlattenTuple(instruction().shape());
+  if (stated.size() != values->size()) return std::nullopt;
+  for (size_t k = 0; k < stated.size(); ++k) {
+    // A scatter of many dimensions keeps what its operands are.
+    (*values)[k] = UnderStated(*this, std::move((*values)[k]), *stated[k]);
+  }
+  return values;
+}
+
+PaddedArray UnderStated(SizeMath& math, PaddedArray value, const Shape& stated) {
+  if (!stated.IsArray()) return value;
+  for (int d = 0; d < stated.rank(); ++d) {
+    Instruction*& size = value.sizes.at(static_cast<size_t>(d));
+    const int64_t bound = stated.dimension(d);
+    if (stated.is_dynamic_dimension(d)) {
+      if (size == nullptr) size = math.Number(bound);
+      math.NoteLimit(size, bound);
+    } else if (size != nullptr) {
+      math.RequireEqual(size, math.Number(bound),
+                        fmt::format("dimension {} of {} comes out with the live size {{0}}", d, stated.ToString()));
+      size = nullptr;
+    }
+  }
+  return value;
+}
+
+std::optional<std::vector<PaddedArray>> PaddedForm(SizeContext& context, Computation& computation,
+                                                   Instruction* instruction, std::vector<PaddedArray> operands) {
+  const SizeFault before = context.fault;
+  context.refused = false;
+  PaddedOp op(context, computation, instruction, std::move(operands));
+  auto values = op.Form();
+  if (values && !context.refused) return values;
+  context.fault = before;
+  return std::nullopt;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,180 @@
+#include "core/sizes/live_instruction.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/ops/op_support.h"
+#include "core/sizes/live_sizes.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool IsRowMajor(const Shape& shape) {
+  const std::vector<int64_t> order = shape.MinorToMajor();
+  return std::ranges::is_sorted(order, std::greater<>());
+}
+
+// The live sizes of a reshape, group of dimensions by group; within a group at most one result dimension is dynamic,
+// and takes what is left.
+class LiveReshape {
+ public:
+  LiveReshape(const Instruction& instruction, std::span<const int64_t> live)
+      : instruction_(instruction), from_(instruction.operand(0)->shape()), to_(instruction.shape()), live_(live) {}
+
+  Result<Shape> Sizes() {
+    Shape result = WithoutFlags(to_);
+    for (const DimensionGroup& group : DimensionGroups(from_, to_)) VXLA_RETURN_IF_ERROR(Settle(group, result));
+    return result;
+  }
+
+ private:
+  Status Settle(const DimensionGroup& group, Shape& result) const {
+    int64_t elements = 1, others = 1;
+    bool full = true;
+    for (int d = group.from_begin; d < group.from_end; ++d) {
+      elements *= live_[static_cast<size_t>(d)];
+      full = full && live_[static_cast<size_t>(d)] == from_.dimension(d);
+    }
+    if (full) return OkStatus();
+    int open = -1;
+    for (int d = group.to_begin; d < group.to_end; ++d) {
+      if (!to_.is_dynamic_dimension(d)) {
+        others *= to_.dimension(d);
+      } else if (open >= 0) {
+        return OpError(instruction_,
+                       "dimensions {} and {} of {} are dynamic and come from the same dimensions of {}: use {}", open,
+                       d, to_.ToString(), from_.ToString(), OpcodeText(Opcode::kDynamicReshape));
+      } else {
+        open = d;
+      }
+    }
+    if (open < 0 || others == 0 || elements % others != 0) {
+      return OpError(instruction_, "{} live elements of {} do not fill {}", elements, from_.ToString(), to_.ToString());
+    }
+    result.set_dimension(open, elements / others);
+    return OkStatus();
+  }
+
+  const Instruction& instruction_;
+  const Shape &from_, &to_;
+  std::span<const int64_t> live_;
+};
+
+}  // namespace
+
+Shape WithoutFlags(Shape shape) {
+  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, false);
+  for (Shape& element : shape.mutable_tuple_elements()) element = WithoutFlags(element);
+  return shape;
+}
+
+Status LiveInstruction::Build() {
+  VXLA_RETURN_IF_ERROR(AgreeOnSizes(original_, live_));
+  stated_ = WithoutFlags(original_.shape());
+  VXLA_RETURN_IF_ERROR(Adjust());
+  std::vector<Instruction*> operands;
+  for (int k = 0; k < original_.operand_count(); ++k) {
+    const Shape& shape = original_.operand(k)->shape();
+    Shape cut = shape.IsArray() ? Shape(shape.element_type(), live_.sizes[k]) : shape;
+    if (shape.IsArray()) cut.set_layout(shape.layout());
+    operands_.push_back(std::make_unique<Instruction>(Opcode::kParameter, std::move(cut)));
+    operands.push_back(operands_.back().get());
+  }
+  copy_ =
+      std::make_unique<Instruction>(original_.opcode(), stated_, std::move(operands), attributes_,
+                                    std::vector<Computation*>(original_.called().begin(), original_.called().end()));
+  copy_->set_name(original_.name());
+  copy_->set_location(original_.location());
+  if (original_.opcode() == Opcode::kScatter) {
+    // Updates may be wider than what lives of the operand: elements outside are skipped one by one.
+    std::vector<Shape> results;
+    for (int k = 0; k < original_.operand_count() / 2; ++k) results.push_back(operands_[k]->shape());
+    copy_->mutable_shape() = Collate(std::move(results));
+    return OkStatus();
+  }
+  VXLA_ASSIGN_OR_RETURN(copy_->mutable_shape(), InferShape(*copy_));
+  return OkStatus();
+}
+
+Status LiveInstruction::Adjust() {
+  switch (original_.opcode()) {
+    case Opcode::kSlice:
+      return AdjustSlice();
+    case Opcode::kBroadcast:
+      for (size_t i = 0; i < original_.dimensions().size(); ++i) {
+        stated_.set_dimension(static_cast<int>(original_.dimensions()[i]), live_.sizes[0][i]);
+      }
+      return OkStatus();
+    case Opcode::kReshape: {
+      VXLA_ASSIGN_OR_RETURN(stated_, LiveReshape(original_, live_.sizes[0]).Sizes());
+      return OkStatus();
+    }
+    case Opcode::kBitcast:
+      return AdjustBitcast();
+    case Opcode::kBitcastConvert:
+      for (int d = 0; d < std::min(stated_.rank(), static_cast<int>(live_.sizes[0].size())); ++d) {
+        if (live_.dynamic[0][d]) stated_.set_dimension(d, live_.sizes[0][d]);
+      }
+      return OkStatus();
+    case Opcode::kRngBitGenerator: {
+      Shape& state = stated_.mutable_tuple_elements()[0];
+      for (int d = 0; d < state.rank(); ++d) state.set_dimension(d, live_.sizes[0][d]);
+      return OkStatus();
+    }
+    case Opcode::kConvolution: {
+      auto& a = std::get<ConvolutionAttributes>(attributes_);
+      for (size_t i = 0; i < a.window.size(); ++i) a.window[i].size = live_.sizes[1][a.dim_labels->kernel_spatial[i]];
+      return OkStatus();
+    }
+    case Opcode::kDynamicSlice:
+      ShrinkWindows(std::get<DynamicSliceAttributes>(attributes_).dynamic_slice_sizes);
+      return OkStatus();
+    case Opcode::kGather:
+      ShrinkWindows(std::get<GatherAttributes>(attributes_).slice_sizes);
+      return OkStatus();
+    default:
+      return OkStatus();
+  }
+}
+
+// A slice of one element may pick any place up to the bound and is static; the others see the live elements only.
+Status LiveInstruction::AdjustSlice() {
+  auto& slice = std::get<SliceAttributes>(attributes_).slice;
+  for (size_t d = 0; d < slice.size(); ++d) {
+    if (!live_.dynamic[0][d]) continue;
+    int64_t& size = live_.sizes[0][d];
+    if (stated_.dimension(static_cast<int>(d)) == 1 && !original_.shape().is_dynamic_dimension(static_cast<int>(d))) {
+      size = original_.operand(0)->shape().dimension(static_cast<int>(d));
+      continue;
+    }
+    slice[d].start = std::min(slice[d].start, size);
+    slice[d].limit = std::clamp(slice[d].limit, slice[d].start, size);
+  }
+  return OkStatus();
+}
+
+// The same bytes as laid out: between row-major arrays of one type a reshape.
+Status LiveInstruction::AdjustBitcast() {
+  const Shape& from = original_.operand(0)->shape();
+  const Shape& to = original_.shape();
+  if (SameDimensions(from, to) && from.MinorToMajor() == to.MinorToMajor()) {
+    for (int d = 0; d < from.rank(); ++d) stated_.set_dimension(d, live_.sizes[0][d]);
+    return OkStatus();
+  }
+  if (from.element_type() != to.element_type() || !IsRowMajor(from) || !IsRowMajor(to)) {
+    return Unsupported("bitcast {}: {} has live sizes, and {} is not its shape", original_.name(), from.ToString(true),
+                       to.ToString(true));
+  }
+  VXLA_ASSIGN_OR_RETURN(stated_, LiveReshape(original_, live_.sizes[0]).Sizes());
+  return OkStatus();
+}
+
+// A window as wide as the bound means the whole dimension, whatever lives of it.
+void LiveInstruction::ShrinkWindows(std::vector<int64_t>& windows) {
+  for (size_t d = 0; d < windows.size(); ++d) {
+    if (!live_.dynamic[0][d]) continue;
+    if (windows[d] == original_.operand(0)->shape().dimension(static_cast<int>(d))) windows[d] = live_.sizes[0][d];
+  }
+}
+
+}  // namespace VXLA_NAMESPACE

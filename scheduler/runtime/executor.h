@@ -1,0 +1,100 @@
+// Executor: runs a sealed plan: contexts, arguments, host segments, submission.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/module.h"
+#include "scheduler/bundle/bundle.h"
+#include "scheduler/runtime/client.h"
+#include "scheduler/runtime/recorder.h"
+#include "scheduler/runtime/size_dependent.h"
+
+namespace VXLA_NAMESPACE {
+
+class Stopwatch {
+ public:
+  double Ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+struct ClientState {
+  std::shared_ptr<Device> device;
+  HostEvaluator evaluate;
+  ClientOptions options;
+  std::shared_ptr<BufferPool> pool;
+  std::mutex background;  // held by the load in the background whose kernels are being made
+
+  void Report(const CallProgress& call) const {
+    if (options.progress) options.progress(call);
+  }
+};
+
+// The contexts of one executable: created up to a limit, then waited for.
+class ContextPool {
+ public:
+  ContextPool(const Program& program, BufferPool& memory, int limit)
+      : program_(program), memory_(memory), limit_(limit) {}
+  ~ContextPool();
+
+  // A context whose last run has finished.
+  Result<std::unique_ptr<ExecutionContext>> Acquire(int64_t& allocated_bytes);
+  void Release(std::unique_ptr<ExecutionContext> context) noexcept;
+  bool IsIdle();
+  // The context is gone (its run failed).
+  void Forget();
+
+ private:
+  Result<std::unique_ptr<ExecutionContext>> Create(int64_t& allocated_bytes);
+  std::unique_ptr<ExecutionContext> TakeIdle(bool finished_only);
+
+  const Program& program_;
+  BufferPool& memory_;
+  const int limit_;
+  std::mutex mutex_;
+  std::condition_variable released_;
+  std::vector<std::unique_ptr<ExecutionContext>> idle_;  // with room for all: giving one back never fails
+  int count_ = 0;
+};
+
+struct ExecutableState {
+  std::shared_ptr<ClientState> client;
+  std::unique_ptr<SizeDependent> specializations;  // then nothing else
+  std::unique_ptr<Module> module;
+  std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
+  int64_t max_loop_iterations = -1;
+  Program program;
+  struct Conversion {
+    BundleConversion of;
+    std::vector<std::byte> file;
+  };
+  std::vector<Conversion> conversions;  // that its bundle holds
+  std::string bundle_variant;
+  CompileStatistics statistics;
+  std::unique_ptr<ContextPool> contexts;
+  // Of a load in the background, else invalid: the end of MakeKernels. It goes first, and that waits for its thread.
+  std::shared_future<Status> kernels_made;
+
+  // Before the kernels are used.
+  Status WaitForKernels() const { return kernels_made.valid() ? kernels_made.get() : OkStatus(); }
+};
+
+// The steps from a plan to an executable: its pipelines, its constants in blocks of device memory, its contexts.
+Status MakeKernels(ExecutableState& state);
+void MakeKernelsInBackground(ExecutableState& state);
+int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings);
+Status AllocateConstantBlocks(ExecutableState& state);
+Status UploadConstants(ExecutableState& state);
+void MakeContexts(ExecutableState& state);
+
+}  // namespace VXLA_NAMESPACE
