@@ -125,8 +125,65 @@ std::vector<Instruction*> Importer::SplitOf(Frame& frame, const std::vector<Inst
   return split;
 }
 
-// What is drawn for the sizes that live is what a program of these sizes draws: the numbers of a row are drawn at the
-// bounds, and each element takes its own.
+// Where each element's bits are among those of a row, one place for two neighbours of the dimension that is split, and
+// how many calls and elements of the row there are.
+Importer::Draw Importer::DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>& sizes,
+                                 bool pairs) {
+  const auto number = [&](int64_t value) { return Number(frame, kPlace, value); };
+  const auto computed = [&](Opcode opcode, Instruction* a, Instruction* b) { return Computed(frame, opcode, a, b); };
+  const auto chosen = [&](Instruction* condition, Instruction* a, Instruction* b) {
+    return Add(frame, Opcode::kSelect, a->shape(), {condition, a, b});
+  };
+  Shape places = WithoutFlags(stated), truths = places;
+  places.set_element_type(kPlace);
+  truths.set_element_type(ElementType::kPred);
+  const auto everywhere = [&](Instruction* scalar) { return Everywhere(frame, scalar, places); };
+  const std::vector<Instruction*> split = pairs ? SplitOf(frame, sizes) : std::vector<Instruction*>();
+  Draw draw{everywhere(number(0)), number(1), stated.ElementCount()};
+  Instruction* second = draw.places;
+  for (int d = 0; d < stated.rank(); ++d) {
+    Instruction* index = Add(frame, Opcode::kIota, places, {}, IotaAttributes{d});
+    Instruction* size = sizes[static_cast<size_t>(d)];
+    if (pairs) {
+      Instruction *const here = split[static_cast<size_t>(d)], *const all = Everywhere(frame, here, truths);
+      Instruction *const two = everywhere(number(2)), *const whole = index;
+      second = chosen(all, computed(Opcode::kRemainder, whole, two), second);
+      index = chosen(all, computed(Opcode::kDivide, whole, two), whole);
+      size = chosen(here, computed(Opcode::kDivide, computed(Opcode::kAdd, size, number(1)), number(2)), size);
+      const int64_t bound = stated.dimension(d);
+      if (bound > 0 && stated.rank() > 1)
+        draw.row = std::max(draw.row, stated.ElementCount() / bound * (bound + bound % 2));
+    }
+    draw.places = computed(Opcode::kAdd, computed(Opcode::kMultiply, draw.places, everywhere(size)), index);
+    draw.calls = computed(Opcode::kMultiply, draw.calls, size);
+  }
+  if (pairs)
+    draw.places = computed(Opcode::kAdd, computed(Opcode::kMultiply, draw.places, everywhere(number(2))), second);
+  return draw;
+}
+
+// The state after so many calls: word 1 counts them, word 2 takes the carry where `carries`.
+Result<Instruction*> Importer::StateAfter(Frame& frame, const Operation& operation, Instruction* state,
+                                          Instruction* calls, bool carries) {
+  const int64_t count = state->shape().ElementCount();
+  Instruction* const words = Reshaped(frame, state, {count});
+  std::vector<Instruction*> next;
+  for (int64_t i = 0; i < count; ++i) next.push_back(ElementAt(frame, words, i));
+  Instruction* const before = next[1];
+  next[1] = Computed(frame, Opcode::kAdd, before, Converted(frame, calls, ElementType::kU64));
+  if (carries && count > 2) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const carry,
+                          Compared(frame, operation, next[1], before, ComparisonDirection::kLt));
+    next[2] = Computed(frame, Opcode::kAdd, next[2], Converted(frame, carry, ElementType::kU64));
+  }
+  for (Instruction*& word : next) word = Reshaped(frame, word, {1});
+  Instruction* const list =
+      Add(frame, Opcode::kConcatenate, Shape(ElementType::kU64, {count}), next, DimensionsAttributes{{0}});
+  return Reshaped(frame, list, SizesOf(state->shape()));
+}
+
+// What is drawn for the sizes that live is what a program of these sizes draws: a row of bits is drawn that is long
+// enough for the bounds, and each element takes its own.
 Status Importer::ImportBoundedRngBits(Frame& frame, const Operation& operation,
                                       const std::vector<Instruction*>& operands, RngBitGeneratorAttributes attributes) {
   const OperationReader reader(operation);
@@ -137,73 +194,30 @@ Status Importer::ImportBoundedRngBits(Frame& frame, const Operation& operation,
     return reader.Error("the state is {}, u64[2] or u64[3] needed", PrintType(state));
   const bool three_fry = attributes.algorithm == RngAlgorithm::kThreeFry;
   const bool wide = StorageBytes(stated.element_type()) == 8;
-  const bool pairs = three_fry && !wide;
-  const auto number = [&](int64_t value) { return Number(frame, kPlace, value); };
-  const auto computed = [&](Opcode opcode, Instruction* a, Instruction* b) { return Computed(frame, opcode, a, b); };
   std::vector<Instruction*> sizes;
   for (int d = 0; d < stated.rank(); ++d) {
     sizes.push_back(stated.is_dynamic_dimension(d) ? Converted(frame, ElementAt(frame, operands[1], d), kPlace)
-                                                   : number(stated.dimension(d)));
+                                                   : Number(frame, kPlace, stated.dimension(d)));
   }
-  const std::vector<Instruction*> split = pairs ? SplitOf(frame, sizes) : std::vector<Instruction*>();
-  // Row by row, with one place for two neighbours of the dimension that is split.
-  Shape places = WithoutFlags(stated);
-  places.set_element_type(kPlace);
-  const auto everywhere = [&](Instruction* scalar) { return Everywhere(frame, scalar, places); };
-  Instruction *calls = number(1), *place = everywhere(number(0)), *second = everywhere(number(0));
-  int64_t most = stated.ElementCount();
-  for (int d = 0; d < stated.rank(); ++d) {
-    Instruction* index = Add(frame, Opcode::kIota, places, {}, IotaAttributes{d});
-    Instruction* size = sizes[static_cast<size_t>(d)];
-    if (pairs) {
-      Instruction* const here = split[static_cast<size_t>(d)];
-      Instruction *const two = everywhere(number(2)), *const whole = index;
-      Shape truths = places;
-      truths.set_element_type(ElementType::kPred);
-      Instruction* const all = Everywhere(frame, here, truths);
-      const auto chosen = [&](Instruction* condition, Instruction* a, Instruction* b) {
-        return Add(frame, Opcode::kSelect, a->shape(), {condition, a, b});
-      };
-      second = chosen(all, computed(Opcode::kRemainder, whole, two), second);
-      index = chosen(all, computed(Opcode::kDivide, whole, two), whole);
-      Instruction* const half = computed(Opcode::kDivide, computed(Opcode::kAdd, size, number(1)), number(2));
-      size = chosen(here, half, size);
-      const int64_t bound = stated.dimension(d);
-      if (bound > 0 && stated.rank() > 1) most = std::max(most, stated.ElementCount() / bound * (bound + bound % 2));
-    }
-    place = computed(Opcode::kAdd, computed(Opcode::kMultiply, place, everywhere(size)), index);
-    calls = computed(Opcode::kMultiply, calls, size);
-  }
-  if (pairs) place = computed(Opcode::kAdd, computed(Opcode::kMultiply, place, everywhere(number(2))), second);
+  Draw draw = DrawFor(frame, stated, sizes, three_fry && !wide);
   if (!three_fry) {  // four words for each call
-    Instruction* const words = computed(Opcode::kMultiply, calls, number(wide ? 2 : 1));
-    calls = computed(Opcode::kDivide, computed(Opcode::kAdd, words, number(3)), number(4));
+    Instruction* const words = Computed(frame, Opcode::kMultiply, draw.calls, Number(frame, kPlace, wide ? 2 : 1));
+    draw.calls = Computed(frame, Opcode::kDivide, Computed(frame, Opcode::kAdd, words, Number(frame, kPlace, 3)),
+                          Number(frame, kPlace, 4));
   }
-  const Shape drawn(stated.element_type(), {most});
-  VXLA_RETURN_IF_ERROR(CheckShape(drawn));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const draw, AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]},
-                                                             attributes, {}, Shape::Tuple({state, drawn})));
-  Instruction* bits = Element(frame, draw, 1);
-  if (stated.rank() > 1 && most > 0) {
-    VXLA_ASSIGN_OR_RETURN(bits, TakeAlong(frame, operation, bits, 0, Reshaped(frame, place, {stated.ElementCount()})));
+  const Shape row(stated.element_type(), {draw.row});
+  VXLA_RETURN_IF_ERROR(CheckShape(row));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const drawn, AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]},
+                                                              attributes, {}, Shape::Tuple({state, row})));
+  Instruction* bits = Element(frame, drawn, 1);
+  if (stated.rank() > 1 && draw.row > 0) {
+    Instruction* const places = Reshaped(frame, draw.places, {stated.ElementCount()});
+    VXLA_ASSIGN_OR_RETURN(bits, TakeAlong(frame, operation, bits, 0, places));
     bits = Reshaped(frame, bits, SizesOf(stated));
   }
   VXLA_ASSIGN_OR_RETURN(bits, WithSizes(frame, operation, bits, BoundedSizes(frame, stated, operands[1])));
-  // The state after so many calls: word 1 counts, word 2 takes the carry of Philox's.
-  const Shape row(ElementType::kU64, {state.ElementCount()}), lone(ElementType::kU64, {1});
-  Instruction* const words = Reshaped(frame, operands[0], {state.ElementCount()});
-  std::vector<Instruction*> next;
-  for (int64_t i = 0; i < state.ElementCount(); ++i) next.push_back(ElementAt(frame, words, i));
-  Instruction* const before = next[1];
-  next[1] = computed(Opcode::kAdd, before, Converted(frame, calls, ElementType::kU64));
-  if (!three_fry && next.size() > 2) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const carry,
-                          Compared(frame, operation, next[1], before, ComparisonDirection::kLt));
-    next[2] = computed(Opcode::kAdd, next[2], Converted(frame, carry, ElementType::kU64));
-  }
-  for (Instruction*& word : next) word = Reshaped(frame, word, {1});
-  Instruction* const list = Add(frame, Opcode::kConcatenate, row, next, DimensionsAttributes{{0}});
-  return BindValues(frame, operation, {Reshaped(frame, list, SizesOf(state)), bits});
+  VXLA_ASSIGN_OR_RETURN(Instruction* const next, StateAfter(frame, operation, operands[0], draw.calls, !three_fry));
+  return BindValues(frame, operation, {next, bits});
 }
 
 Importer::WindowNumbers Importer::WindowNumbersAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t d) {
@@ -246,36 +260,39 @@ Result<Instruction*> Importer::WindowMembers(Frame& frame, const Operation& oper
   return computed(Opcode::kAnd, hits, computed(Opcode::kAnd, behind, before));
 }
 
-// (arrays, initial values, sizes, strides, base dilations, window dilations, padding): each window is a reduction of
-// all elements, of which those within it count.
-Status Importer::ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
-                                           Computation* reducer) {
+// The five lists of numbers, flat.
+Result<std::vector<Instruction*>> Importer::WindowLists(Frame& frame, const Operation& operation,
+                                                        const std::vector<Instruction*>& operands,
+                                                        const Computation& reducer) {
   const OperationReader reader(operation);
   const size_t arrays = operation.results.size();
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
-  const Shape from = operands[0]->shape();
+  const Shape &stated = program_.ShapeOf(operation.results[0]), from = operands[0]->shape();
   if (!from.IsArray() || from.rank() != stated.rank())
     return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
   for (size_t k = 1; k < arrays; ++k) {
     if (!operands[k]->shape().IsArray() || !SameDimensions(operands[k]->shape(), from))
       return reader.Error("operand {} is {}, operand 0 {}", k, PrintType(operands[k]->shape()), PrintType(from));
   }
-  if (reducer->parameters().size() != 2 * arrays)
-    return reader.Error("'@{}' takes {} arguments, {} needed", reducer->name(), reducer->parameters().size(),
-                        2 * arrays);
-  const int64_t rank = from.rank();
+  if (reducer.parameters().size() != 2 * arrays)
+    return reader.Error("'@{}' takes {} arguments, {} needed", reducer.name(), reducer.parameters().size(), 2 * arrays);
   std::vector<Instruction*> lists;
   for (size_t i = 0; i < 5; ++i) {
     Instruction* const list = operands[2 * arrays + i];
-    const int64_t wanted = i < 4 ? rank : 2 * rank;
+    const int64_t wanted = i < 4 ? from.rank() : 2 * from.rank();
     if (!list->shape().IsArray() || list->shape().ElementCount() != wanted)
       return reader.Error("operand {} is {}, {} numbers needed for {} dimensions", 2 * arrays + i,
-                          PrintType(list->shape()), wanted, rank);
+                          PrintType(list->shape()), wanted, from.rank());
     lists.push_back(Reshaped(frame, list, {wanted}));
   }
-  // [windows..., elements...]; a dimension whose windows are its elements is there once.
-  IntList dims = SizesOf(stated), places, elements;
-  for (int64_t d = 0; d < rank; ++d) {
+  return lists;
+}
+
+Result<Importer::Windows> Importer::WindowsOf(Frame& frame, const Operation& operation, Instruction* array,
+                                              const std::vector<Instruction*>& lists) {
+  const Shape &stated = program_.ShapeOf(operation.results[0]), from = array->shape();
+  Windows windows;
+  windows.dims = SizesOf(stated);
+  for (int64_t d = 0; d < from.rank(); ++d) {
     const auto is = [&](size_t list, int64_t i, int64_t value) {
       const Literal* const known = Known(ElementAt(frame, lists[list], i));
       return known != nullptr && known->GetInt(0) == value;
@@ -283,59 +300,64 @@ Status Importer::ImportBoundedReduceWindow(Frame& frame, const Operation& operat
     const int axis = static_cast<int>(d);
     const bool same = stated.dimension(axis) == from.dimension(axis) && is(0, d, 1) && is(1, d, 1) && is(2, d, 1) &&
                       is(4, 2 * d, 0) && is(4, 2 * d + 1, 0);
-    places.push_back(same ? d : static_cast<int64_t>(dims.size()));
+    windows.places.push_back(same ? d : static_cast<int64_t>(windows.dims.size()));
     if (same) continue;
-    elements.push_back(static_cast<int64_t>(dims.size()));
-    dims.push_back(from.dimension(axis));
+    windows.elements.push_back(static_cast<int64_t>(windows.dims.size()));
+    windows.dims.push_back(from.dimension(axis));
   }
-  VXLA_RETURN_IF_ERROR(CheckShape(Shape(ElementType::kPred, dims)));
-  const Shape truths(ElementType::kPred, dims);
-  Instruction* members = Everywhere(frame, Number(frame, ElementType::kPred, 1), truths);
-  std::vector<Instruction*> sizes(static_cast<size_t>(rank), nullptr);
-  for (int64_t d = 0; d < rank; ++d) {
+  const Shape truths(ElementType::kPred, windows.dims);
+  VXLA_RETURN_IF_ERROR(CheckShape(truths));
+  windows.members = Everywhere(frame, Number(frame, ElementType::kPred, 1), truths);
+  for (int64_t d = 0; d < from.rank(); ++d) {
     const int axis = static_cast<int>(d);
-    if (places[static_cast<size_t>(d)] == d) {
-      if (stated.is_dynamic_dimension(axis)) sizes[static_cast<size_t>(d)] = Extent(frame, operands[0], d);
-      continue;
-    }
+    const int64_t place = windows.places[static_cast<size_t>(d)];
     Instruction* count = nullptr;
-    VXLA_ASSIGN_OR_RETURN(Instruction* const table, WindowMembers(frame, operation, WindowNumbersAt(frame, lists, d),
-                                                                  stated.dimension(axis), operands[0], d, &count));
-    members = Computed(
-        frame, Opcode::kAnd, members,
-        Add(frame, Opcode::kBroadcast, truths, {table}, DimensionsAttributes{{d, places[static_cast<size_t>(d)]}}));
-    if (stated.is_dynamic_dimension(axis)) sizes[static_cast<size_t>(d)] = count;
-  }
-  std::vector<Instruction*> given;
-  for (size_t k = 0; k < 2 * arrays; ++k) {
-    if (k == arrays) given.push_back(members);
-    Instruction* value = operands[k];
-    if (k < arrays) {
-      VXLA_ASSIGN_OR_RETURN(value,
-                            AddInferred(frame, operation, Opcode::kBroadcast, {value}, DimensionsAttributes{places}, {},
-                                        Shape(value->shape().element_type(), dims)));
+    if (place == d) {
+      count = Extent(frame, array, d);
+    } else {
+      VXLA_ASSIGN_OR_RETURN(Instruction* const table, WindowMembers(frame, operation, WindowNumbersAt(frame, lists, d),
+                                                                    stated.dimension(axis), array, d, &count));
+      windows.members = Computed(frame, Opcode::kAnd, windows.members,
+                                 Add(frame, Opcode::kBroadcast, truths, {table}, DimensionsAttributes{{d, place}}));
     }
-    given.push_back(value);
+    windows.sizes.push_back(stated.is_dynamic_dimension(axis) ? count : nullptr);
+  }
+  return windows;
+}
+
+// (arrays, initial values, sizes, strides, base dilations, window dilations, padding): each window is a reduction of
+// all elements, of which those within it count.
+Status Importer::ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                                           Computation* reducer) {
+  const size_t arrays = operation.results.size();
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> lists, WindowLists(frame, operation, operands, *reducer));
+  VXLA_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(frame, operation, operands[0], lists));
+  std::vector<Instruction*> given(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(2 * arrays));
+  for (size_t k = 0; k < arrays; ++k) {
+    VXLA_ASSIGN_OR_RETURN(
+        given[k], AddInferred(frame, operation, Opcode::kBroadcast, {given[k]}, DimensionsAttributes{windows.places},
+                              {}, Shape(given[k]->shape().element_type(), windows.dims)));
   }
   const ReducerFacts facts = FactsOfReducer(*reducer);
   const bool selects = arrays == 1 && facts.identity.has_value();
   if (selects) {
+    const ElementType type = given[0]->shape().element_type();
     Instruction* const constant = Add(frame, Opcode::kConstant, facts.identity->shape(), {},
                                       ConstantAttributes{std::make_shared<const Literal>(*facts.identity)});
-    Instruction* const neutral =
-        Everywhere(frame, Converted(frame, constant, from.element_type()), Shape(from.element_type(), dims));
-    VXLA_ASSIGN_OR_RETURN(given[0], AddInferred(frame, operation, Opcode::kSelect, {members, given[0], neutral}));
-    given.erase(given.begin() + 1);
+    Instruction* const neutral = Everywhere(frame, Converted(frame, constant, type), Shape(type, windows.dims));
+    VXLA_ASSIGN_OR_RETURN(given[0],
+                          AddInferred(frame, operation, Opcode::kSelect, {windows.members, given[0], neutral}));
   } else {
+    given.insert(given.begin() + static_cast<std::ptrdiff_t>(arrays), windows.members);
     given.push_back(Number(frame, ElementType::kPred, 1));
     reducer = OfThoseThatCount(*module_, *reducer, static_cast<int64_t>(arrays));
   }
   VXLA_ASSIGN_OR_RETURN(Instruction* const reduced, AddInferred(frame, operation, Opcode::kReduce, std::move(given),
-                                                                DimensionsAttributes{elements}, {reducer}));
+                                                                DimensionsAttributes{windows.elements}, {reducer}));
   std::vector<Instruction*> results;
   for (size_t k = 0; k < arrays; ++k) {
     Instruction* const value = selects ? reduced : Element(frame, reduced, static_cast<int64_t>(k));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, sizes));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, windows.sizes));
     results.push_back(sized);
   }
   return BindValues(frame, operation, results);

@@ -277,6 +277,13 @@ class Importer {
   // Custom calls with such results (import_bounded_calls.cc).
   Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
   std::vector<Instruction*> SplitOf(Frame& frame, const std::vector<Instruction*>& sizes);
+  struct Draw {
+    Instruction *places, *calls;
+    int64_t row;
+  };
+  Draw DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>& sizes, bool pairs);
+  Result<Instruction*> StateAfter(Frame& frame, const Operation& operation, Instruction* state, Instruction* calls,
+                                  bool carries);
   Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
                               RngBitGeneratorAttributes attributes);
   struct WindowNumbers {
@@ -285,6 +292,17 @@ class Importer {
   WindowNumbers WindowNumbersAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t d);
   Result<Instruction*> WindowMembers(Frame& frame, const Operation& operation, const WindowNumbers& w, int64_t windows,
                                      Instruction* value, int64_t dimension, Instruction** count);
+  // [windows..., elements...], a dimension whose windows are its elements once: the sizes of that, where dimensions of
+  // the operand and their elements are in it, which elements are in which windows, and how many windows there are.
+  struct Windows {
+    IntList dims, places, elements;
+    Instruction* members = nullptr;
+    std::vector<Instruction*> sizes;
+  };
+  Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& operation,
+                                                const std::vector<Instruction*>& operands, const Computation& reducer);
+  Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction* array,
+                            const std::vector<Instruction*>& lists);
   Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
                                    Computation* reducer);
 
