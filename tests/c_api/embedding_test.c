@@ -444,7 +444,9 @@ static void TestOverlaps(Host* host, VxlaDevice device, int addresses) {
   results[0].offset = 512;
   results[1] = HostBind(&buffer, needs.binding_alignment <= 32 ? 544 : 768, 32);
   host->EndCommandBuffer(commands);
-  HostBegin(host, commands);  // a recording is bound again when its last use is over
+  HostBegin(host, commands);
+  vxlaDestroyRecording(recording);  // what was never submitted is not over
+  recording = Recording(executable, &scratch);
   EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
   host->EndCommandBuffer(commands);
   HostBegin(host, commands);
