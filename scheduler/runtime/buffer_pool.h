@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
@@ -37,6 +39,13 @@ class DeviceMemory {
   // From when on the contents may be read; set once, before the memory is given to anyone.
   const Moment& ready() const { return ready_; }
   void set_ready(const Moment& moment) { ready_ = moment; }
+  // What negative live sizes in it say (Plan::size_messages); none: nothing.
+  std::span<const std::string> size_messages() const {
+    return size_messages_ == nullptr ? std::span<const std::string>() : *size_messages_;
+  }
+  void set_size_messages(std::shared_ptr<const std::vector<std::string>> messages) {
+    size_messages_ = std::move(messages);
+  }
   // From when on it may be written again.
   Moment last_use() const;
   void NoteUse(const Moment& moment);
@@ -54,6 +63,7 @@ class DeviceMemory {
   NumberedBuffer buffer_;
   int64_t size_bytes_;
   Moment ready_;
+  std::shared_ptr<const std::vector<std::string>> size_messages_;
   mutable std::mutex mutex_;
   Moment last_use_;
   int pins_ = 0;

@@ -71,7 +71,7 @@ struct CompileOptions {
   bool wide_accumulation = false;    // f32 sums of reductions and products in two floats (about 45 bits)
   bool optimized = false;            // the module is what Optimize gave: plan it as it is
   // Bounded dynamic dimensions: one program for all live sizes, which it finds in device memory and leaves there, rather
-  // than one for each choice of them. Results whose live sizes are -1 say that sizes did not agree.
+  // than one for each choice of them. Results whose live sizes are negative say that sizes did not agree.
   bool sizes_on_device = false;
   bool loop_kernels = true;          // whiles that a workgroup can run are one kernel, short ones written out
   bool profile = false;              // time each step; steps then run one at a time

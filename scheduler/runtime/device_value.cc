@@ -31,8 +31,10 @@ Result<Literal> DeviceValue::ToLiteral() const {
   if (memory_->donated()) return IsDonated(shape_);
   VXLA_RETURN_IF_ERROR(Wait());
   if (!memory_->Pin()) return IsDonated(shape_);
-  Result<Literal> literal = Guarded(
-      [&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready(), live_sizes_); });
+  Result<Literal> literal = Guarded([&] {
+    return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready(), live_sizes_,
+                           memory_->size_messages());
+  });
   memory_->Unpin();
   return literal;
 }
@@ -43,8 +45,9 @@ Result<std::vector<int64_t>> DeviceValue::LiveSizes() const {
   if (memory_->donated()) return IsDonated(shape_);
   VXLA_RETURN_IF_ERROR(Wait());
   if (!memory_->Pin()) return IsDonated(shape_);
-  auto sizes =
-      Guarded([&] { return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready()); });
+  auto sizes = Guarded([&] {
+    return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready(), memory_->size_messages());
+  });
   memory_->Unpin();
   return sizes;
 }

@@ -439,8 +439,11 @@ Result<Execution> Run::Finish() {
   }
   Execution execution;
   execution.shape = plan_.result_shape;
+  const auto messages =
+      plan_.size_messages.empty() ? nullptr : std::make_shared<const std::vector<std::string>>(plan_.size_messages);
   for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
     results_[leaf]->set_ready(after_);
+    results_[leaf]->set_size_messages(messages);
     execution.leaves.emplace_back(plan_.results[leaf].shape, results_[leaf]);
   }
   state_.contexts->Release(std::move(context_));
