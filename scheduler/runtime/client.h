@@ -29,6 +29,7 @@ class Device;
 class Instruction;
 class Module;
 class Moment;
+struct PassRun;
 struct Plan;
 enum class BindingMode : uint8_t;
 struct DeviceStep;   // scheduler/replicas/device_step.h
@@ -76,6 +77,8 @@ struct CompileOptions {
   bool loop_kernels = true;          // whiles that a workgroup can run are one kernel, short ones written out
   bool profile = false;              // time each step; steps then run one at a time
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
+  // After each pass of the optimizer: AfterPass of core/passes/base/pipeline.h.
+  std::function<Status(const PassRun&, const Module&)> after_pass = {};
 };
 
 struct LoadOptions {
