@@ -131,7 +131,7 @@ part_faults() {
   done
 }
 
-# CI runs 500 of them.
+# CI runs 250 of them, and 250 others as on a GPU.
 part_random() {
   run_suite "2,000 random programs on lavapipe" VXLA_TEST_RANDOM_PROGRAMS=2000 build/tests/ops_tests --gtest_filter='RandomPrograms*'
   run_suite "2,000 random programs on lavapipe, kernels of GPUs" VXLA_TEST_RANDOM_PROGRAMS=2000 \

@@ -27,24 +27,8 @@ constexpr int64_t kCount = 211;
 ElementType TypeNamed(const std::string& name) { return *ParseElementType(name); }
 
 // Ordinary values mixed with the ones that go wrong: signed zeros, infinities, NaN, denormals, limits of integers.
-Literal Values(const std::string& type_name, uint64_t seed) {
-  const ElementType type = TypeNamed(type_name);
-  Literal literal = RandomLiteral(Shape(type, {kCount}), seed);
-  auto scatter = [&](size_t count, auto&& set) {
-    for (size_t i = 0; i < count; ++i) set(static_cast<int64_t>((i * (seed + 3) * 7 + seed) % kCount), i);
-  };
-  if (IsInteger(type)) {
-    const int64_t least = IsSigned(type) ? MinSigned(type) : 0;
-    const int64_t most = IsSigned(type) ? MaxSigned(type) : static_cast<int64_t>(MaxUnsigned(type));
-    const std::vector<int64_t> values = {least, most, 0, 1, -1, 2, least + 1, most - 1, 3, 7};
-    scatter(4 * values.size(), [&](int64_t at, size_t i) { literal.SetInt(at, values[i % values.size()]); });
-  } else if (IsFloating(type)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    const std::vector<double> values = {
-        0.0, -0.0, 1.0, -1.0, 0.5, infinity, -infinity, std::nan(""), MaxFinite(type), -MaxFinite(type), 2.5, -3.5};
-    scatter(3 * values.size(), [&](int64_t at, size_t i) { literal.SetDouble(at, values[i % values.size()]); });
-  }
-  return literal;
+Literal Values(const std::string& type, uint64_t seed) {
+  return RandomLiteral(Shape(TypeNamed(type), {kCount}), seed, Fill::kSpecial);
 }
 
 // All operations of one arity on one type: a tuple of results, one compilation.

@@ -20,7 +20,7 @@ namespace random_programs_test {
 // As many programs run on the device; tools/test.sh --full asks for more.
 int ProgramsToRun() {
   const char* wanted = std::getenv("VXLA_TEST_RANDOM_PROGRAMS");
-  return wanted != nullptr ? std::max(5, std::atoi(wanted)) : 500;
+  return wanted != nullptr ? std::max(5, std::atoi(wanted)) : 250;
 }
 
 struct Target {
