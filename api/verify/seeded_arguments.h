@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/module.h"
-#include "core/random_literal.h"
+#include "core/numerics/random_literal.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/comparison.h"
+#include "core/numerics/comparison.h"
 #include "core/literal.h"
 #include "core/module.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/comparison.h"
+#include "core/numerics/comparison.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
-#include "core/random_literal.h"
+#include "core/numerics/random_literal.h"
 
 namespace VXLA_NAMESPACE::testing {
 
@@ -24,7 +24,7 @@ std::string Entry(const std::string& lines, const std::string& computations = {}
 
 Literal Array(ElementType type, const std::vector<int64_t>& dimensions, const std::vector<double>& values);
 Literal Ints(ElementType type, const std::vector<int64_t>& dimensions, const std::vector<int64_t>& values);
-// Seeded values (core/random_literal.h): integers of their whole range, floats as `floats` says, normal by default.
+// Seeded values (core/numerics/random_literal.h): integers of their whole range, floats as `floats` says, normal by default.
 Literal Random(ElementType type, const std::vector<int64_t>& dimensions, uint32_t seed,
                ArgumentFill floats = ArgumentFill::kSmall);
 

@@ -19,7 +19,7 @@
 #include "core/float_formats.h"
 #include "core/module.h"
 #include "core/passes/base/verifier.h"
-#include "core/random_literal.h"
+#include "core/numerics/random_literal.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"

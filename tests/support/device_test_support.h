@@ -88,7 +88,7 @@ enum class Fill {
   kSpecial,    // ArgumentFill::kSpecial: of each two one an end of the range: zeros, extremes, infinities, NaN
 };
 
-// Seeded values (core/random_literal.h).
+// Seeded values (core/numerics/random_literal.h).
 Literal RandomLiteral(const Shape& shape, uint64_t seed, Fill fill = Fill::kFullRange);
 std::vector<Literal> RandomArguments(const Module& module, uint64_t seed = 0, Fill fill = Fill::kFullRange);
 

@@ -10,7 +10,7 @@
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
     =======
-#include "core/comparison.h"
+#include "core/numerics/comparison.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
     >>>>>>> h2:core/passes/base/control_flow.cc

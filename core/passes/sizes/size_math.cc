@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/comparison.h"
+#include "core/numerics/comparison.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/random_literal.h"
+#include "core/numerics/random_literal.h"
 
 #include <algorithm>
 #include <array>
