@@ -1,11 +1,15 @@
-// The rules of this tree that a test can check: who includes whom, file sizes.
+// The rules of this tree that a test can check: who includes whom, sizes of files and folders.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <regex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/source_dir.h"
@@ -20,11 +24,11 @@ struct SourceFile {
   std::vector<std::string> lines;
 };
 
-std::vector<SourceFile> Sources() {
+std::vector<SourceFile> ReadSources() {
   const fs::path root = SourceDir();
   std::vector<SourceFile> files;
   for (const char* folder :
-       {"core", "backend", "scheduler", "api", "shaders", "tools", "tests", "include", "examples"}) {
+       {"core", "backend", "scheduler", "api", "integrations", "shaders", "tools", "tests", "include", "examples"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();
@@ -38,6 +42,19 @@ std::vector<SourceFile> Sources() {
     }
   }
   return files;
+}
+
+const std::vector<SourceFile>& Sources() {
+  static const std::vector<SourceFile> files = ReadSources();
+  return files;
+}
+
+// What a line includes; empty: nothing.
+std::string IncludedBy(const std::string& line) {
+  if (line.find("#include") == std::string::npos) return "";
+  static const std::regex include(R"(^\s*#include\s+["<]([^">]+)[">])");
+  std::smatch match;
+  return std::regex_search(line, match, include) ? match[1].str() : "";
 }
 
 // The folder prefixes that files below `from` must not include.
@@ -57,22 +74,151 @@ const Rule kRules[] = {
     {"backend/vulkan/drivers/", {"vulkan/"}},
     {"scheduler/", {"backend/cpu/", "backend/vulkan/", "tools/", "tests/", "vulkan/"}},
     {"api/", {"tools/", "tests/", "vulkan/"}},
+    {"integrations/", {"backend/cpu/", "backend/vulkan/", "tools/", "tests/", "vulkan/"}},
     {"tools/", {"tests/", "vulkan/"}},
 };
 
+// A street: a folder of core, scheduler, api or integrations, and the others of its layer that its files may include,
+// as folders or as single headers. Of other layers kRules says enough, but an integration names all that it includes.
+struct Street {
+  const char* folder;
+  std::vector<std::string> may;
+};
+const Street kStreets[] = {
+    // The language, and what the machine gives it, are for every street of core.
+    {"core", {"core/host"}},
+    {"core/host", {"core/check.h", "core/status.h"}},
+    {"core/library", {}},
+    {"core/devices", {}},
+    {"core/sizes", {"core/ops"}},
+    {"core/numerics", {"core/library", "core/sizes"}},
+    {"core/maps", {"core/numerics"}},
+    {"core/ops", {"core/devices", "core/numerics", "core/sizes"}},
+    {"core/text", {"core/devices", "core/ops"}},
+    {"core/builder", {"core/ops", "core/sizes", "core/text"}},
+    {"core/mlir/bytecode", {"core/mlir"}},
+    {"core/mlir",
+     {"core/builder", "core/devices", "core/mlir/bytecode", "core/numerics", "core/ops", "core/passes/base",
+      "core/passes/expand", "core/passes/sizes", "core/text"}},
+    {"core/programs", {"core/builder", "core/library", "core/numerics", "core/passes/base", "core/passes/expand"}},
+    {"core/passes/base", {"core/maps", "core/numerics", "core/ops"}},
+    {"core/passes/simplify", {"core/numerics", "core/passes/base"}},
+    {"core/passes/sizes", {"core/numerics", "core/ops", "core/passes/base", "core/sizes"}},
+    {"core/passes/expand",
+     {"core/devices", "core/maps", "core/numerics", "core/ops", "core/passes/base", "core/passes/simplify",
+      "core/passes/sizes"}},
+    {"core/passes/devices",
+     {"core/devices", "core/numerics", "core/passes/base", "core/passes/simplify", "core/passes/sizes"}},
+    {"core/passes/scans", {"core/maps", "core/numerics", "core/passes/base"}},
+    {"core/passes/giants",
+     {"core/maps", "core/numerics", "core/passes/base", "core/passes/expand", "core/passes/scans", "core/programs"}},
+    {"core/passes/products", {"core/maps", "core/passes/base"}},
+    {"core/passes/fuse",
+     {"core/maps", "core/numerics", "core/passes/base", "core/passes/giants", "core/passes/products"}},
+    {"scheduler", {"scheduler/memory"}},
+    {"scheduler/memory", {"scheduler"}},
+    {"scheduler/replicas", {}},
+    {"scheduler/bundle", {"scheduler", "scheduler/runtime"}},
+    {"scheduler/runtime", {"scheduler", "scheduler/bundle", "scheduler/memory", "scheduler/replicas"}},
+    {"api", {"api/verify"}},
+    {"api/verify", {"api"}},
+    {"api/c", {"api"}},
+    {"api/runtime", {"api/c"}},
+    {"integrations/mpi", {"scheduler/replicas"}},
+};
+// The two files that put the passes in order include them all.
+const std::vector<std::string> kContents = {"core/passes/base/pipeline.cc", "core/passes/base/prepare.cc"};
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.find_last_of('/')); }
+std::string LayerOf(const std::string& path) { return path.substr(0, path.find('/')); }
+
+bool IsOfTheProject(const std::string& included) {
+  static const std::vector<std::string> folders = {"core", "backend", "scheduler", "api", "integrations"};
+  return std::ranges::find(folders, LayerOf(included)) != folders.end();
+}
+
+// Whether a file of a street may include another file of the project.
+bool May(const Street& street, const std::string& included) {
+  const std::string folder = FolderOf(included), layer = LayerOf(street.folder);
+  if (folder == street.folder) return true;
+  if (layer != "integrations" && LayerOf(included) != layer) return true;
+  if (layer == "core" && std::string(street.folder) != "core/host" && (folder == "core" || folder == "core/host"))
+    return true;
+  return std::ranges::find(street.may, folder) != street.may.end() ||
+         std::ranges::find(street.may, included) != street.may.end();
+}
+
 TEST(TreeTest, LayersIncludeOnlyWhatIsBelowThem) {
-  const std::regex include(R"(^\s*#include\s+["<]([^">]+)[">])");
   for (const SourceFile& file : Sources()) {
     for (size_t n = 0; n < file.lines.size(); ++n) {
-      std::smatch match;
-      if (!std::regex_search(file.lines[n], match, include)) continue;
+      const std::string included = IncludedBy(file.lines[n]);
+      if (included.empty()) continue;
       for (const Rule& rule : kRules) {
         if (!file.path.starts_with(rule.from)) continue;
         for (const char* never : rule.never) {
-          EXPECT_FALSE(match[1].str().starts_with(never)) << file.path << ":" << n + 1 << " includes " << match[1];
+          EXPECT_FALSE(included.starts_with(never)) << file.path << ":" << n + 1 << " includes " << included;
         }
       }
     }
+  }
+}
+
+TEST(TreeTest, StreetsIncludeOnlyThoseThatTheyName) {
+  const std::vector<std::string> layers = {"core", "scheduler", "api", "integrations"};
+  std::set<std::pair<std::string, std::string>> used;
+  for (const SourceFile& file : Sources()) {
+    if (std::ranges::find(layers, LayerOf(file.path)) == layers.end()) continue;
+    const std::string folder = FolderOf(file.path);
+    const auto* street = std::ranges::find_if(kStreets, [&](const Street& each) { return each.folder == folder; });
+    ASSERT_NE(street, std::end(kStreets)) << file.path << ": kStreets does not say what " << folder << " may include";
+    if (std::ranges::find(kContents, file.path) != kContents.end()) continue;
+    for (size_t n = 0; n < file.lines.size(); ++n) {
+      const std::string included = IncludedBy(file.lines[n]);
+      if (!IsOfTheProject(included)) continue;
+      EXPECT_TRUE(May(*street, included))
+          << file.path << ":" << n + 1 << ": " << folder << " may not include " << included;
+      used.emplace(folder, included);
+      used.emplace(folder, FolderOf(included));
+    }
+  }
+  for (const Street& street : kStreets) {
+    for (const std::string& each : street.may)
+      EXPECT_TRUE(used.contains({street.folder, each})) << street.folder << " does not include " << each << " any more";
+  }
+}
+
+TEST(TreeTest, AnIncludeThatNoStreetNamesIsRefused) {
+  const auto may = [](const std::string& folder, const std::string& included) {
+    return May(*std::ranges::find_if(kStreets, [&](const Street& each) { return each.folder == folder; }), included);
+  };
+  EXPECT_TRUE(may("core/passes/fuse", "core/passes/base/fusion_rules.h"));
+  EXPECT_TRUE(may("core/passes/fuse", "core/shape.h"));
+  EXPECT_FALSE(may("core/passes/base", "core/passes/fuse/fusion.h"));
+  EXPECT_TRUE(may("core/host", "core/status.h"));
+  EXPECT_FALSE(may("core/host", "core/shape.h"));
+  EXPECT_FALSE(may("scheduler", "scheduler/runtime/client.h"));
+  EXPECT_TRUE(may("api/verify", "core/shape.h"));
+  EXPECT_FALSE(may("integrations/mpi", "core/shape.h"));
+}
+
+// Each street has a line in the README of the folder above it (the layer's own, for the layer's own files): what it is,
+// and in the last column what kStreets says.
+TEST(TreeTest, EachStreetHasALineThatSaysWhatItMayInclude) {
+  for (const Street& street : kStreets) {
+    const std::string folder = street.folder;
+    const std::string above = folder.find('/') == std::string::npos ? folder : FolderOf(folder);
+    std::string may;
+    for (const std::string& each : street.may) may += (may.empty() ? "`" : ", `") + each + "`";
+    if (may.empty()) may = "-";
+    std::ifstream in(fs::path(SourceDir()) / above / "README.md");
+    EXPECT_TRUE(in) << above << "/README.md is missing";
+    bool found = false;
+    for (std::string line; std::getline(in, line);) {
+      if (!line.starts_with("| `" + folder + "` | ")) continue;
+      found = true;
+      EXPECT_TRUE(line.ends_with(" | " + may + " |")) << above << "/README.md: " << folder << " may include " << may;
+    }
+    EXPECT_TRUE(found) << above << "/README.md has no line for " << folder;
   }
 }
 
@@ -106,6 +252,32 @@ TEST(TreeTest, NoFileIsLongerThanAThousandLines) {
   const std::vector<SourceFile> files = Sources();
   EXPECT_GT(files.size(), 50u);
   for (const SourceFile& file : files) EXPECT_LE(file.lines.size(), 1000u) << file.path;
+}
+
+// A folder is a street, not a town. Those that are larger today, with room for few more files; a suite of tests is one
+// folder whatever its size.
+TEST(TreeTest, NoFolderHasMoreThanTwentyFiveFiles) {
+  constexpr int kMost = 25;
+  const std::map<std::string, int> larger = {
+      {"backend/cpu/reference", 70},
+      {"backend/vulkan/device", 75},
+      {"backend/vulkan/lower", 105},
+      {"core", 35},
+      {"core/mlir", 55},
+      {"scheduler", 35},
+      {"scheduler/runtime", 30},
+      {"shaders/include/math", 30},
+      {"tools", 60},
+  };
+  std::map<std::string, int> files;
+  for (const SourceFile& file : Sources()) {
+    if (!file.path.starts_with("tests/")) ++files[FolderOf(file.path)];
+  }
+  for (const auto& [folder, count] : files) {
+    const auto known = larger.find(folder);
+    EXPECT_LE(count, known == larger.end() ? kMost : known->second) << folder;
+  }
+  for (const auto& [folder, most] : larger) EXPECT_GT(files[folder], kMost) << folder << " is no exception any more";
 }
 
 TEST(TreeTest, HeadersSayWhatTheyAreForInTheirFirstLine) {

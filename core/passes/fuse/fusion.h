@@ -12,7 +12,7 @@
 //   kInput   "row program". Hero: reduces (any number, variadic ones too). Every reduce of the fusion reduces the same
 //            rows (the element space E: |kept| = O rows of |reduced| = R elements), though reshapes may lie between
 //            their operands. Reduces may depend on one another: phase k+1 reads, through broadcasts, results of phase
-//            k AT ITS OWN ROW ONLY (core/index_map proves it). Roots: reduce results, elementwise values of them in
+//            k AT ITS OWN ROW ONLY (core/maps proves it). Roots: reduce results, elementwise values of them in
 //            row space (O elements, at linear index o whatever their dimensions), and elementwise values in element
 //            space (at E's linear index). Other operands are read through index maps.
 //            Softmax and layer norm are one such fusion each.
@@ -20,8 +20,8 @@
 //            dot's result elementwise at the same linear index (reshapes in between keep it), other operands through
 //            index maps.
 //   kCustom  Attention (core/passes/products/attention.h): a product, softmax and a product, with producers as load
-//            hooks and an elementwise epilogue of the last product. Or the hero: one other op with a kernel of its own, a
-//            reduce-window, with producers as load hooks and an elementwise epilogue at the same linear index.
+//            hooks and an elementwise epilogue of the last product. Or the hero: one other op with a kernel of its own,
+//            a reduce-window, with producers as load hooks and an elementwise epilogue at the same linear index.
 //
 // Called computations of reduce and reduce-window are scalar computations of elementwise ops (combine hooks).
 // Element types: whatever the module says; lowering's CanLower refuses what the device lacks.
