@@ -316,8 +316,14 @@ void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOp
 }
 
 std::vector<BindingMode> ModesToRun() {
-  if (ChecksCanFollowAddresses()) return {BindingMode::kAddresses, BindingMode::kDescriptors};
-  return {BindingMode::kDescriptors};
+  const char* asked = std::getenv("VXLA_TEST_BINDINGS");
+  const std::string_view only = asked != nullptr ? asked : "";
+  VXLA_CHECK(only.empty() || only == "addresses" || only == "descriptors",
+             fmt::format("VXLA_TEST_BINDINGS: {} is neither addresses nor descriptors", only));
+  std::vector<BindingMode> modes;
+  if (only != "descriptors" && ChecksCanFollowAddresses()) modes.push_back(BindingMode::kAddresses);
+  if (only != "addresses" || modes.empty()) modes.push_back(BindingMode::kDescriptors);
+  return modes;
 }
 
 std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments,

@@ -72,7 +72,8 @@ std::optional<Literal> RunOnClient(Client& client, const Module& module, const s
 void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options,
                      const std::string& label);
 
-// Both, and under GPU-assisted checks that cannot follow the device's addresses descriptors alone.
+// Both, or the one that VXLA_TEST_BINDINGS names; under GPU-assisted checks that cannot follow the device's addresses
+// descriptors alone.
 std::vector<BindingMode> ModesToRun();
 
 // The whole of it: text in, CPU and ModesToRun() (where the device has them), each run twice so that the replay is

@@ -118,6 +118,16 @@ FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
                     CX(select)(and_pred(CX(has_inf)(a), CX(is_finite)(b)), grown,
                                and_pred(CX(has_inf)(b), CX(is_finite)(a)) ? shrunk : nan));
 }
+// div_dd of a numerator that may be tiny: it is brought to the middle of the range, for which div_dd holds, and back.
+FN REAL RE(div_tiny_dd)(PART nh, PART nl, PART dh, PART dl, OUT(PART) lo) {
+  bool tiny = RE(less)(RE(magnitude)(nh), SMALL);
+  REAL up = RE(select)(tiny, RE(pow2)(88), L(1.0));
+  REAL down = RE(select)(tiny, RE(pow2)(-88), L(1.0));
+  REAL ql;
+  REAL q = RE(div_dd)(RE(multiply)(nh, up), RE(multiply)(nl, up), dh, dl, ql);
+  lo = RE(multiply)(ql, down);
+  return RE(multiply)(q, down);
+}
 // a conj(b) / |b|^2, both scaled by powers of two, sums in two numbers. <= 1 ulp but where the products cancel to 2^-48
 // (f32: 2^-20) of their size, and there CANCEL of the quotient.
 FN COMPLEX CX(divide)(COMPLEX a, COMPLEX b) {
@@ -135,9 +145,9 @@ FN COMPLEX CX(divide)(COMPLEX a, COMPLEX b) {
   REAL il;
   REAL i = RE(dot_dd)(ay, bx, RE(negate)(ax), by, il);
   REAL ul;
-  REAL u = RE(div_dd)(r, rl, d, dl, ul);
+  REAL u = RE(div_tiny_dd)(r, rl, d, dl, ul);
   REAL vl;
-  REAL v = RE(div_dd)(i, il, d, dl, vl);
+  REAL v = RE(div_tiny_dd)(i, il, d, dl, vl);
   COMPLEX q = RE(complex)(RE(scale)(u, ul, ka - kb), RE(scale)(v, vl, ka - kb));
   return CX(select)(regular, q, CX(divide_special)(a, b));
 }
@@ -303,6 +313,10 @@ FN REAL RE(log_squares)(PART x, PART y, int extra, OUT(int) e, OUT(PART) gl) {
   e = n + 2 * (s + extra);
   return RE(two_sum)(f, RE(multiply)(pl, RE(pow2)(-n)), gl);
 }
+// Whether log(1 + g) + e ln 2 is g itself, whose quotient by 2 + g would be out of the middle of the range.
+FN bool RE(is_own_log)(PART g, int e) {
+  return and_pred(e == 0, RE(less)(RE(magnitude)(g), SMALL));
+}
 // log|a| + extra ln 2 = result + lo; next to |a| = 1 within CANCEL absolute.
 FN REAL RE(log_abs)(PART x, PART y, int extra, OUT(PART) lo) {
   int e;
@@ -310,8 +324,9 @@ FN REAL RE(log_abs)(PART x, PART y, int extra, OUT(PART) lo) {
   REAL g = RE(log_squares)(x, y, extra, e, gl);
   REAL l;
   REAL h = RE(log_reduced)(g, gl, e, l);
-  lo = RE(multiply)(L(0.5), l);
-  return RE(multiply)(L(0.5), h);
+  bool own = RE(is_own_log)(g, e);
+  lo = RE(multiply)(L(0.5), RE(select)(own, gl, l));
+  return RE(multiply)(L(0.5), RE(select)(own, g, h));
 }
 // (log|a|, arg a). <= 1 ulp; re within CANCEL absolute where |a| is next to 1.
 FN COMPLEX CX(log)(COMPLEX a) {
@@ -529,8 +544,11 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   int e;
   REAL gl;
   REAL g = RE(log_squares)(u.x, u.y, 0, e, gl);
-  REAL nl;
-  REAL n = RE(log_precise)(g, gl, e, nl);
+  REAL pl;
+  REAL p = RE(log_precise)(g, gl, e, pl);
+  bool own = RE(is_own_log)(g, e);
+  REAL n = RE(select)(own, g, p);
+  REAL nl = RE(select)(own, gl, pl);
   REAL special = RE(select)(inf, RE(inf)(), RE(nan)());
   REAL l = RE(select)(ok, RE(multiply)(L(0.5), n), special);
   REAL ll = RE(select)(ok, RE(multiply)(L(0.5), nl), L(0.0));

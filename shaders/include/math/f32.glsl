@@ -232,13 +232,14 @@ FN F take_fours_f32(float x, OUT(int) k) {
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
 // For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of
-// either sign. Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves
-// (Markstein, IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. `second` is off by half a unit
-// and 2^-19 of one at most. Where B is b's significand as a whole number of 24 bits, no quotient lies nearer to a tie
-// than 1 / 2B units, so the last step lands on the right side of it if |b inverse - 1| < 1 / (B + 1). Rounding keeps to
-// that, but the step to the inverse falls short by the square of the guess's error, 2^-42 of it at most, which would
-// leave inverses of significands of (nearly) all ones below the tie that they lie above: 2^-40 more than that is added.
-// The guess may be 4 units off. Tests: each significand as a divisor, from each of these guesses, of what leaves
+// either sign, and one that may leave a denormal (the rest of a sum in two numbers) a zero or about the quotient.
+// Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves (Markstein,
+// IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. `second` is off by half a unit and 2^-19
+// of one at most. Where B is b's significand as a whole number of 24 bits, no quotient lies nearer to a tie than 1 /
+// 2B units, so the last step lands on the right side of it if |b inverse - 1| < 1 / (B + 1). Rounding keeps to that,
+// but the step to the inverse falls short by the square of the guess's error, 2^-42 of it at most, which would leave
+// inverses of significands of (nearly) all ones below the tie that they lie above: 2^-40 more than that is added. The
+// guess may be 4 units off. Tests: each significand as a divisor, from each of these guesses, of what leaves
 // quotients next to a tie.
 FN F divide_middle_f32(float a, float b) {
   F q;
@@ -260,7 +261,7 @@ FN F divide_middle_f32(float a, float b) {
   uint rounded = (t + (3u + ((t >> 3) & 1u))) >> 3;
   // The exponent, less 1, in place: x's less y's and 126, or 125.
   uint v = rounded + (((x & 0x7f800000u) - (y & 0x7f800000u)) + (mx < my ? 0x3e800000u : 0x3f000000u));
-  q = uintBitsToFloat(sign | (x == 0u ? 0u : v));
+  q = uintBitsToFloat(sign | (x + 0x3f000000u < max(y, 0x3f800000u) ? 0u : v));
   #endif
   return q;
 }
