@@ -88,7 +88,7 @@ Result<std::vector<Argument>> TakeArguments(VxlaExecutable executable, const Vxl
   std::vector<Argument> arguments;
   uint32_t number = 0;
   for (const Shape& parameter : executable->content->parameters) {
-    std::vector<DeviceValue> leaves;
+    std::vector<DeviceBuffer> leaves;
     bool keep = false;
     for (size_t leaf = FlattenTuple(parameter).size(); leaf > 0; --leaf, ++number) {
       const std::string what = fmt::format("argument {}", number);
@@ -246,7 +246,7 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
   };
   if (std::ranges::any_of(device->retired, makes))
     return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
-  if (device->adopted && !vulkan::IsIdle(*device->device))
+  if (device->adopted && (!ClientNow(device)->IsIdle() || !vulkan::IsIdle(*device->device)))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
   FreeDevice(device);
   return Report(OkStatus(), message);
@@ -387,7 +387,7 @@ VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* 
       std::memcpy(literal.mutable_bytes().data(), data, literal.bytes().size());
     }
     VXLA_RETURN_IF_ERROR(SetLiveSizes(read.live_sizes, literal));
-    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, ClientNow(device)->Upload(literal));
+    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceBuffer> leaves, ClientNow(device)->Upload(literal));
     *value = NewHandle<VxlaValue_T>(device, CValue{std::move(leaves.at(0)), CArray(shape)});
     return OkStatus();
   });

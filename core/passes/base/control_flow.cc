@@ -6,284 +6,278 @@
 #include <charconv>
 #include <unordered_map>
 
-<<<<<<< HEAD:core/passes/base/control_flow.cc
-#include "core/passes/base/call_inliner.h"
-#include "core/passes/base/cse.h"
-    =======
 #include "core/numerics/comparison.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
-    >>>>>>> h2:core/passes/base/control_flow.cc
 
-    namespace VXLA_NAMESPACE {
-  namespace {
+namespace VXLA_NAMESPACE {
+namespace {
 
-  // Counting further than this while compiling would take longer than a few read-backs save.
-  constexpr int64_t kMostCountedIterations = int64_t{1} << 22;
-  constexpr std::string_view kTripCountPrefix = "{\"known_trip_count\":{\"n\":\"";
+// Counting further than this while compiling would take longer than a few read-backs save.
+constexpr int64_t kMostCountedIterations = int64_t{1} << 22;
+constexpr std::string_view kTripCountPrefix = "{\"known_trip_count\":{\"n\":\"";
 
-  bool IsControl(const Instruction& instruction) {
-    return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
-  }
+bool IsControl(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
+}
 
-  std::vector<Instruction*> InstructionsOf(const Computation& computation) {
-    std::vector<Instruction*> list;
-    for (const auto& instruction : computation.instructions()) list.push_back(instruction.get());
-    return list;
-  }
+std::vector<Instruction*> InstructionsOf(const Computation& computation) {
+  std::vector<Instruction*> list;
+  for (const auto& instruction : computation.instructions()) list.push_back(instruction.get());
+  return list;
+}
 
-  class Separator {
-   public:
-    explicit Separator(Module& module) : module_(module) {
-      for (const auto& computation : module.computations()) {
-        for (const auto& instruction : computation->instructions()) {
-          for (const Computation* called : instruction->called()) ++calls_[called];
-        }
-      }
-    }
-
-    // Callers are visited before what they call, so a copy's own callees are separated too.
-    Status Visit(Computation& computation) {
-      for (Instruction* instruction : InstructionsOf(computation)) {
-        if (!IsControl(*instruction)) continue;
-        for (int i = 0; i < static_cast<int>(instruction->called().size()); ++i) {
-          if (calls_[instruction->called(i)] > 1) VXLA_RETURN_IF_ERROR(Copy(*instruction, i));
-          VXLA_RETURN_IF_ERROR(Visit(*instruction->called(i)));
-        }
-      }
-      return OkStatus();
-    }
-
-    bool changed() const { return copied_ > 0; }
-
-   private:
-    Status Copy(Instruction& caller, int index) {
-      Computation* shared = caller.called(index);
-      copied_ += static_cast<int64_t>(shared->instructions().size());
-      if (copied_ > kMaxInlinedInstructions) {
-        return ResourceExhausted("copying {} for {} exceeds the limit of {} copied instructions", shared->name(),
-                                 caller.name(), kMaxInlinedInstructions)
-            .At(caller.location());
-      }
-      --calls_[shared];
-      Computation* copy = module_.AddComputation(shared->name());
-      copy->set_root(CloneInto(*shared, *copy, {}, [](Computation* called) { return called; }));
-      for (const auto& instruction : copy->instructions()) {
+class Separator {
+ public:
+  explicit Separator(Module& module) : module_(module) {
+    for (const auto& computation : module.computations()) {
+      for (const auto& instruction : computation->instructions()) {
         for (const Computation* called : instruction->called()) ++calls_[called];
       }
-      calls_[copy] = 1;
-      caller.set_called(index, copy);
-      return OkStatus();
     }
-
-    Module& module_;
-    std::unordered_map<const Computation*, int> calls_;
-    int64_t copied_ = 0;
-  };
-
-  // Element `k` of a loop's initial state or of what its body returns; null where no single instruction is it.
-  Instruction* ElementOf(Instruction* value, int64_t k) {
-    if (!value->shape().IsTuple()) return value;
-    return value->opcode() == Opcode::kTuple ? value->operand(static_cast<int>(k)) : nullptr;
   }
 
-  bool IsKnownScalar(const Instruction* i) {
-    return i != nullptr && i->opcode() == Opcode::kConstant && i->shape().IsScalar() &&
-           i->attributes<ConstantAttributes>().literal != nullptr;
-  }
-
-  // Uses of a state element read a constant instead; the element of the returned tuple stays what it is.
-  bool ReplaceElement(Computation& computation, Instruction* element, const Instruction& constant) {
-    Instruction* const root = computation.root();
-    std::vector<Instruction*> users(element->users().begin(), element->users().end());
-    if (root->opcode() == Opcode::kTuple) std::erase(users, root);
-    if (users.empty()) return false;
-    auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{},
-                                              constant.attributes());
-    copy->set_name(constant.name());
-    copy->set_location(constant.location());
-    Instruction* added = computation.InsertBefore(element, std::move(copy));
-    for (Instruction* user : users) user->ReplaceOperand(element, added);
-    return true;
-  }
-
-  bool SinkInto(Instruction& loop) {
-    Instruction* const initial = loop.operand(0);
-    if (initial->opcode() != Opcode::kTuple) return false;
-    std::vector<const Instruction*> constants(static_cast<size_t>(initial->operand_count()));
-    bool any = false;
-    for (int k = 0; k < initial->operand_count(); ++k) {
-      if (!IsKnownScalar(initial->operand(k)) || !PassesOn(*loop.called(1), k)) continue;
-      constants[static_cast<size_t>(k)] = initial->operand(k);
-      any = true;
-    }
-    if (!any) return false;
-    bool changed = false;
-    for (Computation* computation : loop.called()) {
-      for (Instruction* i : InstructionsOf(*computation)) {
-        if (i->opcode() != Opcode::kGetTupleElement || StateElement(*i) < 0) continue;
-        const Instruction* constant = constants.at(static_cast<size_t>(StateElement(*i)));
-        if (constant != nullptr) changed |= ReplaceElement(*computation, i, *constant);
+  // Callers are visited before what they call, so a copy's own callees are separated too.
+  Status Visit(Computation& computation) {
+    for (Instruction* instruction : InstructionsOf(computation)) {
+      if (!IsControl(*instruction)) continue;
+      for (int i = 0; i < static_cast<int>(instruction->called().size()); ++i) {
+        if (calls_[instruction->called(i)] > 1) VXLA_RETURN_IF_ERROR(Copy(*instruction, i));
+        VXLA_RETURN_IF_ERROR(Visit(*instruction->called(i)));
       }
     }
-    return changed;
+    return OkStatus();
   }
 
-  int64_t Wrap(int64_t value, int bits, bool is_signed) {
-    if (bits >= 64) return value;
-    const uint64_t kept = static_cast<uint64_t>(value) << (64 - bits);
-    return is_signed ? static_cast<int64_t>(kept) >> (64 - bits) : static_cast<int64_t>(kept >> (64 - bits));
+  bool changed() const { return copied_ > 0; }
+
+ private:
+  Status Copy(Instruction& caller, int index) {
+    Computation* shared = caller.called(index);
+    copied_ += static_cast<int64_t>(shared->instructions().size());
+    if (copied_ > kMaxInlinedInstructions) {
+      return ResourceExhausted("copying {} for {} exceeds the limit of {} copied instructions", shared->name(),
+                               caller.name(), kMaxInlinedInstructions)
+          .At(caller.location());
+    }
+    --calls_[shared];
+    Computation* copy = module_.AddComputation(shared->name());
+    copy->set_root(CloneInto(*shared, *copy, {}, [](Computation* called) { return called; }));
+    for (const auto& instruction : copy->instructions()) {
+      for (const Computation* called : instruction->called()) ++calls_[called];
+    }
+    calls_[copy] = 1;
+    caller.set_called(index, copy);
+    return OkStatus();
   }
 
-  struct Count {
-    int64_t start = 0, step = 0, limit = 0;
-    ComparisonDirection direction = ComparisonDirection::kLt;
-    bool counter_first = true;
-    int bits = 32;
-    bool is_signed = true;
+  Module& module_;
+  std::unordered_map<const Computation*, int> calls_;
+  int64_t copied_ = 0;
+};
 
-    std::optional<int64_t> Iterations() const {
-      int64_t counter = start;
-      for (int64_t n = 0; n <= kMostCountedIterations; ++n) {
-        const int64_t a = counter_first ? counter : limit, b = counter_first ? limit : counter;
-        const bool go_on =
-            is_signed ? Holds(direction, a, b) : Holds(direction, static_cast<uint64_t>(a), static_cast<uint64_t>(b));
-        if (!go_on) return n;
-        counter =
-            Wrap(static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step)), bits, is_signed);
-      }
-      return std::nullopt;
-    }
-  };
+// Element `k` of a loop's initial state or of what its body returns; null where no single instruction is it.
+Instruction* ElementOf(Instruction* value, int64_t k) {
+  if (!value->shape().IsTuple()) return value;
+  return value->opcode() == Opcode::kTuple ? value->operand(static_cast<int>(k)) : nullptr;
+}
 
-  // What each iteration adds to state element `k`, or nothing if that is not a constant.
-  std::optional<int64_t> StepOf(const Computation& body, int64_t k) {
-    const Instruction* next = ElementOf(body.root(), k);
-    if (next == nullptr || (next->opcode() != Opcode::kAdd && next->opcode() != Opcode::kSubtract)) return std::nullopt;
-    const bool adds = next->opcode() == Opcode::kAdd;
-    const Instruction *left = next->operand(0), *right = next->operand(1);
-    if (StateElement(*left) == k && IsKnownScalar(right)) {
-      const auto step = static_cast<uint64_t>(right->literal().GetInt(0));
-      return static_cast<int64_t>(adds ? step : 0 - step);
+bool IsKnownScalar(const Instruction* i) {
+  return i != nullptr && i->opcode() == Opcode::kConstant && i->shape().IsScalar() &&
+         i->attributes<ConstantAttributes>().literal != nullptr;
+}
+
+// Uses of a state element read a constant instead; the element of the returned tuple stays what it is.
+bool ReplaceElement(Computation& computation, Instruction* element, const Instruction& constant) {
+  Instruction* const root = computation.root();
+  std::vector<Instruction*> users(element->users().begin(), element->users().end());
+  if (root->opcode() == Opcode::kTuple) std::erase(users, root);
+  if (users.empty()) return false;
+  auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{},
+                                            constant.attributes());
+  copy->set_name(constant.name());
+  copy->set_location(constant.location());
+  Instruction* added = computation.InsertBefore(element, std::move(copy));
+  for (Instruction* user : users) user->ReplaceOperand(element, added);
+  return true;
+}
+
+bool SinkInto(Instruction& loop) {
+  Instruction* const initial = loop.operand(0);
+  if (initial->opcode() != Opcode::kTuple) return false;
+  std::vector<const Instruction*> constants(static_cast<size_t>(initial->operand_count()));
+  bool any = false;
+  for (int k = 0; k < initial->operand_count(); ++k) {
+    if (!IsKnownScalar(initial->operand(k)) || !PassesOn(*loop.called(1), k)) continue;
+    constants[static_cast<size_t>(k)] = initial->operand(k);
+    any = true;
+  }
+  if (!any) return false;
+  bool changed = false;
+  for (Computation* computation : loop.called()) {
+    for (Instruction* i : InstructionsOf(*computation)) {
+      if (i->opcode() != Opcode::kGetTupleElement || StateElement(*i) < 0) continue;
+      const Instruction* constant = constants.at(static_cast<size_t>(StateElement(*i)));
+      if (constant != nullptr) changed |= ReplaceElement(*computation, i, *constant);
     }
-    if (adds && StateElement(*right) == k && IsKnownScalar(left)) return left->literal().GetInt(0);
+  }
+  return changed;
+}
+
+int64_t Wrap(int64_t value, int bits, bool is_signed) {
+  if (bits >= 64) return value;
+  const uint64_t kept = static_cast<uint64_t>(value) << (64 - bits);
+  return is_signed ? static_cast<int64_t>(kept) >> (64 - bits) : static_cast<int64_t>(kept >> (64 - bits));
+}
+
+struct Count {
+  int64_t start = 0, step = 0, limit = 0;
+  ComparisonDirection direction = ComparisonDirection::kLt;
+  bool counter_first = true;
+  int bits = 32;
+  bool is_signed = true;
+
+  std::optional<int64_t> Iterations() const {
+    int64_t counter = start;
+    for (int64_t n = 0; n <= kMostCountedIterations; ++n) {
+      const int64_t a = counter_first ? counter : limit, b = counter_first ? limit : counter;
+      const bool go_on =
+          is_signed ? Holds(direction, a, b) : Holds(direction, static_cast<uint64_t>(a), static_cast<uint64_t>(b));
+      if (!go_on) return n;
+      counter =
+          Wrap(static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step)), bits, is_signed);
+    }
     return std::nullopt;
   }
+};
 
-  }  // namespace
-
-  int64_t StateElement(const Instruction& i) {
-    if (i.opcode() == Opcode::kParameter) return i.shape().IsTuple() ? -1 : 0;
-    if (i.opcode() != Opcode::kGetTupleElement || i.operand(0)->opcode() != Opcode::kParameter) return -1;
-    return i.attributes<GetTupleElementAttributes>().index;
+// What each iteration adds to state element `k`, or nothing if that is not a constant.
+std::optional<int64_t> StepOf(const Computation& body, int64_t k) {
+  const Instruction* next = ElementOf(body.root(), k);
+  if (next == nullptr || (next->opcode() != Opcode::kAdd && next->opcode() != Opcode::kSubtract)) return std::nullopt;
+  const bool adds = next->opcode() == Opcode::kAdd;
+  const Instruction *left = next->operand(0), *right = next->operand(1);
+  if (StateElement(*left) == k && IsKnownScalar(right)) {
+    const auto step = static_cast<uint64_t>(right->literal().GetInt(0));
+    return static_cast<int64_t>(adds ? step : 0 - step);
   }
+  if (adds && StateElement(*right) == k && IsKnownScalar(left)) return left->literal().GetInt(0);
+  return std::nullopt;
+}
 
-  bool PassesOn(const Computation& body, int64_t k) {
-    if (body.root() == body.parameter(0)) return true;
-    const Instruction* element = ElementOf(body.root(), k);
-    return element != nullptr && StateElement(*element) == k;
-  }
+}  // namespace
 
-  std::vector<Computation*> ControlComputations(const Module& module) {
-    std::vector<Computation*> list{module.entry()};
-    std::unordered_set<const Computation*> listed{module.entry()};
-    for (size_t next = 0; next < list.size(); ++next) {
-      for (const auto& instruction : list[next]->instructions()) {
-        if (!IsControl(*instruction)) continue;
-        for (Computation* called : instruction->called()) {
-          if (listed.insert(called).second) list.push_back(called);
-        }
-      }
-    }
-    return list;
-  }
+int64_t StateElement(const Instruction& i) {
+  if (i.opcode() == Opcode::kParameter) return i.shape().IsTuple() ? -1 : 0;
+  if (i.opcode() != Opcode::kGetTupleElement || i.operand(0)->opcode() != Opcode::kParameter) return -1;
+  return i.attributes<GetTupleElementAttributes>().index;
+}
 
-  Result<bool> SeparateControlComputations(Module & module) {
-    Separator separator(module);
-    VXLA_RETURN_IF_ERROR(separator.Visit(*module.entry()));
-    if (separator.changed()) {
-      module.RemoveUnusedComputations();
-      module.SortComputations();
-    }
-    return separator.changed();
-  }
+bool PassesOn(const Computation& body, int64_t k) {
+  if (body.root() == body.parameter(0)) return true;
+  const Instruction* element = ElementOf(body.root(), k);
+  return element != nullptr && StateElement(*element) == k;
+}
 
-  bool MergeEqualBranches(Module & module) {
-    bool changed = false;
-    for (const auto& computation : module.computations()) {
-      for (Instruction* i : InstructionsOf(*computation)) {
-        if (i->opcode() != Opcode::kConditional) continue;
-        bool equal = true;
-        for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
-          equal &= i->operand(k + 1) == i->operand(1) && SameStructure(*i->called(k), *i->called(0));
-        }
-        if (!equal) continue;
-        auto call = std::make_unique<Instruction>(Opcode::kCall, i->shape(), std::vector{i->operand(1)},
-                                                  CallAttributes{}, std::vector{i->called(0)});
-        call->set_name(i->name());
-        call->set_location(i->location());
-        computation->ReplaceAllUses(i, computation->InsertBefore(i, std::move(call)));
-        computation->Remove(i);
-        changed = true;
-      }
-    }
-    if (changed) module.RemoveUnusedComputations();
-    return changed;
-  }
-
-  bool SinkLoopConstants(Module & module) {
-    bool changed = false;
-    for (Computation* computation : ControlComputations(module)) {  // callers first: what sinks may sink further
-      for (Instruction* i : InstructionsOf(*computation)) {
-        if (i->opcode() == Opcode::kWhile) changed |= SinkInto(*i);
-      }
-    }
-    return changed;
-  }
-
-  std::optional<int64_t> StaticTripCount(const Instruction& loop) {
-    const Instruction& test = *loop.called(0)->root();
-    SideEffects effects;
-    const bool acts =
-        std::ranges::any_of(loop.called(0)->instructions(), [&](const auto& i) { return effects.Of(*i); });
-    if (test.opcode() != Opcode::kCompare || acts) return std::nullopt;
-    Count count;
-    count.counter_first = IsKnownScalar(test.operand(1));
-    const Instruction* limit = test.operand(count.counter_first ? 1 : 0);
-    const Instruction* counter = test.operand(count.counter_first ? 0 : 1);
-    const ElementType type = counter->shape().element_type();
-    const int64_t k = StateElement(*counter);
-    if (!IsKnownScalar(limit) || k < 0 || !counter->shape().IsScalar() || !IsInteger(type)) return std::nullopt;
-    const Instruction* start = ElementOf(loop.operand(0), k);
-    const std::optional<int64_t> step = StepOf(*loop.called(1), k);
-    if (!IsKnownScalar(start) || !step) return std::nullopt;
-    count.start = start->literal().GetInt(0);
-    count.step = *step;
-    count.limit = limit->literal().GetInt(0);
-    count.direction = test.attributes<CompareAttributes>().direction;
-    count.bits = BitWidth(type);
-    count.is_signed = IsSigned(type);
-    return count.Iterations();
-  }
-
-  void NoteTripCounts(Module & module) {
-    for (Computation* computation : ControlComputations(module)) {
-      for (Instruction* i : InstructionsOf(*computation)) {
-        if (i->opcode() != Opcode::kWhile) continue;
-        const std::optional<int64_t> count = StaticTripCount(*i);
-        i->mutable_common().backend_config.text = count ? fmt::format("{}{}\"}}}}", kTripCountPrefix, *count) : "";
+std::vector<Computation*> ControlComputations(const Module& module) {
+  std::vector<Computation*> list{module.entry()};
+  std::unordered_set<const Computation*> listed{module.entry()};
+  for (size_t next = 0; next < list.size(); ++next) {
+    for (const auto& instruction : list[next]->instructions()) {
+      if (!IsControl(*instruction)) continue;
+      for (Computation* called : instruction->called()) {
+        if (listed.insert(called).second) list.push_back(called);
       }
     }
   }
+  return list;
+}
 
-  std::optional<int64_t> NotedTripCount(const Instruction& loop) {
-    const std::string& text = loop.common().backend_config.text;
-    if (!text.starts_with(kTripCountPrefix)) return std::nullopt;
-    int64_t count = 0;
-    const char* begin = text.data() + kTripCountPrefix.size();
-    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), count);
-    if (error != std::errc() || *end != '"') return std::nullopt;
-    return count;
+Result<bool> SeparateControlComputations(Module& module) {
+  Separator separator(module);
+  VXLA_RETURN_IF_ERROR(separator.Visit(*module.entry()));
+  if (separator.changed()) {
+    module.RemoveUnusedComputations();
+    module.SortComputations();
   }
+  return separator.changed();
+}
+
+bool MergeEqualBranches(Module& module) {
+  bool changed = false;
+  for (const auto& computation : module.computations()) {
+    for (Instruction* i : InstructionsOf(*computation)) {
+      if (i->opcode() != Opcode::kConditional) continue;
+      bool equal = true;
+      for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
+        equal &= i->operand(k + 1) == i->operand(1) && SameStructure(*i->called(k), *i->called(0));
+      }
+      if (!equal) continue;
+      auto call = std::make_unique<Instruction>(Opcode::kCall, i->shape(), std::vector{i->operand(1)}, CallAttributes{},
+                                                std::vector{i->called(0)});
+      call->set_name(i->name());
+      call->set_location(i->location());
+      computation->ReplaceAllUses(i, computation->InsertBefore(i, std::move(call)));
+      computation->Remove(i);
+      changed = true;
+    }
+  }
+  if (changed) module.RemoveUnusedComputations();
+  return changed;
+}
+
+bool SinkLoopConstants(Module& module) {
+  bool changed = false;
+  for (Computation* computation : ControlComputations(module)) {  // callers first: what sinks may sink further
+    for (Instruction* i : InstructionsOf(*computation)) {
+      if (i->opcode() == Opcode::kWhile) changed |= SinkInto(*i);
+    }
+  }
+  return changed;
+}
+
+std::optional<int64_t> StaticTripCount(const Instruction& loop) {
+  const Instruction& test = *loop.called(0)->root();
+  SideEffects effects;
+  const bool acts = std::ranges::any_of(loop.called(0)->instructions(), [&](const auto& i) { return effects.Of(*i); });
+  if (test.opcode() != Opcode::kCompare || acts) return std::nullopt;
+  Count count;
+  count.counter_first = IsKnownScalar(test.operand(1));
+  const Instruction* limit = test.operand(count.counter_first ? 1 : 0);
+  const Instruction* counter = test.operand(count.counter_first ? 0 : 1);
+  const ElementType type = counter->shape().element_type();
+  const int64_t k = StateElement(*counter);
+  if (!IsKnownScalar(limit) || k < 0 || !counter->shape().IsScalar() || !IsInteger(type)) return std::nullopt;
+  const Instruction* start = ElementOf(loop.operand(0), k);
+  const std::optional<int64_t> step = StepOf(*loop.called(1), k);
+  if (!IsKnownScalar(start) || !step) return std::nullopt;
+  count.start = start->literal().GetInt(0);
+  count.step = *step;
+  count.limit = limit->literal().GetInt(0);
+  count.direction = test.attributes<CompareAttributes>().direction;
+  count.bits = BitWidth(type);
+  count.is_signed = IsSigned(type);
+  return count.Iterations();
+}
+
+void NoteTripCounts(Module& module) {
+  for (Computation* computation : ControlComputations(module)) {
+    for (Instruction* i : InstructionsOf(*computation)) {
+      if (i->opcode() != Opcode::kWhile) continue;
+      const std::optional<int64_t> count = StaticTripCount(*i);
+      i->mutable_common().backend_config.text = count ? fmt::format("{}{}\"}}}}", kTripCountPrefix, *count) : "";
+    }
+  }
+}
+
+std::optional<int64_t> NotedTripCount(const Instruction& loop) {
+  const std::string& text = loop.common().backend_config.text;
+  if (!text.starts_with(kTripCountPrefix)) return std::nullopt;
+  int64_t count = 0;
+  const char* begin = text.data() + kTripCountPrefix.size();
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), count);
+  if (error != std::errc() || *end != '"') return std::nullopt;
+  return count;
+}
 
 }  // namespace VXLA_NAMESPACE
