@@ -99,7 +99,7 @@ const Street kStreets[] = {
     {"core/mlir/bytecode", {"core/mlir"}},
     {"core/mlir",
      {"core/builder", "core/devices", "core/mlir/bytecode", "core/numerics", "core/ops", "core/passes/base",
-      "core/passes/expand", "core/passes/sizes", "core/text"}},
+      "core/passes/expand", "core/passes/sizes", "core/sizes", "core/text"}},
     {"core/programs", {"core/builder", "core/library", "core/numerics", "core/passes/base", "core/passes/expand"}},
     {"core/passes/base", {"core/maps", "core/numerics", "core/ops"}},
     {"core/passes/simplify", {"core/numerics", "core/passes/base"}},

@@ -130,6 +130,7 @@ constexpr Pass kLast[] = {
     {"fuse",
      [](M m, C c) -> Result<bool> {
        VXLA_ASSIGN_OR_RETURN(const int count, FuseInstructions(m, c.target));
+       m.SortComputations();
        return count > 0;
      }},
     kDeadCode,
@@ -193,7 +194,6 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   VXLA_RETURN_IF_ERROR(pipeline.RunAll(kFirst));
   VXLA_RETURN_IF_ERROR(pipeline.RunUntilNothingChanges(kRepeated));
   VXLA_RETURN_IF_ERROR(pipeline.RunAll(kLast));
-  optimized->SortComputations();
   return optimized;
 }
 
