@@ -204,7 +204,7 @@ Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> stat
     ClientOptions client = ClientOptionsFor(evaluate);
     client.check_program = nullptr;  // the calls of SeparateDevices are nobody's; the others have been looked at
     // All devices of a place meet in the middle of their runs.
-    client.max_runs_in_flight =
+    client.least_runs_in_flight =
         std::max(1, static_cast<int>(std::ranges::count(state->place_of, static_cast<int64_t>(p))));
     client.evaluator_of_run = [program = state->program, evaluate]() -> HostEvaluator {
       auto run = std::make_shared<InstructionEvaluator>(evaluate, *running.link, running.device);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -190,6 +191,8 @@ class Device {
   // kDeviceFailure once the device is lost. Returns at once if the moment has passed.
   virtual Status Wait(const Moment& moment) = 0;
   virtual bool IsDone(const Moment& moment) = 0;
+  // Whether it has passed, waiting no longer than that; a time that has been does not wait. Errors as Wait's.
+  virtual Result<bool> WaitUntil(const Moment& moment, std::chrono::steady_clock::time_point deadline) = 0;
 
   // Blocking copies through staging where needed, on the transfer queue where there is one. Nobody uses the target of
   // an upload meanwhile, and what is submitted later sees it. A download starts once `after` has passed, and waits for

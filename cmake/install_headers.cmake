@@ -28,7 +28,8 @@ set(headers
     core/status.h
     core/builder/xla_names.h
     scheduler/runtime/client.h
-    scheduler/runtime/device_value.h
+    scheduler/runtime/buffer.h
+    scheduler/runtime/event.h
     scheduler/replicas/feed_queues.h
     scheduler/statistics.h)
 file(REMOVE_RECURSE ${OUTPUT}/vxla)

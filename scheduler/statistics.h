@@ -47,6 +47,8 @@ struct RunStatistics {
   int compiled = 0;             // kernels compiled; Compile has made them all, so 0
   int64_t allocated_bytes = 0;  // device memory allocated; 0: all came from the context and from buffers given back
   int64_t read_backs = 0;       // values that the host waited for to decide about loops and branches
+  // Arguments, results that Run returns, and what the host computes with or decides by.
+  int64_t uploaded_bytes = 0, downloaded_bytes = 0;
   double ms = 0;                // from the call to the result
   std::vector<StepTime> steps;  // with CompileOptions::profile; one per dispatch, in order
   std::vector<RunSpan> spans;   // with CompileOptions::profile; in the order in which they began, a loop's each time

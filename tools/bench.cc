@@ -121,7 +121,7 @@ Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, 
 Result<std::vector<Argument>> UploadKept(Client& client, const ProgramArguments& arguments) {
   std::vector<Argument> on_device;
   for (const Literal& value : arguments.values) {
-    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, client.Upload(value));
+    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceBuffer> leaves, client.Upload(value));
     on_device.emplace_back(std::move(leaves)).keep = true;
   }
   return on_device;
@@ -169,8 +169,8 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   return row;
 }
 
-void AddBound(std::span<const DeviceValue> values, std::vector<BoundBuffer>& bound) {
-  for (const DeviceValue& value : values) bound.push_back({&value.memory()->buffer(), value.memory()->number()});
+void AddBound(std::span<const DeviceBuffer> values, std::vector<BoundBuffer>& bound) {
+  for (const DeviceBuffer& value : values) bound.push_back({&value.memory()->buffer(), value.memory()->number()});
 }
 
 // What a host pays for a frame: to bind a program and to record it into a command buffer, beside running it as ever.

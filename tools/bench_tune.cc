@@ -143,7 +143,7 @@ class Tuner {
       outcome.results.emplace(name, std::move(result));
       std::vector<Argument> on_device;
       for (const Literal& value : arguments.values) {
-        VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, client->Upload(value));
+        VXLA_ASSIGN_OR_RETURN(std::vector<DeviceBuffer> leaves, client->Upload(value));
         on_device.emplace_back(std::move(leaves)).keep = true;
       }
       VXLA_ASSIGN_OR_RETURN(outcome.ms[name], BestOf(flags_.runs, [&]() -> Result<double> {

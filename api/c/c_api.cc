@@ -88,7 +88,7 @@ Result<std::vector<Argument>> TakeArguments(VxlaExecutable executable, const Vxl
   std::vector<Argument> arguments;
   uint32_t number = 0;
   for (const Shape& parameter : executable->content->parameters) {
-    std::vector<DeviceValue> leaves;
+    std::vector<DeviceBuffer> leaves;
     bool keep = false;
     for (size_t leaf = FlattenTuple(parameter).size(); leaf > 0; --leaf, ++number) {
       const std::string what = fmt::format("argument {}", number);
@@ -387,7 +387,7 @@ VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* 
       std::memcpy(literal.mutable_bytes().data(), data, literal.bytes().size());
     }
     VXLA_RETURN_IF_ERROR(SetLiveSizes(read.live_sizes, literal));
-    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, ClientNow(device)->Upload(literal));
+    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceBuffer> leaves, ClientNow(device)->Upload(literal));
     *value = NewHandle<VxlaValue_T>(device, CValue{std::move(leaves.at(0)), CArray(shape)});
     return OkStatus();
   });

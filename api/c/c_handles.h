@@ -13,7 +13,7 @@
 #include "core/host/guarded.h"
 #include "include/vxla/vxla.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/runtime/device_value.h"
+#include "scheduler/runtime/buffer.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -53,7 +53,7 @@ struct CExecutable {
 };
 
 struct CValue {
-  DeviceValue value;
+  DeviceBuffer value;
   CArray array;
   bool released = false;  // to another queue family
 };

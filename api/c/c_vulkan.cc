@@ -423,7 +423,7 @@ Status CheckDonationsApart(VxlaExecutable executable, std::span<const Argument> 
   std::vector<const DeviceMemory*> seen;
   uint32_t leaf = 0;
   for (const Argument& argument : arguments) {
-    for (const DeviceValue& value : argument.leaves) {
+    for (const DeviceBuffer& value : argument.leaves) {
       DeviceMemory& memory = *value.memory();
       const uint32_t number = leaf++;
       // One value twice, and one that is gone, the run itself tells.
@@ -473,12 +473,12 @@ Status Transfer(VxlaValue value, vulkan::Ownership half, uint32_t family, const 
   if (semaphore != nullptr) {
     VXLA_ASSIGN_OR_RETURN(point, PointFor(value, *semaphore, release ? "signal" : "wait"));
   }
-  VXLA_ASSIGN_OR_RETURN(
-      const TimePoint done,
-      vulkan::TransferOwnership(memory->device(), memory->buffer(), half, family,
-                                Later(memory->ready(), memory->last_use()), semaphore == nullptr ? nullptr : &point));
+  VXLA_ASSIGN_OR_RETURN(const Moment after, memory->AwaitUses());
+  VXLA_ASSIGN_OR_RETURN(const TimePoint done,
+                        vulkan::TransferOwnership(memory->device(), memory->buffer(), half, family, after,
+                                                  semaphore == nullptr ? nullptr : &point));
   memory->NoteUse(done);
-  if (!release) memory->set_ready(done);
+  if (!release) memory->set_ready(Event(memory->pool().waiter(), done));
   value->content->released = release;
   return OkStatus();
 }
@@ -659,7 +659,8 @@ VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessa
     VXLA_ASSIGN_OR_RETURN(const DeviceMemory* memory, MemoryOf(value));
     VXLA_RETURN_IF_ERROR(CheckNotNull(signal, "signal"));
     VXLA_ASSIGN_OR_RETURN(const vulkan::HostSemaphore point, PointFor(value, *signal, "signal"));
-    return vulkan::Link(memory->device(), Later(memory->ready(), memory->last_use()), nullptr, &point).status();
+    VXLA_ASSIGN_OR_RETURN(const Moment after, memory->AwaitUses());
+    return vulkan::Link(memory->device(), after, nullptr, &point).status();
   });
 }
 

@@ -318,10 +318,11 @@ typedef struct VxlaExecuteInfo {
   VxlaValue* results;
 } VxlaExecuteInfo;
 
-// Submits, and returns before the device has finished, unless the program has steps for the host. A program with
-// dynamic dimensions is compiled for the live sizes of its arguments when these come for the first time, unless it is
-// from a bundle or was compiled with VXLA_COMPILE_RECORDABLE. At most four runs of an executable are in
-// flight: a further call waits for the first of them.
+// Returns before the device has finished. Steps of the program for the host run on a thread of the device's handle, one
+// run after the other; what fails there fails the results, and vxlaReadValue says so. A program with dynamic dimensions
+// is compiled for the live sizes of its arguments when these come for the first time, unless it is from a bundle or was
+// compiled with VXLA_COMPILE_RECORDABLE. Runs of an executable that are in flight have up to a quarter of the device's
+// memory beside arguments and results, and are 32 at most: a further call waits for the first of them.
 VXLA_API VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message);
 
 #ifdef __cplusplus

@@ -18,7 +18,7 @@ Status CheckArgument(const Device& device, int number, const Shape& wanted, cons
   const auto leaves = FlattenTuple(wanted);
   if (leaves.size() != argument.leaves.size()) return mismatch(fmt::format("{} device values", argument.leaves.size()));
   for (size_t i = 0; i < leaves.size(); ++i) {
-    const DeviceValue& value = argument.leaves[i];
+    const DeviceBuffer& value = argument.leaves[i];
     if (value.memory() == nullptr) return InvalidArgument("argument {}: the device value holds nothing", number);
     if (&value.memory()->device() != &device)
       return InvalidArgument("argument {}: the value lives on another device", number);

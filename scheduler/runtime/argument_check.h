@@ -5,7 +5,7 @@
 
 #include "backend/device.h"
 #include "core/module.h"
-#include "scheduler/runtime/device_value.h"
+#include "scheduler/runtime/buffer.h"
 
 namespace VXLA_NAMESPACE {
 

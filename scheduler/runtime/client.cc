@@ -4,7 +4,9 @@
 #include "core/host/guarded.h"
 #include "scheduler/runtime/buffer_pool.h"
 #include "scheduler/runtime/executor.h"
+#include "scheduler/runtime/host_array.h"
 #include "scheduler/runtime/live_values.h"
+#include "scheduler/runtime/transfers.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -16,18 +18,56 @@ Client::Client(std::shared_ptr<Device> device, HostEvaluator evaluate, ClientOpt
   state_->options = options;
 }
 
-Client::~Client() = default;
+// What the host does for runs may need what the caller has lent.
+Client::~Client() { state_->runs.Drain(); }
 
 Device& Client::device() const { return *state_->device; }
 std::shared_ptr<Device> Client::shared_device() const { return state_->device; }
 
-DeviceValue Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready) {
-  return DeviceValue(shape, state_->pool->Lend(std::move(buffer), shape.SizeBytes(), ready));
+DeviceBuffer Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready) {
+  return DeviceBuffer(shape,
+                      state_->pool->Lend(std::move(buffer), shape.SizeBytes(), Event(state_->pool->waiter(), ready)));
 }
 
-Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
-  return Guarded([&]() -> Result<std::vector<DeviceValue>> {
-    std::vector<DeviceValue> values;
+const std::shared_ptr<BufferPool>& Client::pool() const { return state_->pool; }
+
+Result<Client::FromHostResult> Client::FromHost(const HostArray& array, BufferMemory memory_kind) {
+  return Guarded([&]() -> Result<FromHostResult> {
+    const Shape& shape = array.shape;
+    if (!shape.IsArray() || shape.IsDynamic())
+      return InvalidArgument("a {} of the host's: an array of fixed sizes is wanted", shape.ToString());
+    VXLA_RETURN_IF_ERROR(CheckShape(shape));
+    VXLA_RETURN_IF_ERROR(CheckStrides(shape, array.byte_strides));
+    const int64_t bytes = shape.SizeBytes();
+    int64_t allocated_bytes = 0;
+    VXLA_ASSIGN_OR_RETURN(
+        auto memory, state_->pool->Take(bytes, BufferPool::Writer::kHost, allocated_bytes, 0, KindOf(memory_kind)));
+    FromHostResult result{DeviceBuffer(shape, memory), {}};
+    if (bytes == 0) return result;
+    // What the host can write to itself is written at once.
+    const bool at_once = memory->buffer().mapped() != nullptr;
+    std::span<const std::byte> dense(array.data, static_cast<size_t>(bytes));
+    std::shared_ptr<std::vector<std::byte>> copy;
+    const bool copies = array.lent == HostArray::Lent::kDuringCall && !at_once && bytes > kFewBytes;
+    if (copies || !IsDense(shape, array.byte_strides)) {
+      copy = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(bytes));
+      CopyElements(shape, array.data, array.byte_strides, copy->data(), {});
+      dense = *copy;
+    }
+    const auto upload = [memory, dense, copy] { return memory->device().Upload(dense, memory->buffer(), 0); };
+    if (at_once) {
+      VXLA_RETURN_IF_ERROR(upload());
+      return result;
+    }
+    memory->set_ready(WhenReady(state_->pool, Event(), bytes, upload));
+    if (copy == nullptr) result.done = memory->ready();
+    return result;
+  });
+}
+
+Result<std::vector<DeviceBuffer>> Client::Upload(const Literal& literal) {
+  return Guarded([&]() -> Result<std::vector<DeviceBuffer>> {
+    std::vector<DeviceBuffer> values;
     int64_t allocated_bytes = 0;
     const std::vector<const Literal*> leaves = FlattenLiteral(literal);
     for (const Literal* leaf : leaves) {

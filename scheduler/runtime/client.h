@@ -18,13 +18,14 @@
 #include "backend/custom_kernel.h"
 #include "core/literal.h"
 #include "core/status.h"
-#include "scheduler/runtime/device_value.h"
+#include "scheduler/runtime/buffer.h"
 #include "scheduler/statistics.h"
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
 class Buffer;
+class BufferPool;
 class Device;
 class Instruction;
 class Module;
@@ -60,18 +61,21 @@ struct ClientOptions {
   std::set<std::string> host_functions;
   // Runs an instruction of the host's on the device's memory instead, if it is one of its own (true).
   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step;
-  int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
+  // Memory of an executable's runs in flight, beside arguments and results; a further run waits for the oldest one.
+  // -1: a quarter of the device's memory. At least one run is, and at most 32 are.
+  int64_t max_bytes_in_flight = -1;
+  int least_runs_in_flight = 1;  // whatever they take
   // Called from the threads that work, several at a time; must not call the client.
   std::function<void(const CallProgress&)> progress;
 };
 
 struct CompileOptions {
   bool fusion = true;
-  bool require_gpu = false;          // an instruction that would run on the host is an error (kDeviceFailure)
-  bool wide_accumulation = false;    // f32 sums of reductions and products in two floats (about 45 bits)
-  bool optimized = false;            // the module is what Optimize gave: plan it as it is
-  // Bounded dynamic dimensions: one program for all live sizes, which it finds in device memory and leaves there, rather
-  // than one for each choice of them. Results whose live sizes are -1 say that sizes did not agree.
+  bool require_gpu = false;        // an instruction that would run on the host is an error (kDeviceFailure)
+  bool wide_accumulation = false;  // f32 sums of reductions and products in two floats (about 45 bits)
+  bool optimized = false;          // the module is what Optimize gave: plan it as it is
+  // Bounded dynamic dimensions: one program for all live sizes, which it finds in device memory and leaves there,
+  // rather than one for each choice of them. Results whose live sizes are -1 say that sizes did not agree.
   bool sizes_on_device = false;
   bool loop_kernels = true;          // whiles that a workgroup can run are one kernel, short ones written out
   bool profile = false;              // time each step; steps then run one at a time
@@ -97,15 +101,16 @@ struct StaticProgram {
   Literal WithSizes(const Literal& result, const Shape& stated) const;
 };
 
-// A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe.
+// A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe. Runs go on without it.
 class Executable {
  public:
   ~Executable();
   Executable(const Executable&) = delete;
 
-  // One argument per parameter. Submits and returns at once (after its host segments and decisions, if the plan has
-  // any); the result's leaves are ready later. InvalidArgument names the argument that does not fit. A profiling
-  // executable that is given `statistics` waits for the times.
+  // One argument per parameter. Returns at once; the result's leaves are ready later, and say what failed by then. Host
+  // steps and decisions of the plan run on a thread of the client's, those of its runs one after the other. Waits for
+  // these where `statistics` are asked for, and a program with dynamic dimensions for the sizes. InvalidArgument names
+  // the argument that does not fit.
   Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics* statistics = nullptr);
   // Uploads, runs, waits and downloads.
   Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);
@@ -133,8 +138,10 @@ class Executable {
  private:
   friend class Client;
   friend class Recording;
-  explicit Executable(std::unique_ptr<ExecutableState> state);
-  std::unique_ptr<ExecutableState> state_;
+  explicit Executable(std::shared_ptr<ExecutableState> state);
+  // `waits`: until all is submitted.
+  Result<Execution> Execute(std::span<const Argument> arguments, bool waits, RunStatistics* statistics);
+  std::shared_ptr<ExecutableState> state_;
 };
 
 class Client {
@@ -151,12 +158,29 @@ class Client {
   // by the driver. Of its variants the one that runs best here. kInvalidArgument: the file is damaged; kUnsupported:
   // none of its variants runs on this device (scheduler/bundle/bundle.h).
   Result<std::shared_ptr<Executable>> Load(std::span<const std::byte> bundle, const LoadOptions& options = {});
+  // An array of the host's in memory of the device's, and when its elements are the caller's again. Returns at once.
+  // InvalidArgument: dynamic dimensions, whose sizes Upload takes.
+  struct HostArray {
+    const std::byte* data = nullptr;    // the first element
+    Shape shape;                        // without dynamic dimensions
+    std::vector<int64_t> byte_strides;  // none: row-major
+    enum class Lent : uint8_t {
+      kDuringCall,
+      kUntilTransferred,  // the array stays as it is until `done` happens
+    } lent = Lent::kDuringCall;
+  };
+  struct FromHostResult {
+    DeviceBuffer buffer;
+    Event done;
+  };
+  Result<FromHostResult> FromHost(const HostArray& array, BufferMemory memory = BufferMemory::kDevice);
   // Puts a host value's leaves into device memory, to be used as arguments.
-  Result<std::vector<DeviceValue>> Upload(const Literal& literal);
+  Result<std::vector<DeviceBuffer>> Upload(const Literal& literal);
   // An array in memory of the caller's, as large as DeviceBytes in whole units of 16 bytes, which may be read once the
   // device's timeline has reached `ready`. The caller keeps the memory until the value and the runs that use it are
   // done.
-  DeviceValue Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready);
+  DeviceBuffer Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready);
+  const std::shared_ptr<BufferPool>& pool() const;
 
  private:
   Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle, const LoadOptions& options);

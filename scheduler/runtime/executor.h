@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include "core/module.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/runtime/client.h"
+#include "scheduler/runtime/context_pool.h"
 #include "scheduler/runtime/recorder.h"
 #include "scheduler/runtime/size_dependent.h"
 
@@ -33,38 +33,12 @@ struct ClientState {
   HostEvaluator evaluate;
   ClientOptions options;
   std::shared_ptr<BufferPool> pool;
+  Worker runs;            // of the host's part in runs, one after the other
   std::mutex background;  // held by the load in the background whose kernels are being made
 
   void Report(const CallProgress& call) const {
     if (options.progress) options.progress(call);
   }
-};
-
-// The contexts of one executable: created up to a limit, then waited for.
-class ContextPool {
- public:
-  ContextPool(const Program& program, BufferPool& memory, int limit)
-      : program_(program), memory_(memory), limit_(limit) {}
-  ~ContextPool();
-
-  // A context whose last run has finished.
-  Result<std::unique_ptr<ExecutionContext>> Acquire(int64_t& allocated_bytes);
-  void Release(std::unique_ptr<ExecutionContext> context) noexcept;
-  bool IsIdle();
-  // The context is gone (its run failed).
-  void Forget();
-
- private:
-  Result<std::unique_ptr<ExecutionContext>> Create(int64_t& allocated_bytes);
-  std::unique_ptr<ExecutionContext> TakeIdle(bool finished_only);
-
-  const Program& program_;
-  BufferPool& memory_;
-  const int limit_;
-  std::mutex mutex_;
-  std::condition_variable released_;
-  std::vector<std::unique_ptr<ExecutionContext>> idle_;  // with room for all: giving one back never fails
-  int count_ = 0;
 };
 
 struct ExecutableState {
@@ -74,6 +48,7 @@ struct ExecutableState {
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;
   Program program;
+  bool waits_on_host = false;  // the plan has host steps or decisions
   struct Conversion {
     BundleConversion of;
     std::vector<std::byte> file;

@@ -120,9 +120,9 @@ Status Specializations::AddLiteral(const Literal& literal, const Shape& wanted, 
 }
 
 Status Specializations::AddValues(const Argument& argument, StaticArguments& made) {
-  Argument copy(std::vector<DeviceValue>{});
+  Argument copy(std::vector<DeviceBuffer>{});
   copy.keep = argument.keep;
-  for (const DeviceValue& leaf : argument.leaves) {
+  for (const DeviceBuffer& leaf : argument.leaves) {
     VXLA_ASSIGN_OR_RETURN(made.sizes.emplace_back(), leaf.LiveSizes());
     copy.leaves.emplace_back(WithoutFlags(leaf.shape()), leaf.memory());
   }
@@ -178,7 +178,7 @@ Result<Execution> Specializations::Execute(const Device& device, std::span<const
   const std::vector<const Shape*> leaves = FlattenTuple(execution.shape);
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!leaves[i]->IsDynamic()) continue;
-    execution.leaves[i] = DeviceValue(*leaves[i], execution.leaves[i].memory(), found->result_sizes.at(i));
+    execution.leaves[i] = DeviceBuffer(*leaves[i], execution.leaves[i].memory(), found->result_sizes.at(i));
   }
   return execution;
 }

@@ -104,8 +104,8 @@ TEST_P(KernelCopiesTest, SoTheyDoInBundles) {
 TEST_P(KernelCopiesTest, AndInACallersCommandBuffer) {
   std::vector<Argument> uploaded;
   std::vector<BoundBuffer> arguments, results;
-  const auto bind = [](std::span<const DeviceValue> values, std::vector<BoundBuffer>& bound) {
-    for (const DeviceValue& value : values) bound.push_back({&value.memory()->buffer(), value.memory()->number()});
+  const auto bind = [](std::span<const DeviceBuffer> values, std::vector<BoundBuffer>& bound) {
+    for (const DeviceBuffer& value : values) bound.push_back({&value.memory()->buffer(), value.memory()->number()});
   };
   for (const Literal& value : arguments_) {
     auto leaves = client_->Upload(value);

@@ -157,7 +157,7 @@ ENTRY main {
     ones.SetDouble(i, 1);
     start.SetDouble(i, i);
   }
-  DeviceValue w = (*client_->Upload(start))[0];
+  DeviceBuffer w = (*client_->Upload(start))[0];
   for (int i = 0; i < 10; ++i) {
     auto execution = executable->Execute(std::vector<Argument>{w, ones});
     ASSERT_TRUE(execution.ok()) << execution.status().message();

@@ -409,7 +409,7 @@ ENTRY main {
 TEST_P(ClientTest, ADonatedArgumentBecomesTheResultInPlace) {
   auto executable = Compile(kUpdate);
   const Literal g = Vector({1, 1, 1, 1});
-  DeviceValue w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
+  DeviceBuffer w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
   const Buffer* memory = &w.memory()->buffer();
   for (int i = 0; i < 3; ++i) {
     auto execution = executable->Execute(std::vector<Argument>{w, g});
@@ -423,7 +423,7 @@ TEST_P(ClientTest, ADonatedArgumentBecomesTheResultInPlace) {
 TEST_P(ClientTest, ADonatedValueIsGone) {
   auto executable = Compile(kUpdate);
   const Literal g = Vector({1, 1, 1, 1});
-  const DeviceValue w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
+  const DeviceBuffer w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
   ASSERT_TRUE(executable->Execute(std::vector<Argument>{w, g}).ok());
   EXPECT_EQ(executable->Execute(std::vector<Argument>{w, g}).status().message(),
             "argument 0: the value was donated to an earlier run");
@@ -433,7 +433,7 @@ TEST_P(ClientTest, ADonatedValueIsGone) {
 TEST_P(ClientTest, AKeptArgumentSurvivesDonation) {
   auto executable = Compile(kUpdate);
   const Literal g = Vector({1, 1, 1, 1});
-  const DeviceValue w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
+  const DeviceBuffer w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
   Argument kept(w);
   kept.keep = true;
   for (int i = 0; i < 2; ++i) {
@@ -446,7 +446,7 @@ TEST_P(ClientTest, AKeptArgumentSurvivesDonation) {
 
 TEST_P(ClientTest, OneValueCannotBeDonatedAndReadTwice) {
   auto executable = Compile(kUpdate);
-  const DeviceValue w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
+  const DeviceBuffer w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
   EXPECT_THAT(executable->Execute(std::vector<Argument>{w, w}).status().message(),
               HasSubstr("in use as another argument"));
   EXPECT_TRUE(w.ToLiteral().ok());
@@ -462,7 +462,7 @@ ENTRY main {
   s = f32[3] add(n, a)
   ROOT r = (f32[3], f32[3], f32[3]) tuple(n, m, s)
 })");
-  const DeviceValue a = (*client_->Upload(Vector({1, 2, 3})))[0], b = (*client_->Upload(Vector({4, 5, 6})))[0];
+  const DeviceBuffer a = (*client_->Upload(Vector({1, 2, 3})))[0], b = (*client_->Upload(Vector({4, 5, 6})))[0];
   const Buffer *a_memory = &a.memory()->buffer(), *b_memory = &b.memory()->buffer();
   auto execution = executable->Execute(std::vector<Argument>{a, b});
   ASSERT_TRUE(execution.ok()) << execution.status().message();

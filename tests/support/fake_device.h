@@ -433,6 +433,12 @@ class FakeDevice : public Device {
     std::lock_guard lock(mutex_);
     return HasPassed(moment);
   }
+  Result<bool> WaitUntil(const Moment& moment, std::chrono::steady_clock::time_point deadline) override {
+    std::unique_lock lock(mutex_);
+    VXLA_CHECK(IsSubmitted(moment), "waits for what nobody has submitted");
+    if (fail_waits) return DeviceFailure("the device is lost");
+    return changed_.wait_until(lock, deadline, [&] { return HasPassed(moment); });
+  }
 
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
     std::copy(source.begin(), source.end(), static_cast<FakeBuffer&>(target).memory() + offset_bytes);
@@ -450,7 +456,7 @@ class FakeDevice : public Device {
 
   int submissions() const { return submissions_; }
   int transfers() const { return transfers_; }
-  std::atomic<bool> fail_submit = false;
+  std::atomic<bool> fail_submit = false, fail_waits = false;
   // On the worker's thread of the queue; set before anything is submitted.
   std::function<void(TimePoint point)> before_submission_runs;
 

@@ -67,6 +67,9 @@ class FaultyDevice : public Device {
   }
   Status Wait(const Moment& moment) override { return device_.Wait(moment); }
   bool IsDone(const Moment& moment) override { return device_.IsDone(moment); }
+  Result<bool> WaitUntil(const Moment& moment, std::chrono::steady_clock::time_point deadline) override {
+    return device_.WaitUntil(moment, deadline);
+  }
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
     return device_.Upload(source, target, offset_bytes);
   }

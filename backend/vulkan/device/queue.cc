@@ -1,5 +1,6 @@
 #include "backend/vulkan/device/queue.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -122,7 +123,7 @@ Status Queues::WaitIdle() {
   return OkStatus();
 }
 
-Status Queues::Wait(const Moment& moment) {
+Result<bool> Queues::WaitWithin(const Moment& moment, uint64_t timeout_ns) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   std::array<VkSemaphore, kMostQueues> timelines;
   std::array<uint64_t, kMostQueues> values;
@@ -138,16 +139,25 @@ Status Queues::Wait(const Moment& moment) {
     timelines[info.semaphoreCount] = at(i).timeline;
     values[info.semaphoreCount++] = value;
   }
-  if (info.semaphoreCount == 0) return OkStatus();
-  if (context_->instance().validates_gpu()) return WaitIdle();
-  Status status =
-      context_->Check(context_->vk().WaitSemaphores(context_->handle(), &info, UINT64_MAX), "vkWaitSemaphores");
-  if (status.ok()) {
-    for (int i = 0; i < count(); ++i) at(i).NoteDone(moment.at(i));
-  } else if (context_->Alive().ok()) {
-    (void)WaitIdle();  // the caller gives up, and frees what the device may still work on
+  if (info.semaphoreCount == 0) return true;
+  if (context_->instance().validates_gpu()) {
+    VXLA_RETURN_IF_ERROR(WaitIdle());
+    return true;
   }
-  return status;
+  const VkResult result = context_->vk().WaitSemaphores(context_->handle(), &info, timeout_ns);
+  if (result == VK_TIMEOUT) return false;
+  Status status = context_->Check(result, "vkWaitSemaphores");
+  if (!status.ok()) {
+    if (context_->Alive().ok()) (void)WaitIdle();  // the caller gives up, and frees what the device may still work on
+    return status;
+  }
+  for (int i = 0; i < count(); ++i) at(i).NoteDone(moment.at(i));
+  return true;
+}
+
+Result<bool> Queues::WaitUntil(const Moment& moment, std::chrono::steady_clock::time_point deadline) {
+  const auto left = std::chrono::nanoseconds(deadline - std::chrono::steady_clock::now()).count();
+  return WaitWithin(moment, static_cast<uint64_t>(std::max<int64_t>(left, 0)));
 }
 
 bool Queues::IsDone(Line& line, uint64_t value) {

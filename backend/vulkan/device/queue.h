@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -35,7 +36,8 @@ class Queues {
   // order alone.
   Result<TimePoint> Submit(int queue, VkCommandBuffer commands, const Moment& after,
                            std::span<const HostSemaphore> waits = {}, std::span<const HostSemaphore> signals = {});
-  Status Wait(const Moment& moment);
+  Status Wait(const Moment& moment) { return WaitWithin(moment, UINT64_MAX).status(); }
+  Result<bool> WaitUntil(const Moment& moment, std::chrono::steady_clock::time_point deadline);
   bool IsDone(const Moment& moment);
   bool IsIdle();
 
@@ -58,6 +60,7 @@ class Queues {
   // GPU-assisted validation 1.3.239 loses sight of timelines: each look at one takes it ten seconds and ends in an
   // error of its own. Idling the device is what it understands.
   Status WaitIdle();
+  Result<bool> WaitWithin(const Moment& moment, uint64_t timeout_ns);
   VkResult SubmitLocked(const Line& line, const VkSubmitInfo2& info);
   bool IsDone(Line& line, uint64_t value);
   int count() const { return static_cast<int>(lines_.size()); }

@@ -50,6 +50,7 @@ class Target final : public Device {
   Result<TimePoint> Submit(CommandBuffer&, const Moment&) override { return NotThere(); }
   Status Wait(const Moment&) override { return OkStatus(); }
   bool IsDone(const Moment&) override { return true; }
+  Result<bool> WaitUntil(const Moment&, std::chrono::steady_clock::time_point) override { return true; }
   Status Upload(std::span<const std::byte>, Buffer&, int64_t) override { return NotThere(); }
   Status Download(Buffer&, int64_t, std::span<std::byte>, const Moment&) override { return NotThere(); }
   std::vector<std::string> validation_messages() const override { return {}; }

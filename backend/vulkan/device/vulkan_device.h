@@ -87,6 +87,9 @@ class VulkanDevice final : public Device {
                                  std::span<const SignalPoint> signals) override;
   Status Wait(const Moment& moment) override { return queues_->Wait(moment); }
   bool IsDone(const Moment& moment) override { return queues_->IsDone(moment); }
+  Result<bool> WaitUntil(const Moment& moment, std::chrono::steady_clock::time_point deadline) override {
+    return queues_->WaitUntil(moment, deadline);
+  }
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override;
   Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target, const Moment& after = {}) override;
   std::vector<std::string> validation_messages() const override { return context_->instance().validation_messages(); }
