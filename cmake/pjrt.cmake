@@ -65,13 +65,17 @@ if(NOT VXLA_PJRT_INCLUDE)
   message(FATAL_ERROR "The PJRT plugin cannot be built: ${why}")
 endif()
 
+# With its Python side: PYTHONPATH=<build>/python is all that JAX needs.
+set(package ${PROJECT_BINARY_DIR}/python/jax_plugins/vxla)
+configure_file(${PROJECT_SOURCE_DIR}/integrations/python/jax_plugins/vxla/__init__.py ${package}/__init__.py COPYONLY)
+
 file(GLOB pjrt_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/integrations/pjrt/*.cc)
 add_library(vxla_pjrt MODULE)
 vxla_sources(vxla_pjrt ${pjrt_sources})
 target_include_directories(vxla_pjrt SYSTEM PRIVATE ${VXLA_PJRT_INCLUDE})
 target_compile_definitions(vxla_pjrt PRIVATE VXLA_VERSION="${PROJECT_VERSION}")
 target_link_libraries(vxla_pjrt PRIVATE vxla_api)
-set_target_properties(vxla_pjrt PROPERTIES PREFIX "" OUTPUT_NAME pjrt_plugin_vxla LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/pjrt/lib)
+set_target_properties(vxla_pjrt PROPERTIES PREFIX "" OUTPUT_NAME pjrt_plugin_vxla LIBRARY_OUTPUT_DIRECTORY ${package})
 if(UNIX AND NOT APPLE)
   # One symbol: jaxlib has an LLVM, an absl and a protobuf of its own, and nothing of either is to meet the other.
   target_link_options(vxla_pjrt PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined -Wl,-Bsymbolic
