@@ -55,11 +55,9 @@ ClientOptions ClientOptionsFor(const EvaluateOptions& host_steps) {
 }
 
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,
-                                   std::function<void(const CallProgress&)> progress,
-                                   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step) {
+                                   std::function<void(const CallProgress&)> progress) {
   ClientOptions options = ClientOptionsFor(host_steps);
   options.progress = std::move(progress);
-  options.device_step = std::move(device_step);
   return std::make_unique<Client>(std::move(device), options.evaluator_of_run(), options);
 }
 

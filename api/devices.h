@@ -28,7 +28,6 @@ Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& options);
 // What the device cannot run is evaluated by the CPU reference with `host_steps`: its custom calls, feeds and seed.
 ClientOptions ClientOptionsFor(const EvaluateOptions& host_steps);
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps = {},
-                                   std::function<void(const CallProgress&)> progress = {},
-                                   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step = {});
+                                   std::function<void(const CallProgress&)> progress = {});
 
 }  // namespace VXLA_NAMESPACE

@@ -15,6 +15,8 @@
 #include "scheduler/replicas/remote_devices.h"
 #include "scheduler/replicas/shared_exchange.h"
 #include "scheduler/replicas/transport.h"
+#include "scheduler/runtime/choose.h"
+#include "scheduler/runtime/merged.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -93,21 +95,22 @@ struct PlacedExecutable::State {
   std::vector<std::unique_ptr<Place>> places;  // of this process
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
-  std::unique_ptr<Transport> transport;                       // of the run
-  LocalTransport* local = nullptr;                            // the same; null: a job's
-  std::map<int64_t, std::string> ways;                        // of each exchange, by number
-  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
-  std::function<Result<SeparateExecutable>()> separately;     // empty: not to be
-  std::optional<SeparateExecutable> separate;                 // once the devices run apart
-  uint8_t here = 0, anywhere = 0;                             // of a job: flags of this process, and of all together
-  bool has_met = false;                                       // `anywhere` is known
+  std::unique_ptr<Transport> transport;                                     // of the run, which is one at a time
+  LocalTransport* local = nullptr;                                          // the same; null: a job's
+  std::map<int64_t, std::string> ways;                                      // of each exchange, by number
+  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;                // those that go through shared memory
+  std::function<Result<std::unique_ptr<SeparateExecutable>>()> separately;  // empty: not to be
+  std::unique_ptr<SeparateExecutable> separate;  // once the devices run apart: from the beginning, or in a job
+  std::unique_ptr<Program> program;              // of one process
+  uint8_t here = 0, anywhere = 0;                // of a job: flags of this process, and of all together
+  bool has_met = false;                          // `anywhere` is known
 
   Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
                   const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
     Place& place = *places.emplace_back(std::make_unique<Place>());
     place.number = at.here;
     VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, at));
-    if (separately && RunsSeparately(module, place.program))
+    if (separately && RunsApart(module, place.program))
       return Unsupported("the devices may part, and what they tell the host cannot be told twice");
     if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
     for (const PlaceExchange& exchange : place.program.exchanges) RegisterExchange(place, exchange);
@@ -118,10 +121,7 @@ struct PlacedExecutable::State {
       return OkStatus();
     }
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
-    place.client = MakeClient(std::move(opened), place.evaluate, device.progress,
-                              [this, &place](const Instruction& instruction, DeviceStep& step) -> Result<bool> {
-                                return RunShared(place, instruction, step);
-                              });
+    place.client = MakeClient(std::move(opened), place.evaluate, device.progress);
     place.name = place.client->device().facts().name;
     VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
     return OkStatus();
@@ -155,11 +155,6 @@ struct PlacedExecutable::State {
       }
     }
     return OkStatus();
-  }
-
-  // Whether another run, with the devices apart, says more of what is wrong with the data, or who waits for whom.
-  static bool IsWrong(const Status& status) {
-    return status.code() == StatusCode::kInvalidArgument || status.code() == StatusCode::kDeviceFailure;
   }
 
   // Whether places of a job may find at the end of their runs what a run with the devices apart is made for.
@@ -212,27 +207,47 @@ struct PlacedExecutable::State {
     });
   }
 
-  Result<Literal> RunPlace(Place& place, std::span<const std::vector<const Literal*>> arguments) {
-    std::vector<const Literal*> pointers;
-    for (const auto& [device, parameter] : place.program.parameters) {
-      pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
-    }
-    Result<Literal> result = place.executable == nullptr ? Evaluate(*place.program.module, pointers, place.evaluate)
-                                                         : place.executable->Run(pointers);
+  // Until the place is done.
+  Result<Execution> RunPlace(Place& place, ArgumentLists arguments) {
+    Result<Execution> execution = Start(place, MergedArguments(place.program, arguments));
+    const Status status = execution.ok() ? execution->Wait() : execution.status();
+    if (status.ok()) return execution;
     // What an exchange reports comes back as the failure of a custom call.
-    if (result.ok() || !HasWaited(result.status())) return result;
-    const std::string& message = result.status().message();
-    return Status(StatusCode::kDeviceFailure, message.substr(message.find(kDeadlock)), result.status().location());
+    const std::optional<Status> missed = transport->Missed(place.number);
+    return missed ? Status(missed->code(), missed->message(), status.location()) : status;
   }
+
+  Result<Execution> Start(Place& place, const std::vector<Argument>& arguments) {
+    if (place.executable != nullptr) {
+      ExecuteOptions options;
+      options.waits_for_host = true;
+      if (local != nullptr) {
+        options.device_step = [&](const Instruction& instruction, DeviceStep& step) {
+          return RunShared(place, instruction, step);
+        };
+      }
+      return place.executable->Execute(arguments, options);
+    }
+    std::vector<const Literal*> literals;
+    for (const Argument& argument : arguments) {
+      if (argument.literal == nullptr) return InvalidArgument("the reference takes the host's arrays");
+      literals.push_back(argument.literal);
+    }
+    VXLA_ASSIGN_OR_RETURN(Literal literal, Evaluate(*place.program.module, literals, place.evaluate));
+    Execution execution{.shape = literal.shape(), .leaves = {}, .done = {}, .on_host = {}};
+    execution.on_host = std::make_shared<const Literal>(std::move(literal));
+    return execution;
+  }
+
   // A place that failed by itself says more than those that waited for it, who say where it was missed.
-  static Status Outcome(const std::vector<std::optional<Result<Literal>>>& results,
-                        const std::vector<std::string>& titles) {
+  Status Outcome(const std::vector<std::optional<Result<Execution>>>& results,
+                 const std::vector<std::string>& titles) const {
     const Status* waited = nullptr;
     std::optional<size_t> failed;
     for (size_t p = 0; p < results.size(); ++p) {
       if (results[p]->ok()) continue;
       const Status& status = results[p]->status();
-      if (HasWaited(status)) {
+      if (transport->Missed(static_cast<int64_t>(p))) {
         if (waited == nullptr) waited = &status;
       } else if (!failed) {
         failed = p;
@@ -246,9 +261,54 @@ struct PlacedExecutable::State {
         fmt::format("{}; that was place {} ({}); {}", status.message(), *failed, titles[*failed], waited->message()),
         status.location());
   }
-  static constexpr const char* kDeadlock = "deadlock: ";
-  static bool HasWaited(const Status& status) { return status.message().find(kDeadlock) != std::string::npos; }
 };
+
+namespace {
+
+// Each place runs on a thread of its own.
+class PlacesTogether : public DevicesTogether {
+ public:
+  PlacesTogether(PlacedExecutable::State& state, std::vector<std::string> titles)
+      : state_(state), titles_(std::move(titles)) {}
+
+  const Executable& executable() const override { return *state_.places[0]->executable; }
+  Attempt Try(ArgumentLists arguments, RunStatistics* statistics) override;
+
+ private:
+  PlacedExecutable::State& state_;
+  const std::vector<std::string> titles_;
+};
+
+Attempt PlacesTogether::Try(ArgumentLists arguments, RunStatistics* statistics) {
+  auto local = std::make_unique<LocalTransport>(titles_, state_.timeout);
+  state_.local = local.get();
+  state_.transport = std::move(local);
+  for (const auto& [number, exchange] : state_.shared) {
+    if (Status status = exchange->Rewind(); !status.ok()) return Attempt::Failed(std::move(status));
+  }
+  std::vector<std::optional<Result<Execution>>> results(state_.places.size());
+  std::vector<std::thread> threads;
+  for (size_t p = 0; p < state_.places.size(); ++p) {
+    threads.emplace_back([&, p] {
+      results[p] = state_.RunPlace(*state_.places[p], arguments);
+      state_.transport->Leave(static_cast<int64_t>(p));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (Status status = state_.Outcome(results, titles_); !status.ok()) return Attempt::Failed(std::move(status));
+  Attempt all;
+  all.launch.by_device.resize(static_cast<size_t>(state_.grid.count()));
+  for (size_t p = 0; p < state_.places.size(); ++p) {
+    Attempt place = ResultsByDevice(state_.places[p]->program, state_.result, **results[p], statistics);
+    if (place.how != Attempt::How::kDone) return place;
+    for (size_t d = 0; d < all.launch.by_device.size(); ++d) {
+      if (state_.place_of[d] == static_cast<int64_t>(p)) all.launch.by_device[d] = std::move(place.launch.by_device[d]);
+    }
+  }
+  return all;
+}
+
+}  // namespace
 
 PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PlacedExecutable::PlacedExecutable(PlacedExecutable&&) noexcept = default;
@@ -270,7 +330,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     return device;
   };
   state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
-                       options_of, evaluate, compile]() -> Result<SeparateExecutable> {
+                       options_of, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
     std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
     for (int64_t place = 0; place < used; ++place) {
       const DeviceOptions device = options_of(place);
@@ -294,8 +354,18 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     }
     VXLA_RETURN_IF_ERROR(added);
   }
-  if (TalksToHost(module)) state->separately = nullptr;
   VXLA_RETURN_IF_ERROR(state->Share(choices.sharing));
+  std::vector<std::string> names;
+  for (const auto& place : state->places) names.push_back(place->name);
+  MakeApart apart;
+  if (!TalksToHost(module)) {
+    apart = [make = state->separately]() -> Result<std::unique_ptr<Program>> {
+      VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made, make());
+      return made;
+    };
+  }
+  auto together = std::make_unique<PlacesTogether>(*state, PlaceTitles(grid, state->place_of, names));
+  state->program = ChooseInRuns({grid, state->place_of}, std::move(together), std::move(apart));
   return PlacedExecutable(std::move(state));
 }
 
@@ -312,7 +382,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
     state->here |= kIsReference;
   } else {
     state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of,
-                         &group, waits, options, evaluate, compile]() -> Result<SeparateExecutable> {
+                         &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
       VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(options));
       return SeparateExecutable::CompileInJob(*source, grid, device, place_of, group, waits, evaluate, compile);
     };
@@ -329,7 +399,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
   for (const Status& parting : state->places[0]->program.partings) {
     if (parting.code() == StatusCode::kUnsupported) {
       state->here |= kMayPart;
-    } else if (State::IsWrong(parting) && !TalksToHost(module)) {
+    } else if (Attempt::Parted(parting).how == Attempt::How::kWrong && !TalksToHost(module)) {
       state->here |= kMayFail;
     }
   }
@@ -337,43 +407,9 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
 }
 
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
-  State& state = *state_;
-  if (state.separate) return state.separate->Run(arguments);
-  const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
-  auto local = std::make_unique<LocalTransport>(titles, state.timeout);
-  state.local = local.get();
-  state.transport = std::move(local);
-  for (const auto& [number, exchange] : state.shared) VXLA_RETURN_IF_ERROR(exchange->Rewind());
-  std::vector<std::optional<Result<Literal>>> results(state.places.size());
-  std::vector<std::thread> threads;
-  for (size_t p = 0; p < state.places.size(); ++p) {
-    threads.emplace_back([&, p] {
-      results[p] = state.RunPlace(*state.places[p], arguments);
-      state.transport->Leave(static_cast<int64_t>(p));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  VXLA_RETURN_IF_ERROR(State::Outcome(results, titles));
-  std::vector<std::vector<const Literal*>> leaves(static_cast<size_t>(state.grid.count()));
-  for (size_t p = 0; p < state.places.size(); ++p) {
-    auto by_device = LeavesByDevice(state.places[p]->program, **results[p]);
-    if (!by_device.ok() && by_device.status().code() == StatusCode::kUnsupported && state.separately) {
-      VXLA_RETURN_IF_ERROR(state.RunSeparately());
-      return Run(arguments);
-    }
-    if (State::IsWrong(by_device.status()) && state.separately) {
-      VXLA_ASSIGN_OR_RETURN(SeparateExecutable once, state.separately());
-      const Status said = once.Run(arguments).status();
-      return said.ok() ? by_device.status() : said;
-    }
-    if (!by_device.ok()) return by_device.status();
-    std::vector<std::vector<const Literal*>>& of_place = *by_device;
-    for (int64_t device = 0; device < state.grid.count(); ++device) {
-      const auto d = static_cast<size_t>(device);
-      if (state.place_of[d] == static_cast<int64_t>(p)) leaves[d] = std::move(of_place[d]);
-    }
-  }
-  return StackResults(leaves, state.result.IsTuple());
+  Program& program = state_->separate != nullptr ? *state_->separate : *state_->program;
+  VXLA_ASSIGN_OR_RETURN(const HostResults results, program.Run(arguments));
+  return StackResults(results.leaves, state_->result.IsTuple());
 }
 
 Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
@@ -393,44 +429,54 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
     if ((state.anywhere & kRunsApart) != 0 && !state.separate) VXLA_RETURN_IF_ERROR(run_apart(OkStatus()));
   }
   const auto devices = static_cast<size_t>(state.grid.count());
+  const std::vector<std::vector<Argument>> lent = LentArguments(arguments);
   std::vector<std::vector<const Literal*>> leaves(devices);
-  std::optional<Literal> own;
-  Status parted;  // or what else the data of the devices here come to
+  std::vector<Literal> own(devices);
+  Attempt parted;  // or what else the data of the devices here come to
   for (const auto& place : state.places) {
     if ((state.anywhere & kRunsApart) != 0) break;
-    Status status = [&]() -> Status {
-      VXLA_ASSIGN_OR_RETURN(own, state.RunPlace(*place, arguments));
-      VXLA_ASSIGN_OR_RETURN(leaves, LeavesByDevice(place->program, *own));
-      return OkStatus();
-    }();
-    if (status.ok()) continue;
-    const bool parts = status.code() == StatusCode::kUnsupported && (state.anywhere & kMayPart) != 0;
-    const bool fails = State::IsWrong(status) && (state.anywhere & (kMayFail | kIsReference)) == kMayFail;
-    if (own && (parts || fails)) {
-      parted = std::move(status);
+    const Result<Execution> execution = state.RunPlace(*place, lent);
+    Attempt attempt = execution.ok() ? ResultsByDevice(place->program, state.result, *execution, nullptr)
+                                     : Attempt::Failed(execution.status());
+    for (size_t d = 0; d < devices && attempt.how == Attempt::How::kDone; ++d) {
+      const Execution& of_device = attempt.launch.by_device[d];
+      if (state.place_of[d] != place->number) continue;
+      Result<Literal> literal = of_device.ToLiteral();
+      if (literal.ok()) {
+        own[d] = *std::move(literal);
+        leaves[d] = FlattenLiteral(own[d]);
+      } else {
+        attempt = Attempt::Failed(literal.status());
+      }
+    }
+    const bool parts = attempt.how == Attempt::How::kParted && (state.anywhere & kMayPart) != 0;
+    const bool fails = attempt.how == Attempt::How::kWrong && (state.anywhere & (kMayFail | kIsReference)) == kMayFail;
+    if (attempt.how == Attempt::How::kDone) continue;
+    if (parts || fails) {
+      parted = std::move(attempt);
     } else {
       state.transport->Leave(place->number);
-      return status;
+      return attempt.status;
     }
   }
   bool only_to_report = false;
   if (state.MayRunAgain()) {
     // Who parts may be known at one place alone; the run is made again by all.
-    const uint8_t found = parted.ok() ? 0 : State::IsWrong(parted) ? kHasFailed : kRunsApart;
+    const uint8_t found = parted.status.ok() ? 0 : parted.how == Attempt::How::kWrong ? kHasFailed : kRunsApart;
     VXLA_ASSIGN_OR_RETURN(const uint8_t together, state.Together("the end of the run", found));
     only_to_report = together == kHasFailed;
-    if (together != 0) VXLA_RETURN_IF_ERROR(run_apart(parted));
+    if (together != 0) VXLA_RETURN_IF_ERROR(run_apart(parted.status));
   }
   std::vector<Literal> apart;
   if (only_to_report) {
-    const Status said = state.separate ? state.separate->RunInJob(arguments).status() : OkStatus();
+    const Status said = state.separate ? state.separate->RunInJob(lent).status() : OkStatus();
     state.separate.reset();
     state.anywhere &= static_cast<uint8_t>(~kRunsApart);
     VXLA_RETURN_IF_ERROR(said);  // all places have it
-    if (!parted.ok()) state.transport->Leave(state.group->rank());
-    VXLA_RETURN_IF_ERROR(parted);
+    if (!parted.status.ok()) state.transport->Leave(state.group->rank());
+    VXLA_RETURN_IF_ERROR(parted.status);
   } else if (state.separate) {
-    VXLA_ASSIGN_OR_RETURN(apart, state.separate->RunInJob(arguments));
+    VXLA_ASSIGN_OR_RETURN(apart, state.separate->RunInJob(lent));
     for (size_t d = 0; d < devices; ++d) {
       leaves[d].clear();
       if (state.place_of[d] == state.group->rank()) leaves[d] = FlattenLiteral(apart[d]);

@@ -75,8 +75,9 @@ class PlacedExecutable {
   // Names of the places that have devices.
   std::vector<std::string> names() const;
 
- private:
   struct State;
+
+ private:
   explicit PlacedExecutable(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

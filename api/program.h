@@ -11,8 +11,8 @@
 
 namespace VXLA_NAMESPACE {
 
-// HLO text, StableHLO text or a portable artifact of it, told apart by what they begin with, read and verified. Messages
-// about text begin with `name`:line:column (line:column without a name). kInvalidArgument: no such program.
+// HLO text, StableHLO text or a portable artifact of it, told apart by what they begin with, read and verified.
+// Messages about text begin with `name`:line:column (line:column without a name). kInvalidArgument: no such program.
 // kUnsupported: what StableHLO can say but this build cannot do.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 

@@ -8,7 +8,9 @@
 #include "api/device_options.h"
 #include "api/placed_replicas.h"
 #include "api/separate_replicas.h"
+#include "backend/device.h"
 #include "core/sizes/live_sizes.h"
+#include "scheduler/runtime/choose.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -76,50 +78,24 @@ Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const
                                                            std::span<const std::vector<const Literal*>> arguments,
                                                            const CompileOptions& options,
                                                            const EvaluateOptions& evaluate) {
+  const MakeApart apart = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
+                           grid, evaluate, options]() -> Result<std::unique_ptr<Program>> {
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made,
+                          SeparateExecutable::Compile(*source, grid, {device}, DeviceAssignment::OnOne(grid).device_of,
+                                                      evaluate, options));
+    return made;
+  };
   ReplicatedExecutable replicated;
   replicated.gives_tuple_ = module.entry()->root()->shape().IsTuple();
-  replicated.separately_ = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
-                            grid, evaluate, options] {
-    const IntList one_place(static_cast<size_t>(grid.count()));
-    return SeparateExecutable::Compile(*source, grid, {device}, one_place, evaluate, options);
-  };
-  Result<MergedProgram> merged = MergeDevices(module, grid, SharedParameters(arguments));
-  if (RunsSeparately(module, merged)) {
-    VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, replicated.separately_());
-    replicated.separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
-    return replicated;
-  }
-  if (!merged.ok()) return merged.status();
-  if (TalksToHost(module)) replicated.separately_ = nullptr;
-  VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged->module, options));
-  replicated.program_ = std::make_shared<const MergedProgram>(*std::move(merged));
+  VXLA_ASSIGN_OR_RETURN(replicated.program_,
+                        ChooseOnOneDevice(client, module, grid, SharedParameters(arguments), options, apart));
   return replicated;
-}
-
-const Executable& ReplicatedExecutable::executable() const {
-  return executable_ != nullptr ? *executable_ : separate_->executable();
 }
 
 Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
                                           RunStatistics* statistics) {
-  if (separate_ != nullptr) return separate_->Run(arguments, statistics);
-  std::vector<const Literal*> pointers;
-  for (const auto& [device, parameter] : program_->parameters) {
-    pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
-  }
-  VXLA_ASSIGN_OR_RETURN(const Literal results, executable_->Run(pointers, statistics));
-  const auto leaves = LeavesByDevice(*program_, results);
-  if (leaves.ok()) return StackResults(*leaves, gives_tuple_);
-  const StatusCode why = leaves.status().code();
-  const bool is_wrong = why == StatusCode::kInvalidArgument || why == StatusCode::kDeviceFailure;
-  if (!separately_ || (why != StatusCode::kUnsupported && !is_wrong)) return leaves.status();
-  VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, separately_());
-  if (is_wrong) {  // it says more of what is wrong with the data, or who waits for whom
-    const Status said = separate.Run(arguments).status();
-    return said.ok() ? leaves.status() : said;
-  }
-  separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
-  return separate_->Run(arguments, statistics);
+  VXLA_ASSIGN_OR_RETURN(const HostResults results, program_->Run(arguments, statistics));
+  return StackResults(results.leaves, gives_tuple_);
 }
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {

@@ -2,7 +2,6 @@
 // and comparisons with saved results, with the reference or with a second run.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,8 +10,8 @@
 #include "api/verify/diff.h"
 #include "core/devices/replica_groups.h"
 #include "core/module.h"
-#include "core/passes/devices/device_merger.h"
 #include "scheduler/runtime/client.h"
+#include "scheduler/runtime/program.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -35,11 +34,7 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);
 
-class SeparateExecutable;
-
-// As many devices on the one of a client, as one program that is compiled once (core/passes/devices/device_merger.h).
-// What that refuses, and a run whose data lead devices to one meeting by ways of their own, the devices run apart
-// (api/separate_replicas.h).
+// As many devices on the one of a client (scheduler/runtime/choose.h), with arrays of the host's.
 class ReplicatedExecutable {
  public:
   // Where these arguments are the same literal for all devices, those of every run are. `evaluate`: what the client was
@@ -50,14 +45,12 @@ class ReplicatedExecutable {
   // As RunReplicated.
   Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments, RunStatistics* statistics = nullptr);
   // Of all devices; where they run apart, of each.
-  const Executable& executable() const;
+  const Executable& executable() const { return program_->executable(); }
+  Program& program() const { return *program_; }
 
  private:
-  std::shared_ptr<const MergedProgram> program_;
   bool gives_tuple_ = false;
-  std::shared_ptr<Executable> executable_;
-  std::function<Result<SeparateExecutable>()> separately_;  // empty: not to be
-  std::shared_ptr<SeparateExecutable> separate_;            // once they run apart
+  std::unique_ptr<Program> program_;
 };
 
 // On options.device. `expected`: saved results by leaf, stacked; without them the reference runs the program, for the

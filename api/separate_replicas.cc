@@ -7,21 +7,12 @@
 #include <chrono>
 
 #include "api/devices.h"
-#include "api/replicas.h"
 #include "backend/replica_link.h"
 #include "core/passes/base/call_inliner.h"
 #include "scheduler/replicas/remote_devices.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-// Whose run the thread is about to make: the evaluator of its host instructions is made on this thread.
-struct RunningDevice {
-  ReplicaLink* link = nullptr;
-  int64_t device = 0;
-  RemoteDevice* remote = nullptr;  // of another process than the first one of a job
-};
-thread_local RunningDevice running;
 
 using Clock = std::chrono::steady_clock;
 double MsSince(Clock::time_point start) {
@@ -35,6 +26,8 @@ void AddStatistics(const std::string& device, const RunStatistics& own, double b
   all.compiled += own.compiled;
   all.allocated_bytes += own.allocated_bytes;
   all.read_backs += own.read_backs;
+  all.uploaded_bytes += own.uploaded_bytes;
+  all.downloaded_bytes += own.downloaded_bytes;
   const int64_t first = std::ssize(all.steps);
   for (StepTime step : own.steps) {
     step.name = device + ": " + step.name;
@@ -62,16 +55,6 @@ Result<Literal> RunCall(const SeparateProgram::Call& call, std::span<const Liter
 
 }  // namespace
 
-bool RunsSeparately(const Module& module, const Result<MergedProgram>& merged) {
-  return merged.ok() ? RunsSeparately(module, *merged) : merged.status().code() == StatusCode::kUnsupported;
-}
-
-bool RunsSeparately(const Module& module, const MergedProgram& merged) {
-  const bool may_part = std::ranges::any_of(
-      merged.partings, [](const Status& parting) { return parting.code() == StatusCode::kUnsupported; });
-  return may_part && TalksToHost(module);
-}
-
 struct SeparateExecutable::State {
   struct Place {
     std::unique_ptr<Client> client;  // null: the reference, in a job another process
@@ -83,20 +66,54 @@ struct SeparateExecutable::State {
   IntList place_of;
   EvaluateOptions evaluate;
   std::shared_ptr<const SeparateProgram> program;
-  bool gives_tuple = false;
   std::vector<Place> places;
 
-  Result<Literal> RunDevice(ReplicaLink& link, int64_t device, std::span<const Literal* const> arguments,
-                            RunStatistics& statistics) {
+  // Of one run of a device's host instructions. remote: where the device is of another process than the first one of a
+  // job.
+  HostEvaluator EvaluatorFor(ReplicaLink& link, int64_t device, RemoteDevice* remote) const {
+    auto run = std::make_shared<InstructionEvaluator>(evaluate, link, device);
+    return
+        [this, run, &link, device, remote](const Instruction& instruction, std::span<const Literal* const> operands) {
+          const std::optional<size_t> number = program->NumberOf(instruction);
+          if (!number) return run->Evaluate(instruction, operands);
+          const SeparateProgram::Call& call = program->calls[*number];
+          if (remote == nullptr || IsOwnBusiness(call.source->opcode())) return RunCall(call, operands, *run);
+          return remote->Call(static_cast<int64_t>(*number), operands, instruction.shape(),
+                              fmt::format("{}: {}", TextWithChannel(*call.source), link.grid().Name(device)));
+        };
+  }
+
+  Result<Execution> RunOnReference(ReplicaLink& link, int64_t device, const std::vector<Argument>& arguments) {
+    std::vector<const Literal*> literals;
+    for (const Argument& argument : arguments) {
+      if (argument.literal == nullptr)
+        return InvalidArgument("argument {}: the reference takes the host's arrays", literals.size());
+      literals.push_back(argument.literal);
+    }
+    VXLA_ASSIGN_OR_RETURN(Literal result, EvaluateDevice(*program->source, literals, evaluate, link, device));
+    Execution execution{.shape = result.shape(), .leaves = {}, .done = {}, .on_host = {}};
+    execution.on_host = std::make_shared<const Literal>(std::move(result));
+    return execution;
+  }
+
+  // Until the device is done.
+  Result<Execution> RunDevice(ReplicaLink& link, int64_t device, const std::vector<Argument>& arguments,
+                              RunStatistics& statistics) {
     const Place& place = places[static_cast<size_t>(place_of[static_cast<size_t>(device)])];
-    if (place.client == nullptr) return EvaluateDevice(*program->source, arguments, evaluate, link, device);
-    running = {&link, device};
-    if (group == nullptr || group->rank() == 0) return place.executable->Run(arguments, &statistics);
-    RemoteDevice remote(*group, device, waits);
-    running.remote = &remote;
-    Result<Literal> result = place.executable->Run(arguments, &statistics);
-    VXLA_RETURN_IF_ERROR(remote.End(result.status()));
-    return result;
+    if (place.client == nullptr) return RunOnReference(link, device, arguments);
+    std::optional<RemoteDevice> remote;
+    if (group != nullptr && group->rank() != 0) remote.emplace(*group, device, waits);
+    ExecuteOptions options;
+    options.statistics = &statistics;
+    options.evaluator_of_run = [&] { return EvaluatorFor(link, device, remote ? &*remote : nullptr); };
+    Result<Execution> execution = place.executable->Execute(arguments, options);
+    Status status = execution.ok() ? execution->Wait() : execution.status();
+    if (remote) {
+      const Status ended = remote->End(status);
+      if (status.ok()) status = ended;
+    }
+    VXLA_RETURN_IF_ERROR(status);
+    return execution;
   }
 
   bool IsHere(int64_t device) const {
@@ -125,8 +142,7 @@ struct SeparateExecutable::State {
   }
 
   // What the devices that are here give.
-  Status RunDevices(std::span<const std::vector<const Literal*>> arguments, std::vector<Literal>& results,
-                    RunStatistics* statistics) {
+  Status RunDevices(ArgumentLists arguments, std::vector<Execution>& results, RunStatistics* statistics) {
     const std::unique_ptr<ReplicaLink> link = MakeReplicaLink(grid, evaluate.collective_timeout, evaluate.host);
     const auto devices = static_cast<size_t>(grid.count());
     results.resize(devices);
@@ -139,7 +155,7 @@ struct SeparateExecutable::State {
       if (!IsHere(device)) return ServeElsewhere(*link, running_here, device);
       const auto d = static_cast<size_t>(device);
       began[d] = MsSince(start);
-      Result<Literal> result = RunDevice(*link, device, arguments[d], of_devices[d]);
+      Result<Execution> result = RunDevice(*link, device, arguments[d], of_devices[d]);
       --running_here;
       VXLA_ASSIGN_OR_RETURN(results[d], std::move(result));
       return OkStatus();
@@ -154,15 +170,13 @@ struct SeparateExecutable::State {
   }
 };
 
-SeparateExecutable::SeparateExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
-SeparateExecutable::SeparateExecutable(SeparateExecutable&&) noexcept = default;
-SeparateExecutable& SeparateExecutable::operator=(SeparateExecutable&&) noexcept = default;
+SeparateExecutable::SeparateExecutable(std::unique_ptr<State> state)
+    : Program({state->grid, state->place_of}), state_(std::move(state)) {}
 SeparateExecutable::~SeparateExecutable() = default;
 
-Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, const DeviceGrid& grid,
-                                                       const std::vector<std::shared_ptr<Device>>& places,
-                                                       const IntList& place_of, const EvaluateOptions& evaluate,
-                                                       const CompileOptions& options) {
+Result<std::unique_ptr<SeparateExecutable>> SeparateExecutable::Compile(
+    const Module& module, const DeviceGrid& grid, const std::vector<std::shared_ptr<Device>>& places,
+    const IntList& place_of, const EvaluateOptions& evaluate, const CompileOptions& options) {
   auto state = std::make_unique<State>();
   state->grid = grid;
   state->place_of = place_of;
@@ -170,11 +184,9 @@ Result<SeparateExecutable> SeparateExecutable::Compile(const Module& module, con
   return Build(std::move(state), module, places, options);
 }
 
-Result<SeparateExecutable> SeparateExecutable::CompileInJob(const Module& module, const DeviceGrid& grid,
-                                                            const std::shared_ptr<Device>& device,
-                                                            const IntList& place_of, ProcessGroup& group,
-                                                            const JobWaits& waits, const EvaluateOptions& evaluate,
-                                                            const CompileOptions& options) {
+Result<std::unique_ptr<SeparateExecutable>> SeparateExecutable::CompileInJob(
+    const Module& module, const DeviceGrid& grid, const std::shared_ptr<Device>& device, const IntList& place_of,
+    ProcessGroup& group, const JobWaits& waits, const EvaluateOptions& evaluate, const CompileOptions& options) {
   auto state = std::make_unique<State>();
   state->group = &group;
   state->waits = waits;
@@ -187,9 +199,9 @@ Result<SeparateExecutable> SeparateExecutable::CompileInJob(const Module& module
   return Build(std::move(state), module, places, options);
 }
 
-Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> state, const Module& module,
-                                                     const std::vector<std::shared_ptr<Device>>& places,
-                                                     const CompileOptions& options) {
+Result<std::unique_ptr<SeparateExecutable>> SeparateExecutable::Build(
+    std::unique_ptr<State> state, const Module& module, const std::vector<std::shared_ptr<Device>>& places,
+    const CompileOptions& options) {
   const EvaluateOptions& evaluate = state->evaluate;
   VXLA_RETURN_IF_ERROR(CheckCollectives(module, state->grid));
   VXLA_RETURN_IF_ERROR(CheckCustomCalls(module, evaluate.custom_calls, /*kernels_will_do=*/true));
@@ -197,7 +209,6 @@ Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> stat
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
   const bool all_devices = state->group != nullptr || std::ranges::find(places, nullptr) == places.end();
   state->program = std::make_shared<const SeparateProgram>(SeparateDevices(*inlined, state->grid, all_devices));
-  state->gives_tuple = module.entry()->root()->shape().IsTuple();
   for (size_t p = 0; p < places.size(); ++p) {
     State::Place& place = state->places.emplace_back();
     if (places[p] == nullptr) continue;
@@ -206,39 +217,34 @@ Result<SeparateExecutable> SeparateExecutable::Build(std::unique_ptr<State> stat
     // All devices of a place meet in the middle of their runs.
     client.least_runs_in_flight =
         std::max(1, static_cast<int>(std::ranges::count(state->place_of, static_cast<int64_t>(p))));
-    client.evaluator_of_run = [program = state->program, evaluate]() -> HostEvaluator {
-      auto run = std::make_shared<InstructionEvaluator>(evaluate, *running.link, running.device);
-      return [program, run, at = running](const Instruction& instruction, std::span<const Literal* const> operands) {
-        const std::optional<size_t> number = program->NumberOf(instruction);
-        if (!number) return run->Evaluate(instruction, operands);
-        const SeparateProgram::Call& call = program->calls[*number];
-        if (at.remote == nullptr || IsOwnBusiness(call.source->opcode())) return RunCall(call, operands, *run);
-        return at.remote->Call(static_cast<int64_t>(*number), operands, instruction.shape(),
-                               fmt::format("{}: {}", TextWithChannel(*call.source), at.link->grid().Name(at.device)));
-      };
-    };
+    client.evaluator_of_run = nullptr;  // each run brings its own
     const auto folds = [evaluate](const Instruction& instruction, std::span<const Literal* const> operands) {
       return EvaluateInstruction(instruction, operands, evaluate);
     };
     place.client = std::make_unique<Client>(places[p], folds, std::move(client));
     VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*state->program->module, options));
   }
-  return SeparateExecutable(std::move(state));
+  return std::unique_ptr<SeparateExecutable>(new SeparateExecutable(std::move(state)));
 }
 
-Result<Literal> SeparateExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
-                                        RunStatistics* statistics) {
-  std::vector<Literal> results;
-  VXLA_RETURN_IF_ERROR(state_->RunDevices(arguments, results, statistics));
-  std::vector<std::vector<const Literal*>> leaves;
-  for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
-  return StackResults(leaves, state_->gives_tuple);
+Result<Launch> SeparateExecutable::Execute(ArgumentLists arguments, RunStatistics* statistics) {
+  Launch launch;
+  VXLA_RETURN_IF_ERROR(state_->RunDevices(arguments, launch.by_device, statistics));
+  return launch;
 }
 
-Result<std::vector<Literal>> SeparateExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
+Result<std::vector<Literal>> SeparateExecutable::RunInJob(ArgumentLists arguments) {
   State& state = *state_;
+  std::vector<Execution> executions;
   std::vector<Literal> results;
-  Status status = state.RunDevices(arguments, results, nullptr);
+  Status status = state.RunDevices(arguments, executions, nullptr);
+  for (size_t d = 0; status.ok() && d < executions.size(); ++d) {
+    results.emplace_back();
+    if (!state.IsHere(static_cast<int64_t>(d))) continue;
+    Result<Literal> result = executions[d].ToLiteral();
+    status = result.status();
+    if (result.ok()) results.back() = *std::move(result);
+  }
   status = state.group->rank() == 0 ? TellOutcome(*state.group, state.place_of.back() + 1, status, state.waits)
                                     : HearOutcome(*state.group, status, state.waits);
   VXLA_RETURN_IF_ERROR(status);

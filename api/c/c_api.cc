@@ -246,7 +246,7 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
   };
   if (std::ranges::any_of(device->retired, makes))
     return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
-  if (device->adopted && !vulkan::IsIdle(*device->device))
+  if (device->adopted && (!ClientNow(device)->IsIdle() || !vulkan::IsIdle(*device->device)))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
   FreeDevice(device);
   return Report(OkStatus(), message);

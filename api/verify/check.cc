@@ -14,6 +14,7 @@
 #include "core/observation.h"
 #include "core/passes/base/prepare.h"
 #include "core/passes/devices/device_merger.h"
+#include "scheduler/runtime/merged.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -169,24 +170,17 @@ Result<std::vector<Literal>> FunctionRun::RunMerged(const ParallelRun& run, cons
                                                     const std::vector<std::vector<const Literal*>>& arguments) {
   if (client_ == nullptr) return Unsupported("the reference runs it");
   const std::vector<bool> shared(arguments[0].size(), run.shared);
-  const Result<MergedProgram> merge = MergeDevices(*run.module, grid, shared);
+  Result<MergedProgram> merged = MergeDevices(*run.module, grid, shared);
   // What is wrong with the programs the reference says too; sends from one to another it runs.
-  if (!merge.ok()) return Unsupported("{}", merge.status().message());
-  const MergedProgram& merged = *merge;
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
-                        client_->Compile(*merged.module, target_.compile));
-  std::vector<const Literal*> pointers;
-  for (const auto& [device, parameter] : merged.parameters)
-    pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
-  VXLA_ASSIGN_OR_RETURN(const Literal result, executable->Run(pointers));
+  if (!merged.ok()) return Unsupported("{}", merged.status().message());
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client_->Compile(*merged->module, target_.compile));
+  MergedDevices devices(*std::move(merged), run.module->entry()->root()->shape(), std::move(executable));
+  const Attempt attempt = devices.Try(LentArguments(arguments), nullptr);
+  if (attempt.how == Attempt::How::kFailed) return attempt.status;
+  if (attempt.how != Attempt::How::kDone) return Unsupported("{}", attempt.status.message());
   std::vector<Literal> results;
-  const Result<std::vector<std::vector<const Literal*>>> by_device = LeavesByDevice(merged, result);
-  if (!by_device.ok()) return Unsupported("{}", by_device.status().message());  // devices have parted
-  for (const auto& leaves : *by_device) {
-    std::vector<Literal> of_device;
-    for (const Literal* leaf : leaves) of_device.push_back(*leaf);
-    const bool tuple = run.module->entry()->root()->shape().IsTuple();
-    results.push_back(tuple ? Literal::Tuple(std::move(of_device)) : std::move(of_device[0]));
+  for (const Execution& execution : attempt.launch.by_device) {
+    VXLA_ASSIGN_OR_RETURN(results.emplace_back(), execution.ToLiteral());
   }
   return results;
 }

@@ -158,8 +158,8 @@ Status GroupTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t pla
     Abandon(std::move(sent));
     Abandon(std::move(theirs));
     if (!waited.ok()) return Status(waited.status()).WithPrefix(exchange.what + ": ");
-    return DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what, place,
-                         names_[static_cast<size_t>(place)], missing, names_[missing], why);
+    return Miss(place, DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what,
+                                     place, names_[static_cast<size_t>(place)], missing, names_[missing], why));
   }
   std::vector<size_t> at(names_.size());
   for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {

@@ -21,6 +21,17 @@ void TakeOwnPieces(const PlaceExchange& exchange, int64_t place, const void* con
   }
 }
 
+std::optional<Status> Transport::Missed(int64_t place) const {
+  const std::lock_guard lock(missed_mutex_);
+  const auto found = missed_.find(place);
+  return found == missed_.end() ? std::nullopt : std::optional(found->second);
+}
+
+Status Transport::Miss(int64_t place, Status status) {
+  const std::lock_guard lock(missed_mutex_);
+  return missed_.emplace(place, std::move(status)).first->second;
+}
+
 Status LocalTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
                                       void* const* received) {
   const std::vector<size_t> places = OffsetsOf(exchange.posted[static_cast<size_t>(place)]);
@@ -66,9 +77,10 @@ Result<std::vector<PostedBytes>> LocalTransport::Exchange(const PlaceExchange& e
     changed_.wait(lock, done);
   }
   if (const int64_t* const missing = Missing(exchange, meeting)) {
-    return DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what, place,
-                         names_[static_cast<size_t>(place)], *missing, names_[static_cast<size_t>(*missing)],
-                         in_time ? "has ended" : fmt::format("has not come in {} ms", timeout_.count()));
+    return Miss(place,
+                DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what, place,
+                              names_[static_cast<size_t>(place)], *missing, names_[static_cast<size_t>(*missing)],
+                              in_time ? "has ended" : fmt::format("has not come in {} ms", timeout_.count())));
   }
   std::vector<PostedBytes> all = meeting.posted;
   if (++meeting.taken == exchange.places.size()) meetings_.erase(key);

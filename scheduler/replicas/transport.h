@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,16 @@ class Transport {
                                 void* const* received) = 0;
   // The place comes to no further exchange.
   virtual void Leave(int64_t place) = 0;
+  // Whom a place has waited for in vain: what an exchange told it, whatever has become of that since.
+  std::optional<Status> Missed(int64_t place) const;
+
+ protected:
+  // Notes it, and gives it back.
+  Status Miss(int64_t place, Status status);
+
+ private:
+  mutable std::mutex missed_mutex_;
+  std::map<int64_t, Status> missed_;
 };
 
 // Where each array stands among those behind one another, and behind them the size of all.

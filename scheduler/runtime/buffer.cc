@@ -103,6 +103,7 @@ Result<std::vector<int64_t>> DeviceBuffer::LiveSizes() const {
 Result<Literal> Execution::ToLiteral() const {
   return Guarded([&]() -> Result<Literal> {
     VXLA_RETURN_IF_ERROR(Wait());
+    if (on_host != nullptr) return *on_host;
     std::vector<Literal> values;
     for (const DeviceBuffer& leaf : leaves) {
       VXLA_ASSIGN_OR_RETURN(Literal value, leaf.ToLiteral());

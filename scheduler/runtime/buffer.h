@@ -85,6 +85,8 @@ struct Execution {
   Shape shape;
   std::vector<DeviceBuffer> leaves;
   Event done;  // with the run's error
+  // Instead of leaves: what the CPU reference gave as one of several devices.
+  std::shared_ptr<const Literal> on_host;
 
   bool IsReady() const { return done.IsReady(); }
   Status Wait() const { return done.Await(); }

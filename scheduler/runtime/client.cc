@@ -29,6 +29,7 @@ DeviceBuffer Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, co
                       state_->pool->Lend(std::move(buffer), shape.SizeBytes(), Event(state_->pool->waiter(), ready)));
 }
 
+bool Client::IsIdle() const { return state_->runs.IsIdle(); }
 const std::shared_ptr<BufferPool>& Client::pool() const { return state_->pool; }
 
 Result<Client::FromHostResult> Client::FromHost(const HostArray& array, BufferMemory memory_kind) {

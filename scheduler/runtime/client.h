@@ -59,8 +59,6 @@ struct ClientOptions {
   CustomKernels kernels;  // the user's, which run the custom calls of their names on the device
   // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expand/expanders.h.
   std::set<std::string> host_functions;
-  // Runs an instruction of the host's on the device's memory instead, if it is one of its own (true).
-  std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step;
   // Memory of an executable's runs in flight, beside arguments and results; a further run waits for the oldest one.
   // -1: a quarter of the device's memory. At least one run is, and at most 32 are.
   int64_t max_bytes_in_flight = -1;
@@ -80,6 +78,17 @@ struct CompileOptions {
   bool loop_kernels = true;          // whiles that a workgroup can run are one kernel, short ones written out
   bool profile = false;              // time each step; steps then run one at a time
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
+};
+
+// Of one run, which goes with others that the caller knows of.
+struct ExecuteOptions {
+  // Until the host has done its part; filled by then.
+  RunStatistics* statistics = nullptr;
+  bool waits_for_host = false;  // as with statistics
+  // Instead of the client's. Where sizes are asked for by running parts of the program, those parts have their own too.
+  std::function<HostEvaluator()> evaluator_of_run;
+  // Runs an instruction of the host's on the device's memory instead, if it is one of its own (true).
+  std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step;
 };
 
 struct LoadOptions {
@@ -112,6 +121,7 @@ class Executable {
   // these where `statistics` are asked for, and a program with dynamic dimensions for the sizes. InvalidArgument names
   // the argument that does not fit.
   Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics* statistics = nullptr);
+  Result<Execution> Execute(std::span<const Argument> arguments, const ExecuteOptions& options);
   // Uploads, runs, waits and downloads.
   Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);
 
@@ -139,8 +149,6 @@ class Executable {
   friend class Client;
   friend class Recording;
   explicit Executable(std::shared_ptr<ExecutableState> state);
-  // `waits`: until all is submitted.
-  Result<Execution> Execute(std::span<const Argument> arguments, bool waits, RunStatistics* statistics);
   std::shared_ptr<ExecutableState> state_;
 };
 
@@ -181,6 +189,8 @@ class Client {
   // done.
   DeviceBuffer Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready);
   const std::shared_ptr<BufferPool>& pool() const;
+  // Whether the host has done its part of all runs, so that nothing waits when the client goes.
+  bool IsIdle() const;
 
  private:
   Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle, const LoadOptions& options);

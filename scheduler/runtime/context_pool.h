@@ -13,7 +13,7 @@ namespace VXLA_NAMESPACE {
 // The contexts of one executable: created up to a limit, then waited for.
 class ContextPool {
  public:
-  ContextPool(const Program& program, BufferPool& memory, int limit)
+  ContextPool(const CompiledPlan& program, BufferPool& memory, int limit)
       : program_(program), memory_(memory), limit_(limit) {}
   ~ContextPool();
 
@@ -28,7 +28,7 @@ class ContextPool {
   Result<std::unique_ptr<ExecutionContext>> Create(int64_t& allocated_bytes);
   std::unique_ptr<ExecutionContext> TakeIdle(bool finished_only);
 
-  const Program& program_;
+  const CompiledPlan& program_;
   BufferPool& memory_;
   const int limit_;
   std::mutex mutex_;

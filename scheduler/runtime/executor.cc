@@ -157,10 +157,10 @@ bool IsSubmittedHere(const ExecutableState& state, const Run& run, bool waits) {
   return waits && (runs.IsIdle() || runs.IsCurrent());
 }
 
-// `waits`: for the host's part of the run.
 Result<Execution> ExecutePlan(const std::shared_ptr<ExecutableState>& state, std::span<const Argument> arguments,
-                              bool waits, RunStatistics& statistics) {
-  const auto run = std::make_shared<Run>(state);
+                              const ExecuteOptions& options, RunStatistics& statistics) {
+  const bool waits = options.waits_for_host || options.statistics != nullptr || state->program.profile;
+  const auto run = std::make_shared<Run>(state, options);
   VXLA_RETURN_IF_ERROR(run->Begin(arguments, statistics));
   if (IsSubmittedHere(*state, *run, waits)) return run->Submit(statistics);
   Execution execution = run->Defer();
@@ -178,20 +178,20 @@ Result<Execution> ExecutePlan(const std::shared_ptr<ExecutableState>& state, std
 }  // namespace
 
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
-  return Execute(arguments, statistics != nullptr, statistics);
+  return Execute(arguments, ExecuteOptions{.statistics = statistics, .evaluator_of_run = {}, .device_step = {}});
 }
 
-Result<Execution> Executable::Execute(std::span<const Argument> arguments, bool waits, RunStatistics* statistics) {
+Result<Execution> Executable::Execute(std::span<const Argument> arguments, const ExecuteOptions& options) {
   const Stopwatch all;
   RunStatistics local;
   Result<Execution> execution = Guarded([&] {
-    return state_->specializations != nullptr
-               ? state_->specializations->Execute(*state_->client->device, arguments,
-                                                  statistics == nullptr ? nullptr : &local)
-               : ExecutePlan(state_, arguments, waits || state_->program.profile, local);
+    if (state_->specializations == nullptr) return ExecutePlan(state_, arguments, options, local);
+    ExecuteOptions inner = options;
+    if (options.statistics != nullptr) inner.statistics = &local;
+    return state_->specializations->Execute(*state_->client->device, arguments, inner);
   });
   local.ms = all.Ms();
-  if (statistics != nullptr) *statistics = std::move(local);
+  if (options.statistics != nullptr) *options.statistics = std::move(local);
   return execution;
 }
 
@@ -200,7 +200,7 @@ Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunSt
   Result<Literal> result = Guarded([&]() -> Result<Literal> {
     std::vector<Argument> values;
     for (const Literal* argument : arguments) values.emplace_back(*argument);
-    VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, /*waits=*/true, statistics));
+    VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, {statistics, /*waits_for_host=*/true, {}, {}}));
     VXLA_RETURN_IF_ERROR(execution.Wait());
     state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});
     for (const DeviceBuffer& leaf : execution.leaves) {

@@ -47,7 +47,7 @@ struct ExecutableState {
   std::unique_ptr<Module> module;
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;
-  Program program;
+  CompiledPlan program;
   bool waits_on_host = false;  // the plan has host steps or decisions
   struct Conversion {
     BundleConversion of;

@@ -32,7 +32,7 @@ bool IsIndirect(const Plan& plan, int segment) {
 
 }  // namespace
 
-Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program& program, BufferPool& pool,
+Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const CompiledPlan& program, BufferPool& pool,
                                                                    int64_t& allocated_bytes) {
   std::unique_ptr<ExecutionContext> context(new ExecutionContext(program));
   const Plan& plan = program.plan;
@@ -57,7 +57,7 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program
 }
 
 Result<std::unique_ptr<ExecutionContext>> ExecutionContext::CreateForRecording(
-    const Program& program, BufferPool& pool, std::vector<std::shared_ptr<Buffer>> scratch) {
+    const CompiledPlan& program, BufferPool& pool, std::vector<std::shared_ptr<Buffer>> scratch) {
   std::unique_ptr<ExecutionContext> context(new ExecutionContext(program));
   int64_t allocated_bytes = 0;
   VXLA_RETURN_IF_ERROR(context->Allocate(pool, std::move(scratch), allocated_bytes));

@@ -14,7 +14,7 @@
 namespace VXLA_NAMESPACE {
 
 // What all contexts of an executable share.
-struct Program {
+struct CompiledPlan {
   Plan plan;
   ArgumentLayout layout;
   std::vector<std::shared_ptr<Kernel>> kernels;          // as Plan::kernels
@@ -35,11 +35,11 @@ struct RecordCounts {
 // One run at a time; the command buffers are replayed as long as what they name does not move.
 class ExecutionContext {
  public:
-  static Result<std::unique_ptr<ExecutionContext>> Create(const Program& program, BufferPool& pool,
+  static Result<std::unique_ptr<ExecutionContext>> Create(const CompiledPlan& program, BufferPool& pool,
                                                           int64_t& allocated_bytes);
   // Of a plan that the caller's command buffers run (scheduler/runtime/recording.h): it has none of its own, and its
   // scratch may be the caller's, by block; none: its own.
-  static Result<std::unique_ptr<ExecutionContext>> CreateForRecording(const Program& program, BufferPool& pool,
+  static Result<std::unique_ptr<ExecutionContext>> CreateForRecording(const CompiledPlan& program, BufferPool& pool,
                                                                       std::vector<std::shared_ptr<Buffer>> scratch);
 
   // Makes the next submissions use these buffers, by leaf. Under addresses the argument
@@ -71,7 +71,7 @@ class ExecutionContext {
   std::vector<std::unique_ptr<CommandBuffer>>& extra_commands() { return extra_commands_; }
 
  private:
-  explicit ExecutionContext(const Program& program) : program_(program) {}
+  explicit ExecutionContext(const CompiledPlan& program) : program_(program) {}
   Status Allocate(BufferPool& pool, std::vector<std::shared_ptr<Buffer>> scratch, int64_t& allocated_bytes);
   Status Record(int segment, RecordCounts& counts);
   Status Record(int segment, int repeats, CommandBuffer& commands, RecordCounts& counts);
@@ -86,7 +86,7 @@ class ExecutionContext {
   }
   std::span<std::byte> blocks() const;
 
-  const Program& program_;
+  const CompiledPlan& program_;
   std::shared_ptr<Buffer> argument_blocks_;
   std::vector<std::shared_ptr<Buffer>> scratch_blocks_;
   std::vector<std::unique_ptr<CommandBuffer>> commands_;  // by segment; null for host segments

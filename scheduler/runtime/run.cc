@@ -6,6 +6,7 @@
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "core/module.h"
+#include "core/sizes/live_sizes.h"
 #include "scheduler/barriers.h"
 #include "scheduler/plan.h"
 #include "scheduler/replicas/device_step.h"
@@ -23,12 +24,13 @@ constexpr int64_t kMostAhead = 256;
 
 }  // namespace
 
-Run::Run(std::shared_ptr<ExecutableState> state)
+Run::Run(std::shared_ptr<ExecutableState> state, const ExecuteOptions& options)
     : state_(std::move(state)),
       plan_(state_->program.plan),
       pool_(*state_->client->pool),
-      device_(*state_->client->device) {
-  const auto& of_run = state_->client->options.evaluator_of_run;
+      device_(*state_->client->device),
+      device_step_(options.device_step) {
+  const auto& of_run = options.evaluator_of_run ? options.evaluator_of_run : state_->client->options.evaluator_of_run;
   evaluate_ = of_run ? of_run() : state_->client->evaluate;
 }
 
@@ -407,7 +409,7 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
   for (const int segment : evaluation.waits_for) needed.Join(submitted_[static_cast<size_t>(segment)]);
   needed.Join(device_steps_);
   const Instruction& instruction = *state_->instructions.at(evaluation.instruction);
-  if (state_->client->options.device_step && !evaluation.shape.IsDynamic()) {
+  if (device_step_ && !evaluation.shape.IsDynamic()) {
     VXLA_ASSIGN_OR_RETURN(const bool ran, RunDeviceStep(instruction, evaluation, needed));
     if (ran) return OkStatus();
   }
@@ -454,7 +456,7 @@ Result<bool> Run::RunDeviceStep(const Instruction& instruction, const HostEvalua
   }
   for (const BufferSlice& leaf : evaluation.results) step.results.push_back(context_->Locate(leaf));
   const double begin_ms = clock_.Ms();
-  VXLA_ASSIGN_OR_RETURN(const bool ran, state_->client->options.device_step(instruction, step));
+  VXLA_ASSIGN_OR_RETURN(const bool ran, device_step_(instruction, step));
   if (!ran) return false;
   context_->NoteSubmitted(step.finished);
   After(step.finished);

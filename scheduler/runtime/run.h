@@ -15,7 +15,7 @@ namespace VXLA_NAMESPACE {
 // that it waits for are kept, on whatever thread. In between, results and donated arguments are promises.
 class Run {
  public:
-  explicit Run(std::shared_ptr<ExecutableState> state);
+  Run(std::shared_ptr<ExecutableState> state, const ExecuteOptions& options);
   ~Run();
   Run(const Run&) = delete;
 
@@ -70,6 +70,7 @@ class Run {
   BufferPool& pool_;
   Device& device_;
   HostEvaluator evaluate_;
+  const std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step_;
   std::unique_ptr<ExecutionContext> context_;
   std::vector<std::shared_ptr<DeviceMemory>> parameters_, results_;  // by leaf
   std::vector<std::shared_ptr<DeviceMemory>> borrowed_;              // the callers'

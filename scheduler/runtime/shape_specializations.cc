@@ -50,7 +50,8 @@ Result<std::shared_ptr<const ShapeSpecializations::Specialization>> ShapeSpecial
   return made_.emplace(key, std::move(made)).first->second;
 }
 
-Result<Literal> ShapeSpecializations::Answer(const Specialization& question, std::span<const Argument> arguments) {
+Result<Literal> ShapeSpecializations::Answer(const Specialization& question, std::span<const Argument> arguments,
+                                             const ExecuteOptions& options) {
   if (question.parameter >= 0) {
     const Argument& argument = arguments[static_cast<size_t>(question.parameter)];
     if (argument.literal != nullptr) return *argument.literal;
@@ -58,11 +59,12 @@ Result<Literal> ShapeSpecializations::Answer(const Specialization& question, std
   }
   std::vector<Argument> kept(arguments.begin(), arguments.end());
   for (Argument& argument : kept) argument.keep = true;  // the program itself needs them too
-  VXLA_ASSIGN_OR_RETURN(const Execution execution, question.executable->Execute(kept));
+  VXLA_ASSIGN_OR_RETURN(const Execution execution, question.executable->Execute(kept, AsQuestion(options)));
   return execution.ToLiteral();
 }
 
-Result<std::shared_ptr<Executable>> ShapeSpecializations::Find(std::span<const Argument> arguments) {
+Result<std::shared_ptr<Executable>> ShapeSpecializations::Find(std::span<const Argument> arguments,
+                                                               const ExecuteOptions& options) {
   if (arguments.size() != program_.parameters().size())
     return InvalidArgument("{} arguments given, the program wants {}", arguments.size(), program_.parameters().size());
   Key key;
@@ -81,7 +83,7 @@ Result<std::shared_ptr<Executable>> ShapeSpecializations::Find(std::span<const A
       if (first_ == nullptr) first_ = found->executable;
       return found->executable;
     }
-    VXLA_ASSIGN_OR_RETURN(Literal answer, Answer(*found, arguments));
+    VXLA_ASSIGN_OR_RETURN(Literal answer, Answer(*found, arguments, options));
     key.push_back(answer.element_count());  // none at all is an answer too
     for (int64_t i = 0; i < answer.element_count(); ++i) key.push_back(answer.GetInt(i));
     facts.answers.push_back(std::move(answer));
@@ -89,14 +91,14 @@ Result<std::shared_ptr<Executable>> ShapeSpecializations::Find(std::span<const A
 }
 
 Result<Execution> ShapeSpecializations::Execute(const Device&, std::span<const Argument> arguments,
-                                                RunStatistics* statistics) {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, Find(arguments));
-  return executable->Execute(arguments, statistics);
+                                                const ExecuteOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, Find(arguments, options));
+  return executable->Execute(arguments, options);
 }
 
 Result<StaticProgram> ShapeSpecializations::ProgramFor(const Device&, std::span<const Argument> arguments) {
   StaticProgram program;
-  VXLA_ASSIGN_OR_RETURN(program.executable, Find(arguments));
+  VXLA_ASSIGN_OR_RETURN(program.executable, Find(arguments, {}));
   for (const Argument& argument : arguments) {
     VXLA_CHECK(argument.literal != nullptr, "a static program of device values");
     program.arguments.push_back(*argument.literal);

@@ -24,7 +24,7 @@ class ShapeSpecializations : public SizeDependent {
   // references, while other threads run other shapes.
   Executable& shown() const override;
   Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
-                            RunStatistics* statistics) override;
+                            const ExecuteOptions& options) override;
   Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) override;
 
  private:
@@ -37,9 +37,10 @@ class ShapeSpecializations : public SizeDependent {
 
   ShapeSpecializations(mlir::DynamicProgram program, FoldInstruction fold, CompileModule compile)
       : program_(std::move(program)), fold_(std::move(fold)), compile_(std::move(compile)) {}
-  Result<std::shared_ptr<Executable>> Find(std::span<const Argument> arguments);
+  Result<std::shared_ptr<Executable>> Find(std::span<const Argument> arguments, const ExecuteOptions& options);
   Result<std::shared_ptr<const Specialization>> Get(const Key& key, const mlir::ProgramFacts& facts);
-  static Result<Literal> Answer(const Specialization& question, std::span<const Argument> arguments);
+  static Result<Literal> Answer(const Specialization& question, std::span<const Argument> arguments,
+                                const ExecuteOptions& options);
 
   const mlir::DynamicProgram program_;
   const FoldInstruction fold_;

@@ -7,6 +7,12 @@
 
 namespace VXLA_NAMESPACE {
 
+// For the parts of a program that say a size, which run before it.
+inline ExecuteOptions AsQuestion(ExecuteOptions options) {
+  options.statistics = nullptr;
+  return options;
+}
+
 class SizeDependent {
  public:
   virtual ~SizeDependent() = default;
@@ -14,7 +20,7 @@ class SizeDependent {
   // For whoever looks at plans.
   virtual Executable& shown() const = 0;
   virtual Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
-                                    RunStatistics* statistics) = 0;
+                                    const ExecuteOptions& options) = 0;
   virtual Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) = 0;
 };
 

@@ -144,9 +144,9 @@ Result<Specializations::StaticArguments> Specializations::MakeStatic(const Devic
 }
 
 Result<Literal> Specializations::Answer(const Specialization& question, const StaticArguments& made,
-                                        std::span<const Argument> arguments) {
+                                        std::span<const Argument> arguments, const ExecuteOptions& options) {
   if (question.parameter < 0) {
-    VXLA_ASSIGN_OR_RETURN(const Execution execution, question.executable->Execute(made.arguments));
+    VXLA_ASSIGN_OR_RETURN(const Execution execution, question.executable->Execute(made.arguments, AsQuestion(options)));
     return execution.ToLiteral();
   }
   const Argument& argument = arguments[static_cast<size_t>(question.parameter)];
@@ -155,25 +155,25 @@ Result<Literal> Specializations::Answer(const Specialization& question, const St
 }
 
 Result<std::shared_ptr<const Specializations::Specialization>> Specializations::Find(
-    StaticArguments& made, std::span<const Argument> arguments) {
+    StaticArguments& made, std::span<const Argument> arguments, const ExecuteOptions& options) {
   Key key;
   for (const std::vector<int64_t>& sizes : made.sizes) key.insert(key.end(), sizes.begin(), sizes.end());
   LiveFacts facts{made.sizes, {}};
   while (true) {
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<const Specialization> found, Get(key, facts));
     if (!found->is_question) return found;
-    VXLA_ASSIGN_OR_RETURN(Literal answer, Answer(*found, made, arguments));
+    VXLA_ASSIGN_OR_RETURN(Literal answer, Answer(*found, made, arguments, options));
     key.push_back(answer.GetInt(0));
     facts.answers.push_back(std::move(answer));
   }
 }
 
 Result<Execution> Specializations::Execute(const Device& device, std::span<const Argument> arguments,
-                                           RunStatistics* statistics) {
+                                           const ExecuteOptions& options) {
   VXLA_ASSIGN_OR_RETURN(StaticArguments made, MakeStatic(device, arguments));
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found, Find(made, arguments));
-  if (found->is_general) return found->executable->Execute(arguments, statistics);
-  VXLA_ASSIGN_OR_RETURN(Execution execution, found->executable->Execute(made.arguments, statistics));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found, Find(made, arguments, options));
+  if (found->is_general) return found->executable->Execute(arguments, options);
+  VXLA_ASSIGN_OR_RETURN(Execution execution, found->executable->Execute(made.arguments, options));
   execution.shape = module_->entry()->root()->shape();
   const std::vector<const Shape*> leaves = FlattenTuple(execution.shape);
   for (size_t i = 0; i < leaves.size(); ++i) {
@@ -185,7 +185,7 @@ Result<Execution> Specializations::Execute(const Device& device, std::span<const
 
 Result<StaticProgram> Specializations::ProgramFor(const Device& device, std::span<const Argument> arguments) {
   VXLA_ASSIGN_OR_RETURN(StaticArguments made, MakeStatic(device, arguments));
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found, Find(made, arguments));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found, Find(made, arguments, {}));
   StaticProgram program{found->executable, {}, found->result_sizes};
   for (const Argument& argument : found->is_general ? arguments : std::span<const Argument>(made.arguments)) {
     VXLA_CHECK(argument.literal != nullptr, "a static program of device values");

@@ -27,7 +27,7 @@ class Specializations : public SizeDependent {
   // The program at its bounds, for whoever looks at plans.
   Executable& shown() const override { return *shown_; }
   Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
-                            RunStatistics* statistics) override;
+                            const ExecuteOptions& options) override;
   Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) override;
 
  private:
@@ -54,9 +54,10 @@ class Specializations : public SizeDependent {
   static Status AddLiteral(const Literal& literal, const Shape& wanted, StaticArguments& made);
   static Status AddValues(const Argument& argument, StaticArguments& made);
   // The one for these arguments, questions asked.
-  Result<std::shared_ptr<const Specialization>> Find(StaticArguments& made, std::span<const Argument> arguments);
+  Result<std::shared_ptr<const Specialization>> Find(StaticArguments& made, std::span<const Argument> arguments,
+                                                     const ExecuteOptions& options);
   Result<Literal> Answer(const Specialization& question, const StaticArguments& made,
-                         std::span<const Argument> arguments);
+                         std::span<const Argument> arguments, const ExecuteOptions& options);
   Result<std::shared_ptr<const Specialization>> Get(const Key& key, const LiveFacts& facts);
   Result<std::shared_ptr<const Specialization>> Make(const LiveFacts& facts);
 

@@ -425,7 +425,7 @@ TEST_P(BufferTest, ManyThreadsShareProgramsAndBuffers) {
   }
   for (std::thread& thread : threads) thread.join();
   client_.reset();
-  EXPECT_EQ(told, 60);
+  while (told != 60) std::this_thread::yield();  // buffers that callbacks hold outlive the client
 }
 
 }  // namespace buffer_test

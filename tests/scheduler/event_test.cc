@@ -254,8 +254,9 @@ TEST(EventStressTest, ManyThreadsShareEventsAndPromises) {
   for (int number = 0; number < kThreads; ++number) threads.emplace_back(work, number);
   for (std::thread& thread : threads) thread.join();
   shared.clear();
-  waiter.reset();  // calls what is due
-  EXPECT_EQ(called, 3 * kThreads * kRounds);
+  // Events that callbacks hold keep the waiter: its thread goes with the last of them.
+  waiter.reset();
+  while (called != 3 * kThreads * kRounds) std::this_thread::yield();
   EXPECT_GT(failed, 0);
 }
 
