@@ -68,6 +68,7 @@ Status Device_DefaultMemory(PJRT_Device_DefaultMemory_Args& args) {
 Status Device_MemoryStats(PJRT_Device_MemoryStats_Args& args) {
   const Device& device = args.device->runtime->device();
   const MemoryStatistics statistics = device.memory_statistics();
+  ClearFrom(args, args.bytes_in_use);
   args.bytes_in_use = statistics.used_bytes;
   args.peak_bytes_in_use = statistics.peak_used_bytes;
   args.peak_bytes_in_use_is_set = true;

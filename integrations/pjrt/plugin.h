@@ -54,6 +54,12 @@ PJRT_Error* Slot(Args* args) noexcept {
     return OkStatus();
   }));
 }
+// Callers leave what a call fills in as it happens to be: all fields from this one on are zeros afterwards.
+template <typename Args, typename Field>
+void ClearFrom(Args& args, Field& first) {
+  auto* const begin = reinterpret_cast<std::byte*>(&first);
+  std::memset(begin, 0, static_cast<size_t>(reinterpret_cast<std::byte*>(&args + 1) - begin));
+}
 // api.PJRT_Buffer_Delete runs Buffer_Delete.
 #define VXLA_PJRT_SLOT(api, NAME) (api).PJRT_##NAME = &Slot<PJRT_##NAME##_Args, NAME>
 

@@ -100,13 +100,11 @@ def _special_functions():
     """jaxlib would send what these are made of; vxla has them itself, closer to the exact values."""
     from jax._src.interpreters import mlir
     from jax._src.lax import lax, special
-    from jax._src.lib.mlir import ir
 
     def rule(name, ctx, *operands, **_):
         operands = mlir.multi_broadcast_in_dim(ctx, operands, ctx.avals_in, ctx.avals_out[0].shape,
                                                ctx.avals_out[0].sharding)
-        call = mlir.custom_call(f"mhlo.{name}", result_types=[operands[0].type], operands=operands,
-                                extra_attributes={"mhlo.attributes": ir.DictAttr.get({})})
+        call = mlir.custom_call(f"chlo.{name}", result_types=[operands[0].type], operands=operands)
         return call.results
 
     for module, primitive, name in ((special, "erf_inv_p", "erf_inv"), (special, "lgamma_p", "lgamma"),
