@@ -10,7 +10,8 @@ Status Plugin_Attributes(PJRT_Plugin_Attributes_Args& args) {
   // Clients write no newer StableHLO than the reader reads.
   static constexpr int64_t kCurrent[] = {1, 20, 0}, kMinimum[] = {0, 9, 0};
   static const auto attributes = [] {
-    std::vector<PJRT_NamedValue> made = {Named("xla_version", int64_t{2}), Named("stablehlo_current_version", int64_t{0}),
+    std::vector<PJRT_NamedValue> made = {Named("xla_version", int64_t{2}),
+                                         Named("stablehlo_current_version", int64_t{0}),
                                          Named("stablehlo_minimum_version", int64_t{0})};
     made[1].int64_array_value = kCurrent;
     made[2].int64_array_value = kMinimum;
@@ -30,8 +31,8 @@ PJRT_Error* RefuseUnknown(void*) {
 }
 
 // api.PJRT_Buffer_Bitcast says that there is no such thing.
-#define VXLA_PJRT_REFUSED(NAME)                                                                       \
-  api.PJRT_##NAME = [](PJRT_##NAME##_Args*) -> PJRT_Error* {                                          \
+#define VXLA_PJRT_REFUSED(NAME)                                                                      \
+  api.PJRT_##NAME = [](PJRT_##NAME##_Args*) -> PJRT_Error* {                                         \
     return MakeError(PJRT_Error_Code_UNIMPLEMENTED, "vxla's plugin does not implement PJRT_" #NAME); \
   }
 

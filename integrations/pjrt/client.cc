@@ -23,8 +23,8 @@ void SetUserData(PJRT_Memory* memory, const void* key, void* data, void (*destro
   if (old.destroy != nullptr) old.destroy(old.data);
 }
 
-constexpr PJRT_Memory_FunctionTable kMemoryFunctions = {sizeof(PJRT_Memory_FunctionTable), nullptr,
-                                                        sizeof(PJRT_Memory), UserDataOf, SetUserData};
+constexpr PJRT_Memory_FunctionTable kMemoryFunctions = {sizeof(PJRT_Memory_FunctionTable), nullptr, sizeof(PJRT_Memory),
+                                                        UserDataOf, SetUserData};
 
 std::unique_ptr<PJRT_Device> MakeDevice(PJRT_Client& client, int id, std::shared_ptr<Client> runtime) {
   auto device = std::make_unique<PJRT_Device>();

@@ -47,12 +47,15 @@ Result<std::vector<std::vector<int64_t>>> AssignmentOf(const PJRT_Client& client
     const int64_t first = std::max<int64_t>(options.device_ordinal, 0);
     for (size_t p = 0; p < partitions; ++p) {
       assignment.emplace_back();
-      for (size_t r = 0; r < replicas; ++r) assignment.back().push_back(first + static_cast<int64_t>(r * partitions + p));
+      for (size_t r = 0; r < replicas; ++r)
+        assignment.back().push_back(first + static_cast<int64_t>(r * partitions + p));
     }
   }
-  if (assignment.size() != partitions) return InvalidArgument("{} partitions, but devices for {}", partitions, assignment.size());
+  if (assignment.size() != partitions)
+    return InvalidArgument("{} partitions, but devices for {}", partitions, assignment.size());
   for (const auto& partition : assignment) {
-    if (partition.size() != replicas) return InvalidArgument("{} replicas, but devices for {}", replicas, partition.size());
+    if (partition.size() != replicas)
+      return InvalidArgument("{} replicas, but devices for {}", replicas, partition.size());
     for (const int64_t id : partition) {
       if (id < 0 || id >= static_cast<int64_t>(devices)) return InvalidArgument("device {}: there are {}", id, devices);
     }
@@ -115,7 +118,8 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   compiled->compile_options = options_bytes;
   compiled->assignment = WriteDeviceAssignment(assignment);
   compiled->fingerprint =
-      HashText(client.topology.version + HashText(compiled->code).Hex() + HashText(compiled->compile_options).Hex()).Hex();
+      HashText(client.topology.version + HashText(compiled->code).Hex() + HashText(compiled->compile_options).Hex())
+          .Hex();
   DescribeOutputs(*compiled);
   const Program::Cost cost = compiled->program.cost();
   compiled->costs = {Named("flops", static_cast<float>(cost.flop)),
@@ -127,9 +131,9 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
 
 Status Client_Compile(PJRT_Client_Compile_Args& args) {
   const auto program = Known(args.program);
-  VXLA_ASSIGN_OR_RETURN(auto loaded, Compile(*args.client, {program.format, program.format_size},
-                                             {program.code, program.code_size},
-                                             {args.compile_options, args.compile_options_size}));
+  VXLA_ASSIGN_OR_RETURN(auto loaded,
+                        Compile(*args.client, {program.format, program.format_size}, {program.code, program.code_size},
+                                {args.compile_options, args.compile_options_size}));
   args.executable = loaded.release();
   return OkStatus();
 }

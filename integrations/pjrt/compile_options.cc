@@ -33,8 +33,10 @@ class WireReader {
         VXLA_ASSIGN_OR_RETURN(field.value, Varint());
         return field;
       }
-      case 1: return Fixed(field, 8);
-      case 5: return Fixed(field, 4);
+      case 1:
+        return Fixed(field, 8);
+      case 5:
+        return Fixed(field, 4);
       case 2: {
         VXLA_ASSIGN_OR_RETURN(const uint64_t size, Varint());
         if (size > rest_.size()) return Truncated();
@@ -42,7 +44,8 @@ class WireReader {
         rest_.remove_prefix(size);
         return field;
       }
-      default: return InvalidArgument("compile options: wire type {} of field {}", field.wire, field.number);
+      default:
+        return InvalidArgument("compile options: wire type {} of field {}", field.wire, field.number);
     }
   }
 
@@ -107,11 +110,19 @@ Status ReadAssignment(std::string_view bytes, CompileOptionsProto& options) {
 Status ReadBuildOptions(std::string_view bytes, CompileOptionsProto& options) {
   return ForEachField(bytes, [&](const Field& field) {
     switch (field.number) {
-      case 1: options.device_ordinal = static_cast<int64_t>(field.value); break;
-      case 4: options.num_replicas = static_cast<int64_t>(field.value); break;
-      case 5: options.num_partitions = static_cast<int64_t>(field.value); break;
-      case 9: return ReadAssignment(field.bytes, options);
-      default: break;
+      case 1:
+        options.device_ordinal = static_cast<int64_t>(field.value);
+        break;
+      case 4:
+        options.num_replicas = static_cast<int64_t>(field.value);
+        break;
+      case 5:
+        options.num_partitions = static_cast<int64_t>(field.value);
+        break;
+      case 9:
+        return ReadAssignment(field.bytes, options);
+      default:
+        break;
     }
     return OkStatus();
   });
@@ -122,11 +133,20 @@ Result<std::string> ReadOverride(std::string_view bytes) {
   std::string text;
   VXLA_RETURN_IF_ERROR(ForEachField(bytes, [&](const Field& field) {
     switch (field.number) {
-      case 1: text = field.bytes; break;
-      case 2: text = field.value != 0 ? "true" : "false"; break;
-      case 3: text = std::to_string(static_cast<int64_t>(field.value)); break;
-      case 4: text = fmt::format("{}", std::bit_cast<double>(field.value)); break;
-      default: break;
+      case 1:
+        text = field.bytes;
+        break;
+      case 2:
+        text = field.value != 0 ? "true" : "false";
+        break;
+      case 3:
+        text = std::to_string(static_cast<int64_t>(field.value));
+        break;
+      case 4:
+        text = fmt::format("{}", std::bit_cast<double>(field.value));
+        break;
+      default:
+        break;
     }
     return OkStatus();
   }));
@@ -168,11 +188,18 @@ Result<CompileOptionsProto> ReadCompileOptions(std::string_view bytes) {
   CompileOptionsProto options;
   VXLA_RETURN_IF_ERROR(ForEachField(bytes, [&](const Field& field) {
     switch (field.number) {
-      case 2: options.tupled_arguments = field.value != 0; break;
-      case 3: return ReadBuildOptions(field.bytes, options);
-      case 4: options.portable = field.value != 0; break;
-      case 7: return ReadOverrides(field.bytes, options);
-      default: break;
+      case 2:
+        options.tupled_arguments = field.value != 0;
+        break;
+      case 3:
+        return ReadBuildOptions(field.bytes, options);
+      case 4:
+        options.portable = field.value != 0;
+        break;
+      case 7:
+        return ReadOverrides(field.bytes, options);
+      default:
+        break;
     }
     return OkStatus();
   }));

@@ -41,13 +41,20 @@ Error& OutOfMemory() {
 
 PJRT_Error_Code CodeOf(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return PJRT_Error_Code_OK;
-    case StatusCode::kMismatch: return PJRT_Error_Code_ABORTED;
-    case StatusCode::kInvalidArgument: return PJRT_Error_Code_INVALID_ARGUMENT;
-    case StatusCode::kUnsupported: return PJRT_Error_Code_UNIMPLEMENTED;
-    case StatusCode::kDeviceFailure: return PJRT_Error_Code_UNAVAILABLE;
-    case StatusCode::kResourceExhausted: return PJRT_Error_Code_RESOURCE_EXHAUSTED;
-    case StatusCode::kInternal: return PJRT_Error_Code_INTERNAL;
+    case StatusCode::kOk:
+      return PJRT_Error_Code_OK;
+    case StatusCode::kMismatch:
+      return PJRT_Error_Code_ABORTED;
+    case StatusCode::kInvalidArgument:
+      return PJRT_Error_Code_INVALID_ARGUMENT;
+    case StatusCode::kUnsupported:
+      return PJRT_Error_Code_UNIMPLEMENTED;
+    case StatusCode::kDeviceFailure:
+      return PJRT_Error_Code_UNAVAILABLE;
+    case StatusCode::kResourceExhausted:
+      return PJRT_Error_Code_RESOURCE_EXHAUSTED;
+    case StatusCode::kInternal:
+      return PJRT_Error_Code_INTERNAL;
   }
   return PJRT_Error_Code_UNKNOWN;
 }
@@ -92,13 +99,20 @@ PJRT_Error* MakeError(const Status& status) noexcept {
 
 Status StatusOfCode(PJRT_Error_Code code, std::string_view message) {
   switch (code) {
-    case PJRT_Error_Code_OK: return OkStatus();
-    case PJRT_Error_Code_INVALID_ARGUMENT: return InvalidArgument("{}", message);
-    case PJRT_Error_Code_UNIMPLEMENTED: return Unsupported("{}", message);
-    case PJRT_Error_Code_RESOURCE_EXHAUSTED: return ResourceExhausted("{}", message);
-    case PJRT_Error_Code_UNAVAILABLE: return DeviceFailure("{}", message);
-    case PJRT_Error_Code_ABORTED: return Mismatch("{}", message);
-    default: return Internal("{} (PJRT error code {})", message, static_cast<int>(code));
+    case PJRT_Error_Code_OK:
+      return OkStatus();
+    case PJRT_Error_Code_INVALID_ARGUMENT:
+      return InvalidArgument("{}", message);
+    case PJRT_Error_Code_UNIMPLEMENTED:
+      return Unsupported("{}", message);
+    case PJRT_Error_Code_RESOURCE_EXHAUSTED:
+      return ResourceExhausted("{}", message);
+    case PJRT_Error_Code_UNAVAILABLE:
+      return DeviceFailure("{}", message);
+    case PJRT_Error_Code_ABORTED:
+      return Mismatch("{}", message);
+    default:
+      return Internal("{} (PJRT error code {})", message, static_cast<int>(code));
   }
 }
 

@@ -27,9 +27,8 @@ Status Event_Await(PJRT_Event_Await_Args& args) {
 Status Event_OnReady(PJRT_Event_OnReady_Args& args) {
   // The callback may destroy the handle.
   const Event event = args.event->event;
-  event.OnReady([callback = args.callback, user = args.user_arg](const Status& status) {
-    callback(MakeError(status), user);
-  });
+  event.OnReady(
+      [callback = args.callback, user = args.user_arg](const Status& status) { callback(MakeError(status), user); });
   return OkStatus();
 }
 

@@ -47,8 +47,7 @@ Status Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_
   args.output_size_in_bytes = cost.result_bytes;
   args.alias_size_in_bytes = cost.alias_bytes;
   args.temp_size_in_bytes = cost.scratch_bytes + cost.constant_bytes;
-  args.total_size_in_bytes =
-      cost.argument_bytes + cost.result_bytes - cost.alias_bytes + args.temp_size_in_bytes;
+  args.total_size_in_bytes = cost.argument_bytes + cost.result_bytes - cost.alias_bytes + args.temp_size_in_bytes;
   args.peak_memory_in_bytes = args.total_size_in_bytes;
   args.total_allocation_bytes = args.total_size_in_bytes;
   return OkStatus();

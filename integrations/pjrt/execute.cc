@@ -41,7 +41,8 @@ Result<std::vector<Argument>> ArgumentsOf(PJRT_Buffer* const* buffers, size_t co
   }
   for (size_t i = 0; i < options.num_non_donatable_input_indices; ++i) {
     const int64_t kept = options.non_donatable_input_indices[i];
-    if (kept < 0 || kept >= static_cast<int64_t>(count)) return InvalidArgument("argument {} is not to be donated, of {}", kept, count);
+    if (kept < 0 || kept >= static_cast<int64_t>(count))
+      return InvalidArgument("argument {} is not to be donated, of {}", kept, count);
     arguments[static_cast<size_t>(kept)].keep = true;
   }
   VXLA_RETURN_IF_ERROR(CheckDonated(arguments, program));
@@ -49,7 +50,8 @@ Result<std::vector<Argument>> ArgumentsOf(PJRT_Buffer* const* buffers, size_t co
 }
 
 // The devices that a call runs on: those of the program, or the one that the call names.
-Result<std::vector<PJRT_Device*>> DevicesOf(const CompiledProgram& compiled, const PJRT_LoadedExecutable_Execute_Args& args) {
+Result<std::vector<PJRT_Device*>> DevicesOf(const CompiledProgram& compiled,
+                                            const PJRT_LoadedExecutable_Execute_Args& args) {
   if (args.num_devices != compiled.devices.size())
     return InvalidArgument("arguments for {} devices, of a program for {}", args.num_devices, compiled.devices.size());
   if (args.execute_device == nullptr) return compiled.devices;
@@ -60,8 +62,7 @@ Result<std::vector<PJRT_Device*>> DevicesOf(const CompiledProgram& compiled, con
 }
 
 Status CheckOptions(const PJRT_ExecuteOptions& options) {
-  if (options.num_send_ops > 0 || options.num_recv_ops > 0)
-    return Unsupported("send and receive callbacks");
+  if (options.num_send_ops > 0 || options.num_recv_ops > 0) return Unsupported("send and receive callbacks");
   return OkStatus();
 }
 

@@ -98,9 +98,9 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
   const std::vector<Literal> own(devices.size() * program.parameters_.size());
   std::vector<std::vector<const Literal*>> arguments(devices.size());
   for (size_t i = 0; i < own.size(); ++i) arguments[i / program.parameters_.size()].push_back(&own[i]);
-  VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable replicated,
-                        ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments,
-                                                      options));
+  VXLA_ASSIGN_OR_RETURN(
+      ReplicatedExecutable replicated,
+      ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments, options));
   program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
   return program;
 }

@@ -61,7 +61,7 @@ class Program {
   std::vector<Shape> parameters_, results_;
   std::vector<bool> donated_;
   std::vector<std::shared_ptr<Client>> devices_;
-  std::shared_ptr<Executable> executable_;           // for one device
+  std::shared_ptr<Executable> executable_;            // for one device
   std::shared_ptr<ReplicatedExecutable> replicated_;  // for several, which run one run at a time
   std::shared_ptr<std::mutex> running_ = std::make_shared<std::mutex>();
 };

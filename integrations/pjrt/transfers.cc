@@ -21,7 +21,8 @@ Status Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) 
   VXLA_ASSIGN_OR_RETURN(array.shape, ShapeOf(args.type, args.dims, args.num_dims));
   VXLA_RETURN_IF_ERROR(CheckRowMajor(args.device_layout, array.shape.rank()));
   array.data = static_cast<const std::byte*>(args.data);
-  if (args.byte_strides != nullptr) array.byte_strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
+  if (args.byte_strides != nullptr)
+    array.byte_strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
   const bool stays = args.host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes ||
                      args.host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy;
   array.lent = stays ? Client::HostArray::Lent::kUntilTransferred : Client::HostArray::Lent::kDuringCall;
