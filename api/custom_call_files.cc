@@ -48,7 +48,8 @@ Result<void*> OpenLibraryFunction(const std::string& library, const std::string&
 #ifdef __GLIBC__
   Dl_info place;
   ElfW(Sym)* entry = nullptr;
-  const bool known = dladdr1(address, &place, reinterpret_cast<void**>(&entry), RTLD_DL_SYMENT) != 0 && entry != nullptr;
+  const bool known =
+      dladdr1(address, &place, reinterpret_cast<void**>(&entry), RTLD_DL_SYMENT) != 0 && entry != nullptr;
   // The type's place is the same in symbols of 32 and 64 bits.
   if (known && ELF64_ST_TYPE(entry->st_info) == STT_OBJECT)
     return InvalidArgument("{}: {} is data, and a function is needed", library, symbol);

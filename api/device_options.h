@@ -14,8 +14,8 @@ namespace VXLA_NAMESPACE {
 
 struct DeviceOptions {
   // In any case of letters: "vulkan" or "gpu": the best device; "vulkan:N" or N: number N; a UUID (32 hexadecimal
-  // digits, dashes aside); "lavapipe"; else a part of a name. "cpu" (the reference) is a device of Diff only: nothing is
-  // opened for it.
+  // digits, dashes aside); "lavapipe"; else a part of a name. "cpu" (the reference) is a device of Diff only: nothing
+  // is opened for it.
   std::string device = "vulkan";
   std::string bindings = "auto";  // how kernels reach memory: "auto" (what is faster), "addresses", "descriptors"
   std::string validate;           // validation layers: "core,sync,gpu" or some of them, with ',' or '+' between

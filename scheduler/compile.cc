@@ -178,6 +178,7 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
     if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
   }
+  graph.plan.size_messages = SizeFaultMessages(module);
   VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
   if (!HasHostSteps(graph)) return PlanInOrder(std::move(graph), lowering, facts, options);
   StepGraph overlapped = graph;

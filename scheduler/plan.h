@@ -168,6 +168,9 @@ struct Plan {
   std::vector<Fallback> fallbacks;
   std::vector<PlanFault> faults;
 
+  // What negative live sizes of the results say: -1 the first, -2 the second ..., {0} and {1} in place of sizes.
+  std::vector<std::string> size_messages;
+
   std::vector<int64_t> constant_block_bytes, scratch_block_bytes;
   // Parameters, results, constants and scratch together; a donated parameter and its result count once.
   int64_t peak_bytes = 0;

@@ -1,11 +1,15 @@
 // vxla explain: what a program becomes: the fused module, kernels, buffers, barriers, and what stays on the CPU.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "api/placed_replicas.h"
 #include "backend/kernel_hash.h"
+#include "core/passes/base/pipeline.h"
+#include "core/passes/base/verifier.h"
 #include "core/passes/devices/device_merger.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle/bundle.h"
@@ -27,8 +31,66 @@ struct ExplainFlags {
   CompileFlags compile;
   ReplicaFlags replicas;
   std::string dump_folder, isa_folder;
-  bool names_device = false, json = false, module = false, plan = false;
+  std::vector<std::string> dump_after;
+  bool names_device = false, json = false, module = false, plan = false, passes = false, verify = false;
 };
+
+// What the optimizer's passes did, by their names and in all rounds, and the modules that --dump-after asks for.
+struct PassReport {
+  struct Row {
+    std::string name;
+    int runs = 0, changes = 0;
+    double seconds = 0;
+  };
+  std::vector<Row> rows;
+  struct Dump {
+    std::string title, text;
+  };
+  std::vector<Dump> dumps;
+  Status fault;  // the first that --verify-after finds
+
+  Status Add(const PassRun& run, const Module& module, const ExplainFlags& flags) {
+    auto row = std::ranges::find(rows, run.name, &Row::name);
+    if (row == rows.end()) row = rows.insert(row, {std::string(run.name)});
+    ++row->runs;
+    row->changes += run.changed ? 1 : 0;
+    row->seconds += run.seconds;
+    const std::string title = run.round == 0 ? std::string(run.name) : fmt::format("{}, round {}", run.name, run.round);
+    const auto& wanted = flags.dump_after;
+    const bool all = std::ranges::find(wanted, "all") != wanted.end();
+    if ((all && run.changed) || std::ranges::find(wanted, run.name) != wanted.end())
+      dumps.push_back({title, PrintHlo(module)});
+    if (!flags.verify) return OkStatus();
+    const Status status = Verify(module);
+    if (!status.ok()) fault = Internal("--verify-after: after {}: {}", title, status.message());
+    return fault;
+  }
+
+  std::string Text() const {
+    std::string text;
+    for (const Row& row : rows) {
+      text += fmt::format("  {:<32}{:>4} {:<5}{:>4} {:<8}{:>10.3f} ms\n", row.name, row.runs,
+                          row.runs == 1 ? "run" : "runs", row.changes, row.changes == 1 ? "change" : "changes",
+                          row.seconds * 1e3);
+    }
+    return text;
+  }
+  nlohmann::ordered_json Json() const {
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const Row& row : rows)
+      json.push_back({{"name", row.name}, {"runs", row.runs}, {"changes", row.changes}, {"seconds", row.seconds}});
+    return json;
+  }
+};
+
+Status CheckPassNames(const std::vector<std::string>& names) {
+  const std::vector<std::string_view> known = PassNames();
+  for (const std::string& name : names) {
+    if (name != "all" && std::ranges::find(known, name) == known.end())
+      return InvalidArgument("--dump-after {}: no pass has this name; all, or {}", name, fmt::join(known, ", "));
+  }
+  return OkStatus();
+}
 
 // "003_rows_0123456789abcdef"
 std::string StemOf(const Plan& plan, size_t k) {
@@ -165,7 +227,8 @@ Status ExplainChoice(const ExplainFlags& flags, const Bundle& bundle, std::strin
 Status ExplainBundle(const ExplainFlags& flags, std::span<const std::byte> bytes, nlohmann::ordered_json& json) {
   if (!flags.dump_folder.empty() || !flags.isa_folder.empty())
     return InvalidArgument("a bundle, which is compiled already: it holds neither GLSL nor a driver's instructions");
-  if (flags.module) return InvalidArgument("a bundle, which is compiled already: it holds no module");
+  if (flags.module || flags.passes || flags.verify || !flags.dump_after.empty())
+    return InvalidArgument("a bundle, which is compiled already: it holds no module");
   VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
   std::string text = fmt::format("Bundle of {}: {} bytes of SPIR-V, {} of constants\n", bundle.producer,
                                  bundle.modules.size(), bundle.constants.size());
@@ -217,6 +280,7 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
+  VXLA_RETURN_IF_ERROR(CheckPassNames(flags.dump_after));
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
   if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file)) {
     Status status = ExplainBundle(flags, file, json);
@@ -239,7 +303,17 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
                         OpenClient(device, flags.compile.evaluate_options(flags.program.arguments.seed)));
   if (const DeviceFacts& facts = client->device().facts(); facts.compile_only)
     PrintNotes({fmt::format("{}: null hardware: kernels are compiled for it, nothing can run on it", facts.name)});
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
+  PassReport passes;
+  CompileOptions options = flags.compile.options();
+  // Compiled once for each way to bind, and at each choice of sizes: the last one is told of.
+  options.after_pass = [&](const PassRun& run, const Module& after) {
+    if (!passes.fault.ok()) return passes.fault;  // compilation tries again without fusion
+    if (run.name == PassNames().front()) passes = {};
+    return passes.Add(run, after, flags);
+  };
+  Result<std::shared_ptr<Executable>> compiled = client->Compile(*module, options);
+  VXLA_RETURN_IF_ERROR(passes.fault);
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, std::move(compiled));
   if (!flags.dump_folder.empty())
     VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));
   nlohmann::ordered_json kernels;
@@ -249,11 +323,15 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (flags.json) {
     json = ToJson(executable->plan());
     if (!kernels.is_null()) json["isa"] = std::move(kernels);
+    json["passes"] = passes.Json();
+    for (const auto& dump : passes.dumps) json["after"].push_back({{"pass", dump.title}, {"module", dump.text}});
     return OkStatus();
   }
   const Plan& plan = executable->plan();
   std::string text = SummaryOf(plan);
   if (!placement.empty()) text += "\n" + placement;
+  if (flags.passes) text += "\nPasses\n\n" + passes.Text();
+  for (const auto& dump : passes.dumps) text += fmt::format("\nAfter {}\n\n{}", dump.title, dump.text);
   if (flags.module) text += fmt::format("\nFused module\n\n{}", PrintHlo(executable->module()));
   if (flags.plan) text += fmt::format("\nPlan\n\n{}", ToText(plan));
   if (!kernels.is_null()) text += IsaText(kernels);
@@ -275,6 +353,13 @@ CommandBody AddExplain(CLI::App& app) {
   flags->replicas.AddTo(app, /*feeds=*/false);
   app.option_defaults()->group(kShownOptions);
   app.add_flag("--module", flags->module, "also the module after fusion, as HLO text");
+  app.add_flag("--passes", flags->passes, "also the optimizer's passes: how often each ran, changed it, and its time");
+  app.add_option("--dump-after", flags->dump_after,
+                 "also the module after these passes, as HLO text; all: after each run that changed it; repeatable")
+      ->type_name("PASS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--verify-after", flags->verify, "check the module after each pass; an error names the pass");
   app.add_flag("--plan", flags->plan, "also the plan: buffers, dispatches in their order, barriers, host steps");
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")
       ->type_name("FOLDER");

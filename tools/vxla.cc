@@ -11,7 +11,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "backend/vulkan/shader/shader_compiler.h"
 #include "core/host/guarded.h"
+#include "generated/vxla_build_info.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -88,32 +90,24 @@ Status RunCommand(const std::vector<std::string>& words, Json& json) {
   return bodies.at(app.get_subcommands().front())(json);
 }
 
-// What a report of a fault needs to know. The commit is there where the build says it.
+// What a report of a fault needs to know. The commit is null where there was no git when the build was configured.
 Json VersionJson() {
-  Json json {
-    {"version", VXLA_VERSION},
+  Json json = {{"version", VXLA_VERSION}, {"build_type", VXLA_BUILD_TYPE}};
 #if defined(__clang__)
-        {"compiler", "clang " __clang_version__},
+  json["compiler"] = "clang " __clang_version__;
 #elif defined(__GNUC__)
-        {"compiler", "gcc " __VERSION__},
+  json["compiler"] = "gcc " __VERSION__;
 #else
-        {"compiler", "other"},
+  json["compiler"] = "other";
 #endif
-    {
-      "libraries", {
-        {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-            {"cli11", CLI11_VERSION}, {
-          "nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                                       NLOHMANN_JSON_VERSION_PATCH)
-        }
-      }
-    }
-  };
-#ifdef VXLA_COMMIT
-  json["commit"] = VXLA_COMMIT;
-#else
+  json["libraries"] = {
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
+      {"cli11", CLI11_VERSION},
+      {"nlohmann_json",
+       fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)}};
+  json["shader_compiler"] = vulkan::CompilerVersions();
   json["commit"] = nullptr;
-#endif
+  if (const std::string_view commit = VXLA_COMMIT; !commit.empty()) json["commit"] = commit;
   return json;
 }
 

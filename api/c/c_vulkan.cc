@@ -38,7 +38,8 @@ struct RecordedUse {
   std::unique_ptr<vulkan::VulkanCommandBuffer> commands;
   std::vector<HostBinding> arguments, results;
   std::vector<BoundBuffer> bound_arguments, bound_results;
-  bool recorded = false;  // all of it, with the sets that it has
+  bool recorded = false;                     // all of it, with the sets that it has
+  std::unique_ptr<vulkan::FinishMark> mark;  // of a device made with VXLA_DEVICE_CHECK_HANDLES
 };
 
 struct CRecording {
@@ -512,6 +513,11 @@ Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program,
   made.bound_results.resize(made.results.size());
   VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
   made.commands = vulkan::WrapCommands(*device->device);
+#ifndef __APPLE__  // Metal has no events
+  if (device->keeps_destroyed) {
+    VXLA_ASSIGN_OR_RETURN(made.mark, vulkan::FinishMark::Create(*device->device));
+  }
+#endif
   return made;
 }
 
@@ -563,6 +569,12 @@ Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings b
   const size_t begin = recording.next;
   if (begin == 0) recording.current = recording.upcoming;
   VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
+  if (begin == 0 && recording.use().mark != nullptr && recording.use().mark->IsPending()) {
+    return InvalidArgument(
+        "recording: more than {} of its uses would be in command buffers that the device has not finished with "
+        "(VxlaRecordingInfo::uses)",
+        recording.uses.size());
+  }
   recording.next = 0;  // a part that fails ends the program
   recording.upcoming = (recording.current + 1) % recording.uses.size();
   RecordedUse& use = recording.use();
@@ -578,8 +590,9 @@ Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings b
   VXLA_RETURN_IF_ERROR(status);
   recording.next = end == use.recording->size() ? 0 : end;
   use.recorded |= recording.next == 0;
-  if (recording.images != nullptr && recording.next == 0) return recording.images->RecordResults(commands);
-  return OkStatus();
+  if (recording.next != 0) return OkStatus();
+  if (recording.images != nullptr) VXLA_RETURN_IF_ERROR(recording.images->RecordResults(commands));
+  return use.mark == nullptr ? OkStatus() : use.mark->Record(commands);
 }
 
 Result<VxlaBindings> ReadBindings(const VxlaBindings* bindings) {

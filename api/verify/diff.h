@@ -27,13 +27,13 @@ struct LeafReport {
   Comparison comparison;                  // the device with the expected value
   std::optional<Comparison> shader_math;  // shader math with the expected value
   std::optional<Comparison> driver;       // the device with shader math, bit by bit
-  // What the program's conditioning says of a result outside its tolerance; none: it was not asked. `conditioning` is of
-  // the device's value, `expected_conditioning` of what it is compared with, where that is not the reference itself:
+  // What the program's conditioning says of a result outside its tolerance; none: it was not asked. `conditioning` is
+  // of the device's value, `expected_conditioning` of what it is compared with, where that is not the reference itself:
   // rounding must explain both.
   std::optional<Conditioning> conditioning, expected_conditioning;
   bool agrees() const {
-    return comparison.agrees() || (conditioning && conditioning->explains &&
-                                   (!expected_conditioning || expected_conditioning->explains));
+    return comparison.agrees() ||
+           (conditioning && conditioning->explains && (!expected_conditioning || expected_conditioning->explains));
   }
   // "tolerance" (stated, or the default of whole programs), "operation" (the bound of a program of one operation) or
   // "conditioning".

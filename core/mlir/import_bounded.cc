@@ -4,22 +4,29 @@
 #include <limits>
 
 #include "core/mlir/import_state.h"
+#include "core/sizes/live_instruction.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-constexpr ElementType kPlace = ElementType::kS64;
-
-Shape WithoutBounds(Shape shape) {
-  for (int d = 0; d < shape.rank(); ++d) shape.set_dynamic_dimension(d, false);
-  return shape;
+// Three lists, of which the first is operand `first`, have a number for each dimension.
+Status ExpectNumbers(const OperationReader& reader, const Shape& from, const Shape& stated,
+                     const std::vector<Instruction*>& operands, size_t first) {
+  if (!from.IsArray() || from.rank() != stated.rank())
+    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
+  for (size_t i = first; i < first + 3; ++i) {
+    if (operands[i]->shape() == Shape(operands[i]->shape().element_type(), {from.rank()})) continue;
+    return reader.Error("operand {} is {}, a number for each dimension of {} needed", i,
+                        PrintType(operands[i]->shape()), PrintType(from));
+  }
+  return OkStatus();
 }
 
 }  // namespace
 
-bool Importer::IsBounded(const Operation& operation) const {
-  if (operation.results.empty()) return false;
-  const Type& type = program_.values[operation.results[0]].type;
+bool Importer::IsBounded(const Operation& operation, size_t result) const {
+  if (operation.results.size() <= result) return false;
+  const Type& type = program_.values[operation.results[result]].type;
   return type.kind == Type::Kind::kShape && !type.unranked && type.shape.IsArray() && type.shape.IsDynamic() &&
          !HasUnknownSize(type.shape);
 }
@@ -50,16 +57,16 @@ Instruction* Importer::ElementAt(Frame& frame, Instruction* list, int64_t i) {
   return Add(frame, Opcode::kReshape, Shape(type), {part});
 }
 
-// As set-dimension-size takes it: what does not fit 32 bits stays beyond the bound.
-Instruction* Importer::AsSize(Frame& frame, Instruction* size, int64_t bound) {
-  const int64_t most = std::min<int64_t>(bound, std::numeric_limits<int32_t>::max() - 1) + 1;
+// As set-dimension-size takes it: what does not fit 32 bits becomes the nearest that does, which is beyond the bound.
+Instruction* Importer::AsSize(Frame& frame, Instruction* size) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const ElementType type = size->shape().element_type();
   if (size->opcode() == Opcode::kConstant)
-    return Number(frame, ElementType::kS32, std::clamp<int64_t>(size->literal().GetInt(0), -1, most));
+    return Number(frame, ElementType::kS32, std::clamp(size->literal().GetInt(0), -kMost, kMost));
   if (type == ElementType::kS32) return size;
   Instruction* const wide = Converted(frame, size, kPlace);
   Instruction* const clamped =
-      Add(frame, Opcode::kClamp, Shape(kPlace), {Number(frame, kPlace, -1), wide, Number(frame, kPlace, most)});
+      Add(frame, Opcode::kClamp, Shape(kPlace), {Number(frame, kPlace, -kMost), wide, Number(frame, kPlace, kMost)});
   return Converted(frame, clamped, ElementType::kS32);
 }
 
@@ -87,20 +94,56 @@ Result<Instruction*> Importer::WithSizes(Frame& frame, const Operation& operatio
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int dimension = static_cast<int>(d);
     if (sizes[d] == nullptr || value->shape().is_dynamic_dimension(dimension)) continue;
-    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kSetDimensionSize,
-                                             {value, AsSize(frame, sizes[d], value->shape().dimension(dimension))},
-                                             DimensionsAttributes{{static_cast<int64_t>(d)}}));
+    VXLA_ASSIGN_OR_RETURN(value,
+                          AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, AsSize(frame, sizes[d])},
+                                      DimensionsAttributes{{static_cast<int64_t>(d)}}));
   }
   return value;
 }
 
-// The elements of a list for those dimensions that the result's type bounds.
-std::vector<Instruction*> Importer::BoundedSizes(Frame& frame, const Operation& operation, Instruction* list) {
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+// The elements of a list for those dimensions that a result's type bounds.
+std::vector<Instruction*> Importer::BoundedSizes(Frame& frame, const Shape& stated, Instruction* list) {
   std::vector<Instruction*> sizes;
   for (int d = 0; d < stated.rank(); ++d)
     sizes.push_back(stated.is_dynamic_dimension(d) ? ElementAt(frame, list, d) : nullptr);
   return sizes;
+}
+
+// All of a dimension, up to what bounds it, and so much more or less that it is `bound` wide.
+Result<Instruction*> Importer::AtBound(Frame& frame, const Operation& operation, Instruction* value, int dimension,
+                                       int64_t bound) {
+  const Shape from = value->shape();
+  const int64_t size = from.dimension(dimension);
+  if (from.is_dynamic_dimension(dimension)) {
+    Shape whole = from;
+    whole.set_dynamic_dimension(dimension, false);
+    VXLA_ASSIGN_OR_RETURN(
+        value, AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, Number(frame, ElementType::kS32, size)},
+                           DimensionsAttributes{{dimension}}, {}, whole));
+  }
+  if (bound == size) return value;
+  PadAttributes room;
+  room.padding.resize(static_cast<size_t>(from.rank()));
+  room.padding[static_cast<size_t>(dimension)].high = bound - size;
+  return AddInferred(frame, operation, Opcode::kPad, {value, ZeroOf(frame, from.element_type())}, std::move(room));
+}
+
+// Of a static dimension `size` lives, and `stated`, which is another number where sizes do not go together, has to be
+// the same. Both are s64.
+Result<Instruction*> Importer::WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value,
+                                              int dimension, Instruction* size, Instruction* stated) {
+  std::vector<Instruction*> sizes(static_cast<size_t>(value->shape().rank()), nullptr);
+  sizes[static_cast<size_t>(dimension)] = size;
+  VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, sizes));
+  if (size == stated) return sized;
+  Shape truths = WithoutFlags(value->shape());
+  truths.set_element_type(ElementType::kPred);
+  Instruction* const truth = Everywhere(frame, Number(frame, ElementType::kPred, 1), truths);
+  sizes[static_cast<size_t>(dimension)] = stated;
+  VXLA_ASSIGN_OR_RETURN(Instruction* const wanted, WithSizes(frame, operation, truth, sizes));
+  Instruction* const zeros =
+      Everywhere(frame, ZeroOf(frame, value->shape().element_type()), WithoutFlags(value->shape()));
+  return AddInferred(frame, operation, Opcode::kSelect, {wanted, sized, zeros});
 }
 
 // An operation that makes its result at the bounds, and the operand that lists its sizes.
@@ -110,8 +153,66 @@ Status Importer::BindSized(Frame& frame, const Operation& operation, Opcode opco
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, list, stated));
   VXLA_ASSIGN_OR_RETURN(Instruction* const sizes, Lookup(frame, operation, operation.operands[list]));
   VXLA_ASSIGN_OR_RETURN(Instruction * value, AddInferred(frame, operation, opcode, std::move(operands),
-                                                         std::move(attributes), {}, WithoutBounds(stated)));
-  VXLA_ASSIGN_OR_RETURN(value, WithSizes(frame, operation, value, BoundedSizes(frame, operation, sizes)));
+                                                         std::move(attributes), {}, WithoutFlags(stated)));
+  VXLA_ASSIGN_OR_RETURN(value, WithSizes(frame, operation, value, BoundedSizes(frame, stated, sizes)));
+  return BindValues(frame, operation, {value});
+}
+
+// A dimension of one element, which may be known as the program runs only, is there as often as the list says.
+Status Importer::ImportBoundedBroadcast(Frame& frame, const Operation& operation,
+                                        const std::vector<Instruction*>& operands, const IntList& dimensions) {
+  const OperationReader reader(operation);
+  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  const Shape from = operands[0]->shape();
+  VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
+  std::vector<Instruction*> sizes = BoundedSizes(frame, stated, operands[1]);
+  std::vector<Instruction*> lives(sizes.size(), nullptr);  // of dimensions whose own sizes have to go with the list's
+  Instruction* value = operands[0];
+  IntList kept_sizes, kept;
+  for (int i = 0; i < from.rank(); ++i) {
+    const int64_t to = dimensions[static_cast<size_t>(i)];
+    const int at = static_cast<int>(to);
+    if (to < 0 || to >= stated.rank())
+      return reader.Error("broadcast dimension {} is no dimension of {}", to, PrintType(stated));
+    const int64_t bound = stated.dimension(at);
+    const bool dynamic = from.is_dynamic_dimension(i);
+    if (from.dimension(i) == 1 && bound != 1 && !dynamic) continue;
+    kept_sizes.push_back(bound);
+    kept.push_back(to);
+    if (!stated.is_dynamic_dimension(at) || (from.dimension(i) == bound && !dynamic)) {
+      if (from.dimension(i) != bound)
+        return reader.Error("dimension {} of {} is neither 1 nor {}", i, PrintType(from), bound);
+      continue;
+    }
+    Instruction* const extent = Extent(frame, operands[0], i);
+    Instruction* const wanted = sizes[static_cast<size_t>(to)] =
+        Converted(frame, sizes[static_cast<size_t>(to)], kPlace);
+    Instruction* const one = IsEqual(frame, extent, Number(frame, kPlace, 1));
+    lives[static_cast<size_t>(to)] = Add(frame, Opcode::kSelect, Shape(kPlace), {one, wanted, extent});
+    VXLA_ASSIGN_OR_RETURN(value, AtBound(frame, operation, value, i, bound));
+    if (bound == 0) continue;
+    const Shape list(kPlace, {bound});
+    Instruction* const first = Everywhere(frame, Number(frame, kPlace, 0), list);
+    Instruction* const places =
+        Add(frame, Opcode::kSelect, list,
+            {Chosen(frame, one, list), first, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0})});
+    VXLA_ASSIGN_OR_RETURN(value, TakeAlong(frame, operation, value, i, places));
+  }
+  if (kept.size() != dimensions.size()) {
+    Shape shape(from.element_type(), kept_sizes);
+    for (size_t i = 0, next = 0; i < dimensions.size(); ++i) {
+      if (next == kept.size() || dimensions[i] != kept[next]) continue;
+      shape.set_dynamic_dimension(static_cast<int>(next++), value->shape().is_dynamic_dimension(static_cast<int>(i)));
+    }
+    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kReshape, {value}, NoAttributes{}, {}, shape));
+  }
+  VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kBroadcast, {value}, DimensionsAttributes{kept},
+                                           {}, WithoutFlags(stated)));
+  for (size_t d = 0; d < lives.size(); ++d) {
+    if (lives[d] == nullptr) continue;
+    VXLA_ASSIGN_OR_RETURN(value, WithAgreedSize(frame, operation, value, static_cast<int>(d), lives[d], sizes[d]));
+  }
+  VXLA_ASSIGN_OR_RETURN(value, WithSizes(frame, operation, value, sizes));
   return BindValues(frame, operation, {value});
 }
 
@@ -120,8 +221,7 @@ Status Importer::ImportBoundedReshape(Frame& frame, const Operation& operation,
   const Shape& stated = program_.ShapeOf(operation.results[0]);
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
   std::vector<Instruction*> sized{operands[0]};
-  for (int d = 0; d < stated.rank(); ++d)
-    sized.push_back(AsSize(frame, ElementAt(frame, operands[1], d), stated.dimension(d)));
+  for (int d = 0; d < stated.rank(); ++d) sized.push_back(AsSize(frame, ElementAt(frame, operands[1], d)));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kDynamicReshape,
                                                                std::move(sized), NoAttributes{}, {}, stated));
   return BindValues(frame, operation, {result});
@@ -172,7 +272,7 @@ Result<Instruction*> Importer::PadAlong(Frame& frame, const Operation& operation
   const bool empty = shape.dimension(d) == 0;
   shape.set_dimension(d, bound);
   shape.set_dynamic_dimension(d, false);
-  Instruction* const pads = Add(frame, Opcode::kBroadcast, WithoutBounds(shape), {padding}, DimensionsAttributes{});
+  Instruction* const pads = Add(frame, Opcode::kBroadcast, WithoutFlags(shape), {padding}, DimensionsAttributes{});
   if (empty) return pads;
   VXLA_ASSIGN_OR_RETURN(Instruction* const taken, TakeAlong(frame, operation, value, dimension, place));
   Instruction* const mask =
@@ -191,13 +291,7 @@ Status Importer::ImportBoundedPad(Frame& frame, const Operation& operation, cons
   const OperationReader reader(operation);
   const Shape& stated = program_.ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
-  if (!from.IsArray() || from.rank() != stated.rank())
-    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
-  for (size_t i = 2; i < 5; ++i) {
-    if (operands[i]->shape() == Shape(operands[i]->shape().element_type(), {from.rank()})) continue;
-    return reader.Error("operand {} is {}, a number for each dimension of {} needed", i,
-                        PrintType(operands[i]->shape()), PrintType(from));
-  }
+  VXLA_RETURN_IF_ERROR(ExpectNumbers(reader, from, stated, operands, 2));
   Instruction* value = operands[0];
   std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
   for (int d = 0; d < stated.rank(); ++d) {
@@ -216,13 +310,7 @@ Status Importer::ImportBoundedSlice(Frame& frame, const Operation& operation,
   const OperationReader reader(operation);
   const Shape& stated = program_.ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
-  if (!from.IsArray() || from.rank() != stated.rank())
-    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
-  for (size_t i = 1; i < 4; ++i) {
-    if (operands[i]->shape() == Shape(operands[i]->shape().element_type(), {from.rank()})) continue;
-    return reader.Error("operand {} is {}, a number for each dimension of {} needed", i,
-                        PrintType(operands[i]->shape()), PrintType(from));
-  }
+  VXLA_RETURN_IF_ERROR(ExpectNumbers(reader, from, stated, operands, 1));
   Instruction* value = operands[0];
   std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
   for (int d = 0; d < stated.rank(); ++d) {
@@ -294,7 +382,7 @@ Status Importer::ImportBoundedGather(Frame& frame, const Operation& operation,
       VXLA_ASSIGN_OR_RETURN(limit,
                             AddInferred(frame, operation, Opcode::kConcatenate, most, DimensionsAttributes{{0}}));
     }
-    Shape wide = WithoutBounds(table);
+    Shape wide = WithoutFlags(table);
     wide.set_element_type(kPlace);
     if (!lists) limit = Reshaped(frame, limit, {});
     limit = Add(frame, Opcode::kBroadcast, wide, {limit},
@@ -347,7 +435,7 @@ Status Importer::ImportBoundedConvolution(Frame& frame, Operation convolution, I
   }
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, convolution, Opcode::kConvolution, std::move(operands), std::move(made), {},
-                                    WithoutBounds(stated)));
+                                    WithoutFlags(stated)));
   return BindResults(frame, convolution, result);
 }
 

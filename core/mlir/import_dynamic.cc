@@ -354,12 +354,11 @@ Status Importer::ImportShapeAssertion(Frame& frame, const Operation& operation) 
 
 // Those that stand for operations whose sizes are operands. False: no such one.
 Result<bool> Importer::ImportDynamicCustomCall(Frame& frame, const Operation& operation) {
-  if (!refines()) return false;
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::string target, reader.Text("call_target_name"));
-  if (target == "shape_assertion") {
+  if (refines() && target == "shape_assertion") {
     VXLA_RETURN_IF_ERROR(ImportShapeAssertion(frame, operation));
-  } else if (target == "stablehlo.shape_refinement_operand_wrapper") {
+  } else if (refines() && target == "stablehlo.shape_refinement_operand_wrapper") {
     VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
     VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {operand}));
@@ -433,6 +432,11 @@ Status Importer::ImportDynamicReduceWindow(Frame& frame, const Operation& operat
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2 * arrays + 5));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  const Attribute* const called = operation.Find("called_computations");
+  if (called == nullptr || called->elements.size() != 1) return reader.Error("called_computations: one is needed");
+  VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportFunction(called->elements[0].text, operation.location));
+  if (IsBounded(operation) && !AreKnown(operands, 2 * arrays))
+    return ImportBoundedReduceWindow(frame, operation, std::move(operands), reducer);
   std::vector<IntList> numbers;
   for (size_t i = 0; i < 5; ++i) {
     VXLA_ASSIGN_OR_RETURN(IntList list, ConstantInts(frame, operation, 2 * arrays + i));
@@ -446,9 +450,6 @@ Status Importer::ImportDynamicReduceWindow(Frame& frame, const Operation& operat
     attributes.window.push_back(
         {numbers[0][i], numbers[1][i], numbers[4][2 * i], numbers[4][2 * i + 1], numbers[2][i], numbers[3][i], false});
   }
-  const Attribute* const called = operation.Find("called_computations");
-  if (called == nullptr || called->elements.size() != 1) return reader.Error("called_computations: one is needed");
-  VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportFunction(called->elements[0].text, operation.location));
   operands.resize(2 * arrays);
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduceWindow,
                                                                std::move(operands), std::move(attributes), {reducer}));
@@ -459,6 +460,9 @@ Status Importer::ImportDynamicTopK(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  if (IsBounded(operation) && stated.rank() > 0 && stated.is_dynamic_dimension(stated.rank() - 1))
+    return ImportBoundedTopK(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList k, ConstantInts(frame, operation, 1));
   if (k.size() != 1) return reader.Error("operand 1 has {} elements, one needed", k.size());
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
@@ -471,8 +475,10 @@ Status Importer::ImportDynamicRngBits(Frame& frame, const Operation& operation) 
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRngBitGenerator, operation, typed()));
+  if (IsBounded(operation, 1))
+    return ImportBoundedRngBits(frame, operation, operands, std::get<RngBitGeneratorAttributes>(attributes));
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
   const Shape drawn(program_.ShapeOf(operation.results[1]).element_type(), sizes);
   VXLA_RETURN_IF_ERROR(CheckShape(drawn));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,

@@ -152,17 +152,46 @@ Status Importer::ImportTensorCast(Frame& frame, const Operation& operation) {
   return BindLanes(frame, operation, operands[0]);
 }
 
-// A gather of one element for each place along the axes; those of the tensor itself go along with it.
-Status Importer::ImportLaneExtract(Frame& frame, const Operation& operation,
-                                   const std::vector<Instruction*>& operands) {
-  const Axes axes = AxesOf(operation), &of_tensor = AxesOf(operation.operands[0]);
+bool Importer::InLaneBranch(const Frame& frame) const {
+  return !lane_branches_.empty() && lane_branches_.back().frame == &frame;
+}
+
+Instruction* Importer::TakesBranches(Frame& frame, Axes& axes) {
+  if (!InLaneBranch(frame)) return nullptr;
+  for (const LaneBranch& branch : lane_branches_) {
+    if (branch.frame == &frame) axes = Union(axes, AxesOf(branch.predicate));
+  }
+  Instruction* all = nullptr;
+  for (const LaneBranch& branch : lane_branches_) {
+    if (branch.frame != &frame) continue;
+    Instruction* one = frame.values.at(branch.predicate);
+    if (!branch.when) one = Add(frame, Opcode::kNot, one->shape(), {one});
+    one = Spread(frame, one, AxesOf(branch.predicate), axes, {});
+    all = all == nullptr ? one : Computed(frame, Opcode::kAnd, all, one);
+  }
+  return all;
+}
+
+// A gather of one element for each place along the axes; those of the tensor itself go along with it. What does not
+// take the branch that it is in gets the first element, whatever its index: that is no fault of the program.
+Status Importer::ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                                   bool guarded) {
   if (operands.size() == 1) return BindLanes(frame, operation, operands[0]);
+  Axes axes = AxesOf(operation);
+  const Axes& of_tensor = AxesOf(operation.operands[0]);
+  Instruction* takes = guarded ? TakesBranches(frame, axes) : nullptr;
   std::vector<Instruction*> indices;
   IntList sizes;
   for (const int axis : axes) sizes.push_back(lane_sizes_[static_cast<size_t>(axis)]);
   sizes.push_back(1);
-  for (size_t i = 1; i < operands.size(); ++i)
-    indices.push_back(Reshaped(frame, Spread(frame, operands[i], AxesOf(operation.operands[i]), axes, {}), sizes));
+  if (takes != nullptr) takes = Reshaped(frame, takes, sizes);
+  for (size_t i = 1; i < operands.size(); ++i) {
+    Instruction* const index =
+        Reshaped(frame, Spread(frame, operands[i], AxesOf(operation.operands[i]), axes, {}), sizes);
+    indices.push_back(takes == nullptr ? index
+                                       : Add(frame, Opcode::kSelect, index->shape(),
+                                             {takes, index, Filled(frame, index->shape(), 0)}));
+  }
   const auto vector = static_cast<int64_t>(axes.size());
   Instruction* table = indices[0];
   if (indices.size() > 1) {
@@ -182,7 +211,9 @@ Status Importer::ImportLaneExtract(Frame& frame, const Operation& operation,
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kGather, {operands[0], table}, std::move(gather)));
   MarkChecked(result, operation);
-  return BindLanes(frame, operation, result);
+  if (axes.empty()) return BindValues(frame, operation, {result});
+  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
+  return BindLanes(frame, operation.results[0], operation, result, std::move(axes));
 }
 
 // Both branches for all elements, and each element's own of them.
@@ -193,7 +224,10 @@ Status Importer::ImportLaneBranches(Frame& frame, const Operation& operation) {
   std::vector<Instruction*> results[2];
   for (size_t i = 0; i < 2; ++i) {
     VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, i));
-    VXLA_ASSIGN_OR_RETURN(results[i], RunBlock(frame, *block));
+    lane_branches_.push_back({&frame, operation.operands[0], i == 0});
+    Result<std::vector<Instruction*>> given = RunBlock(frame, *block);
+    lane_branches_.pop_back();
+    VXLA_ASSIGN_OR_RETURN(results[i], std::move(given));
     if (results[i].size() != operation.results.size())
       return reader.Error("branch {} gives {} values", i, results[i].size());
     choices[i].operands = block->operations.back().operands;

@@ -468,6 +468,8 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
   if (!shape.IsArray() || !target.IsArray()) return reader.Error("an array is needed");
   if (dimensions.size() != static_cast<size_t>(shape.rank()))
     return reader.Error("{} broadcast_dimensions for {}", dimensions.size(), PrintType(shape));
+  if (operands.size() > 1 && IsBounded(operation))
+    return ImportBoundedBroadcast(frame, operation, operands, dimensions);
   IntList kept_sizes, kept;
   for (int i = 0; i < shape.rank(); ++i) {
     const int64_t to = dimensions[i];
@@ -485,8 +487,6 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
                                                Shape(shape.element_type(), kept_sizes)));
     dimensions = kept;
   }
-  if (operands.size() > 1 && IsBounded(operation))
-    return BindSized(frame, operation, Opcode::kBroadcast, {operand}, DimensionsAttributes{std::move(dimensions)}, 1);
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kBroadcast, {operand},
                                     DimensionsAttributes{std::move(dimensions)}, {}, target));

@@ -92,6 +92,10 @@ std::string SymbolOf(const Operation& operation);
 // Whether a value of this shape can have the type: what the type leaves open may be anything.
 bool Fits(const Type& type, const Shape& shape);
 
+inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
+// What places and sizes are computed in.
+inline constexpr ElementType kPlace = ElementType::kS64;
+
 class Importer {
  public:
   explicit Importer(const Program& program) : program_(program), module_(std::make_unique<Module>("")) {}
@@ -241,16 +245,20 @@ class Importer {
   struct Padding {
     Instruction *low, *high, *interior;
   };
-  bool IsBounded(const Operation& operation) const;
+  bool IsBounded(const Operation& operation, size_t result = 0) const;
   bool AreKnown(const std::vector<Instruction*>& operands, size_t first);
   Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i);
-  Instruction* AsSize(Frame& frame, Instruction* size, int64_t bound);
+  Instruction* AsSize(Frame& frame, Instruction* size);
   Instruction* ZeroOf(Frame& frame, ElementType type);
   Instruction* Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b);
   Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension);
   Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
                                  const std::vector<Instruction*>& sizes);
-  std::vector<Instruction*> BoundedSizes(Frame& frame, const Operation& operation, Instruction* list);
+  std::vector<Instruction*> BoundedSizes(Frame& frame, const Shape& stated, Instruction* list);
+  Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instruction* value, int dimension,
+                               int64_t bound);
+  Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value, int dimension,
+                                      Instruction* size, Instruction* stated);
   Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
                    Attributes attributes, size_t list);
   Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruction* value, int64_t dimension,
@@ -264,6 +272,39 @@ class Importer {
   Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
                              GatherAttributes attributes);
   Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding);
+  Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                                const IntList& dimensions);
+  // Custom calls with such results (import_bounded_calls.cc).
+  Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  std::vector<Instruction*> SplitOf(Frame& frame, const std::vector<Instruction*>& sizes);
+  struct Draw {
+    Instruction *places, *calls;
+    int64_t row;
+  };
+  Draw DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>& sizes, bool pairs);
+  Result<Instruction*> StateAfter(Frame& frame, const Operation& operation, Instruction* state, Instruction* calls,
+                                  bool carries);
+  Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                              RngBitGeneratorAttributes attributes);
+  struct WindowNumbers {
+    Instruction *size, *stride, *base_dilation, *window_dilation, *low, *high;
+  };
+  WindowNumbers WindowNumbersAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t d);
+  Result<Instruction*> WindowMembers(Frame& frame, const Operation& operation, const WindowNumbers& w, int64_t windows,
+                                     Instruction* value, int64_t dimension, Instruction** count);
+  // [windows..., elements...], a dimension whose windows are its elements once: the sizes of that, where dimensions of
+  // the operand and their elements are in it, which elements are in which windows, and how many windows there are.
+  struct Windows {
+    IntList dims, places, elements;
+    Instruction* members = nullptr;
+    std::vector<Instruction*> sizes;
+  };
+  Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& operation,
+                                                const std::vector<Instruction*>& operands, const Computation& reducer);
+  Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction* array,
+                            const std::vector<Instruction*>& lists);
+  Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                                   Computation* reducer);
 
   // Regions that are done for all elements at once (import_lanes.cc). A value that differs from element to element has
   // the axes along which it does in front of its own dimensions.
@@ -283,7 +324,11 @@ class Importer {
   // A region with an index for each dimension of `shape`; a scalar if all its elements are the same.
   Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer = nullptr);
   Status ImportGenerate(Frame& frame, const Operation& operation);
-  Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  bool InLaneBranch(const Frame& frame) const;
+  // Whether an element takes the branches around; null: all do. `axes`: along which it differs.
+  Instruction* TakesBranches(Frame& frame, Axes& axes);
+  Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                           bool guarded);
   Status ImportLaneBranches(Frame& frame, const Operation& operation);
 
   // Regions (import_regions.cc).
@@ -434,6 +479,14 @@ class Importer {
   int64_t forall_count_ = 0;
   IntList lane_sizes_;  // of the axes of the open regions that are done for all their elements at once, outermost first
   std::unordered_map<ValueId, Axes> lane_axes_;  // of values that differ
+  // The branches around what is imported that run for all elements: those that take one are those for which the
+  // predicate is so.
+  struct LaneBranch {
+    const Frame* frame;
+    ValueId predicate;
+    bool when;
+  };
+  std::vector<LaneBranch> lane_branches_;
   std::unique_ptr<Module> module_;
   const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text
   FoldInstruction fold_;

@@ -11,8 +11,6 @@ namespace {
 
 Shape Resized(const Shape& shape, IntList sizes) { return Shape(shape.element_type(), std::move(sizes)); }
 
-IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
-
 // The dimensions of `sizes` that stay where those of size 1 go until `wanted` is left, the first ones first; nothing
 // where they do not go together. kUnboundedSize fits any size.
 std::optional<std::vector<size_t>> KeptDimensions(std::span<const int64_t> sizes, std::span<const int64_t> wanted) {
@@ -430,8 +428,17 @@ Status Importer::ImportExtract(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
-  VXLA_RETURN_IF_ERROR(CheckIndices(operation, OwnShape(operation.operands[0], operands[0]), indices));
-  if (!AxesOf(operation).empty()) return ImportLaneExtract(frame, operation, operands);
+  // In a branch that some elements do not take an index out of bounds is no fault yet.
+  const Shape own = OwnShape(operation.operands[0], operands[0]);
+  Status fits = CheckIndices(operation, own, indices);
+  const auto is_number = [&](const Instruction* index) {
+    const Literal* const known = Known(index);
+    return known != nullptr && known->element_count() == 1;
+  };
+  const bool guarded = InLaneBranch(frame) && own.rank() > 0 && indices.size() == static_cast<size_t>(own.rank()) &&
+                       !(fits.ok() && std::ranges::all_of(indices, is_number));
+  if (!guarded) VXLA_RETURN_IF_ERROR(std::move(fits));
+  if (guarded || !AxesOf(operation).empty()) return ImportLaneExtract(frame, operation, operands, guarded);
   VXLA_ASSIGN_OR_RETURN(Instruction* const part, AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
                                                              DynamicSliceAttributes{IntList(indices.size(), 1)}));
   MarkChecked(part, operation);

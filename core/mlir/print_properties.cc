@@ -1,6 +1,9 @@
 // The attributes of instructions in StableHLO's words.
 #include <fmt/format.h>
 
+#include <numeric>
+
+#include "core/devices/replica_groups.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer_impl.h"
@@ -218,10 +221,39 @@ std::string TriangularSolveText(const TriangularSolveAttributes& a) {
                      Bool(a.lower), Bool(a.unit_diagonal), Keyword("transpose", kTransposeWords, a.transpose_a));
 }
 
+// Replicas with all their partitions, of which HLO takes one replica after the other and StableHLO one partition after
+// the other, as the ids of devices, which both take as they stand. Groups whose order is StableHLO's stay.
+std::optional<ReplicaGroups> AsDevices(const Instruction& collective) {
+  const auto& a = collective.attributes<CollectiveAttributes>();
+  const Result<GroupMode> mode = GroupModeOf(collective);
+  const Computation* const computation = collective.parent();
+  if (!mode.ok() || *mode != GroupMode::kCrossReplicaAndPartition || GoesByPartition(collective) ||
+      computation == nullptr || computation->module() == nullptr)
+    return std::nullopt;
+  const ModuleAttributes& module = computation->module()->attributes();
+  const DeviceGrid grid{module.replica_count, module.num_partitions};
+  if (grid.replicas == 1 || grid.partitions == 1) return std::nullopt;
+  std::vector<IntList> groups = a.replica_groups.groups;
+  if (groups.empty()) {
+    groups.emplace_back(static_cast<size_t>(grid.replicas));
+    std::iota(groups[0].begin(), groups[0].end(), 0);
+  }
+  ReplicaGroups devices;
+  for (const IntList& group : groups) {
+    IntList& ids = devices.groups.emplace_back();
+    for (const int64_t replica : group) {
+      for (int64_t partition = 0; partition < grid.partitions; ++partition)
+        ids.push_back(grid.device(replica, partition));
+    }
+  }
+  return devices;
+}
+
 std::string CollectiveText(const Instruction& instruction) {
   const auto& a = instruction.attributes<CollectiveAttributes>();
-  std::string out = Groups(a.replica_groups) + Channel(a.channel_id, 1);
-  if (a.use_global_device_ids) out += ", use_global_device_ids";
+  const std::optional<ReplicaGroups> devices = AsDevices(instruction);
+  std::string out = Groups(devices ? *devices : a.replica_groups) + Channel(a.channel_id, 1);
+  if (a.use_global_device_ids || devices) out += ", use_global_device_ids";
   const Shape& operand = instruction.operand(0)->shape();
   const int64_t dimension = a.dimensions.empty() ? 0 : a.dimensions[0];
   switch (instruction.opcode()) {

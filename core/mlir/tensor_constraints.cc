@@ -482,8 +482,11 @@ class Checker {
     const IntList from = StatedSizes(source), to = StatedSizes(result);
     bool fits = from.size() == to.size();
     for (size_t i = 0; fits && i < from.size(); ++i) {
-      const bool open = from[i] == kOpen || low[i] == kOpen || high[i] == kOpen;
-      fits = open || to[i] == kOpen || to[i] == low[i] + from[i] + high[i];
+      if (from[i] == kOpen || low[i] == kOpen || high[i] == kOpen) continue;
+      int64_t sum = 0;
+      if (__builtin_add_overflow(low[i], high[i], &sum) || __builtin_add_overflow(sum, from[i], &sum))
+        return reader.Error("low {}, {} and high {} of dimension {} do not fit 64 bits", low[i], from[i], high[i], i);
+      fits = to[i] == kOpen || to[i] == sum;
     }
     if (!fits)
       return reader.Error("{} with low {} and high {} does not give {}", PrintType(source), PrintSizes(low),

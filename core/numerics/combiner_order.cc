@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/numerics/comparison.h"
 #include "core/literal.h"
 #include "core/module.h"
 
@@ -268,25 +269,6 @@ Sample BinaryOfIntegers(const Instruction& i, int64_t a, int64_t b) {
   }
 }
 
-template <typename T>
-bool HoldsFor(ComparisonDirection direction, T a, T b) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return a == b;
-    case ComparisonDirection::kNe:
-      return a != b;
-    case ComparisonDirection::kGe:
-      return a >= b;
-    case ComparisonDirection::kGt:
-      return a > b;
-    case ComparisonDirection::kLe:
-      return a <= b;
-    case ComparisonDirection::kLt:
-      return a < b;
-  }
-  return false;
-}
-
 Sample ComparedSamples(const Instruction& i, const Sample& a, const Sample& b) {
   const ElementType type = i.operand(0)->shape().element_type();
   const auto direction = i.attributes<CompareAttributes>().direction;
@@ -295,9 +277,9 @@ Sample ComparedSamples(const Instruction& i, const Sample& a, const Sample& b) {
     if (direction == ComparisonDirection::kEq) return result(a.real == b.real);
     return direction == ComparisonDirection::kNe ? result(a.real != b.real) : Sample{};
   }
-  if (IsFloating(type)) return result(HoldsFor(direction, a.real.real(), b.real.real()));
-  if (IsSigned(type)) return result(HoldsFor(direction, a.integer, b.integer));
-  return result(HoldsFor(direction, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer)));
+  if (IsFloating(type)) return result(Holds(direction, a.real.real(), b.real.real()));
+  if (IsSigned(type)) return result(Holds(direction, a.integer, b.integer));
+  return result(Holds(direction, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer)));
 }
 
 Sample Clamped(ElementType type, const std::vector<Sample>& operands) {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/numerics/comparison.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -139,31 +141,14 @@ Known IntegerWithElement(Opcode opcode, ElementType type, int64_t number, const 
   }
 }
 
-Known Compared(ComparisonDirection direction, double a, double b) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return Integer(a == b);
-    case ComparisonDirection::kNe:
-      return Integer(a != b);
-    case ComparisonDirection::kGe:
-      return Integer(a >= b);
-    case ComparisonDirection::kGt:
-      return Integer(a > b);
-    case ComparisonDirection::kLe:
-      return Integer(a <= b);
-    case ComparisonDirection::kLt:
-      return Integer(a < b);
-  }
-  return {};
-}
-
 Known CompareFloats(const CompareAttributes& attributes, const Known& a, const Known& b) {
   if (attributes.type == ComparisonType::kTotalOrder || a.any || b.any) return {};
   // A finite element compares with itself, infinities and NaN as zero does.
   const bool decided = (a.IsNumber() && b.IsNumber()) || (a.IsElement() && b.IsElement() && a.element == b.element) ||
                        (a.IsNumber() && b.IsElement() && !std::isfinite(a.number)) ||
                        (b.IsNumber() && a.IsElement() && !std::isfinite(b.number));
-  return decided ? Compared(attributes.direction, a.IsNumber() ? a.number : 0, b.IsNumber() ? b.number : 0) : Known{};
+  if (!decided) return {};
+  return Integer(Holds(attributes.direction, a.IsNumber() ? a.number : 0, b.IsNumber() ? b.number : 0));
 }
 
 Known FoldPreds(Opcode opcode, int64_t a, int64_t b) {

@@ -140,7 +140,9 @@ VXLA_API VxlaCode vxlaDescribeDevice(uint32_t index, VxlaDeviceDescription* desc
 enum {
   VXLA_DEVICE_NO_CACHE = 1,      // nothing is kept on disk
   VXLA_DEVICE_SAME_BITS = 2,     // the rounding that every device has (docs/numerics.md)
-  VXLA_DEVICE_CHECK_HANDLES = 4  // use after destroy is an error, for some lasting bytes a handle: for debug builds
+  // Use after destroy is an error, for some lasting bytes a handle; so is a use of a recording beyond those that it has.
+  // For debug builds.
+  VXLA_DEVICE_CHECK_HANDLES = 4
 };
 
 typedef struct VxlaDeviceInfo {
@@ -218,7 +220,8 @@ VXLA_API VxlaCode vxlaRegisterFunction(VxlaDevice device, const VxlaFunctionInfo
 enum {
   VXLA_COMPILE_REQUIRE_GPU = 1,  // VXLA_DEVICE_FAILURE where an instruction would run on the host
   // VXLA_UNSUPPORTED, with the first reason, where vxlaCmdExecute cannot record it. With dynamic dimensions one program
-  // serves all live sizes: those that should agree and do not make all of the results' -1.
+  // serves all live sizes: those that should agree and do not make all of the results' negative, by the check that
+  // failed. vxlaReadLiveSizes and vxlaReadValue say which.
   VXLA_COMPILE_RECORDABLE = 2
 };
 

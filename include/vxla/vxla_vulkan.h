@@ -260,8 +260,9 @@ typedef struct VxlaRecordingInfo {
 
 // What a program needs for being recorded: for each use a block of addresses, for all of them scratch and for each
 // image its texels and its array. One for each frame in flight: use n is not recorded before the device has finished
-// with use n - `uses` (of a single one: with its last use), and the host destroys it after all. vxla cannot see it
-// where that is missed: the earlier use then runs with the later one's bindings. It keeps what it needs of the
+// with use n - `uses` (of a single one: with its last use), and the host destroys it after all. Where
+// that is missed the earlier use runs with the later one's bindings; a device made with VXLA_DEVICE_CHECK_HANDLES
+// refuses the later one with VXLA_INVALID_ARGUMENT, by an event behind each use, so what was never submitted counts too. It keeps what it needs of the
 // executable, whose handle may go first.
 //
 // An image is an array [height, width], [height, width, channels] or [layers, height, width, channels], of the format

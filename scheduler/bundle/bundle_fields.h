@@ -89,7 +89,7 @@ void Fields(Archive& a, HostDecide& v) {
 template <typename Archive>
 void Fields(Archive& a, Plan& v) {
   a(v.name, v.bindings, v.buffers, v.parameters, v.results, v.result_shape, v.constants, v.kernels, v.steps,
-    v.kernel_of_step, v.segments, v.constant_block_bytes, v.scratch_block_bytes, v.peak_bytes, v.lower_bound_bytes);
+    v.kernel_of_step, v.segments, v.constant_block_bytes, v.scratch_block_bytes, v.peak_bytes, v.lower_bound_bytes, v.size_messages);
 }
 template <typename Archive>
 void Fields(Archive& a, DeviceFacts::Quirks& v) {

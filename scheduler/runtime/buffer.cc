@@ -42,7 +42,8 @@ Result<Literal> DeviceBuffer::ToLiteral() const {
   if (hold == nullptr) return IsGone();
   return Guarded([&]() -> Result<Literal> {
     VXLA_ASSIGN_OR_RETURN(const Moment after, ready().AwaitSubmission());
-    return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, after, live_sizes_);
+    return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, after, live_sizes_,
+                           memory_->size_messages());
   });
 }
 
@@ -96,7 +97,7 @@ Result<std::vector<int64_t>> DeviceBuffer::LiveSizes() const {
   if (hold == nullptr) return IsGone();
   return Guarded([&]() -> Result<std::vector<int64_t>> {
     VXLA_ASSIGN_OR_RETURN(const Moment after, ready().AwaitSubmission());
-    return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, after);
+    return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, after, memory_->size_messages());
   });
 }
 

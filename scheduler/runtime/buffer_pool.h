@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "backend/device.h"
@@ -42,6 +44,13 @@ class DeviceMemory {
   int64_t size_bytes() const { return size_bytes_; }
   MemoryKind kind() const { return kind_; }
 
+  // What negative live sizes in it say (Plan::size_messages); none: nothing. Set before the memory is given to anyone.
+  std::span<const std::string> size_messages() const {
+    return size_messages_ == nullptr ? std::span<const std::string>() : *size_messages_;
+  }
+  void set_size_messages(std::shared_ptr<const std::vector<std::string>> messages) {
+    size_messages_ = std::move(messages);
+  }
   // When the contents may be read; set before the memory is given to anyone.
   Event ready() const;
   void set_ready(Event ready);
@@ -79,6 +88,7 @@ class DeviceMemory {
   std::shared_ptr<BufferPool> pool_;
   NumberedBuffer buffer_;
   int64_t size_bytes_;
+  std::shared_ptr<const std::vector<std::string>> size_messages_;
   MemoryKind kind_ = MemoryKind::kDevice;
   mutable std::mutex mutex_;
   Event ready_;

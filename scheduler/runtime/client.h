@@ -30,6 +30,7 @@ class Device;
 class Instruction;
 class Module;
 class Moment;
+struct PassRun;
 struct Plan;
 enum class BindingMode : uint8_t;
 struct DeviceStep;   // scheduler/replicas/device_step.h
@@ -73,11 +74,13 @@ struct CompileOptions {
   bool wide_accumulation = false;  // f32 sums of reductions and products in two floats (about 45 bits)
   bool optimized = false;          // the module is what Optimize gave: plan it as it is
   // Bounded dynamic dimensions: one program for all live sizes, which it finds in device memory and leaves there,
-  // rather than one for each choice of them. Results whose live sizes are -1 say that sizes did not agree.
+  // rather than one for each choice of them. Results whose live sizes are negative say that sizes did not agree.
   bool sizes_on_device = false;
   bool loop_kernels = true;          // whiles that a workgroup can run are one kernel, short ones written out
   bool profile = false;              // time each step; steps then run one at a time
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
+  // After each pass of the optimizer: AfterPass of core/passes/base/pipeline.h.
+  std::function<Status(const PassRun&, const Module&)> after_pass = {};
 };
 
 // Of one run, which goes with others that the caller knows of.

@@ -37,7 +37,7 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   if (options.optimized) {
     state->module = module.Clone();
   } else {
-    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target));
+    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target, options.after_pass));
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;

@@ -133,8 +133,12 @@ Execution Run::Results(const Event& done) const {
   Execution execution;
   execution.shape = plan_.result_shape;
   execution.done = done;
-  for (size_t leaf = 0; leaf < results_.size(); ++leaf)
+  const auto messages =
+      plan_.size_messages.empty() ? nullptr : std::make_shared<const std::vector<std::string>>(plan_.size_messages);
+  for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
+    results_[leaf]->set_size_messages(messages);
     execution.leaves.emplace_back(plan_.results[leaf].shape, results_[leaf]);
+  }
   return execution;
 }
 

@@ -245,6 +245,41 @@ static void TestChain(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &out);
 }
 
+// A use more than a recording has, in one command buffer and in two; a use that the device has finished with is free.
+static void TestMoreUsesThanStated(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kDonates, VXLA_COMPILE_RECORDABLE);
+  HostBuffer buffer = HostMakeBuffer(host, 1024, Needs(executable).argument_usage);
+  const VxlaBinding x = HostBind(&buffer, 0, 32);
+  const VxlaBindings bindings = {
+      .struct_size = sizeof(bindings), .argument_count = 1, .arguments = &x, .result_count = 1, .results = &x};
+  for (uint64_t uses = 0; uses < 3; ++uses) {
+    const uint64_t most = uses == 0 ? 1 : uses;
+    const VxlaRecordingInfo info = {.struct_size = sizeof(info), .uses = uses};
+    VxlaRecording recording = NULL;
+    EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+    VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    VkCommandBuffer other = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    Fill(buffer.mapped, 1);
+    for (int round = 0; round < 2; ++round) {
+      HostBegin(host, commands);
+      for (uint64_t i = 0; i < most; ++i) EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+      EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+                  most == 1 ? "recording: more than 1 of its uses" : "recording: more than 2 of its uses");
+      HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+      host->EndCommandBuffer(commands);
+      HostBegin(host, other);
+      EXPECT_CODE(vxlaCmdExecute(other, recording, &bindings, &message), VXLA_INVALID_ARGUMENT, "of its uses");
+      host->EndCommandBuffer(other);
+      HostSubmit(host, commands);
+    }
+    const float times = most == 1 ? 4 : 16;
+    for (int i = 0; i < kCount; ++i) EXPECT(((float*)buffer.mapped)[i] == times * (float)(i + 1));
+    vxlaDestroyRecording(recording);
+  }
+  vxlaDestroyExecutable(executable);
+  HostFreeBuffer(host, &buffer);
+}
+
 // The segments of a loop are written out, one behind the other.
 static void TestLoop(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, LOOP("41"), VXLA_COMPILE_RECORDABLE);
@@ -409,7 +444,9 @@ static void TestOverlaps(Host* host, VxlaDevice device, int addresses) {
   results[0].offset = 512;
   results[1] = HostBind(&buffer, needs.binding_alignment <= 32 ? 544 : 768, 32);
   host->EndCommandBuffer(commands);
-  HostBegin(host, commands);  // a recording is bound again when its last use is over
+  HostBegin(host, commands);
+  vxlaDestroyRecording(recording);  // what was never submitted is not over
+  recording = Recording(executable, &scratch);
   EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
   host->EndCommandBuffer(commands);
   HostBegin(host, commands);
@@ -504,6 +541,8 @@ static void TestNotRecording(Host* host, VxlaDevice device) {
   EXPECT_OK(vxlaCmdExecute(commands, recording, &frame.bindings, &message));
   EXPECT(host->messenger == VK_NULL_HANDLE || host_heard > 0);
   host_expects = NULL;
+  vxlaDestroyRecording(recording);  // its use waits for a submission that cannot come
+  recording = Recording(executable, NULL);
   HostBegin(host, commands);
   EXPECT_OK(vxlaCmdExecute(commands, recording, &frame.bindings, &message));
   HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
@@ -744,6 +783,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings, const
     TestFrames(host, device);
     TestRebind(host, device, strcmp(bindings, "addresses") == 0);
     TestChain(host, device);
+    TestMoreUsesThanStated(host, device);
     TestLoop(host, device);
     TestRefusals(host, device);
     TestOverlaps(host, device, strcmp(bindings, "addresses") == 0);

@@ -52,13 +52,34 @@ TEST(ConvertTest, FloatsToIntegersTruncateAndSaturate) {
 
 TEST(ConvertTest, FloatsToFloatsRoundOnce) {
   for (ElementType from : TypesWhere(IsFloating)) {
-    const Literal x = Random(from, {257}, 9);
+    const Literal x = Random(from, {257}, 9, ArgumentFill::kSpecial);
     for (ElementType to : TypesWhere(IsFloating)) {
       Literal want(Shape(to, {257}));
       for (int64_t i = 0; i < 257; ++i) want.SetDouble(i, x.GetDouble(i));
-      EXPECT_EQ(Convert(x, to), want) << ElementTypeName(from) << " to " << ElementTypeName(to);
+      EXPECT_THAT(Doubles(Convert(x, to)), SameDoubles(Doubles(want)))
+          << ElementTypeName(from) << " to " << ElementTypeName(to);
     }
   }
+}
+
+// A wider type gets the narrower one's bits at its top, as from the instructions of CPUs and GPUs.
+TEST(ConvertTest, NansKeepTheirSignAndPayload) {
+  const auto bits = [](const std::string& from, const std::string& number, const std::string& to,
+                       const std::string& word) {
+    return Integers(RunText(Entry("u = " + from + "[1] constant({" + number + "})\np = " + to +
+                                  "[1] convert(u)\nROOT r = " + word + "[1] bitcast-convert(p)"),
+                            {}))[0];
+  };
+  EXPECT_EQ(bits("f16", "nan", "f32", "u32"), 0x7fc00000);
+  EXPECT_EQ(bits("f32", "nan", "f64", "u64"), 0x7ff8000000000000);
+  EXPECT_EQ(bits("f32", "-nan", "f64", "u64"), static_cast<int64_t>(0xfff8000000000000));
+  EXPECT_EQ(bits("bf16", "nan", "f64", "u64"), 0x7ff8000000000000);
+  EXPECT_EQ(bits("f64", "nan", "f32", "u32"), 0x7fc00000);
+  const Literal payload = Ints(kU32, {1}, {0x7fc12345});
+  EXPECT_EQ(Integers(RunText(Entry("u = u32[1] parameter(0)\nx = f32[1] bitcast-convert(u)\ny = f64[1] convert(x)\n"
+                                   "ROOT r = u64[1] bitcast-convert(y)"),
+                             {payload}))[0],
+            0x7ff82468a0000000);
 }
 
 TEST(ConvertTest, F64ToBf16DoesNotRoundTwice) {
@@ -138,7 +159,7 @@ TEST(ReducePrecisionTest, E5M10OfF32IsHalfPrecisionWithoutSubnormals) {
 
 TEST(ReducePrecisionTest, MoreBitsThanTheTypeChangeNothing) {
   for (ElementType type : {kF16, kBF16, kF32, kF64}) {
-    const Literal x = Random(type, {211}, 4);
+    const Literal x = Random(type, {211}, 4, ArgumentFill::kSpecial);
     EXPECT_EQ(ReducePrecision(x, 11, 52), x);
   }
   EXPECT_THAT(Doubles(ReducePrecision(Array(kF64, {2}, {1 + 0x1p-8, 1e300}), 8, 7)), ElementsAre(1, kInf));

@@ -1,7 +1,6 @@
 #include "tests/cpu/cpu_test_support.h"
 
 #include <cmath>
-#include <random>
 
 #include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -47,23 +46,9 @@ Literal Ints(ElementType type, const std::vector<int64_t>& dimensions, const std
   return literal;
 }
 
-Literal Random(ElementType type, const std::vector<int64_t>& dimensions, uint32_t seed) {
-  std::mt19937 engine(seed);
-  Literal literal(Shape(type, dimensions));
-  auto uniform = [&] { return static_cast<double>(engine()) / 4294967296.0; };
-  auto normal = [&] { return uniform() + uniform() + uniform() + uniform() - 2; };
-  for (int64_t i = 0; i < literal.element_count(); ++i) {
-    if (IsComplex(type)) {
-      const double real = normal();
-      literal.SetComplex(i, {real, normal()});
-    } else if (IsFloating(type)) {
-      literal.SetDouble(i, normal());
-    } else {
-      const int64_t low = IsSigned(type) ? -20 : 0;
-      literal.SetInt(i, type == ElementType::kPred ? engine() % 2 : low + engine() % 41);
-    }
-  }
-  return literal;
+Literal Random(ElementType type, const std::vector<int64_t>& dimensions, uint32_t seed, ArgumentFill floats) {
+  const bool is_number = IsFloating(type) || IsComplex(type);
+  return RandomLiteral(Shape(type, dimensions), seed, 0, is_number ? floats : ArgumentFill::kFullRange);
 }
 
 std::vector<double> Doubles(const Literal& literal) {

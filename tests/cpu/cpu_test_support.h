@@ -10,6 +10,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
+#include "core/numerics/random_literal.h"
 
 namespace VXLA_NAMESPACE::testing {
 
@@ -23,8 +24,9 @@ std::string Entry(const std::string& lines, const std::string& computations = {}
 
 Literal Array(ElementType type, const std::vector<int64_t>& dimensions, const std::vector<double>& values);
 Literal Ints(ElementType type, const std::vector<int64_t>& dimensions, const std::vector<int64_t>& values);
-// Pseudo-random values (the same for a seed): floats about normal, integers over small ranges.
-Literal Random(ElementType type, const std::vector<int64_t>& dimensions, uint32_t seed);
+// Seeded values (core/numerics/random_literal.h): integers of their whole range, floats as `floats` says, normal by default.
+Literal Random(ElementType type, const std::vector<int64_t>& dimensions, uint32_t seed,
+               ArgumentFill floats = ArgumentFill::kSmall);
 
 std::vector<double> Doubles(const Literal& literal);
 std::vector<int64_t> Integers(const Literal& literal);

@@ -27,21 +27,21 @@ void CheckBatched(ElementType type, ElementType result, double tolerance) {
   Literal want(c.shape());
   for (int64_t i = 0; i < c.element_count(); ++i) {
     std::complex<long double> sum = 0;
-    int64_t integer = 0;
+    uint64_t integer = 0;  // wraps round
     for (int64_t x = 0; x < k; ++x) {
       const int64_t at = i / n * k + x, bt = (i / (m * n) * k + x) * n + i % n;
       if (IsFloating(type) || IsComplex(type)) {
         sum += std::complex<long double>(a.GetComplex(at)) * std::complex<long double>(b.GetComplex(bt));
       } else {
-        integer += a.GetInt(at) * b.GetInt(bt);
+        integer += static_cast<uint64_t>(a.GetInt(at)) * static_cast<uint64_t>(b.GetInt(bt));
       }
     }
     if (!IsFloating(type) && !IsComplex(type)) {
       if (IsFloating(result)) {
-        EXPECT_EQ(c.GetDouble(i), static_cast<double>(integer));
+        EXPECT_EQ(c.GetDouble(i), static_cast<double>(static_cast<int64_t>(integer)));
         continue;
       }
-      want.SetInt(i, integer);
+      want.SetInt(i, static_cast<int64_t>(integer));
       EXPECT_EQ(c.GetInt(i), want.GetInt(i)) << ElementTypeName(type);
     } else {
       EXPECT_LE(std::abs(c.GetComplex(i) - std::complex<double>(sum)),
@@ -198,14 +198,14 @@ TEST(DotTest, ContractsAnyDimensions) {
           "lhs_batch_dims={3}, lhs_contracting_dims={0,2}, rhs_batch_dims={1}, rhs_contracting_dims={3,0}");
   for (int64_t i = 0; i < c.element_count(); ++i) {
     const std::vector<int64_t> at = IndexOf(i, {4, 3, 7});
-    int64_t sum = 0;
+    uint64_t sum = 0;  // wraps round
     for (int64_t x = 0; x < 2; ++x) {
       for (int64_t y = 0; y < 5; ++y) {
-        sum += a.GetInt(PositionOf({x, at[1], y, at[0]}, {2, 3, 5, 4})) *
-               b.GetInt(PositionOf({y, at[0], at[2], x}, {5, 4, 7, 2}));
+        sum += static_cast<uint64_t>(a.GetInt(PositionOf({x, at[1], y, at[0]}, {2, 3, 5, 4})) *
+                                     b.GetInt(PositionOf({y, at[0], at[2], x}, {5, 4, 7, 2})));
       }
     }
-    EXPECT_EQ(c.GetInt(i), sum);
+    EXPECT_EQ(c.GetInt(i), static_cast<int32_t>(sum));
   }
 }
 

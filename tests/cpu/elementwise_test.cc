@@ -233,7 +233,8 @@ TEST(ElementwiseTest, EmptyAndScalarShapes) {
 TEST(ElementwiseTest, EveryFloatTypeAddsInBlocksLikeAPlainLoop) {
   for (ElementType type : {kF4E2M1FN, kF6E2M3FN, kF6E3M2FN, kF8E3M4, kF8E4M3, kF8E4M3FN, kF8E4M3B11FNUZ, kF8E4M3FNUZ,
                            kF8E5M2, kF8E5M2FNUZ, kF16, kBF16, kF32, kF64}) {
-    const Literal a = Random(type, {1543}, 1), b = Random(type, {1543}, 2);
+    const Literal a = Random(type, {1543}, 1, ArgumentFill::kSpecial),
+                  b = Random(type, {1543}, 2, ArgumentFill::kSpecial);
     Literal want(a.shape());
     for (int64_t i = 0; i < 1543; ++i) want.SetDouble(i, a.GetDouble(i) + b.GetDouble(i));
     EXPECT_EQ(Binary("add", a, b), want) << ElementTypeName(type);

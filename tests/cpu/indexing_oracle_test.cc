@@ -162,8 +162,11 @@ TEST(ScatterOracleTest, RandomFormsOfSumsSkipWhatIsOutside) {
         "sum { a = " + t + "[] parameter(0)\n b = " + t + "[] parameter(1)\n ROOT r = " + t + "[] add(a, b) }\n");
     const Literal y = RunText(text, {x, s, u});
     std::vector<double> want;
-    for (int64_t i = 0; i < x.element_count(); ++i)
-      want.push_back(type == kF32 ? x.GetDouble(i) : static_cast<double>(x.GetInt(i)));
+    std::vector<uint64_t> integers;  // wrap round
+    for (int64_t i = 0; i < x.element_count(); ++i) {
+      want.push_back(type == kF32 ? x.GetDouble(i) : 0);
+      integers.push_back(type == kF32 ? 0 : static_cast<uint64_t>(x.GetInt(i)));
+    }
     for (int64_t i = 0; i < u.element_count(); ++i) {
       Sizes at, within;
       Locate(f, s, IndexOf(i, f.result), at, within);
@@ -172,14 +175,18 @@ TEST(ScatterOracleTest, RandomFormsOfSumsSkipWhatIsOutside) {
         at[d] += within[d];
         inside = inside && at[d] >= 0 && at[d] < f.operand[d];
       }
-      if (inside)
-        want[static_cast<size_t>(PositionOf(at, f.operand))] +=
-            type == kF32 ? u.GetDouble(i) : static_cast<double>(u.GetInt(i));
+      if (!inside) continue;
+      const auto position = static_cast<size_t>(PositionOf(at, f.operand));
+      want[position] += type == kF32 ? u.GetDouble(i) : 0;
+      integers[position] += type == kF32 ? 0 : static_cast<uint64_t>(u.GetInt(i));
     }
     for (int64_t i = 0; i < x.element_count(); ++i) {
-      const double got = type == kF32 ? y.GetDouble(i) : static_cast<double>(y.GetInt(i));
-      ASSERT_EQ(got, type == kF32 ? static_cast<float>(want[static_cast<size_t>(i)]) : want[static_cast<size_t>(i)])
-          << text << " at " << i;
+      const auto k = static_cast<size_t>(i);
+      if (type == kF32) {
+        ASSERT_EQ(y.GetDouble(i), static_cast<float>(want[k])) << text << " at " << i;
+      } else {
+        ASSERT_EQ(static_cast<uint64_t>(y.GetInt(i)), integers[k]) << text << " at " << i;
+      }
     }
   }
 }

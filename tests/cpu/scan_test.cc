@@ -43,12 +43,12 @@ TEST(ScanTest, SlicesAlongTheMiddleOfSeveralArrays) {
       {x, w});
   for (int64_t i = 0; i < 2; ++i) {
     for (int64_t k = 0; k < 3; ++k) {
-      int64_t sum = 0;
+      uint64_t sum = 0;  // wraps round
       for (int64_t j = 0; j < 4; ++j) {
-        sum += x.GetInt((i * 4 + j) * 3 + k) * w.GetInt(i * 4 + j);
-        EXPECT_EQ(r.tuple_elements()[0].GetInt((i * 4 + j) * 3 + k), sum);
+        sum += static_cast<uint64_t>(x.GetInt((i * 4 + j) * 3 + k) * w.GetInt(i * 4 + j));
+        EXPECT_EQ(r.tuple_elements()[0].GetInt((i * 4 + j) * 3 + k), static_cast<int32_t>(sum));
       }
-      EXPECT_EQ(r.tuple_elements()[1].GetInt(i * 3 + k), sum);
+      EXPECT_EQ(r.tuple_elements()[1].GetInt(i * 3 + k), static_cast<int32_t>(sum));
     }
   }
   EXPECT_EQ(r.tuple_elements()[2].GetInt(0), 4);

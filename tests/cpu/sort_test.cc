@@ -16,12 +16,19 @@ std::string Compare(const std::string& type, const std::string& direction, const
          "[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=" + direction + extra + " }\n";
 }
 
+long double NumberAt(const Literal& x, int64_t at) {
+  const ElementType type = x.shape().element_type();
+  if (IsFloating(type)) return x.GetDouble(at);
+  return IsSigned(type) ? static_cast<long double>(x.GetInt(at))
+                        : static_cast<long double>(static_cast<uint64_t>(x.GetInt(at)));
+}
+
 TEST(SortTest, EachDimensionBothDirectionsEveryType) {
   for (ElementType type : {kS4, kS8, kU8, kS32, kU32, kS64, kU64, kBF16, kF16, kF32, kF64, kPred}) {
     for (int dimension = 0; dimension < 3; ++dimension) {
       for (const bool descending : {false, true}) {
         const std::vector<int64_t> sizes = {3, 41, 5};
-        const Literal x = Random(type, sizes, 1);
+        const Literal x = Random(type, sizes, 1, ArgumentFill::kFullRange);
         const std::string t = std::string(ElementTypeName(type));
         const Literal y = RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nROOT r = " + Text(x.shape()) +
                                             " sort(p), dimensions={" + std::to_string(dimension) + "}, to_apply=f",
@@ -30,14 +37,15 @@ TEST(SortTest, EachDimensionBothDirectionsEveryType) {
         for (int64_t i = 0; i < x.element_count(); ++i) {
           std::vector<int64_t> index = IndexOf(i, sizes);
           if (index[static_cast<size_t>(dimension)] != 0) continue;
-          std::vector<double> line, got;
+          std::vector<long double> line, got;  // holds every integer too
           for (int64_t k = 0; k < sizes[static_cast<size_t>(dimension)]; ++k) {
             index[static_cast<size_t>(dimension)] = k;
             const int64_t at = PositionOf(index, sizes);
-            line.push_back(IsFloating(type) ? x.GetDouble(at) : static_cast<double>(x.GetInt(at)));
-            got.push_back(IsFloating(type) ? y.GetDouble(at) : static_cast<double>(y.GetInt(at)));
+            line.push_back(NumberAt(x, at));
+            got.push_back(NumberAt(y, at));
           }
-          std::stable_sort(line.begin(), line.end(), [&](double a, double b) { return descending ? a > b : a < b; });
+          std::stable_sort(line.begin(), line.end(),
+                           [&](long double a, long double b) { return descending ? a > b : a < b; });
           ASSERT_EQ(got, line) << t << " " << dimension;
         }
       }

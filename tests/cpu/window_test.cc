@@ -66,7 +66,7 @@ void CheckSumWindow(const std::vector<int64_t>& sizes, const std::vector<Dim>& w
       }
       want += at.size() == sizes.size() ? x.GetInt(PositionOf(at, sizes)) : init;  // padding holds the initial value
     }
-    ASSERT_EQ(y.GetInt(i), want) << text << " at " << i;
+    ASSERT_EQ(y.GetInt(i), static_cast<int32_t>(want)) << text << " at " << i;
   }
 }
 

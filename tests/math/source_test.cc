@@ -1,11 +1,15 @@
 // The sources of the shader math keep the form that its readers (C++, the GLSL assembler) rely on.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -150,6 +154,61 @@ TEST(ShaderMathSourceTest, FractionsCarryTheirType) {
       EXPECT_FALSE(std::regex_search(code, bare)) << file << ":" << number << ": " << line;
     }
   }
+}
+
+// Words that GLSL keeps for itself: those of a later version, which are no word of this one, and qualifiers, which
+// stand before a type and not behind it. A compiler names them only where a kernel happens to hold them.
+constexpr std::string_view kLaterWords =
+    "common|partition|active|asm|class|union|enum|typedef|template|this|resource|goto|noinline|public|static|extern|"
+    "external|interface|long|short|half|fixed|unsigned|superp|input|output|filter|sizeof|cast|namespace|using";
+constexpr std::string_view kQualifiers =
+    "flat|smooth|noperspective|centroid|sample|patch|in|out|inout|uniform|buffer|shared|coherent|volatile|restrict|"
+    "readonly|writeonly|invariant|precise|varying|attribute|layout|subroutine|highp|mediump|lowp|precision|discard";
+constexpr std::string_view kTypes = "u?int|float|bool|double|[iubd]?vec[234]|u?int(?:8|16|64)_t|float16_t";
+
+// Names among the words of shader text; `generated`: pieces of it, in the strings of a C++ file.
+std::vector<std::string> ReservedNames(const std::string& text, bool generated) {
+  const std::string later(kLaterWords), qualifiers(kQualifiers);
+  const std::regex piece(generated ? fmt::format("\\b(?:{}) ({}|{})\\b", kTypes, later, qualifiers)
+                                   : fmt::format("\\b({})\\b|\\w ({}) *[=;,)[]", later, qualifiers)),
+      comment(R"(//[^\n]*)"), directive(R"((^|\n)#[^\n]*)"),
+      string(R"("((?:[^"\\\n]|\\.)*)") ");
+      std::string read = std::regex_replace(text, comment, "");
+  if (generated) {
+    std::string strings;
+    for (std::sregex_iterator it(read.begin(), read.end(), string), end; it != end; ++it)
+      strings += (*it)[1].str() + "\n";
+    read = std::move(strings);
+  } else {
+    read = std::regex_replace(read, directive, "\n");
+  }
+  std::vector<std::string> names;
+  for (std::sregex_iterator it(read.begin(), read.end(), piece), end; it != end; ++it) names.push_back(it->str());
+  return names;
+}
+
+TEST(ShaderMathSourceTest, NoNameIsAWordThatGlslReserves) {
+  const auto no_name = ::testing::IsEmpty();
+  EXPECT_THAT(ReservedNames("uint half = 1u;", false), ::testing::SizeIs(1));
+  EXPECT_THAT(ReservedNames("uint f(uint flat) { return 1u; }", false), ::testing::SizeIs(1));
+  EXPECT_THAT(ReservedNames("void f(out uint x, in uint y) {}  // half\nlayout(set = 0) buffer Block {};", false),
+              no_name);
+  EXPECT_THAT(ReservedNames("text += \"  uint out = {};\\n\";  // uint half", true), ::testing::SizeIs(1));
+  EXPECT_THAT(ReservedNames("const unsigned half = 1; text += \"uint x = {};\";", true), no_name);
+  int files = 0;
+  for (const char* folder : {"shaders", "backend/vulkan"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(SourceDir()) + "/" + folder)) {
+      const std::string kind = entry.path().extension();
+      const bool generated = kind == ".cc";
+      if (!generated && kind != ".glsl" && kind != ".comp") continue;
+      std::ifstream file(entry.path());
+      std::stringstream text;
+      text << file.rdbuf();
+      EXPECT_THAT(ReservedNames(text.str(), generated), no_name) << entry.path();
+      ++files;
+    }
+  }
+  EXPECT_GT(files, 100);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 // What HLO has and StableHLO has not, written in other operations.
 #include "core/passes/expand/stablehlo_forms.h"
 
+#include <gmock/gmock.h>
+
+#include "core/devices/replica_groups.h"
 #include "core/text/hlo_parser.h"
+#include "core/text/hlo_printer.h"
 #include "tests/mlir/mlir_test_support.h"
 
 namespace VXLA_NAMESPACE {
@@ -62,6 +66,79 @@ cps = (f32[4], f32[4], u32[], u32[]) collective-permute-start(agd), source_targe
 ROOT cpd = f32[4] collective-permute-done(cps))",
                       {Floats(Shape(ElementType::kF32, {4}))}),
             "{1, -0, -1, -2}");
+}
+
+// The group of each device of two replicas with three partitions, in its order.
+std::string GroupsOf(const Module& module) {
+  const DeviceGrid grid{2, 3};
+  std::string groups;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!std::holds_alternative<CollectiveAttributes>(instruction->attributes())) continue;
+      for (int64_t device = 0; device < grid.count(); ++device) {
+        const Result<IntList> group = GroupOf(*instruction, grid, device);
+        groups += group.ok() ? fmt::format("[{}]", JoinInts(*group)) : group.status().message();
+      }
+    }
+  }
+  return groups;
+}
+
+// HLO takes replicas with all their partitions replica by replica, StableHLO partition by partition: the text of the
+// one says the other's order in words that it has.
+TEST(StablehloFormsTest, GroupsKeepTheirOrderInEachModeFromHloToStablehloAndBack) {
+  const std::string modes[] = {"replica_groups={{1,0}}", "channel_id=1, replica_groups={{2,0,1}}",
+                               "channel_id=1, replica_groups={{1,0}}", "channel_id=1, replica_groups={}",
+                               "channel_id=1, use_global_device_ids=true, replica_groups={{4,0,2},{1,5,3}}"};
+  const std::string operations[] = {"f32[{1}] all-gather(p), dimensions={{0}}", "f32[12] all-reduce(p), to_apply=add",
+                                    "f32[{2}] reduce-scatter(p), dimensions={{0}}, to_apply=add",
+                                    "f32[12] all-to-all(p), dimensions={{0}}", "f32[12] collective-broadcast(p)"};
+  for (size_t mode = 0; mode < std::size(modes); ++mode) {
+    for (size_t k = 0; k < std::size(operations); ++k) {
+      // all-to-all and collective-broadcast count partitions where the others count replicas.
+      const bool of_partitions = k >= 3;
+      if (of_partitions ? mode >= 2 : mode == 1) continue;
+      const int64_t members = mode == 0 ? 2 : mode == 2 || mode == 3 ? 6 : 3;
+      const std::string text = fmt::format(
+          "HloModule m, replica_count=2, num_partitions=3\nadd {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c "
+          "= "
+          "f32[] add(a, b) }}\nENTRY main {{ p = f32[12] parameter(0)\nROOT r = {}, {}\n}}",
+          fmt::format(fmt::runtime(operations[k]), 0, 12 * members, 12 / members), modes[mode]);
+      SCOPED_TRACE(text);
+      const Result<std::unique_ptr<Module>> module = ParseHlo(text);
+      ASSERT_TRUE(module.ok()) << Place(module.status());
+      const std::string groups = GroupsOf(**module);
+      const Result<std::string> printed = mlir::PrintStablehlo(**module);
+      ASSERT_TRUE(printed.ok()) << printed.status().message();
+      const Result<std::unique_ptr<Module>> again = ReadStablehlo(*printed);
+      ASSERT_TRUE(again.ok()) << Place(again.status()) << *printed;
+      EXPECT_EQ(GroupsOf(**again), groups) << *printed;
+      const Result<std::unique_ptr<Module>> hlo = ParseHlo(PrintHlo(**again));
+      ASSERT_TRUE(hlo.ok()) << Place(hlo.status());
+      EXPECT_EQ(GroupsOf(**hlo), groups);
+    }
+  }
+}
+
+// What StableHLO orders by partitions stays so on the way through HLO text.
+TEST(StablehloFormsTest, AnOrderByPartitionsSurvivesHlo) {
+  const Result<std::unique_ptr<Module>> module = ReadStablehlo(R"(
+module @m attributes {mhlo.num_partitions = 3 : i32, mhlo.num_replicas = 2 : i32} {
+func.func @main(%x: tensor<4xf32>) -> tensor<24xf32> {
+  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<24xf32>
+  return %0 : tensor<24xf32>
+}
+})");
+  ASSERT_TRUE(module.ok()) << Place(module.status());
+  EXPECT_THAT(GroupsOf(**module), ::testing::StartsWith("[3,0,4,1,5,2]"));
+  const Result<std::unique_ptr<Module>> hlo = ParseHlo(PrintHlo(**module));
+  ASSERT_TRUE(hlo.ok()) << Place(hlo.status());
+  const Result<std::string> printed = mlir::PrintStablehlo(**hlo);
+  ASSERT_TRUE(printed.ok()) << printed.status().message();
+  EXPECT_THAT(*printed, ::testing::Not(::testing::HasSubstr("use_global_device_ids")));
+  const Result<std::unique_ptr<Module>> again = ReadStablehlo(*printed);
+  ASSERT_TRUE(again.ok()) << Place(again.status());
+  EXPECT_EQ(GroupsOf(**again), GroupsOf(**module));
 }
 
 // Each operand goes to one member of a group; StableHLO's all_to_all splits each of its operands.

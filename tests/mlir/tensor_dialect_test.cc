@@ -50,6 +50,77 @@ TEST(TensorDialectTest, EachExampleOfTheDocumentGivesWhatItSays) {
   }
 }
 
+// Each element of a generate takes one branch: what the other one would read is nobody's fault.
+TEST(TensorDialectTest, ExtractsOfBranchesThatAreNotTakenAreNoFaults) {
+  const auto program = [](std::string_view limit, std::string_view index) {
+    return fmt::format(R"(
+func.func @main(%a: tensor<3xf32>, %n: index) -> tensor<5xf32> {{
+  %c9 = arith.constant 9 : index
+  %limit = arith.constant {} : index
+  %zero = arith.constant -1.0 : f32
+  %0 = tensor.generate {{
+  ^bb0(%i: index):
+    %in = arith.cmpi slt, %i, %limit : index
+    %e = scf.if %in -> (f32) {{
+      %x = tensor.extract %a[{}] : tensor<3xf32>
+      scf.yield %x : f32
+    }} else {{
+      scf.yield %zero : f32
+    }}
+    tensor.yield %e : f32
+  }} : tensor<5xf32>
+  return %0 : tensor<5xf32>
+}})",
+                       limit, index);
+  };
+  const Literal a = Literal::FromVector<float>(Shape(ElementType::kF32, {3}), std::vector<float>{1, 2, 3});
+  const Literal n = Literal::ScalarInt(ElementType::kS64, 7);
+  EXPECT_EQ(Checked(program("3", "%i"), {a, n}), "defined");
+  EXPECT_EQ(Printed(program("3", "%i"), {a, n}), "{1, 2, 3, -1, -1}");
+  EXPECT_THAT(Checked(program("4", "%i"), {a, n}), ::testing::HasSubstr("index 3 is out of bounds"));
+  // The same index for all elements: nobody takes the branch, then some do.
+  for (const std::string_view index : {"%c9", "%n"}) {
+    EXPECT_EQ(Checked(program("0", index), {a, n}), "defined");
+    EXPECT_EQ(Printed(program("0", index), {a, n}), "{-1, -1, -1, -1, -1}");
+    EXPECT_THAT(Checked(program("1", index), {a, n}), ::testing::HasSubstr("is out of bounds"));
+  }
+}
+
+// One generate in a branch of another's, and a branch in a branch.
+TEST(TensorDialectTest, ExtractsOfBranchesInBranchesAreCheckedWhereBothAreTaken) {
+  const auto program = [](std::string_view limit) {
+    return fmt::format(R"(
+func.func @main(%a: tensor<3xf32>) -> tensor<4x4xf32> {{
+  %limit = arith.constant {} : index
+  %three = arith.constant 3 : index
+  %zero = arith.constant -1.0 : f32
+  %0 = tensor.generate {{
+  ^bb0(%i: index, %j: index):
+    %row = arith.cmpi slt, %i, %limit : index
+    %e = scf.if %row -> (f32) {{
+      %column = arith.cmpi sge, %j, %three : index
+      %f = scf.if %column -> (f32) {{
+        scf.yield %zero : f32
+      }} else {{
+        %k = arith.addi %i, %j : index
+        %x = tensor.extract %a[%k] : tensor<3xf32>
+        scf.yield %x : f32
+      }}
+      scf.yield %f : f32
+    }} else {{
+      scf.yield %zero : f32
+    }}
+    tensor.yield %e : f32
+  }} : tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}})",
+                       limit);
+  };
+  const Literal a = Literal::FromVector<float>(Shape(ElementType::kF32, {3}), std::vector<float>{1, 2, 3});
+  EXPECT_EQ(Checked(program("1"), {a}), "defined");
+  EXPECT_THAT(Checked(program("2"), {a}), ::testing::HasSubstr("index 3 is out of bounds"));
+}
+
 TEST(TensorDialectTest, GenericFormsAreThoseOfMlir) {
   EXPECT_EQ(Printed(R"("builtin.module"() ({
   "func.func"() <{function_type = (tensor<?xf32>, index) -> tensor<?xf32>, sym_name = "main"}> ({

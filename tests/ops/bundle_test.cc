@@ -129,6 +129,49 @@ void ExpectSameBits(const Literal& a, const Literal& b) {
   }
 }
 
+// A size that does not fit is what the text's program says, but for the number itself, which no device keeps.
+TEST(BundleFaultTest, SizesThatDoNotFitAreNamedAsTheTextNamesThem) {
+  const auto module = ParseModule(R"(HloModule sizes
+ENTRY e {
+  x = f32[4] parameter(0)
+  n = s32[] parameter(1)
+  m = s32[] parameter(2)
+  a = f32[<=4] set-dimension-size(x, n), dimensions={0}
+  b = f32[<=4] set-dimension-size(x, m), dimensions={0}
+  ROOT s = f32[<=4] add(a, b)
+})");
+  const Literal x = Literal::FromVector<float>(Shape(ElementType::kF32, {4}), std::vector<float>{1, 2, 3, 4});
+  struct Case {
+    int32_t n, m;
+    std::string text, bundle;
+  };
+  const Case cases[] = {
+      {8, 2, "size 8 is not in 0 to 4, the bound of dimension 0", "size ? is not in 0 to 4, the bound of dimension 0"},
+      {2, 8, "size 8 is not in 0 to 4, the bound of dimension 0", "size ? is not in 0 to 4, the bound of dimension 0"},
+      {2, 3, "dimension 0 of operand 0 has the live size 2, dimension 0 of operand 1 has 3",
+       "dimension 0 of operand 0 has the live size ?, dimension 0 of operand 1 has ?"},
+      {3, 3, "", ""}};
+  for (const BindingMode mode : ModesToRun()) {
+    Client* const client = DeviceClient(mode);
+    CompileOptions options;
+    options.sizes_on_device = true;
+    const auto on_device = client->Compile(*module, options), by_size = client->Compile(*module);
+    ASSERT_TRUE(on_device.ok() && by_size.ok()) << on_device.status().message() << by_size.status().message();
+    BundleBuilder builder;
+    ASSERT_TRUE(builder.Add(**on_device, client->device(), /*generic=*/false).ok());
+    const std::string file = builder.Finish("a test");
+    const auto loaded = client->Load(Bytes(file));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    for (const Case& c : cases) {
+      const Literal n = Literal::ScalarInt(ElementType::kS32, c.n), m = Literal::ScalarInt(ElementType::kS32, c.m);
+      const std::vector<const Literal*> arguments = {&x, &n, &m};
+      EXPECT_THAT((*by_size)->Run(arguments).status().message(), HasSubstr(c.text));
+      EXPECT_THAT((*loaded)->Run(arguments).status().message(), HasSubstr(c.bundle));
+      EXPECT_EQ((*loaded)->Run(arguments).ok(), c.bundle.empty());
+    }
+  }
+}
+
 class BundleTest : public ::testing::TestWithParam<NamedProgram> {};
 INSTANTIATE_TEST_SUITE_P(Programs, BundleTest, ::testing::ValuesIn(kPrograms),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -167,7 +167,9 @@ TEST(CombinerOrderDeviceTest, EveryOperationInEveryTypeAndBothOrders) {
       if (type[0] != 'c') ExpectBoth(Reduce(Operation(type, "remainder", exchanged), type, "5,7", "1", "5"));
       for (const char* operation : {"divide", "power", "atan2"}) {
         if (type[0] == 'c' && std::string(operation) == "atan2") continue;
-        ExpectBoth(Reduce(Operation(type, operation, exchanged), type, "5,4", "1", "5"), false);
+        // A power of a power of complex numbers may have an angle of 1e24, of which no digit is known.
+        const bool angles = type[0] == 'c' && std::string(operation) == "power";
+        ExpectBoth(Reduce(Operation(type, operation, exchanged), type, angles ? "5,2" : "5,4", "1", "5"), false);
       }
     }
     ExpectBoth(

@@ -49,7 +49,7 @@ constexpr char kOps[] = R"(ENTRY e {
   n = s32[] reduce(k, none), dimensions={0}, to_apply=count
   d = f32[<=65536] set-dimension-size(x, n), dimensions={0}
   e = f32[<=65536] exponential(d)
-  s = f32[<=65536] sine(e)
+  s = f32[<=65536] tanh(e)
   total = f32[] reduce(s, zero), dimensions={0}, to_apply=sum
   top = f32[] reduce(e, low), dimensions={0}, to_apply=most
   sorted = f32[<=65536] sort(s), dimensions={0}, to_apply=up

@@ -114,6 +114,30 @@ TEST(ReduceTest, EveryElementType) {
   ExpectBoth(Reduce("c64", "11,6", "1", "11", "multiply", "(1,0)"));
 }
 
+// Infinities, NaN, zeros of both signs, subnormal numbers and extremes of integers, in rows and in columns.
+TEST(ReduceTest, ExtremesOfEveryType) {
+  for (const std::string type : {"s4", "u4", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f8e5m2", "f8e4m3fn",
+                                 "bf16", "f16", "f32", "f64"}) {
+    SCOPED_TRACE(type);
+    const bool floating = IsFloating(*ParseElementType(type));
+    std::vector<std::string> operations = {"maximum", "minimum"};
+    if (!floating) operations.insert(operations.end(), {"add", "multiply", "and", "or", "xor"});
+    std::string reducers, body, results, shapes;
+    for (const std::string& operation : operations) {
+      reducers += fmt::format("{0}s {{ a = {1}[] parameter(0)  b = {1}[] parameter(1)  ROOT r = {1}[] {0}(a, b) }}\n",
+                              operation, type);
+      body += fmt::format("  {0}_rows = {1}[5] reduce(x, z), dimensions={{1}}, to_apply={0}s\n", operation, type);
+      body += fmt::format("  {0}_columns = {1}[203] reduce(x, z), dimensions={{0}}, to_apply={0}s\n", operation, type);
+      results += fmt::format("{0}{1}_rows, {1}_columns", results.empty() ? "" : ", ", operation);
+      shapes += fmt::format("{0}{1}[5], {1}[203]", shapes.empty() ? "" : ", ", type);
+    }
+    const Shape shape(*ParseElementType(type), {5, 203});
+    RunBoth(fmt::format("{}ENTRY e {{ x = {}[5,203] parameter(0)  z = {}[] constant(1)\n{}  ROOT r = ({}) tuple({}) }}",
+                        reducers, type, type, body, shapes, results),
+            {RandomLiteral(shape, 3, Fill::kSpecial)});
+  }
+}
+
 // A bf16 accumulator would stop at 256.
 TEST(ReduceTest, NarrowSumsAccumulateWide) {
   const Literal ones =

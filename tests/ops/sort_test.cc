@@ -119,6 +119,28 @@ TEST(SortTest, EveryTypeInBothOrders) {
   CheckKeys({kF16, kF32, kF64}, true, true);
 }
 
+// Infinities, NaN, zeros of both signs, subnormal numbers and extremes of integers, in the total order.
+TEST(SortTest, ExtremesOfEveryType) {
+  std::string comparators, body, results, shapes;
+  std::vector<Literal> arguments;
+  for (int t = 0; t < kElementTypeCount; ++t) {
+    const auto type = static_cast<ElementType>(t);
+    if (!IsArrayElement(type) || IsComplex(type)) continue;
+    const size_t n = arguments.size();
+    const std::string_view name = ElementTypeName(type);
+    comparators += fmt::format(
+        "f{0} {{ a = {1}[] parameter(0)  b = {1}[] parameter(1)  ROOT r = pred[] compare(a, b), direction={2}{3} }}\n",
+        n, name, n % 2 == 0 ? "LT" : "GT", IsFloating(type) ? ", type=TOTALORDER" : "");
+    body += fmt::format(
+        "x{0} = {1}[3,67] parameter({0})\ny{0} = {1}[3,67] sort(x{0}), dimensions={{1}}, to_apply=f{0}\n", n, name);
+    results += fmt::format("{}y{}", n == 0 ? "" : ", ", n);
+    shapes += fmt::format("{}{}[3,67]", n == 0 ? "" : ", ", name);
+    arguments.push_back(RandomLiteral(Shape(type, {3, 67}), n, Fill::kSpecial));
+  }
+  RunBoth(fmt::format("{}ENTRY e {{ {}ROOT r = ({}) tuple({}) }}", comparators, body, shapes, results), arguments,
+          Exact());
+}
+
 TEST(SortTest, EveryShapeAndDimension) {
   const std::string less = Compare(kF32, "direction=LT");
   const std::vector<std::pair<std::vector<int64_t>, int>> cases = {

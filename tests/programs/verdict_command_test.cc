@@ -14,6 +14,7 @@
 namespace VXLA_NAMESPACE::testing::verdict_command_test {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -373,6 +374,23 @@ TEST(ExplainCommandTest, BeginsWithItsSummary) {
   EXPECT_THAT(whole.out, StartsWith(brief.out));
   EXPECT_THAT(whole.out, HasSubstr("\nFused module\n"));
   EXPECT_THAT(whole.out, HasSubstr("\nPlan\n"));
+}
+
+TEST(ExplainCommandTest, NamesThePassesAndShowsTheModuleAfterOne) {
+  const CommandResult listed = RunVxla("explain " + ProductProgram() + " --passes --verify-after");
+  EXPECT_EQ(listed.exit_code, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("\nPasses\n"));
+  EXPECT_THAT(listed.out, ContainsRegex("simplify-algebra +[0-9]+ runs? +[0-9]+ changes? +[0-9.]+ ms"));
+  const CommandResult dumped = RunVxla("explain " + ProductProgram() + " --dump-after expand-dots --dump-after fuse");
+  EXPECT_EQ(dumped.exit_code, 0) << dumped.err;
+  EXPECT_THAT(dumped.out, HasSubstr("\nAfter expand-dots\n\nHloModule"));
+  EXPECT_THAT(dumped.out, HasSubstr("\nAfter fuse\n\nHloModule"));
+  const Json json = Json::parse(RunVxla("explain " + ProductProgram() + " --json --dump-after fuse").out);
+  EXPECT_EQ(json["passes"][0]["name"], "drop-order-of-copies");
+  EXPECT_EQ(json["after"][0]["pass"], "fuse");
+  const CommandResult unknown = RunVxla("explain " + ProductProgram() + " --dump-after nonsense");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("no pass has this name"));
 }
 
 TEST(CheckCommandInputTest, WhatHoldsNoChecksIsTheWrongFile) {

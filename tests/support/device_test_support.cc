@@ -19,6 +19,7 @@
 #include "core/float_formats.h"
 #include "core/module.h"
 #include "core/passes/base/verifier.h"
+#include "core/numerics/random_literal.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
@@ -78,20 +79,6 @@ Opened& OpenedFor(BindingMode mode) {
   }
   return at->second;
 }
-
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-// The sum of twelve uniform numbers, shifted: close enough to normal for tests.
-double Normal(uint64_t counter) {
-  double sum = -6;
-  for (uint64_t i = 0; i < 12; ++i) sum += static_cast<double>(Mix(counter * 12 + i) >> 11) * 0x1p-53;
-  return sum;
-}
-
 // Says at the end how many programs ran in each mode.
 class RunCounts : public ::testing::Environment {
  public:
@@ -346,82 +333,34 @@ std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Li
 
 namespace {
 
-double LeastPositive(ElementType type) {
-  if (type == ElementType::kF64) return std::numeric_limits<double>::denorm_min();
-  return type == ElementType::kF32 ? double{std::numeric_limits<float>::denorm_min()} : DecodeNarrowFloat(type, 1);
-}
-
-double SpecialFloat(ElementType type, uint64_t choice) {
-  const double sign = choice & 1 ? -1 : 1;
-  switch ((choice >> 1) % 6) {
-    case 0:
-      return sign * 0.0;
-    case 1:
-      return sign * HUGE_VAL;
-    case 2:
-      return std::nan("");
-    case 3:
-      return sign * MaxFinite(type);
-    case 4:
-      return sign * LeastPositive(type);
-    default:
-      return sign;
+// Arrays are numbered depth first.
+Literal Numbered(const Shape& shape, uint64_t seed, uint32_t& array, Fill fill) {
+  const ElementType type = shape.element_type();
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.tuple_elements()) elements.push_back(Numbered(element, seed, array, fill));
+    return Literal::Tuple(std::move(elements));
   }
-}
-
-double RandomFloat(ElementType type, uint64_t counter, Fill fill) {
-  const uint64_t choice = Mix(~counter);
-  return fill == Fill::kSpecial && choice % 4 == 0 ? SpecialFloat(type, choice >> 2) : Normal(counter);
-}
-
-// Modulo the type's range.
-int64_t RandomInteger(ElementType type, uint64_t counter, Fill fill) {
-  const uint64_t bits = Mix(counter), choice = Mix(~counter);
-  const bool is_signed = IsSigned(type);
-  const uint64_t largest = is_signed ? static_cast<uint64_t>(MaxSigned(type)) : MaxUnsigned(type);
-  if (fill == Fill::kSmall) return static_cast<int64_t>(bits % (std::min<uint64_t>(7, largest) + 1));
-  const int unused = 64 - BitWidth(type);
-  const auto narrowed = [&](uint64_t value) {
-    return is_signed ? static_cast<int64_t>(value << unused) >> unused
-                     : static_cast<int64_t>(value << unused >> unused);
-  };
-  if (fill == Fill::kFullRange || choice % 4 != 0) return narrowed(bits);
-  const uint64_t special[] = {0, 1, ~uint64_t{0}, largest, largest + 1, largest / 2};
-  return narrowed(special[(choice >> 2) % std::size(special)]);
+  if (!IsArrayElement(type)) return Literal(shape);
+  const bool normal = fill == Fill::kSmall || (fill == Fill::kFullRange && (IsFloating(type) || IsComplex(type)));
+  return vxla::RandomLiteral(shape, seed, array++,
+                             normal                     ? ArgumentFill::kSmall
+                             : fill == Fill::kFullRange ? ArgumentFill::kFullRange
+                                                        : ArgumentFill::kSpecial);
 }
 
 }  // namespace
 
 Literal RandomLiteral(const Shape& shape, uint64_t seed, Fill fill) {
-  if (shape.IsTuple()) {
-    std::vector<Literal> elements;
-    for (const Shape& element : shape.tuple_elements()) elements.push_back(RandomLiteral(element, Mix(++seed), fill));
-    return Literal::Tuple(std::move(elements));
-  }
-  Literal literal(shape);
-  const ElementType type = shape.element_type();
-  for (int64_t i = 0; i < literal.element_count(); ++i) {
-    const uint64_t counter = Mix(seed) + static_cast<uint64_t>(i);
-    if (IsComplex(type)) {
-      const ElementType part = type == ElementType::kC64 ? ElementType::kF32 : ElementType::kF64;
-      const double real = RandomFloat(part, 2 * counter, fill);
-      literal.SetComplex(i, {real, RandomFloat(part, 2 * counter + 1, fill)});
-    } else if (IsFloating(type)) {
-      literal.SetDouble(i, RandomFloat(type, counter, fill));
-    } else if (type == ElementType::kPred) {
-      literal.SetInt(i, static_cast<int64_t>(Mix(counter) % 2));
-    } else if (IsArrayElement(type)) {
-      literal.SetInt(i, RandomInteger(type, counter, fill));
-    }
-  }
-  return literal;
+  uint32_t array = 0;
+  return Numbered(shape, seed, array, fill);
 }
 
 std::vector<Literal> RandomArguments(const Module& module, uint64_t seed, Fill fill) {
   std::vector<Literal> arguments;
-  for (const Instruction* parameter : module.entry()->parameters()) {
-    arguments.push_back(RandomLiteral(parameter->shape(), Mix(seed + 1) + arguments.size(), fill));
-  }
+  uint32_t array = 0;
+  for (const Instruction* parameter : module.entry()->parameters())
+    arguments.push_back(Numbered(parameter->shape(), seed, array, fill));
   return arguments;
 }
 

@@ -83,12 +83,12 @@ std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Li
 
 // What seeded arguments are: pred is fair in all of them.
 enum class Fill {
-  kSmall,      // integers in [0, 8), for indices, sizes and what becomes a float that must stay small; floats as below
+  kSmall,      // ArgumentFill::kSmall: integers in [0, 8), for indices, sizes and what becomes a float that must stay small
   kFullRange,  // integers any of their type's, both signs, so that sums and products wrap round; floats roughly normal
-  kSpecial,    // as full range, and of each four one an end of the range: zeros, ones, extremes, infinities, NaN
+  kSpecial,    // ArgumentFill::kSpecial: of each two one an end of the range: zeros, extremes, infinities, NaN
 };
 
-// Seeded values, the same on every machine.
+// Seeded values (core/numerics/random_literal.h).
 Literal RandomLiteral(const Shape& shape, uint64_t seed, Fill fill = Fill::kFullRange);
 std::vector<Literal> RandomArguments(const Module& module, uint64_t seed = 0, Fill fill = Fill::kFullRange);
 

@@ -24,11 +24,16 @@ enum class Kind { kFloat, kInteger, kPred, kComplex };
 struct Type {
   std::string_view name;
   Kind kind;
-  double rounding;  // of one operation, relative; twice the unit, as both sides round
+  double rounding;   // of one operation, relative; twice the unit, as both sides round
+  double range = 0;  // of an integer: its largest size
+  bool is_unsigned() const { return name[0] == 'u'; }
 };
 inline constexpr Type kF32{"f32", Kind::kFloat, 0x1p-23}, kBf16{"bf16", Kind::kFloat, 0x1p-7},
-    kF16{"f16", Kind::kFloat, 0x1p-10}, kF64{"f64", Kind::kFloat, 0x1p-48}, kS32{"s32", Kind::kInteger, 0},
-    kU8{"u8", Kind::kInteger, 0}, kPred{"pred", Kind::kPred, 0}, kC64{"c64", Kind::kComplex, 0x1p-22};
+    kF16{"f16", Kind::kFloat, 0x1p-10}, kF64{"f64", Kind::kFloat, 0x1p-48}, kS32{"s32", Kind::kInteger, 0, 0x1p31},
+    kS4{"s4", Kind::kInteger, 0, 8}, kS8{"s8", Kind::kInteger, 0, 128}, kS16{"s16", Kind::kInteger, 0, 0x1p15},
+    kS64{"s64", Kind::kInteger, 0, 0x1p63}, kU4{"u4", Kind::kInteger, 0, 15}, kU8{"u8", Kind::kInteger, 0, 255},
+    kU16{"u16", Kind::kInteger, 0, 65535}, kU32{"u32", Kind::kInteger, 0, 0x1p32},
+    kU64{"u64", Kind::kInteger, 0, 0x1p64}, kPred{"pred", Kind::kPred, 0}, kC64{"c64", Kind::kComplex, 0x1p-22};
 
 // A value of the program: what it is at most, and how far two right implementations may be apart.
 struct Value {
@@ -61,8 +66,12 @@ class ProgramWriter {
 
   const Type& RandomType() {
     const Type* types[] = {&kF32, &kF32, &kF32, &kF32, &kF32, &kBf16, &kF16, &kS32, &kS32, &kU8, &kPred};
-    if (options_.wide_types && OneIn(12)) return OneIn(2) ? kF64 : kC64;
-    return *types[Below(11)];
+    if (options_.wide_types && OneIn(15)) return OneIn(2) ? kF64 : kC64;
+    return OneIn(4) ? RandomIntegerType() : *types[Below(11)];
+  }
+  const Type& RandomIntegerType() {
+    const Type* types[] = {&kS4, &kU4, &kS8, &kU8, &kS16, &kU16, &kS32, &kU32, &kS64, &kU64};
+    return *types[Below(options_.wide_types ? 10 : 8)];
   }
 
   Sizes RandomSizes() {
@@ -132,7 +141,7 @@ class ProgramWriter {
   // Adds a line; `operation` names its operands.
   Value Add(const Type& type, const Sizes& sizes, double most, double error, const std::string& operation) {
     Value value{fmt::format("v{}", next_++), &type, sizes, most, error};
-    if (type.kind == Kind::kInteger) value.most = std::min(most, &type == &kU8 ? 255.0 : 0x1p31);
+    if (type.kind == Kind::kInteger) value.most = std::min(most, type.range);
     text_ += fmt::format("  {} = {} {}\n", value.name, ShapeText(type, sizes), operation);
     values_.push_back(value);
     return value;
@@ -147,10 +156,10 @@ class ProgramWriter {
   }
 
   Value AddParameter(const Type& type, const Sizes& sizes) {
-    const double most = type.kind == Kind::kFloat     ? 6
-                        : type.kind == Kind::kComplex ? 9
+    const double most = type.kind == Kind::kFloat     ? 7
+                        : type.kind == Kind::kComplex ? 10
                         : type.kind == Kind::kPred    ? 1
-                                                      : 7;
+                                                      : type.range;
     return Add(type, sizes, most, 0, fmt::format("parameter({})", parameters_++));
   }
   Value AddScalar(const Type& type, int number) {
@@ -203,11 +212,12 @@ class ProgramWriter {
       Taken(small);
       return Add(kC64, v.sizes, 2, 2 * small.error, fmt::format("complex({0}, {0})", small.name));
     }
-    if (v.type->kind == Kind::kInteger) {
-      const Value seven = AddSplat(*v.type, v.sizes, 7);
-      return Binary("and", v, seven, 7, 0);
-    }
-    return v;
+    return v;  // integers wrap round, the same everywhere
+  }
+  // Integers from 0 to 7, for indices and for what becomes a small float.
+  Value Small(const Value& v) {
+    const Value seven = AddSplat(*v.type, v.sizes, 7);
+    return Taken(Binary("and", v, seven, 7, 0));
   }
   Value Binary(std::string_view op, const Value& a, const Value& b, double most, double error) {
     Taken(a), Taken(b);
@@ -228,8 +238,8 @@ class ProgramWriter {
     if (v.type->kind == Kind::kInteger) {
       const char* ops[] = {"negate", "abs", "not", "popcnt", "count-leading-zeros", "sign"};
       std::string_view op = ops[Below(6)];
-      if (v.type == &kU8 && (op == "abs" || op == "negate" || op == "sign")) op = "not";
-      Unary(v, op, 0x1p31, 0, 0);
+      if (v.type->is_unsigned() && (op == "abs" || op == "negate" || op == "sign")) op = "not";
+      Unary(v, op, v.type->range, 0, 0);
     } else if (v.type->kind == Kind::kPred) {
       Unary(v, "not", 1, 0, 0);
     } else if (v.type->kind == Kind::kComplex) {
@@ -280,8 +290,11 @@ class ProgramWriter {
       return void(Binary(ops[Below(3)], a, b, 1, 0));
     }
     if (a.type->kind == Kind::kInteger && OneIn(2)) {
-      const char* ops[] = {"and", "or", "xor", "maximum", "minimum"};
-      return void(Binary(ops[Below(5)], a, b, 0x1p31, 0));
+      const char* ops[] = {"and",       "or",         "xor",
+                           "maximum",   "minimum",    "divide",
+                           "remainder", "shift-left", "shift-right-logical",
+                           "power",     "multiply",   "shift-right-arithmetic"};
+      return void(Binary(ops[Below(12)], a, b, a.type->range, 0));
     }
     const char* ops[] = {"add", "subtract", "multiply", "maximum", "minimum"};
     Arithmetic(ops[Below(a.type->kind == Kind::kComplex ? 3 : 5)], a, b);
@@ -321,9 +334,12 @@ class ProgramWriter {
     if (v.type->kind == Kind::kComplex || &to == v.type) return;
     const bool to_integer = to.kind == Kind::kInteger || to.kind == Kind::kPred;
     if (v.is_float() && to_integer && (!v.is_exact() || v.most > 100)) return;
-    if (v.is_float() && &to == &kU8) v = Unary(v, "abs", v.most, 1, 0);
+    if (v.is_float() && to.is_unsigned()) v = Unary(v, "abs", v.most, 1, 0);
     v = Bounded(v, 1000);
+    if (v.type->kind == Kind::kInteger && !to_integer && OneIn(2)) v = Small(v);
     Taken(v);
+    if (v.type->range > 0 && to.range > 0 && v.type->name.substr(1) == to.name.substr(1) && OneIn(2))
+      return void(Add(to, v.sizes, to.range, 0, "bitcast-convert(" + v.name + ")"));
     Add(to, v.sizes, to.kind == Kind::kPred ? 1 : v.most, v.error + (v.is_exact() ? 0 : to.rounding * v.most),
         "convert(" + v.name + ")");
   }

@@ -143,10 +143,13 @@ class Writer : public ProgramWriter {
   };
   Reduction RandomReduction(const Type& type, double most) {
     if (type.kind == Kind::kPred) return OneIn(2) ? Reduction{"and", 1} : Reduction{"or", 0};
-    const int bound = static_cast<int>(std::min(most, 100.0)) + 1;
+    const int bound = static_cast<int>(std::min({most + 1, 101.0, type.range > 0 ? type.range - 1 : most + 1}));
     if (type.kind == Kind::kComplex || OneIn(2)) return {"add", 0};
-    if (type.kind == Kind::kInteger && OneIn(3)) return {OneIn(2) ? "xor" : "or", 0};
-    if (OneIn(2)) return {"maximum", &type == &kU8 ? 0 : -bound};
+    if (type.kind == Kind::kInteger && OneIn(2)) {
+      const Reduction integers[] = {{"xor", 0}, {"or", 0}, {"and", 7}, {"multiply", 1}};
+      return integers[Below(4)];
+    }
+    if (OneIn(2)) return {"maximum", type.is_unsigned() ? 0 : -bound};
     return {"minimum", bound};
   }
   static Value Reduced(const Value& v, const Reduction& reduction, double terms) {
@@ -248,16 +251,23 @@ class Writer : public ProgramWriter {
   }
 
   // ---- indices that are data
-  // A scalar s32, within reach and beyond it.
-  Value Index() {
-    const auto i = Pick([](const Value& v) { return v.type == &kS32 && v.sizes.empty(); });
-    if (i && OneIn(2)) return Take(*i);
-    if (parameters_ < 6 && OneIn(2)) return Taken(AddParameter(kS32, {}));
-    return Taken(AddScalar(kS32, Below(10) - 2));
+  // Most of them within reach, some anywhere.
+  Value Within(const Value& indices) { return OneIn(4) ? indices : Small(indices); }
+  // A scalar, within reach and beyond it.
+  Value Index(const Type& type = kS32) {
+    const auto i = Pick([&](const Value& v) { return v.type == &type && v.sizes.empty(); });
+    if (i && OneIn(2)) return Within(Take(*i));
+    if (parameters_ < 6 && OneIn(2)) return Within(Taken(AddParameter(type, {})));
+    return Taken(AddScalar(type, type.is_unsigned() || type.range < 10 ? Below(8) : Below(10) - 2));
+  }
+  const Type& IndexType() {
+    const Type& type = OneIn(2) ? kS32 : RandomIntegerType();
+    return &type == &kS4 || &type == &kU4 ? kS32 : type;
   }
   std::string Starts(const Value& v) {
     std::string names;
-    for (size_t d = 0; d < v.sizes.size(); ++d) names += ", " + Index().name;
+    const Type& type = IndexType();
+    for (size_t d = 0; d < v.sizes.size(); ++d) names += ", " + Index(type).name;
     return names;
   }
   Sizes SmallerThan(const Sizes& sizes) {
@@ -297,7 +307,7 @@ class Writer : public ProgramWriter {
     if (!i) return;
     const Value v = Take(*i);
     const int d = Below(static_cast<int>(v.sizes.size()));
-    const Value indices = Matching(kS32, {1 + Below(12)});
+    const Value indices = Within(Matching(IndexType(), {1 + Below(12)}));
     Taken(indices);
     Sizes slice = v.sizes;
     slice[static_cast<size_t>(d)] = 1;
@@ -313,7 +323,8 @@ class Writer : public ProgramWriter {
     const Value v = Bounded(Take(*i), 10);
     const int d = Below(static_cast<int>(v.sizes.size()));
     const int64_t n = OneIn(2) ? 1 + Below(12) : 40;
-    const Value indices = Matching(kS32, {n}), rows = Bounded(Matching(*v.type, RowsOf(v.sizes, d, n)), 10);
+    const Value indices = Within(Matching(IndexType(), {n})),
+                rows = Bounded(Matching(*v.type, RowsOf(v.sizes, d, n)), 10);
     const bool number = v.type->kind != Kind::kPred;
     const std::string op = OneIn(3) ? "replace" : !number ? "or" : v.type == &kC64 || OneIn(2) ? "add" : "maximum";
     if (op == "replace") {
@@ -332,7 +343,7 @@ class Writer : public ProgramWriter {
                        "scatter_dims_to_operand_dims={{{}}}, index_vector_dim=1, to_apply={}",
                        v.name, indices.name, rows.name, UpTo(1, v.sizes.size() - 1), d, d,
                        op == "replace" ? fmt::format("replace_{}", v.type->name) : Reducer(op, *v.type)));
-    values_.back().most = std::min(most, v.type->kind == Kind::kInteger ? 0x1p31 : most);
+    values_.back().most = std::min(most, v.type->kind == Kind::kInteger ? v.type->range : most);
     values_.back().error = v.type->kind == Kind::kFloat || v.type == &kC64 ? error : 0;
   }
 
@@ -538,12 +549,13 @@ class Writer : public ProgramWriter {
   void AddBits() {
     const Sizes sizes = RandomSizes();
     const bool philox = OneIn(2);
+    const Type& type = IndexType();
     const std::string state = fmt::format("v{}", next_++);
     text_ += fmt::format("  {} = u64[2] constant({{{}, {}}})\n", state, Below(1000), next_);
     const std::string both = fmt::format("v{}", next_++);
-    text_ += fmt::format("  {} = (u64[2], {}) rng-bit-generator({}), algorithm={}\n", both, ShapeText(kS32, sizes),
+    text_ += fmt::format("  {} = (u64[2], {}) rng-bit-generator({}), algorithm={}\n", both, ShapeText(type, sizes),
                          state, philox ? "rng_philox" : "rng_three_fry");
-    Add(kS32, sizes, 0x1p31, 0, "get-tuple-element(" + both + "), index=1");
+    Add(type, sizes, type.range, 0, "get-tuple-element(" + both + "), index=1");
   }
 
   // One of two or three computations by a value.
@@ -593,9 +605,15 @@ class Writer : public ProgramWriter {
   }
 
   void AddPrecisionOrClamp() {
-    const auto i = Pick([](const Value& v) { return v.is_float() && v.type != &kF64; });
+    const auto i = Pick([](const Value& v) { return v.type->range > 0 || (v.is_float() && v.type != &kF64); });
     if (!i) return;
     const Value x = Bounded(Take(*i), kLargest);
+    if (!x.is_float()) {
+      const Value low = Matching(*x.type, OneIn(2) ? Sizes{} : x.sizes), high = Matching(*x.type, low.sizes);
+      Taken(low), Taken(high);
+      return void(
+          Add(*x.type, x.sizes, x.type->range, 0, fmt::format("clamp({}, {}, {})", low.name, x.name, high.name)));
+    }
     if (OneIn(2)) {
       AddMap(x, x.sizes, fmt::format("reduce-precision({}), exponent_bits=8, mantissa_bits=6", x.name));
       values_.back().most = 1.02 * x.most;
@@ -681,7 +699,7 @@ class Writer : public ProgramWriter {
     text_ +=
         fmt::format("  s{0} = {1} tuple({2}, {3}, {4})\n  w{0} = {1} while(s{0}), condition=until{0}, body=body{0}\n",
                     id, state, zero.name, x.name, y.name);
-    const double most = x.is_float() ? 1 : 0x1p31;
+    const double most = x.is_float() ? 1 : x.type->range;
     const double error = x.is_float() ? std::max(x.error, y.error) + trips * 8 * x.type->rounding : 0;
     for (int k = 1; k <= 2; ++k)
       Add(*x.type, x.sizes, number ? most : 1, error, fmt::format("get-tuple-element(w{}), index={}", id, k));

@@ -108,11 +108,28 @@ double ReducePrecision(ElementType type, double x, int exponent_bits, int mantis
   return std::copysign(result, x);
 }
 
+// Narrower types' NaNs are carried with their whole mantissa below the quiet bit (core/float_formats.cc), those of f64
+// as they are. A conversion between the two keeps the upper bits of the mantissa, as the instructions of CPUs and GPUs
+// do.
+constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1, kQuiet = uint64_t{1} << 51;
+double ToF64(double x) {
+  if (!std::isnan(x)) return x;
+  const auto bits = std::bit_cast<uint64_t>(x);
+  return std::bit_cast<double>((bits & ~kMantissa) | ((bits << 1) & kMantissa) | kQuiet);
+}
+double FromF64(double x) {
+  if (!std::isnan(x)) return x;
+  const auto bits = std::bit_cast<uint64_t>(x);
+  return std::bit_cast<double>((bits & ~kMantissa) | ((bits & kMantissa) >> 1) | kQuiet | kQuiet >> 1);
+}
+
 }  // namespace
 
 Result<BlockOp> MakeConvert(const Instruction& i) {
-  const ElementType to = i.shape().element_type();
-  switch (CarrierOf(OperandType(i))) {
+  const ElementType from = OperandType(i), to = i.shape().element_type();
+  if (IsFloating(from) && IsFloating(to) && (from == ElementType::kF64) != (to == ElementType::kF64))
+    return UnaryLoop<double>(to == ElementType::kF64 ? ToF64 : FromF64);
+  switch (CarrierOf(from)) {
     case Carrier::kInt64:
       return FromInteger<int64_t>(to);
     case Carrier::kUint64:

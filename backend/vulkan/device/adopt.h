@@ -56,4 +56,32 @@ Result<TimePoint> Link(Device& device, const Moment& after, const HostSemaphore*
 // Records into what Attach names.
 std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device);
 
+// Whether the device has finished with what was recorded last: an event of Vulkan's behind it.
+class FinishMark {
+ public:
+  static Result<std::unique_ptr<FinishMark>> Create(Device& device);
+  ~FinishMark();
+  FinishMark(const FinishMark&) = delete;
+
+  // Not while it is pending.
+  Status Record(VkCommandBuffer commands);
+  // Something was recorded, and the device has not come to its end: what was never submitted, too.
+  bool IsPending() const;
+
+ private:
+  struct Functions {
+    PFN_vkCreateEvent create = nullptr;
+    PFN_vkDestroyEvent destroy = nullptr;
+    PFN_vkGetEventStatus status = nullptr;
+    PFN_vkResetEvent reset = nullptr;
+    PFN_vkCmdSetEvent set = nullptr;
+  };
+  explicit FinishMark(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+
+  std::shared_ptr<DeviceContext> context_;
+  Functions vk_;
+  VkEvent event_ = VK_NULL_HANDLE;
+  bool recorded_ = false;
+};
+
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -207,13 +207,15 @@ std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget
   return words;
 }
 
+std::string CompilerVersions() {
+  unsigned version = 0, revision = 0;
+  shaderc_get_spv_version(&version, &revision);
+  return fmt::format("shaderc spv{:x}.{} glslang {}.{}.{} {}", version, revision, GLSLANG_VERSION_MAJOR,
+                     GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH, spvSoftwareVersionString());
+}
+
 const std::string& CompilerIdentity() {
-  static const auto* identity = new std::string([] {
-    unsigned version = 0, revision = 0;
-    shaderc_get_spv_version(&version, &revision);
-    return fmt::format("shaderc spv{:x}.{} glslang {}.{}.{} {} zero", version, revision, GLSLANG_VERSION_MAJOR,
-                       GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH, spvSoftwareVersionString());
-  }());
+  static const auto* identity = new std::string(CompilerVersions() + " zero");
   return *identity;
 }
 

@@ -34,6 +34,8 @@ bool ComputesEmulatedDoubles(std::string_view text);
 
 // Names the compiler and its options for cache keys.
 const std::string& CompilerIdentity();
+// "shaderc spv10600.1 glslang 11.13.0 SPIRV-Tools ...": what compiles and improves shaders.
+std::string CompilerVersions();
 
 // Pure: the lines of `text` around each line that `log` complains of ("name:12: error: ..."), numbered.
 std::string SourceAround(std::string_view text, std::string_view log);

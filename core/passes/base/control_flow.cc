@@ -6,6 +6,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "core/numerics/comparison.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
 
@@ -129,25 +130,6 @@ int64_t Wrap(int64_t value, int bits, bool is_signed) {
   return is_signed ? static_cast<int64_t>(kept) >> (64 - bits) : static_cast<int64_t>(kept >> (64 - bits));
 }
 
-bool Holds(ComparisonDirection direction, int64_t a, int64_t b, bool is_signed) {
-  const bool less = is_signed ? a < b : static_cast<uint64_t>(a) < static_cast<uint64_t>(b);
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return a == b;
-    case ComparisonDirection::kNe:
-      return a != b;
-    case ComparisonDirection::kLt:
-      return less;
-    case ComparisonDirection::kLe:
-      return less || a == b;
-    case ComparisonDirection::kGt:
-      return !less && a != b;
-    case ComparisonDirection::kGe:
-      return !less;
-  }
-  return false;
-}
-
 struct Count {
   int64_t start = 0, step = 0, limit = 0;
   ComparisonDirection direction = ComparisonDirection::kLt;
@@ -158,8 +140,9 @@ struct Count {
   std::optional<int64_t> Iterations() const {
     int64_t counter = start;
     for (int64_t n = 0; n <= kMostCountedIterations; ++n) {
+      const int64_t a = counter_first ? counter : limit, b = counter_first ? limit : counter;
       const bool go_on =
-          counter_first ? Holds(direction, counter, limit, is_signed) : Holds(direction, limit, counter, is_signed);
+          is_signed ? Holds(direction, a, b) : Holds(direction, static_cast<uint64_t>(a), static_cast<uint64_t>(b));
       if (!go_on) return n;
       counter =
           Wrap(static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step)), bits, is_signed);

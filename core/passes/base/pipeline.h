@@ -1,12 +1,26 @@
 // Optimize: from a verified module to one that lowering understands: flat, simplified, fused.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "core/module.h"
+#include "core/status.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
+
+// What a pass did: `round` counts from 1 where passes run until nothing changes, and is 0 elsewhere.
+struct PassRun {
+  std::string_view name;
+  int round = 0;
+  bool changed = false;  // or may have
+  double seconds = 0;
+};
+// Called after each pass with the module as it then is; an error ends Optimize, which gives it back.
+using AfterPass = std::function<Status(const PassRun&, const Module&)>;
 
 // A new module with the same entry signature and meaning. Afterwards the entry and the computations that whiles and
 // conditionals run hold no call, map that has an array form, bitcast or copy, no dead and no equal instructions, and
@@ -14,21 +28,10 @@ namespace VXLA_NAMESPACE {
 // from one place; known trip counts are noted (core/passes/base/control_flow.h). Control edges hold of what stands in
 // for their ends. opt-barrier stays to the end: it keeps what is computed again for want of memory (jax.checkpoint)
 // from being merged with, or fused into, what was computed first, and costs the plan nothing.
-//
-// The passes, in this order:
-//   1. equal calls, maps and conditionals merge, and a conditional of equal branches becomes a call: before inlining,
-//   so
-//      that a program which applies each function twice to the same value does not double at each level
-//   2. calls, maps and the input's fusions are inlined
-//   3. control computations are copied until each has one caller: passes may then change them
-//   4. bitcasts are expanded, while layouts still say what they mean; running windows are blocked, while a window is
-//      still one instruction
-//   5. until nothing changes: dead code goes (others would work on it), algebra is simplified, loop constants sink,
-//   maps
-//      that simplifying made are inlined, equal instructions merge: each of these enables the others
-//   6. trip counts are noted, and which sums are wide: last, because both are marks on instructions, which would keep
-//      equal ones apart
-//   7. fusion, which nothing may follow that reads single operations
-Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target);
+// The passes and their order: the tables of pipeline.cc.
+Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target, const AfterPass& after = {});
+
+// Of every pass, each once, in the order in which they first run.
+std::vector<std::string_view> PassNames();
 
 }  // namespace VXLA_NAMESPACE

@@ -69,6 +69,7 @@ class Place : public SizeMath {
     Instruction* const set =
         Add(Opcode::kSetDimensionSize, shape, std::move(operands), DimensionsAttributes{std::move(dimensions)});
     set->mutable_common().backend_config.text = kInRange;
+    set->mutable_common().backend_config.text += messages_;
     return set;
   }
   Instruction* Rebuilt(const PaddedValue& value, const Shape& stated) {
@@ -118,7 +119,7 @@ class Place : public SizeMath {
 
   Instruction* NoFault() { return Number(0); }
 
-  // A result whose live sizes are -1 where something failed. False: it has none.
+  // A result whose live sizes are the negated number of the message where something failed. False: it has none.
   bool TellFault(const SizeFault& fault, const Shape& stated, PaddedValue& value) {
     value.whole = nullptr;
     if (stated.IsTuple()) {
@@ -132,12 +133,18 @@ class Place : public SizeMath {
     for (int d = 0; d < stated.rank(); ++d) {
       if (!stated.is_dynamic_dimension(d)) continue;
       Instruction*& size = value.leaf.sizes[static_cast<size_t>(d)];
-      size = Chosen(ComparisonDirection::kEq, fault.number, Number(0), size, Number(-1));
+      size = Chosen(ComparisonDirection::kEq, fault.number, Number(0), size, Difference(Number(0), fault.number));
     }
     return true;
   }
+  // The messages that such sizes stand for; what is rebuilt from here on carries them.
+  void set_messages(const std::vector<std::string>& messages) {
+    messages_ = fmt::format("\n{}", fmt::join(messages, "\n"));
+  }
 
  private:
+  std::string messages_;
+
   PaddedValue OfConstant(Instruction* constant, PaddedValue parts) {
     if (constant->attributes<ConstantAttributes>().literal == nullptr) return parts;
     const Literal& literal = constant->literal();
@@ -642,6 +649,7 @@ void Padder::PadEntry() {
   SizeFault& fault = scope.context.fault;
   const bool rebuilds = found != scope.values.end() && root->shape().IsDynamic();
   if (sizes_tell_faults_ && fault.number != nullptr && rebuilds && at.TellFault(fault, root->shape(), found->second)) {
+    at.set_messages(messages_);
     scope.computation.set_root(at.Rebuilt(found->second, root->shape()));
     fault.number = nullptr;
   } else if (found != scope.values.end()) {
@@ -662,7 +670,25 @@ void Padder::PadEntry() {
 
 }  // namespace
 
-bool SizesAreInRange(const Instruction& instruction) { return instruction.common().backend_config.text == kInRange; }
+bool SizesAreInRange(const Instruction& instruction) {
+  return instruction.common().backend_config.text.starts_with(kInRange);
+}
+
+std::vector<std::string> SizeFaultMessages(const Module& module) {
+  std::vector<std::string> messages;
+  for (const auto& computation : module.computations()) {
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() != Opcode::kSetDimensionSize || !SizesAreInRange(*i)) continue;
+      std::string_view text = i->common().backend_config.text;
+      for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+        text.remove_prefix(end + 1);
+        messages.emplace_back(text.substr(0, text.find('\n')));
+      }
+      if (!messages.empty()) return messages;
+    }
+  }
+  return messages;
+}
 
 bool IsLiveSizeCheck(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kCustomCall &&

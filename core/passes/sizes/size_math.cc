@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/numerics/comparison.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -26,23 +28,6 @@ int64_t Computed(Opcode opcode, int64_t a, int64_t b) {
       return std::min(a, b);
     default:
       return std::max(a, b);
-  }
-}
-
-bool HoldsOf(ComparisonDirection direction, int64_t a, int64_t b) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return a == b;
-    case ComparisonDirection::kNe:
-      return a != b;
-    case ComparisonDirection::kLt:
-      return a < b;
-    case ComparisonDirection::kLe:
-      return a <= b;
-    case ComparisonDirection::kGt:
-      return a > b;
-    default:
-      return a >= b;
   }
 }
 
@@ -138,7 +123,7 @@ Instruction* SizeMath::Chosen(ComparisonDirection direction, Instruction* a, Ins
                               Instruction* no) {
   if (yes == no) return yes;
   if (IsNumber(a) && IsNumber(b)) {
-    return HoldsOf(direction, a->literal().GetInt(0), b->literal().GetInt(0)) ? yes : no;
+    return Holds(direction, a->literal().GetInt(0), b->literal().GetInt(0)) ? yes : no;
   }
   return Selected(Compare(direction, a, b), yes, no);
 }
@@ -161,7 +146,7 @@ void SizeMath::NoteLimit(const Instruction* size, int64_t bound) {
 void SizeMath::Require(ComparisonDirection direction, Instruction* a, Instruction* b, std::string message,
                        Instruction* first, Instruction* second) {
   const bool known = IsNumber(a) && IsNumber(b);
-  if (known && HoldsOf(direction, a->literal().GetInt(0), b->literal().GetInt(0))) return;
+  if (known && Holds(direction, a->literal().GetInt(0), b->literal().GetInt(0))) return;
   if (direction == ComparisonDirection::kEq && a == b) return;
   const auto limit = context_.limits.find(a);
   if (limit != context_.limits.end() && IsNumber(b)) {
