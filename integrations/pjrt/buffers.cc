@@ -74,7 +74,8 @@ Status Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args& args) {
 }
 
 Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
-  args.event = MakeEvent(args.buffer->buffer.ready());
+  const bool is_token = args.buffer->buffer.shape().IsToken();
+  args.event = MakeEvent(is_token ? args.buffer->done : args.buffer->buffer.ready());
   return OkStatus();
 }
 

@@ -90,6 +90,10 @@ Status ReadOption(const PJRT_NamedValue& given, DeviceOptions& options, std::str
     options.validate = text;
   } else if (name == "cache_folder") {
     options.cache_folder = text;
+  } else if (name == "call_python") {
+    // The address of a function that lives as long as the process; Python's side states it.
+    if (given.type != PJRT_NamedValue_kInt64) return InvalidArgument("option call_python: an address is wanted");
+    SetCallPython(reinterpret_cast<CallPython>(static_cast<uintptr_t>(given.int64_value)));
   } else if (name == "cache") {
     VXLA_ASSIGN_OR_RETURN(options.cache, FlagOf(name, given, text));
   } else if (name == "same_bits") {

@@ -17,10 +17,11 @@ Status ExecuteContext_Destroy(PJRT_ExecuteContext_Destroy_Args& args) {
 // What is donated is used once: f(donate(a), a) has no good answer.
 Status CheckDonated(const std::vector<Argument>& arguments, const Program& program) {
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!program.donates(i) || arguments[i].keep) continue;
+    if (!program.donates(i) || arguments[i].keep || arguments[i].leaves.empty()) continue;
     const auto& memory = arguments[i].leaves[0].memory();
     for (size_t j = 0; j < arguments.size(); ++j) {
-      if (j == i || memory == nullptr || arguments[j].leaves[0].memory() != memory) continue;
+      if (j == i || memory == nullptr || arguments[j].leaves.empty() || arguments[j].leaves[0].memory() != memory)
+        continue;
       return InvalidArgument("argument {} is donated, and argument {} is the same array", i, j);
     }
   }
@@ -34,6 +35,12 @@ Result<std::vector<Argument>> ArgumentsOf(PJRT_Buffer* const* buffers, size_t co
   std::vector<Argument> arguments;
   arguments.reserve(count);
   for (size_t i = 0; i < count; ++i) {
+    if (program.parameters()[i].IsToken()) {
+      // Whatever stands for it: runs of a device keep their order anyhow.
+      static const Literal token(Shape::Token());
+      arguments.emplace_back(token);
+      continue;
+    }
     const DeviceBuffer& buffer = buffers[i]->buffer;
     if (buffer.IsDeleted())
       return InvalidArgument("argument {}: the {} has been deleted or donated", i, buffer.shape().ToString());
@@ -82,8 +89,10 @@ Status LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   std::vector<std::unique_ptr<PJRT_Buffer>> outputs;
   std::vector<std::unique_ptr<PJRT_Event>> events;
   for (size_t d = 0; d < devices.size(); ++d) {
-    for (DeviceBuffer& result : executions[d].results)
+    for (DeviceBuffer& result : executions[d].results) {
       outputs.emplace_back(MakeBuffer(std::move(result), devices[d]->memories[0]));
+      outputs.back()->done = executions[d].done;
+    }
     if (args.device_complete_events != nullptr) events.emplace_back(MakeEvent(std::move(executions[d].done)));
   }
   const size_t count = compiled->output_types.size();

@@ -184,6 +184,7 @@ struct PJRT_Buffer {
   PJRT_Memory* memory = nullptr;
   PJRT_Device* device = nullptr;
   std::vector<int64_t> minor_to_major;
+  vxla::Event done;  // of a token: of the run that gave it
   std::mutex mutex;
   std::vector<std::shared_ptr<const void>> holds;  // external references
 };

@@ -1,6 +1,7 @@
 #include "integrations/pjrt/runtime.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <map>
 
@@ -36,6 +37,39 @@ Result<std::vector<std::string>> PhysicalDevices(bool all, const DeviceOptions& 
   return words;
 }
 
+std::atomic<CallPython> call_python = nullptr;
+
+// The custom call that Python's side writes: its backend_config is the function's number and how many results it has.
+void PythonCallback(void* out, const void** in, std::string_view opaque, CustomCallStatus& status) {
+  int64_t function = 0;
+  size_t results = 0;
+  const char* const end = opaque.data() + opaque.size();
+  const auto [next, error] = std::from_chars(opaque.data(), end, function);
+  if (error != std::errc() || next == end || std::from_chars(next + 1, end, results).ec != std::errc())
+    return status.SetFailure("a Python callback without its number");
+  const CallPython call = call_python;
+  if (call == nullptr) return status.SetFailure("a Python callback, but Python's side of the plugin is not there");
+  char message[2048] = "";
+  // One result is an array, several are a tuple of them.
+  void* const one[] = {out};
+  call(function, in, results == 1 ? one : static_cast<void* const*>(out), message, sizeof(message));
+  if (message[0] != 0) status.SetFailure(message);
+}
+
+const EvaluateOptions& HostSteps() {
+  static const CustomCallRegistry* const registry = [] {
+    auto* const made = new CustomCallRegistry;
+    made->Register("vxla_python_callback", PythonCallback);
+    return made;
+  }();
+  static const EvaluateOptions* const options = [] {
+    auto* const made = new EvaluateOptions;
+    made->custom_calls = registry;
+    return made;
+  }();
+  return *options;
+}
+
 Result<std::vector<std::string>> LogicalDevices(const std::string& words, const DeviceOptions& options) {
   int count = 0;
   const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), count);
@@ -55,6 +89,8 @@ Result<std::vector<std::string>> LogicalDevices(const std::string& words, const 
 
 }  // namespace
 
+void SetCallPython(CallPython function) { call_python = function; }
+
 Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> logical, LogicalDevices(words, options));
   if (logical.empty()) return InvalidArgument("devices '{}' names none", words);
@@ -67,7 +103,7 @@ Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& word
       one.device = word;
       VXLA_ASSIGN_OR_RETURN(device, OpenDevice(one));
     }
-    clients.push_back(MakeClient(device));
+    clients.push_back(MakeClient(device, HostSteps()));
   }
   return clients;
 }
@@ -75,7 +111,7 @@ Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& word
 Result<Program> Program::Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
                                  int partitions, const CompileOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseProgram(text));
-  VXLA_RETURN_IF_ERROR(CheckRunnable(*module));
+  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
   Program program;
   program.name_ = module->name();
   program.devices_.assign(devices.begin(), devices.end());
@@ -98,9 +134,9 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
   const std::vector<Literal> own(devices.size() * program.parameters_.size());
   std::vector<std::vector<const Literal*>> arguments(devices.size());
   for (size_t i = 0; i < own.size(); ++i) arguments[i / program.parameters_.size()].push_back(&own[i]);
-  VXLA_ASSIGN_OR_RETURN(
-      ReplicatedExecutable replicated,
-      ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments, options));
+  VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable replicated,
+                        ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments,
+                                                      options, HostSteps()));
   program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
   return program;
 }

@@ -25,6 +25,11 @@ namespace VXLA_NAMESPACE::pjrt {
 // Empty: each GPU, and where there is none the best software device. kDeviceFailure: there is no device.
 Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options);
 
+// Runs the Python function of a number: elements of its arguments in, of its results out; kInternal's message where it
+// fails, which the caller frees. Python's side gives it (integrations/python); null: there are no callbacks.
+using CallPython = void (*)(int64_t function, const void* const* in, void* const* out, char* message, size_t size);
+void SetCallPython(CallPython function);
+
 // A program on the devices that it was compiled for.
 class Program {
  public:

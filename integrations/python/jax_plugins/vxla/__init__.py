@@ -4,8 +4,10 @@ JAX finds this module by itself. VXLA_DEVICES says which devices there are: a nu
 between. VXLA_PJRT_LIBRARY names another plugin library than the one beside this file.
 """
 
+import ctypes
 import dataclasses
 import functools
+import itertools
 import logging
 import os
 import pathlib
@@ -114,11 +116,61 @@ def _special_functions():
         mlir.register_lowering(getattr(module, primitive), functools.partial(rule, name), platform=PLATFORM)
 
 
-@_guarded("checkify.check is missing")
-def _checks():
-    from jax._src import checkify
+# Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
+_callbacks = {}
+_numbers = itertools.count()
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
+                  ctypes.c_size_t)
+def _call_python(number, operands, results, message, size):
+    """What the library calls, on a thread of its own."""
+    import numpy as np
+
+    def view(address, aval):
+        count = int(np.prod(aval.shape)) * np.dtype(aval.dtype).itemsize
+        memory = (ctypes.c_uint8 * count).from_address(address) if count else bytearray()
+        return np.frombuffer(memory, dtype=np.uint8).view(aval.dtype).reshape(aval.shape)
+    try:
+        function, operand_avals, result_avals = _callbacks[number]
+        given = [view(operands[i], aval).copy() for i, aval in enumerate(operand_avals)]
+        for i, (value, aval) in enumerate(zip(function(*given), result_avals, strict=True)):
+            value = np.asarray(value)
+            if value.shape != aval.shape or value.dtype != aval.dtype:
+                raise RuntimeError(f"result {i} of a callback is {value.dtype}{value.shape}, {aval.dtype}{aval.shape} is wanted")
+            if value.size:
+                view(results[i], aval)[...] = value
+    except BaseException as error:
+        text = f"CpuCallback error: {type(error).__name__}: {error}".encode()[:size - 1] + b"\0"
+        ctypes.memmove(message, text, len(text))
+
+
+@_guarded("pure_callback, io_callback and debug.print are missing")
+def _python_callbacks():
+    from jax._src import callback, checkify, debugging
     from jax._src.interpreters import mlir
-    mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule_unsupported, platform=PLATFORM)
+    original = callback.emit_python_callback
+
+    @functools.wraps(original)
+    def emit_python_callback(ctx, function, token, operands, operand_avals, result_avals, *, has_side_effect,
+                             returns_token=True, partitioned=False, sharding=None):
+        if tuple(ctx.module_context.platforms) != (PLATFORM,):
+            return original(ctx, function, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
+                            returns_token=returns_token, partitioned=partitioned, sharding=sharding)
+        number = next(_numbers)
+        _callbacks[number] = (function, list(operand_avals), list(result_avals))
+        types = [mlir.ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
+        # JAX's compilation cache leaves out programs with such functions.
+        ctx.module_context.add_host_callback(function)
+        call = mlir.custom_call("vxla_python_callback", result_types=types, operands=operands,
+                                backend_config=f"{number} {len(types)}", has_side_effect=has_side_effect)
+        return list(call.results), token, function
+
+    callback.emit_python_callback = emit_python_callback
+    for primitive, rule in ((debugging.debug_callback_p, debugging.debug_callback_lowering),
+                            (debugging.debug_print_p, debugging.debug_print_lowering_rule)):
+        mlir.register_lowering(primitive, rule, platform=PLATFORM, cacheable=False)
+    mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=PLATFORM)
 
 
 def initialize():
@@ -128,6 +180,7 @@ def initialize():
         _logger.warning("vxla: pjrt_plugin_vxla.so is not beside %s", __file__)
         return
     from jax._src import xla_bridge
-    xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path, options=None)
-    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _checks):
+    xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
+                               options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
+    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _python_callbacks):
         step()
