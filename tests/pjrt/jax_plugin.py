@@ -339,6 +339,14 @@ def exit_with_work_in_flight():
     assert done.returncode == 0 and "(300, 300)" in done.stdout, done.stderr
 
 
+@case
+def no_device_leaves_jax_on_its_cpu():
+    without = {name: value for name, value in os.environ.items() if name not in ("VK_ADD_DRIVER_FILES", "JAX_PLATFORMS", "VXLA_DEVICES")}
+    done = subprocess.run([sys.executable, "-c", "import jax; print(jax.devices())"], capture_output=True, text=True, timeout=60,
+                          env={**without, "VK_DRIVER_FILES": "/none.json", "VK_ICD_FILENAMES": "/none.json"})
+    assert done.returncode == 0 and "CpuDevice" in done.stdout, done.stderr
+
+
 def main():
     only = [argument.removeprefix("--only=") for argument in sys.argv if argument.startswith("--only=")]
     failed = 0
