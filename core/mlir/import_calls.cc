@@ -121,7 +121,7 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   const Attribute* const target = operation.Find("call_target_name");
   if (checks_ != nullptr && target != nullptr && target->text.starts_with("check."))
     return ImportCheck(frame, operation);
-  if (target != nullptr && target->text.starts_with("mhlo.")) {
+  if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
     VXLA_ASSIGN_OR_RETURN(const bool chlo,
                           ImportAsChlo(frame, operation, target->text, operation.Find("mhlo.attributes")));
     if (chlo) return OkStatus();
@@ -192,8 +192,8 @@ Status Importer::ImportCallOf(Frame& frame, const Operation& operation, std::vec
   return BindResults(frame, operation, call);
 }
 
-// An operation of CHLO, as portable artifacts have it: a composite called chlo.erf or a custom call of mhlo.erf. False:
-// it is none that is known here.
+// An operation of CHLO, as portable artifacts have it: a composite called chlo.erf or a custom call of mhlo.erf, or of
+// chlo.erf, which no pass of jaxlib's takes apart. False: it is none that is known here.
 Result<bool> Importer::ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
                                     const Attribute* attributes) {
   Operation chlo = operation;

@@ -126,8 +126,26 @@ Status SetModuleAttributes(const Program& program, Module& module) {
   return OkStatus();
 }
 
+// Whether JAX says of an argument or a result how its partitions lie: then shapes are those of all partitions together.
+bool IsSharded(const Operation& function) {
+  for (const char* list : {"arg_attrs", "res_attrs"}) {
+    const Attribute* const attributes = function.Find(list);
+    if (attributes == nullptr) continue;
+    for (const Attribute& each : attributes->elements) {
+      if (each.Find("sdy.sharding") != nullptr) return true;
+    }
+  }
+  return false;
+}
+
 // What the arguments' attributes say of the whole program: shardings, and results that take an argument's memory.
 Status Importer::SetEntryAttributes(const Operation& function) {
+  const int64_t partitions = module_->attributes().num_partitions;
+  if (partitions > 1 && ManualBody(function) == nullptr && IsSharded(function)) {
+    return OperationReader(function).NotSupported(
+        "arrays that are sharded over {} partitions, outside of one sdy.manual_computation that is the whole function",
+        partitions);
+  }
   const Attribute* arguments = function.Find("arg_attrs");
   if (arguments == nullptr) return OkStatus();
   const Shape& result = module_->entry()->root()->shape();

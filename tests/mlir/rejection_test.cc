@@ -74,6 +74,29 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "2:55: a string without its closing quote");
 }
 
+TEST(StablehloRejectionTest, ShardedArraysOutsideOfAWholeManualComputationAreRefused) {
+  const auto error = [](int partitions, const char* sharding) {
+    return StablehloError(fmt::format(
+        "module attributes {{mhlo.num_partitions = {} : i32}} {{\n  sdy.mesh @mesh = <[\"i\"=2]>\n  func.func "
+        "@main(%a: tensor<4xf32>{}) -> tensor<4xf32> {{\n    return %a : tensor<4xf32>\n  }}\n}}",
+        partitions, sharding));
+  };
+  const char* const halves = " {sdy.sharding = #sdy.sharding<@mesh, [{\"i\"}]>}";
+  EXPECT_EQ(error(2, halves),
+            "3:3: func.func: arrays that are sharded over 2 partitions, outside of one sdy.manual_computation that is "
+            "the whole function");
+  EXPECT_EQ(error(1, halves), "(read)");
+  EXPECT_EQ(error(2, ""), "(read)");
+}
+
+TEST(StablehloRejectionTest, CustomCallsOfChloAreItsOperations) {
+  EXPECT_EQ(
+      RunStablehlo("func.func @main() -> tensor<1xf32> {\n  %a = stablehlo.constant dense<0.0> : tensor<1xf32>\n  %0 = "
+                   "stablehlo.custom_call @chlo.erf_inv(%a) : (tensor<1xf32>) -> tensor<1xf32>\n  return %0 : "
+                   "tensor<1xf32>\n}"),
+      "{0}");
+}
+
 TEST(StablehloRejectionTest, QuantizedTypesThatAreNoneAreNamed) {
   EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i64:f32, 0.1:3>>) {\n return\n}"),
               testing::HasSubstr("!quant.uniform<i64:f32, 0.1:3>: the storage type has more than 32 bits"));

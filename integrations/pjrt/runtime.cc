@@ -1,0 +1,203 @@
+#include "integrations/pjrt/runtime.h"
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <map>
+
+#include "api/devices.h"
+#include "api/open_device.h"
+#include "api/placed_replicas.h"
+#include "api/program.h"
+#include "api/replicas.h"
+#include "backend/device.h"
+#include "scheduler/plan.h"
+
+namespace VXLA_NAMESPACE::pjrt {
+namespace {
+
+std::vector<std::string> SplitWords(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+// The machine's GPUs, or all devices; where there is no GPU the best of the others.
+Result<std::vector<std::string>> PhysicalDevices(bool all, const DeviceOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> facts, ListDevices(options.loader_path));
+  std::vector<std::string> words;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    if (!facts[i].compile_only && (all || !facts[i].is_software())) words.push_back("vulkan:" + std::to_string(i));
+  }
+  if (words.empty()) words.push_back("vulkan");
+  return words;
+}
+
+std::atomic<CallPython> call_python = nullptr;
+
+// The custom call that Python's side writes: its backend_config is the function's number and how many results it has.
+void PythonCallback(void* out, const void** in, std::string_view opaque, CustomCallStatus& status) {
+  int64_t function = 0;
+  size_t results = 0;
+  const char* const end = opaque.data() + opaque.size();
+  const auto [next, error] = std::from_chars(opaque.data(), end, function);
+  if (error != std::errc() || next == end || std::from_chars(next + 1, end, results).ec != std::errc())
+    return status.SetFailure("a Python callback without its number");
+  const CallPython call = call_python;
+  if (call == nullptr) return status.SetFailure("a Python callback, but Python's side of the plugin is not there");
+  char message[2048] = "";
+  // One result is an array, several are a tuple of them.
+  void* const one[] = {out};
+  call(function, in, results == 1 ? one : static_cast<void* const*>(out), message, sizeof(message));
+  if (message[0] != 0) status.SetFailure(message);
+}
+
+const EvaluateOptions& HostSteps() {
+  static const CustomCallRegistry* const registry = [] {
+    auto* const made = new CustomCallRegistry;
+    made->Register("vxla_python_callback", PythonCallback);
+    return made;
+  }();
+  static const EvaluateOptions* const options = [] {
+    auto* const made = new EvaluateOptions;
+    made->custom_calls = registry;
+    return made;
+  }();
+  return *options;
+}
+
+Result<std::vector<std::string>> LogicalDevices(const std::string& words, const DeviceOptions& options) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(words.data(), words.data() + words.size(), count);
+  const bool is_count = error == std::errc() && end == words.data() + words.size();
+  if (is_count && (count < 1 || count > 1024)) return InvalidArgument("devices '{}': 1 to 1024", words);
+  if (!is_count && !words.empty() && !IsAllDevices(words)) {
+    std::vector<std::string> list = SplitWords(words);
+    for (std::string& word : list) word = DeviceOfPlace(word);
+    return list;
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<std::string> physical, PhysicalDevices(IsAllDevices(words), options));
+  if (!is_count) return physical;
+  std::vector<std::string> logical;
+  for (int i = 0; i < count; ++i) logical.push_back(physical[static_cast<size_t>(i) % physical.size()]);
+  return logical;
+}
+
+}  // namespace
+
+void SetCallPython(CallPython function) { call_python = function; }
+
+Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> logical, LogicalDevices(words, options));
+  if (logical.empty()) return InvalidArgument("devices '{}' names none", words);
+  std::map<std::string, std::shared_ptr<Device>> opened;
+  std::vector<std::shared_ptr<Client>> clients;
+  for (const std::string& word : logical) {
+    std::shared_ptr<Device>& device = opened[word];
+    if (device == nullptr) {
+      DeviceOptions one = options;
+      one.device = word;
+      VXLA_ASSIGN_OR_RETURN(device, OpenDevice(one));
+    }
+    clients.push_back(MakeClient(device, HostSteps()));
+  }
+  return clients;
+}
+
+Result<Program> Program::Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
+                                 int partitions, const CompileOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseProgram(text));
+  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
+  Program program;
+  program.name_ = module->name();
+  program.devices_.assign(devices.begin(), devices.end());
+  for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
+  for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
+  program.donated_.resize(program.parameters_.size());
+  for (const Aliasing& alias : module->attributes().input_output_alias)
+    program.donated_[static_cast<size_t>(alias.operand)] = true;
+  for (const auto& [number, index] : module->attributes().buffer_donor)
+    program.donated_[static_cast<size_t>(number)] = true;
+  if (devices.size() == 1) {
+    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0]->Compile(*module, options));
+    return program;
+  }
+  for (const auto& device : devices) {
+    if (&device->device() != &devices[0]->device())
+      return Unsupported("a program on several physical devices: logical devices of one run it (VXLA_DEVICES)");
+  }
+  // Each device has arrays of its own: none is one array for all.
+  const std::vector<Literal> own(devices.size() * program.parameters_.size());
+  std::vector<std::vector<const Literal*>> arguments(devices.size());
+  for (size_t i = 0; i < own.size(); ++i) arguments[i / program.parameters_.size()].push_back(&own[i]);
+  VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable replicated,
+                        ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments,
+                                                      options, HostSteps()));
+  program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
+  return program;
+}
+
+Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments) const {
+  if (replicated_ != nullptr) return ExecuteTogether(std::move(arguments));
+  VXLA_ASSIGN_OR_RETURN(vxla::Execution execution, executable_->Execute(arguments[0]));
+  std::vector<Execution> executions(1);
+  executions[0] = {std::move(execution.leaves), std::move(execution.done)};
+  return executions;
+}
+
+// Through the host, and the caller waits.
+Result<std::vector<Program::Execution>> Program::ExecuteTogether(std::vector<std::vector<Argument>> arguments) const {
+  std::vector<std::vector<Literal>> values(arguments.size());
+  std::vector<std::vector<const Literal*>> pointers(arguments.size());
+  for (size_t device = 0; device < arguments.size(); ++device) {
+    for (const Argument& argument : arguments[device]) {
+      VXLA_ASSIGN_OR_RETURN(Literal value, argument.leaves[0].ToLiteral());
+      values[device].push_back(std::move(value));
+    }
+    for (const Literal& value : values[device]) pointers[device].push_back(&value);
+  }
+  VXLA_ASSIGN_OR_RETURN(const Literal stacked, Run(pointers));
+  const std::vector<const Literal*> leaves = FlattenLiteral(stacked);
+  std::vector<Execution> executions(arguments.size());
+  for (size_t device = 0; device < arguments.size(); ++device) {
+    for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
+      const auto bytes = static_cast<size_t>(results_[leaf].SizeBytes());
+      const Client::HostArray part{leaves[leaf]->bytes().data() + device * bytes, results_[leaf], {}, {}};
+      VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, devices_[device]->FromHost(part));
+      executions[device].results.push_back(std::move(uploaded.buffer));
+    }
+    for (size_t i = 0; i < arguments[device].size(); ++i) {
+      if (donated_[i] && !arguments[device][i].keep) arguments[device][i].leaves[0].Delete();
+    }
+  }
+  return executions;
+}
+
+Result<Literal> Program::Run(std::span<const std::vector<const Literal*>> arguments) const {
+  const std::lock_guard lock(*running_);
+  return replicated_->Run(arguments);
+}
+
+Program::Cost Program::cost() const {
+  const Plan& plan = executable_ != nullptr ? executable_->plan() : replicated_->executable().plan();
+  Cost cost;
+  for (const Step& step : plan.steps) {
+    cost.flop += step.flop;
+    cost.bytes += step.MovedBytes();
+  }
+  for (const PlanParameter& parameter : plan.parameters) {
+    cost.argument_bytes += parameter.shape.SizeBytes();
+    if (parameter.donated_to >= 0) cost.alias_bytes += parameter.shape.SizeBytes();
+  }
+  for (const PlanResult& result : plan.results) cost.result_bytes += result.shape.SizeBytes();
+  for (const int64_t bytes : plan.scratch_block_bytes) cost.scratch_bytes += bytes;
+  for (const int64_t bytes : plan.constant_block_bytes) cost.constant_bytes += bytes;
+  cost.kernels = static_cast<int64_t>(plan.kernels.size());
+  return cost;
+}
+
+}  // namespace VXLA_NAMESPACE::pjrt

@@ -1,0 +1,74 @@
+// What the plugin needs of vxla's runtime: devices by their words, and programs compiled for one device or for several.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/device_options.h"
+#include "core/module.h"
+#include "core/shape.h"
+#include "core/status.h"
+#include "scheduler/runtime/client.h"
+
+namespace VXLA_NAMESPACE {
+class ReplicatedExecutable;
+}
+
+namespace VXLA_NAMESPACE::pjrt {
+
+// One client for each logical device. `words`: a number of logical devices that go round the machine's GPUs; "all",
+// each physical device; or device words (DeviceOptions::device) with ',' between, where repeats are logical devices.
+// Empty: each GPU, and where there is none the best software device. kDeviceFailure: there is no device.
+Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options);
+
+// Runs the Python function of a number: elements of its arguments in, of its results out; kInternal's message where it
+// fails, which the caller frees. Python's side gives it (integrations/python); null: there are no callbacks.
+using CallPython = void (*)(int64_t function, const void* const* in, void* const* out, char* message, size_t size);
+void SetCallPython(CallPython function);
+
+// A program on the devices that it was compiled for.
+class Program {
+ public:
+  // From StableHLO text or bytecode. The grid says how many devices there must be.
+  static Result<Program> Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
+                                 int partitions, const CompileOptions& options);
+  Program() = default;
+
+  const std::string& name() const { return name_; }
+  const std::vector<Shape>& parameters() const { return parameters_; }
+  const std::vector<Shape>& results() const { return results_; }  // by leaf
+  bool donates(size_t parameter) const { return donated_[parameter]; }
+
+  // By device: arguments by parameter, results by leaf. At once for one device.
+  struct Execution {
+    std::vector<DeviceBuffer> results;
+    Event done;
+  };
+  Result<std::vector<Execution>> Execute(std::vector<std::vector<Argument>> arguments) const;
+
+  // Of one device's run.
+  struct Cost {
+    int64_t flop = 0, bytes = 0;
+    int64_t argument_bytes = 0, result_bytes = 0, alias_bytes = 0, scratch_bytes = 0, constant_bytes = 0;
+    int64_t kernels = 0;
+  };
+  Cost cost() const;
+
+ private:
+  Result<std::vector<Execution>> ExecuteTogether(std::vector<std::vector<Argument>> arguments) const;
+  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments) const;
+
+  std::string name_;
+  std::vector<Shape> parameters_, results_;
+  std::vector<bool> donated_;
+  std::vector<std::shared_ptr<Client>> devices_;
+  std::shared_ptr<Executable> executable_;            // for one device
+  std::shared_ptr<ReplicatedExecutable> replicated_;  // for several, which run one run at a time
+  std::shared_ptr<std::mutex> running_ = std::make_shared<std::mutex>();
+};
+
+}  // namespace VXLA_NAMESPACE::pjrt

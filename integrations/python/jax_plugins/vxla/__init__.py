@@ -1,0 +1,186 @@
+"""JAX on any Vulkan device, by vxla: the platform "vulkan".
+
+JAX finds this module by itself. VXLA_DEVICES says which devices there are: a number of logical ones, "all", or names with commas
+between. VXLA_PJRT_LIBRARY names another plugin library than the one beside this file.
+"""
+
+import ctypes
+import dataclasses
+import functools
+import itertools
+import logging
+import os
+import pathlib
+import warnings
+
+PLATFORM = "vulkan"
+_logger = logging.getLogger(__name__)
+
+
+def library_path():
+    """The plugin library's path; None where there is none."""
+    named = os.environ.get("VXLA_PJRT_LIBRARY")
+    path = pathlib.Path(named) if named else pathlib.Path(__file__).parent / "pjrt_plugin_vxla.so"
+    return str(path) if path.exists() else None
+
+
+def _guarded(feature):
+    """What touches JAX's private names loses its feature where JAX has changed them, never the platform."""
+    def wrap(function):
+        @functools.wraps(function)
+        def run():
+            try:
+                function()
+            except Exception as error:  # whatever a changed JAX raises
+                warnings.warn(f"vxla: this JAX has changed, so {feature}: {error!r}", stacklevel=2)
+        return run
+    return wrap
+
+
+@_guarded("a machine without a Vulkan device needs JAX_PLATFORMS=cpu")
+def _fail_quietly():
+    from jax._src import xla_bridge
+    factories = xla_bridge._backend_factories
+    factories[PLATFORM] = dataclasses.replace(factories[PLATFORM], fail_quietly=True)
+
+
+@_guarded("donated arguments are copied")
+def _donate():
+    from jax._src.interpreters import mlir
+    if PLATFORM not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(PLATFORM)
+
+
+@_guarded("compiled programs are not kept in JAX's compilation cache")
+def _cache():
+    from jax._src import compilation_cache
+    original = compilation_cache.is_cache_used
+
+    class AsGpu:
+        """What is_cache_used asks of a backend, by a name that it knows."""
+        platform = "gpu"
+        supports_executable_serialization = True
+
+        def __init__(self, backend):
+            self._backend = backend
+
+        def __getattr__(self, name):
+            return getattr(self._backend, name)
+
+    @functools.wraps(original)
+    def is_cache_used(backend):
+        return original(AsGpu(backend) if backend.platform == PLATFORM else backend)
+
+    compilation_cache.is_cache_used = is_cache_used
+
+
+@_guarded("eigh, eig, svd, schur and hessenberg are missing")
+def _linear_algebra():
+    """LAPACK's calls, which vxla knows, for what JAX can expand for no platform."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import linalg
+    with_prefix = {"eigh_p": "_eigh_cpu_gpu_lowering", "svd_p": "_svd_cpu_gpu_lowering", "lu_p": "_lu_cpu_gpu_lowering",
+                   "geqrf_p": "_geqrf_cpu_gpu_lowering", "geqp3_p": "_geqp3_cpu_gpu_lowering",
+                   "householder_product_p": "_householder_product_cpu_gpu_lowering",
+                   "tridiagonal_p": "_tridiagonal_cpu_gpu_lowering"}
+    plain = {"eig_p": "_eig_cpu_lowering", "schur_p": "_schur_cpu_lowering", "hessenberg_p": "_hessenberg_cpu_lowering"}
+    missing = []
+    for primitive, rule in {**with_prefix, **plain}.items():
+        primitive, rule_function = getattr(linalg, primitive, None), getattr(linalg, rule, None)
+        if primitive is None or rule_function is None:
+            missing.append(rule)
+            continue
+        if rule in with_prefix.values():
+            rule_function = functools.partial(rule_function, target_name_prefix="cpu")
+        mlir.register_lowering(primitive, rule_function, platform=PLATFORM)
+    if missing:
+        raise AttributeError(", ".join(missing))
+
+
+@_guarded("special functions are JAX's expansions of them")
+def _special_functions():
+    """jaxlib would send what these are made of; vxla has them itself, closer to the exact values."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import lax, special
+
+    def rule(name, ctx, *operands, **_):
+        operands = mlir.multi_broadcast_in_dim(ctx, operands, ctx.avals_in, ctx.avals_out[0].shape,
+                                               ctx.avals_out[0].sharding)
+        call = mlir.custom_call(f"chlo.{name}", result_types=[operands[0].type], operands=operands)
+        return call.results
+
+    for module, primitive, name in ((special, "erf_inv_p", "erf_inv"), (special, "lgamma_p", "lgamma"),
+                                    (special, "digamma_p", "digamma"), (special, "bessel_i1e_p", "bessel_i1e"),
+                                    (special, "zeta_p", "zeta"), (special, "polygamma_p", "polygamma"),
+                                    (lax, "nextafter_p", "next_after")):
+        mlir.register_lowering(getattr(module, primitive), functools.partial(rule, name), platform=PLATFORM)
+
+
+# Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
+_callbacks = {}
+_numbers = itertools.count()
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
+                  ctypes.c_size_t)
+def _call_python(number, operands, results, message, size):
+    """What the library calls, on a thread of its own."""
+    import numpy as np
+
+    def view(address, aval):
+        count = int(np.prod(aval.shape)) * np.dtype(aval.dtype).itemsize
+        memory = (ctypes.c_uint8 * count).from_address(address) if count else bytearray()
+        return np.frombuffer(memory, dtype=np.uint8).view(aval.dtype).reshape(aval.shape)
+    try:
+        function, operand_avals, result_avals = _callbacks[number]
+        given = [view(operands[i], aval).copy() for i, aval in enumerate(operand_avals)]
+        for i, (value, aval) in enumerate(zip(function(*given), result_avals, strict=True)):
+            value = np.asarray(value)
+            if value.shape != aval.shape or value.dtype != aval.dtype:
+                raise RuntimeError(f"result {i} of a callback is {value.dtype}{value.shape}, {aval.dtype}{aval.shape} is wanted")
+            if value.size:
+                view(results[i], aval)[...] = value
+    except BaseException as error:
+        text = f"CpuCallback error: {type(error).__name__}: {error}".encode()[:size - 1] + b"\0"
+        ctypes.memmove(message, text, len(text))
+
+
+@_guarded("pure_callback, io_callback and debug.print are missing")
+def _python_callbacks():
+    from jax._src import callback, checkify, debugging
+    from jax._src.interpreters import mlir
+    original = callback.emit_python_callback
+
+    @functools.wraps(original)
+    def emit_python_callback(ctx, function, token, operands, operand_avals, result_avals, *, has_side_effect,
+                             returns_token=True, partitioned=False, sharding=None):
+        if tuple(ctx.module_context.platforms) != (PLATFORM,):
+            return original(ctx, function, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
+                            returns_token=returns_token, partitioned=partitioned, sharding=sharding)
+        number = next(_numbers)
+        _callbacks[number] = (function, list(operand_avals), list(result_avals))
+        types = [mlir.ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
+        # JAX's compilation cache leaves out programs with such functions.
+        ctx.module_context.add_host_callback(function)
+        call = mlir.custom_call("vxla_python_callback", result_types=types, operands=operands,
+                                backend_config=f"{number} {len(types)}", has_side_effect=has_side_effect)
+        return list(call.results), token, function
+
+    callback.emit_python_callback = emit_python_callback
+    for primitive, rule in ((debugging.debug_callback_p, debugging.debug_callback_lowering),
+                            (debugging.debug_print_p, debugging.debug_print_lowering_rule)):
+        mlir.register_lowering(primitive, rule, platform=PLATFORM, cacheable=False)
+    mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=PLATFORM)
+
+
+def initialize():
+    """Called by JAX when it looks for plugins."""
+    path = library_path()
+    if path is None:
+        _logger.warning("vxla: pjrt_plugin_vxla.so is not beside %s", __file__)
+        return
+    from jax._src import xla_bridge
+    xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
+                               options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
+    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _python_callbacks):
+        step()

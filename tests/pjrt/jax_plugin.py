@@ -1,0 +1,369 @@
+"""Programs of JAX on the platform "vulkan", by the PJRT plugin, against JAX's own results for the CPU.
+
+PYTHONPATH names the build's python folder. Options: --only=PART of a name, --brief.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+
+os.environ.setdefault("JAX_PLATFORMS", "vulkan,cpu")
+os.environ.setdefault("JAX_ENABLE_X64", "1")
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+VULKAN, CPU = jax.devices("vulkan"), jax.devices("cpu")[0]
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def check(function, *arguments, tolerance=2e-5):
+    """The function, compiled, gives on both platforms what is close and of the same types."""
+    results = []
+    for device in (CPU, VULKAN[0]):
+        with jax.default_device(device):
+            placed = jax.device_put(arguments, device)
+            results.append(jax.tree.map(np.asarray, jax.jit(function)(*placed)))
+    expected, given = (jax.tree.leaves(result) for result in results)
+    assert len(expected) == len(given)
+    for e, g in zip(expected, given):
+        assert e.dtype == g.dtype and e.shape == g.shape, f"{g.dtype}{g.shape}, not {e.dtype}{e.shape}"
+        if e.dtype.kind not in "fc":
+            np.testing.assert_array_equal(g.astype(np.float32) if e.dtype.kind == "V" else g,
+                                          e.astype(np.float32) if e.dtype.kind == "V" else e)
+        else:
+            np.testing.assert_allclose(g, e, rtol=tolerance, atol=tolerance)
+
+
+def numbers(*shape, dtype=np.float32, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def raises(words, function, *arguments):
+    try:
+        jax.block_until_ready(function(*arguments))
+    except Exception as error:
+        assert words in str(error), f"'{words}' is not in: {error}"
+        return
+    raise AssertionError("nothing was raised")
+
+
+@case
+def platform_and_devices():
+    device = VULKAN[0]
+    assert device.platform == "vulkan" and "vxla " in device.client.platform_version
+    assert device.default_memory().kind == "device"
+    assert {memory.kind for memory in device.addressable_memories()} == {"device", "pinned_host"}
+    statistics = device.memory_stats()
+    assert statistics["bytes_limit"] > 0 and statistics["bytes_reserved"] < 0  # nobody knows
+    assert device.device_kind
+
+
+@case
+def elementwise():
+    x = numbers(5, 7)
+    for f in (jnp.sin, jnp.exp, jnp.tanh, jnp.log1p, jnp.arctan, jnp.cbrt, jnp.square, jnp.rint, jnp.sign, jax.nn.gelu):
+        check(f, np.abs(x))
+    check(lambda x, y: x * y + jnp.where(x > y, x, y) - x / y, x, numbers(5, 7, seed=1))
+
+
+@case
+def element_types():
+    for dtype in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+                  "float32", "float64", "complex64", "complex128"):
+        x = jnp.asarray(numbers(3, 5) * 4).astype(dtype)
+        x = np.asarray(x)
+        np.testing.assert_array_equal(np.asarray(jax.device_put(x, VULKAN[0])), x)
+        if dtype in ("float16", "bfloat16"):
+            check(lambda x: (x + x).astype(jnp.float32), x, tolerance=1e-2)
+        else:
+            check(lambda x: x | x if x.dtype == bool else x * x + x, x)
+    for dtype in ("int4", "uint4", "float8_e4m3fn", "float8_e5m2"):
+        x = jnp.asarray(np.array([[0, 1, 2, 3], [4, 5, 6, 7]]), dtype=dtype, device=CPU)
+        given = jax.device_put(np.asarray(x), VULKAN[0])
+        np.testing.assert_array_equal(np.asarray(given).astype(np.float32), np.asarray(x).astype(np.float32))
+        check(lambda x: x.astype(jnp.float32) * 2, np.asarray(x))
+    negative = np.asarray(jnp.asarray([-8, -1, 7], dtype="int4", device=CPU))
+    check(lambda x: (x.astype(jnp.int32), -x), negative)
+
+
+@case
+def transfers():
+    x = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
+    for view in (x, x.T, x[::-1, :, ::-2], x[:, :0], np.broadcast_to(x[0, 0], (4, 5)), np.asfortranarray(x), np.float32(3)):
+        np.testing.assert_array_equal(np.asarray(jax.device_put(view, VULKAN[0])), view)
+    on_host = jax.device_put(x, jax.sharding.SingleDeviceSharding(VULKAN[0], memory_kind="pinned_host"))
+    assert on_host.sharding.memory_kind == "pinned_host"
+    back = jax.device_put(on_host, jax.sharding.SingleDeviceSharding(VULKAN[0], memory_kind="device"))
+    np.testing.assert_array_equal(np.asarray(back + 1), x + 1)
+    copy = jax.device_put(jax.device_put(x, CPU), VULKAN[0])
+    np.testing.assert_array_equal(np.asarray(jax.device_put(copy, CPU)), x)
+
+
+@case
+def products():
+    a, b = numbers(17, 33), numbers(33, 9, seed=1)
+    check(lambda a, b: a @ b, a, b, tolerance=1e-4)
+    check(lambda a: jnp.einsum("bij,bkj->bik", a, a), numbers(3, 4, 5), tolerance=1e-4)
+    check(lambda a, b: a @ b, a.astype(np.float64), b.astype(np.float64), tolerance=1e-12)
+    check(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME"), numbers(2, 3, 8, 8), numbers(4, 3, 3, 3), tolerance=1e-4)
+
+
+@case
+def reductions():
+    x = numbers(6, 11, 5)
+    for f in (jnp.sum, jnp.max, jnp.min, jnp.argmax, jnp.prod, jnp.mean, jnp.var):
+        check(lambda x, f=f: f(x, axis=1), x, tolerance=1e-4)
+    check(lambda x: (jnp.cumsum(x, 0), lax.cummax(x, 1), jnp.all(x > -9), jax.nn.softmax(x)), x, tolerance=1e-4)
+    check(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID"), x)
+
+
+@case
+def sorting():
+    x = numbers(4, 37)
+    check(lambda x: (jnp.sort(x), jnp.argsort(x), lax.top_k(x, 5), jnp.median(x, axis=1)), x)
+    check(lambda x: jnp.unique(x, size=5), np.array([3, 1, 2, 3, 1, 7], np.int32))
+
+
+@case
+def indexing():
+    x, i = numbers(10, 4), np.array([3, 9, 0, 3], np.int32)
+    check(lambda x, i: (x[i], x[i, 1], x.at[i].add(1.0), x.at[i, 2].set(5.0), x.at[i].max(0.5)), x, i)
+    check(lambda x, i: (lax.dynamic_slice(x, (i[0], i[2]), (2, 2)), lax.dynamic_update_slice(x, x[:2] * 2, (i[1], i[2]))), x, i)
+    check(lambda x: x.at[jnp.array([50])].set(1.0, mode="drop"), x)
+    check(lambda x: jax.ops.segment_sum(x, jnp.array([0, 1, 0, 2, 2, 1, 0, 3, 3, 3]), 4), x)
+
+
+@case
+def control_flow():
+    check(lambda x: lax.fori_loop(0, 10, lambda i, v: v * 1.1 + i, x), numbers(5))
+    check(lambda x: lax.while_loop(lambda v: v[0] < 100, lambda v: v * 2 + 1, x), np.array([1.0, 2.0]))
+    check(lambda x: lax.cond(x[0] > 0, jnp.sin, jnp.cos, x), numbers(5))
+    check(lambda x: lax.switch(jnp.int32(2), [jnp.sin, jnp.cos, jnp.tan], x), numbers(5))
+    check(lambda x: lax.scan(lambda c, v: (c + v, c * v), x[0], x), numbers(8, 3))
+    check(lambda x: lax.associative_scan(jnp.add, x), numbers(9))
+
+
+@case
+def derivatives():
+    def loss(w, x):
+        return jnp.mean(jnp.tanh(x @ w) ** 2)
+    check(jax.grad(loss), numbers(5, 3), numbers(8, 5), tolerance=1e-4)
+    check(jax.hessian(lambda v: jnp.sum(jnp.sin(v) ** 3)), numbers(4))
+    check(jax.vmap(jax.jacfwd(lambda v: v ** 2 / (1 + jnp.sum(v)))), np.abs(numbers(3, 4)), tolerance=1e-4)
+
+
+@case
+def random_numbers():
+    def draw(seed):
+        key = jax.random.key(seed)
+        a, b, c, d = jax.random.split(key, 4)
+        return (jax.random.bits(a, (13,)), jax.random.uniform(a, (7,)), jax.random.normal(b, (7,)), jax.random.permutation(c, 10),
+                jax.random.categorical(d, jnp.zeros(5), shape=(6,)), jax.random.gamma(a, 2.0, (3,)))
+    check(draw, np.int32(7), tolerance=1e-4)
+    check(lambda: jax.random.bits(jax.random.key(3, impl="rbg"), (9,)))
+
+
+@case
+def linear_algebra():
+    a = numbers(5, 5)
+    s = a @ a.T + 5 * np.eye(5, dtype=np.float32)
+    check(lambda s: (jnp.linalg.cholesky(s), jnp.linalg.inv(s), jnp.linalg.det(s), jnp.linalg.solve(s, s[0])), s, tolerance=1e-3)
+    check(lambda s: (jnp.linalg.eigvalsh(s), jnp.linalg.svd(s, compute_uv=False)), s, tolerance=1e-3)
+    check(lambda a: jnp.abs(jnp.linalg.qr(a)[1]), a, tolerance=1e-3)
+    check(lambda a: jnp.sort(jnp.abs(jnp.linalg.eigvals(a))), a, tolerance=1e-3)
+    check(lambda s: (jax.scipy.linalg.expm(s / 20), jax.scipy.linalg.lu(s)[2]), s, tolerance=1e-3)
+    check(lambda s: jax.scipy.linalg.solve_triangular(jnp.tril(s), s, lower=True), s, tolerance=1e-3)
+
+
+@case
+def fourier():
+    check(lambda x: (jnp.fft.fft(x), jnp.fft.irfft(jnp.fft.rfft(x.real)), jnp.fft.fft2(x.reshape(4, 8))),
+          numbers(32).astype(np.complex64), tolerance=1e-4)
+
+
+@case
+def special_functions():
+    x = np.linspace(0.1, 0.9, 9).astype(np.float32)
+    check(lambda x: (lax.erf_inv(x), lax.lgamma(x), lax.digamma(x), lax.bessel_i1e(x), jax.scipy.special.erfc(x),
+                     jax.scipy.special.gammainc(x, x), jnp.nextafter(x, jnp.float32(2)), jnp.arccosh(1 + x)), x, tolerance=1e-4)
+    with jax.default_device(VULKAN[0]):
+        text = jax.jit(lax.lgamma).lower(x).as_text()
+    assert "chlo.lgamma" in text, "lgamma comes expanded"
+
+
+@case
+def donation():
+    step = jax.jit(lambda x, y: (x + y, y * 2), donate_argnums=0)
+    x, y = (jax.device_put(numbers(1 << 16), VULKAN[0]) for _ in range(2))
+    expected = np.asarray(x) + np.asarray(y)
+    total, _ = step(x, y)  # a step's arrays take 512 KiB
+    assert x.is_deleted() and not y.is_deleted()
+    np.testing.assert_array_equal(np.asarray(total), expected)
+    raises("deleted", lambda: x + 1)
+    raises("donate", lambda: step(y, y))
+    before = VULKAN[0].memory_stats()["bytes_in_use"]
+    for _ in range(50):
+        total = step(total, y)[0]
+    jax.block_until_ready(total)
+    after = VULKAN[0].memory_stats()["bytes_in_use"]
+    assert after < before + (1 << 20), f"{after - before} bytes more"
+
+
+@case
+def deletion():
+    x = jax.device_put(numbers(8), VULKAN[0])
+    y = x + 1
+    x.delete()
+    assert x.is_deleted()
+    raises("deleted", lambda: np.asarray(x))
+    assert np.asarray(y).shape == (8,)
+
+
+@case
+def errors():
+    with jax.default_device(VULKAN[0]):
+        raises("compile option", lambda: jax.jit(jnp.sin, compiler_options={"no_such_option": 1})(1.0))
+        raises("RESOURCE_EXHAUSTED", lambda: jnp.zeros((1 << 22, 1 << 20), jnp.float32) + 1)
+
+
+@case
+def callbacks():
+    from jax.experimental import io_callback
+    seen = []
+
+    def two(x):
+        return x + 1, x.sum()
+
+    def see(x):
+        seen.append(float(x[0]))
+
+    def fail(x):
+        raise ValueError("no luck")
+    x = jax.device_put(np.arange(4, dtype=np.float32), VULKAN[0])
+    twice = jax.jit(lambda x: jax.pure_callback(two, (x, jax.ShapeDtypeStruct((), x.dtype)), x * 2))(x)
+    np.testing.assert_array_equal(np.asarray(twice[0]), np.arange(4) * 2 + 1)
+    assert float(twice[1]) == 12
+    np.testing.assert_array_equal(np.asarray(jax.jit(lambda x: io_callback(lambda v: v * 3, x, x))(x)), np.arange(4) * 3)
+    jax.jit(lambda x: (jax.debug.callback(see, x + 1), x)[1])(x)
+    jax.effects_barrier()
+    assert seen == [1.0], seen
+    ordered = jax.jit(lambda x: (jax.debug.callback(see, x, ordered=True), jax.debug.callback(see, x + 5, ordered=True), x + 1)[2])
+    ordered(ordered(x))
+    jax.effects_barrier()
+    assert seen == [1.0, 0.0, 5.0, 1.0, 6.0], seen
+    raises("no luck", jax.jit(lambda x: jax.pure_callback(fail, x, x)), x)
+    raises("no luck", jax.effects_barrier)  # JAX keeps the failed run for it
+    jax._src.dispatch.runtime_tokens.clear()
+
+
+@case
+def analysis():
+    with jax.default_device(VULKAN[0]):
+        compiled = jax.jit(lambda x: x @ x).lower(jnp.ones((8, 8))).compile()
+        assert compiled.cost_analysis()["flops"] > 0
+        assert compiled.memory_analysis().argument_size_in_bytes == 8 * 8 * 8
+        assert compiled.as_text()
+
+
+@case
+def serialization():
+    from jax.experimental import serialize_executable
+    with jax.default_device(VULKAN[0]):
+        compiled = jax.jit(lambda x: jnp.sin(x) * 2).lower(jnp.ones(4)).compile()
+        loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled), backend="vulkan",
+                                                           execution_devices=VULKAN[:1])
+        np.testing.assert_allclose(loaded(jnp.ones(4)), np.sin(np.ones(4)) * 2, rtol=1e-6)
+
+
+@case
+def many_threads():
+    function = jax.jit(lambda x: jnp.cumsum(x) @ x)
+    x = jax.device_put(numbers(50), VULKAN[0])
+    expected, results = float(function(x)), []
+    threads = [threading.Thread(target=lambda: results.extend(float(function(x)) for _ in range(10))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 80
+
+
+@case
+def several_devices():
+    if len(VULKAN) < 4:
+        raise AssertionError("VXLA_DEVICES gives fewer than 4")
+    x = numbers(4, 6)
+    mesh = jax.make_mesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,), devices=VULKAN[:4])
+    P = jax.sharding.PartitionSpec
+    for device in VULKAN[:4]:
+        assert (jax.device_put(x, device) + 1).devices() == {device}
+    total = jax.pmap(lambda v: lax.psum(v, "i"), "i", devices=VULKAN[:4])(x)
+    np.testing.assert_allclose(np.asarray(total)[2], x.sum(0), rtol=1e-5)
+
+    def body(v):
+        index = lax.axis_index("d")
+        return (lax.all_gather(v, "d"), lax.ppermute(v, "d", [(i, (i + 1) % 4) for i in range(4)]),
+                lax.psum_scatter(jnp.tile(v, (4, 1)), "d", tiled=True), v * index)
+    along = jax.sharding.NamedSharding(mesh, P("d"))
+    sharded = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=False),
+                      in_shardings=along, out_shardings=along)
+    gathered, moved, scattered, scaled = sharded(x)
+    np.testing.assert_array_equal(np.asarray(gathered)[:4, 0], x)
+    np.testing.assert_array_equal(np.asarray(moved), np.roll(x, 1, axis=0))
+    np.testing.assert_allclose(np.asarray(scattered), np.tile(x.sum(0), (4, 1)), rtol=1e-5)
+    np.testing.assert_array_equal(np.asarray(scaled), x * np.arange(4, dtype=np.float32)[:, None])
+
+
+@case
+def shardings_are_refused():
+    if len(VULKAN) < 4:
+        raise AssertionError("VXLA_DEVICES gives fewer than 4")
+    sharding = jax.sharding.NamedSharding(jax.make_mesh((4,), ("d",), axis_types=(jax.sharding.AxisType.Auto,), devices=VULKAN[:4]), jax.sharding.PartitionSpec("d"))
+    raises("UNIMPLEMENTED", jax.jit(lambda v: v * 2 + jnp.sum(v)), jax.device_put(numbers(8, 2), sharding))
+
+
+@case
+def exit_with_work_in_flight():
+    code = "import jax, jax.numpy as jnp\nx = jnp.ones((300, 300))\nfor _ in range(20): x = x @ x / 300\nprint(x.shape)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "JAX_PLATFORMS": "vulkan"})
+    assert done.returncode == 0 and "(300, 300)" in done.stdout, done.stderr
+
+
+@case
+def no_device_leaves_jax_on_its_cpu():
+    without = {name: value for name, value in os.environ.items() if name not in ("VK_ADD_DRIVER_FILES", "JAX_PLATFORMS", "VXLA_DEVICES")}
+    done = subprocess.run([sys.executable, "-c", "import jax; print(jax.devices())"], capture_output=True, text=True, timeout=60,
+                          env={**without, "VK_DRIVER_FILES": "/none.json", "VK_ICD_FILENAMES": "/none.json"})
+    assert done.returncode == 0 and "CpuDevice" in done.stdout, done.stderr
+
+
+def main():
+    only = [argument.removeprefix("--only=") for argument in sys.argv if argument.startswith("--only=")]
+    failed = 0
+    for name, function in CASES.items():
+        if only and not any(part in name for part in only):
+            continue
+        try:
+            function()
+            if "--brief" not in sys.argv:
+                print(f"{name}: good", flush=True)
+        except Exception as error:
+            failed += 1
+            print(f"{name}: {type(error).__name__}: {str(error)[:800]}", flush=True)
+    print(f"{len(CASES)} cases, {failed} failed")
+    sys.stdout.flush()
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
