@@ -1,7 +1,7 @@
 # The PJRT plugin, which JAX and other clients of XLA's C API load: pjrt_plugin_vxla.so. The header of that API is no part of vxla: the
 # builder names it, or pip gets the source distribution of PyPI's pypjrt, which carries it, and CMake checks its hash.
 set(default_pjrt OFF)
-if(PROJECT_IS_TOP_LEVEL AND NOT VXLA_BUILD_FUZZERS)
+if(VXLA_BUILD_TESTS AND NOT VXLA_BUILD_FUZZERS)
   set(default_pjrt AUTO)
 endif()
 set(VXLA_BUILD_PJRT ${default_pjrt} CACHE STRING "Build the PJRT plugin: ON, OFF, or AUTO, where its header can be had")
@@ -28,12 +28,12 @@ function(vxla_find_pjrt_header folder why)
   set(work ${PROJECT_BINARY_DIR}/pjrt)
   set(archive ${work}/${pypjrt}.tar.gz)
   if(NOT EXISTS ${archive} AND NOT VXLA_PJRT_NOT_FOUND)
-    find_program(VXLA_PYTHON python3)
+    find_program(VXLA_PYTHON python3 DOC "A Python with pip, which gets the PJRT plugin's header")
     file(MAKE_DIRECTORY ${work})
     string(REPLACE "-" "==" requirement ${pypjrt})
     message(STATUS "The PJRT plugin: pip gets the header in ${pypjrt}")
     execute_process(COMMAND ${VXLA_PYTHON} -m pip download --quiet --disable-pip-version-check --retries 1 --timeout 20 --no-deps
-                            --no-binary :all: --dest ${work} ${requirement}
+                            --no-binary pypjrt --dest ${work} ${requirement}
                     RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
     if(NOT EXISTS ${archive})
       # Not asked again at each configuration.

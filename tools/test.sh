@@ -21,15 +21,15 @@ for part in "${parts[@]}"; do
 done
 
 tools/install_deps.sh test
-tools/build.sh build -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON
+# Without JAX its tests are skipped; this says so, and why. Its Python has the pip that gets the PJRT plugin's header.
+python=$(tools/jax_python.sh build) || [ $? -eq 77 ]
+tools/build.sh build -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON ${python:+"-DVXLA_PYTHON=$python"}
 # Tests run on every driver: lavapipe, which the system has, and SwiftShader.
 VK_ADD_DRIVER_FILES=$(tools/swiftshader.sh)
 export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
 # Many small dispatches are far cheaper without lavapipe's worker threads.
 export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
 if [ $# -eq 0 ]; then
-  # Without JAX its test is skipped; this says so, and why.
-  tools/jax_python.sh build >/dev/null || [ $? -eq 77 ]
   rm -rf build/test_results
   status=0
   # A log gets what failed and the sums; a terminal, ctest's own progress.
