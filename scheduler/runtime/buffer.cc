@@ -35,12 +35,12 @@ std::shared_ptr<const void> DeviceBuffer::Hold() const {
 }
 
 Result<Literal> DeviceBuffer::ToLiteral() const {
-  // Before the wait, too: what is written may need the caller first.
-  if (memory_ == nullptr || memory_->is_gone()) return IsGone();
-  VXLA_RETURN_IF_ERROR(Wait());
-  const auto hold = Hold();
-  if (hold == nullptr) return IsGone();
   return Guarded([&]() -> Result<Literal> {
+    // Before the wait, too: what is written may need the caller first.
+    if (memory_ == nullptr || memory_->is_gone()) return IsGone();
+    VXLA_RETURN_IF_ERROR(Wait());
+    const auto hold = Hold();
+    if (hold == nullptr) return IsGone();
     VXLA_ASSIGN_OR_RETURN(const Moment after, ready().AwaitSubmission());
     return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, after, live_sizes_,
                            memory_->size_messages());
@@ -91,11 +91,11 @@ bool DeviceBuffer::IsDeleted() const { return memory_ != nullptr && memory_->is_
 Result<std::vector<int64_t>> DeviceBuffer::LiveSizes() const {
   if (knows_sizes() || !shape_.IsArray()) return live_sizes_;
   if (!shape_.IsDynamic()) return std::vector<int64_t>(shape_.dimensions().begin(), shape_.dimensions().end());
-  if (memory_->is_gone()) return IsGone();
-  VXLA_RETURN_IF_ERROR(Wait());
-  const auto hold = Hold();
-  if (hold == nullptr) return IsGone();
   return Guarded([&]() -> Result<std::vector<int64_t>> {
+    if (memory_->is_gone()) return IsGone();
+    VXLA_RETURN_IF_ERROR(Wait());
+    const auto hold = Hold();
+    if (hold == nullptr) return IsGone();
     VXLA_ASSIGN_OR_RETURN(const Moment after, ready().AwaitSubmission());
     return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, after, memory_->size_messages());
   });

@@ -45,7 +45,8 @@ ENTRY e {
   totals_each = f32[17,20000] broadcast(totals), dimensions={0}
   softmax = f32[17,20000] divide(weights, totals_each)
   columns = f32[24] reduce(narrow, zero), dimensions={0}, to_apply=sum
-  all = f32[] reduce(long, zero), dimensions={0,1}, to_apply=sum
+  squares = f32[17,20000] multiply(long, long)
+  all = f32[] reduce(squares, zero), dimensions={0,1}, to_apply=sum
   running = f32[17,20000] reduce-window(long, zero), window={size=1x20000 pad=0_0x19999_0}, to_apply=sum
   sorted = f32[17,20000] sort(long), dimensions={1}, to_apply=lt
   flipped = f32[260,300] transpose(wide), dimensions={1,0}
