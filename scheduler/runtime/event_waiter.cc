@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "scheduler/runtime/worker.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -27,12 +29,7 @@ EventWaiter::~EventWaiter() {
     thread = std::move(thread_);
   }
   shared_->changed.notify_all();
-  if (!thread.joinable()) return;
-  if (thread.get_id() == std::this_thread::get_id()) {
-    thread.detach();  // a callback held the last of it
-  } else {
-    thread.join();
-  }
+  EndThread(std::move(thread));
 }
 
 void EventWaiter::OnPassed(const Moment& moment, Event::Callback callback) {

@@ -5,6 +5,15 @@
 
 namespace VXLA_NAMESPACE {
 
+void EndThread(std::thread thread) {
+  if (!thread.joinable()) return;
+  if (thread.get_id() == std::this_thread::get_id()) {
+    thread.detach();
+  } else {
+    thread.join();
+  }
+}
+
 Worker::~Worker() {
   std::thread thread;
   {
@@ -13,12 +22,7 @@ Worker::~Worker() {
     thread = std::move(thread_);
   }
   shared_->changed.notify_all();
-  if (!thread.joinable()) return;
-  if (thread.get_id() == std::this_thread::get_id()) {
-    thread.detach();
-  } else {
-    thread.join();
-  }
+  EndThread(std::move(thread));
 }
 
 void Worker::Add(Task task) {
