@@ -227,9 +227,12 @@ Status Importer::ImportBoundedReshape(Frame& frame, const Operation& operation,
   return BindValues(frame, operation, {result});
 }
 
-// The elements at `places`, a list, along one dimension: places beyond the ends are those at the ends.
+// The elements at `places`, a list, along one dimension, of which all is there for it, also where nothing lives: places
+// beyond the ends are those at the ends.
 Result<Instruction*> Importer::TakeAlong(Frame& frame, const Operation& operation, Instruction* value,
                                          int64_t dimension, Instruction* places) {
+  VXLA_ASSIGN_OR_RETURN(value, AtBound(frame, operation, value, static_cast<int>(dimension),
+                                       value->shape().dimension(static_cast<int>(dimension))));
   const Shape& shape = value->shape();
   GatherAttributes gather;
   for (int d = 0; d < shape.rank(); ++d) {

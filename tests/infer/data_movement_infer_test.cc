@@ -63,6 +63,12 @@ TEST(PadTest, RejectsPaddingBeyondTheLimit) {
             "pad: padding 9223372036854775807 of dimension 0 exceeds the limit of 2^44");
 }
 
+TEST(PadTest, RejectsMoreElementsThanANumberHolds) {
+  constexpr int64_t kMost = int64_t{1} << 44, kSize = int64_t{1} << 20;
+  EXPECT_EQ(Padded(Shape(kF32, {kSize}), {{0, 0, kMost}}),
+            "pad: padding 0_0_17592186044416 gives dimension 0 of f32[1048576] a size outside of 0 to 2^63-1");
+}
+
 TEST(PadTest, RejectsAnotherTypeOrRank) {
   EXPECT_EQ(Padded(kF, {{}, {}}, kS32), "pad: operand 0 is of f32, operand 1 of s32");
   EXPECT_EQ(Padded(kF, {{}}), "pad: padding has 1 entries for the 2 dimensions of f32[4,8]");

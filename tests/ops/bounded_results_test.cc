@@ -163,6 +163,10 @@ Literal Pair(int32_t a, int32_t b) {
   return Literal::FromVector<int32_t>(Shape(ElementType::kS32, {2}), std::vector<int32_t>{a, b});
 }
 
+Literal List(int32_t value) {
+  return Literal::FromVector<int32_t>(Shape(ElementType::kS32, {1}), std::vector<int32_t>{value});
+}
+
 // Operands whose live size, known as the program runs, is 1 or what the list says.
 std::vector<Program> Broadcasts() {
   const std::string to = "tensor<2x?xf32, #stablehlo.bounds<?, 4>>";
@@ -194,6 +198,39 @@ std::vector<Program> Broadcasts() {
   all.push_back({"one to none", BroadcastTo(Bounded(4), to, "1"), {Live({7}, 4), Pair(2, 0)}, {2, 0}, {}});
   all.push_back(
       {"two dimensions", BroadcastTo(column, both, "0, 1"), {std::move(one), Pair(2, 3)}, {2, 3}, {5, 5, 5, 5, 5, 5}});
+  return all;
+}
+
+// A slice, and padding of two in front and one between and behind, of what lives.
+std::string SliceOf(const std::string& from) {
+  const std::string to = Bounded(4);
+  return Main("(%x: " + from + ", %s: tensor<1xi32>, %l: tensor<1xi32>) -> " + to,
+              fmt::format("  %one = stablehlo.constant dense<1> : tensor<1xi32>\n"
+                          "  %0 = stablehlo.real_dynamic_slice %x, %s, %l, %one : ({}, tensor<1xi32>, tensor<1xi32>, "
+                          "tensor<1xi32>) -> {}\n  return %0 : {}\n",
+                          from, to, to));
+}
+std::string PadOf(const std::string& from) {
+  const std::string to = Bounded(12);
+  return Main("(%x: " + from + ", %n: tensor<1xi32>) -> " + to,
+              fmt::format("  %z = stablehlo.constant dense<-1.0> : tensor<f32>\n"
+                          "  %one = stablehlo.constant dense<1> : tensor<1xi32>\n"
+                          "  %0 = stablehlo.dynamic_pad %x, %z, %n, %one, %one : ({}, tensor<f32>, tensor<1xi32>, "
+                          "tensor<1xi32>, tensor<1xi32>) -> {}\n  return %0 : {}\n",
+                          from, to, to));
+}
+
+// Operands of which some, all or nothing lives.
+std::vector<Program> OfWhatLives() {
+  const std::string slice = SliceOf(Bounded(4)), pad = PadOf(Bounded(4));
+  std::vector<Program> all;
+  all.push_back({"a slice", slice, {Live({7, 8, 9}, 4), List(1), List(3)}, {2}, {8, 9}});
+  all.push_back({"a slice of all", slice, {Live({7, 8, 9, 6}, 4), List(0), List(4)}, {4}, {7, 8, 9, 6}});
+  all.push_back({"a slice of nothing", slice, {Live({}, 4), List(0), List(0)}, {0}, {}});
+  all.push_back({"an empty slice", slice, {Live({7, 8}, 4), List(2), List(2)}, {0}, {}});
+  all.push_back({"padding", pad, {Live({7, 8}, 4), List(2)}, {6}, {-1, -1, 7, -1, 8, -1}});
+  all.push_back({"padding of nothing", pad, {Live({}, 4), List(2)}, {3}, {-1, -1, -1}});
+  all.push_back({"less than nothing in front", pad, {Live({7, 8, 9}, 4), List(-2)}, {4}, {8, -1, 9, -1}});
   return all;
 }
 
@@ -237,10 +274,6 @@ std::string Windows(const std::string& from, int64_t bound, std::string_view bod
 )",
                           from, to));
 }
-Literal List(int32_t value) {
-  return Literal::FromVector<int32_t>(Shape(ElementType::kS32, {1}), std::vector<int32_t>{value});
-}
-
 std::vector<Program> ReduceWindows() {
   constexpr std::string_view kSum = "  %r = stablehlo.add %a, %b : tensor<f32>\n";
   // The second of two: it associates, does not commute, and nothing leaves it alone.
@@ -302,7 +335,7 @@ func.func @main(%x: tensor<2x4xf32>, %w: tensor<1xi32>) -> {0} {{
 
 std::vector<Program> AllPrograms() {
   std::vector<Program> all = Programs();
-  for (auto* more : {Broadcasts, TopKs, ReduceWindows}) {
+  for (auto* more : {Broadcasts, OfWhatLives, TopKs, ReduceWindows}) {
     for (Program& program : more()) all.push_back(std::move(program));
   }
   return all;

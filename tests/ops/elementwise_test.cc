@@ -19,6 +19,8 @@ namespace {
 using Names = std::vector<std::string>;
 
 const Names kFloats = {"f32", "f64", "f16", "bf16", "f8e5m2", "f8e4m3fn"};
+const Names kFurtherFloats = {"f8e4m3",    "f8e3m4",   "f8e4m3fnuz", "f8e5m2fnuz", "f8e4m3b11fnuz",
+                              "f8e8m0fnu", "f6e2m3fn", "f6e3m2fn",   "f4e2m1fn"};
 const Names kComplexes = {"c64", "c128"};
 const Names kIntegers = {"s32", "u32", "s64", "u64", "s8", "u8", "s16", "u16", "s4", "u4"};
 
@@ -73,6 +75,20 @@ void RunAll(const Names& operations, const std::string& type, int operands, cons
   std::vector<Literal> values;
   for (int i = 0; i < operands; ++i) values.push_back(Values(type, static_cast<uint64_t>(i) + 1));
   RunBoth(text, values);
+}
+
+// One type to all of them: a tuple of results, one compilation.
+void RunConversions(const std::string& from, const Names& types) {
+  SCOPED_TRACE(from);
+  std::string body = fmt::format("  a = {}[{}] parameter(0)\n", from, kCount), names, shapes;
+  for (const std::string& to : types) {
+    if (from == "c64" && to != "c64") continue;
+    body += fmt::format("  to_{0} = {0}[{1}] convert(a)\n", to, kCount);
+    names += (names.empty() ? "to_" : ", to_") + to;
+    shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", to, kCount);
+  }
+  RunBoth(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n", body, shapes, names),
+          {Values(from, 2)});
 }
 
 // lavapipe takes x * 0 and 0 / x for 0 and x / 0 for nothing in particular where the zero is a literal.
@@ -227,6 +243,26 @@ TEST(ElementwiseTest, BinaryOperationsOfFloats) {
   }
 }
 
+// All values of these types fit into kCount or nearly so; what they have of infinities, NaN, zeros and signs differs.
+TEST(ElementwiseTest, OperationsOfNarrowFloats) {
+  const Client* client = DeviceClient(BindingMode::kAddresses);
+  ASSERT_NE(client, nullptr);
+  for (const std::string& type : kFurtherFloats) {
+    // Its least number is a denormal of f32, in which narrow floats are computed.
+    if (type == "f8e8m0fnu" && client->device().facts().quirks.flushes_f32_denormals) continue;
+    RunAll({"abs", "negate", "sign", "ceil", "round-nearest-even", "sqrt", "is-finite pred"}, type, 1);
+    RunAll({"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "compare pred, direction=NE",
+            "compare pred, direction=LT", "compare pred, direction=GE, type=TOTALORDER"},
+           type, 2);
+  }
+}
+
+TEST(ElementwiseTest, ConversionsOfNarrowFloats) {
+  Names all = kFurtherFloats;
+  for (const char* other : {"s8", "u16", "s32", "bf16", "f16", "f32", "f64"}) all.push_back(other);
+  for (const std::string& from : all) RunConversions(from, all);
+}
+
 TEST(ElementwiseTest, OperationsOfIntegers) {
   for (const std::string& type : kIntegers) {
     Names unary = {"not", "count-leading-zeros", "popcnt", "negate"};
@@ -326,18 +362,7 @@ TEST(ElementwiseTest, ClampAndSelectTakeScalars) {
 TEST(ElementwiseTest, ConversionsBetweenAllTypes) {
   const Names all = {"pred", "s8",  "u8",  "s4",   "u4",     "s16",      "u16", "s32", "u32",
                      "s64",  "u64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "f32", "f64", "c64"};
-  for (const std::string& from : all) {
-    SCOPED_TRACE(from);
-    std::string body = fmt::format("  a = {}[{}] parameter(0)\n", from, kCount), names, shapes;
-    for (const std::string& to : all) {
-      if (from == "c64" && to != "c64") continue;
-      body += fmt::format("  to_{0} = {0}[{1}] convert(a)\n", to, kCount);
-      names += (names.empty() ? "to_" : ", to_") + to;
-      shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", to, kCount);
-    }
-    RunBoth(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n", body, shapes, names),
-            {Values(from, 2)});
-  }
+  for (const std::string& from : all) RunConversions(from, all);
 }
 
 // Drivers know the range of an extended value and compare it in ways of their own.
