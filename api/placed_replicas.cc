@@ -190,10 +190,9 @@ struct PlacedExecutable::State {
   }
 
   Result<bool> RunShared(const Place& place, const Instruction& instruction, DeviceStep& step) {
-    if (instruction.opcode() != Opcode::kCustomCall) return false;
-    const std::string& target = instruction.attributes<CustomCallAttributes>().custom_call_target;
-    const auto exchange =
-        std::ranges::find_if(place.program.exchanges, [&](const PlaceExchange& e) { return e.target() == target; });
+    if (instruction.call_kind() != CallKind::kExchange) return false;
+    const auto exchange = std::ranges::find(
+        place.program.exchanges, instruction.attributes<CustomCallAttributes>().number, &PlaceExchange::number);
     if (exchange == place.program.exchanges.end() || !shared.contains(exchange->number)) return false;
     VXLA_RETURN_IF_ERROR(shared.at(exchange->number)->Run(*exchange, place.number, step, *local));
     return true;

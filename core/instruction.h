@@ -70,6 +70,14 @@ class Instruction {
   }
   const CommonAttributes& common() const { return common_; }
   CommonAttributes& mutable_common() { return common_; }
+  const Notes& notes() const { return notes_; }
+  Notes& mutable_notes() { return notes_; }
+  // A copy that is in no computation yet, with other operands and, where given, another shape and other computations;
+  // the rest is this one's, its control edges aside.
+  std::unique_ptr<Instruction> CloneWith(std::vector<Instruction*> operands) const;
+  std::unique_ptr<Instruction> CloneWith(std::vector<Instruction*> operands, Shape shape) const;
+  std::unique_ptr<Instruction> CloneWith(std::vector<Instruction*> operands, Shape shape,
+                                         std::vector<Computation*> called) const;
   // What must have run before this one and after it, though no value passes between them. The two lists mirror each
   // other.
   std::span<Instruction* const> control_predecessors() const { return control_predecessors_.list(); }
@@ -89,6 +97,8 @@ class Instruction {
   const IntList& dimensions() const { return attributes<DimensionsAttributes>().dimensions; }
   const Literal& literal() const { return *attributes<ConstantAttributes>().literal; }
   int64_t parameter_number() const { return attributes<ParameterAttributes>().number; }
+  // Of a custom call; kNamed of everything else.
+  CallKind call_kind() const;
 
  private:
   friend class Computation;
@@ -100,6 +110,7 @@ class Instruction {
   Attributes attributes_;
   std::vector<Computation*> called_;
   CommonAttributes common_;
+  Notes notes_;
   InstructionSet control_predecessors_, control_successors_;
   Computation* parent_ = nullptr;
   std::list<std::unique_ptr<Instruction>>::iterator position_;  // in its computation

@@ -164,7 +164,7 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
 // are looked at and done.
 bool HasHostSteps(const StepGraph& graph) {
   return std::ranges::any_of(graph.operations, [](const Operation& operation) {
-    return std::holds_alternative<HostEvaluate>(operation.action) && !IsLiveSizeCheck(*operation.instruction);
+    return std::holds_alternative<HostEvaluate>(operation.action) && operation.instruction->call_kind() != CallKind::kSizeCheck;
   });
 }
 

@@ -6,7 +6,6 @@
 #include "core/observation.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger.h"
-#include "core/passes/expand/random_state.h"
 #include "core/passes/fuse/fusion.h"
 #include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_layout.h"
@@ -19,7 +18,7 @@ namespace {
 bool IsLiveSizeAccess(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
   return instruction.opcode() == Opcode::kSetDimensionSize &&
-         (SizesAreInRange(instruction) || instruction.operand_count() == 1);
+         (instruction.notes().sizes_in_range || instruction.operand_count() == 1);
 }
 
 // Position of the leaf that a shape index ({1,0}) names.
@@ -175,14 +174,14 @@ void StepGraphBuilder::AddRandomStates() {
   for (const auto& computation : module_.computations()) {
     for (const auto& i : computation->instructions()) {
       if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
-      const std::pair key{IsDrawsState(*i), StatedDevice(*i)};
+      const std::pair key{i->notes().draws_of_rng, i->notes().device};
       if (!random_states_.contains(key)) random_states_[key] = add(key.first, key.second);
     }
   }
 }
 
 BufferSlice StepGraphBuilder::RandomState(const Instruction& state) {
-  return WholeSlice(random_states_.at({IsDrawsState(state), StatedDevice(state)}));
+  return WholeSlice(random_states_.at({state.notes().draws_of_rng, state.notes().device}));
 }
 
 int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
@@ -309,7 +308,8 @@ void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
 }
 
 void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const std::string& reason) {
-  if (!IsLiveSizeCheck(instruction) && !IsObservation(instruction) && !OnlyMovesBetweenDevices(instruction)) {
+  const CallKind kind = instruction.call_kind();
+  if (kind != CallKind::kSizeCheck && kind != CallKind::kObservation && kind != CallKind::kExchange) {
     plan_.fallbacks.push_back({PlanName(instruction), std::string(OpcodeText(MainOpcode(instruction))), reason});
   }
   Operation operation;

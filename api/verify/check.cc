@@ -53,7 +53,7 @@ class FunctionRun {
   FunctionRun(const CheckFunction& function, const CheckTarget& target)
       : function_(function), target_(target), observer_(function), evaluate_(target.evaluate) {
     if (target.evaluate.custom_calls != nullptr) registry_ = *target.evaluate.custom_calls;
-    registry_.RegisterEvaluator(std::string(kObservation),
+    registry_.RegisterEvaluator(OwnCall(CallKind::kObservation).custom_call_target,
                                 [this](const Instruction& call, std::span<const Literal> inputs, Literal& agrees,
                                        CustomCallStatus& status) { observer_.See(call, inputs, agrees, status); });
     evaluate_.custom_calls = &registry_;

@@ -27,21 +27,6 @@ using SharedLiteral = std::shared_ptr<const Literal>;
 constexpr size_t kBatchInstructions = 24;
 constexpr int64_t kBatchBytes = int64_t{128} << 20;
 
-bool ComputesNothing(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool IsControlFlow(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
 }
@@ -92,9 +77,8 @@ class ProgramCutter {
     }
     std::vector<Computation*> called;
     for (const Computation* computation : instruction.called()) called.push_back(computations_.at(computation->name()));
-    roots_.push_back(entry_->Add(instruction.opcode(), instruction.shape(), std::move(mapped), instruction.attributes(),
-                                 std::move(called), instruction.name()));
-    roots_.back()->mutable_common().backend_config = instruction.common().backend_config;
+    roots_.push_back(
+        entry_->Add(instruction.CloneWith(std::move(mapped), instruction.shape(), std::move(called))));
   }
 
   SmallProgram Finish(bool tuple) && {
@@ -219,7 +203,7 @@ class Isolator {
     Walked walked{module, prefix, {}, {}, {}, {}};
     for (const auto& instruction : module.entry()->instructions()) {
       for (const Instruction* operand : instruction->operands()) ++walked.uses_left[operand];
-      total_ += !ComputesNothing(*instruction);
+      total_ += !Has(instruction->opcode(), Trait::kPassesOn);
     }
     Status failure;
     EvaluateOptions evaluate = device_.evaluate_options();
@@ -258,7 +242,7 @@ class Isolator {
     for (const Instruction* operand : instruction.operands()) operands.push_back(walked.values.at(operand));
     if (walked.uses_left[&instruction] > 0) walked.values[&instruction] = shared;
     Status status;
-    if (!ComputesNothing(instruction)) status = Take(walked, instruction, std::move(operands), shared);
+    if (!Has(instruction.opcode(), Trait::kPassesOn)) status = Take(walked, instruction, std::move(operands), shared);
     for (const Instruction* operand : instruction.operands()) {
       if (--walked.uses_left[operand] == 0) walked.values.erase(operand);
     }

@@ -187,16 +187,10 @@ struct Perturbation::Twin {
       attributes.number = static_cast<int64_t>(operands.size());
       operands.push_back(entry->Add(Opcode::kParameter, Widened(operand->shape()), {}, attributes));
     }
-    Attributes attributes = original.attributes();
-    if (original.opcode() == Opcode::kCustomCall) {
-      auto call = original.attributes<CustomCallAttributes>();
-      call.custom_call_target = WidestTarget(call.custom_call_target);
-      attributes = call;
-    }
-    Instruction* const wide = entry->Add(original.opcode(), Widened(original.shape()), std::move(operands),
-                                         std::move(attributes), Called(original), original.name());
-    wide->mutable_common().backend_config = original.common().backend_config;
-    instruction = wide;
+    auto wide = original.CloneWith(std::move(operands), Widened(original.shape()), Called(original));
+    if (auto* const call = std::get_if<CustomCallAttributes>(&wide->mutable_attributes()); call != nullptr)
+      call->custom_call_target = WidestTarget(call->custom_call_target);
+    instruction = entry->Add(std::move(wide));
   }
 
   std::vector<Computation*> Called(const Instruction& original) {
@@ -213,12 +207,12 @@ struct Perturbation::Twin {
     for (auto& [each, called] : inner) {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : each->operands()) operands.push_back(copies.at(operand));
-      Attributes attributes = each->attributes();
+      auto wide = each->CloneWith(std::move(operands), Widened(each->shape()), std::move(called));
       if (each->opcode() == Opcode::kConstant && each->shape().IsArray()) {
-        attributes = ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
+        wide->mutable_attributes() =
+            ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
       }
-      copies[each] = copy->Add(each->opcode(), Widened(each->shape()), std::move(operands), std::move(attributes),
-                               std::move(called), each->name());
+      copies[each] = copy->Add(std::move(wide));
     }
     copy->set_root(copies.at(original.root()));
     return copy;

@@ -1,6 +1,7 @@
 // The tensor dialect in terms of HLO. Sizes are known here (import_dynamic.cc); places may be values.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/limits.h"
 #include "core/mlir/import_state.h"
@@ -86,8 +87,8 @@ Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList&
 
 // Undefined out of bounds: --checked looks at it.
 void Importer::MarkChecked(Instruction* instruction, const Operation& operation) {
-  instruction->mutable_common().frontend_attributes.text = fmt::format(
-      "{{{}=\"{}{}\"}}", kCheckedAttribute, operation.name, operation.Find("unique") != nullptr ? " unique" : "");
+  instruction->mutable_notes().checked = operation.name;
+  instruction->mutable_notes().unique = operation.Find("unique") != nullptr;
 }
 
 // A loop that stays one begins where its values come together, one that is written out with its first update.
@@ -99,18 +100,20 @@ void Importer::BeginForall(const Operation& operation, bool written_out) {
 void Importer::MarkForall(Instruction* start, const Operation& operation) {
   const Attribute* const number = operation.Find(kForallAttribute);
   if (number == nullptr) return;
-  start->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}=\"{} forall={}\"}}", kCheckedAttribute, "scf.forall", foralls_[number->integer].number);
+  start->mutable_notes().checked = "scf.forall";
+  start->mutable_notes().forall = foralls_[number->integer].number;
 }
 
 void Importer::MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides) {
   const Attribute* const place = operation.Find(kForallAttribute);
   if (place == nullptr || place->elements.size() != 2) return;
   Forall& forall = foralls_[place->elements[0].integer];
-  instruction->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}=\"{} forall={} out={} strides={}{}\"}}", kCheckedAttribute, operation.name, forall.number,
-                  place->elements[1].integer, JoinInts(strides, "x"), forall.begins ? " begins" : "");
-  forall.begins = false;
+  Notes& notes = instruction->mutable_notes();
+  notes.checked = operation.name;
+  notes.forall = forall.number;
+  notes.result = place->elements[1].integer;
+  notes.strides = strides;
+  notes.begins = std::exchange(forall.begins, false);
 }
 
 Result<int64_t> Importer::KnownIndex(const Operation& operation, const Instruction* value) {

@@ -408,7 +408,7 @@ class LoopReader {
 
   // The condition and the body of a loop whose state is bound.
   Result<Cost> ReadLoop(const Instruction& loop, LoopNode* node) {
-    node->trip_count = NotedTripCount(loop).value_or(-1);
+    node->trip_count = loop.notes().trip_count.value_or(-1);
     node->blocks.resize(2);
     Cost cost{kPhaseCost, 1};
     if (node->trip_count < 0 || &loop == program_.loop) {

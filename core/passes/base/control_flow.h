@@ -33,9 +33,7 @@ bool SinkLoopConstants(Module& module);
 // each iteration adds or subtracts a constant, and the condition compares it with a constant. Expects a body without
 // calls and fusions.
 std::optional<int64_t> StaticTripCount(const Instruction& loop);
-// Writes the trip counts that are known into backend_config as {"known_trip_count":{"n":"12"}}; what the text claimed
-// there is replaced.
+// Notes the trip counts that are known.
 void NoteTripCounts(Module& module);
-std::optional<int64_t> NotedTripCount(const Instruction& loop);
 
 }  // namespace VXLA_NAMESPACE

@@ -35,12 +35,6 @@ Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_s
 // Of what one program of all devices cannot do.
 constexpr std::string_view kMeetApart = "only devices that run apart find out whether they meet";
 
-constexpr std::string_view kExchangePrefix = "vxla.exchange.";
-
-// The custom call that stands for a value of devices elsewhere.
-constexpr std::string_view kAbsent = "vxla.device_elsewhere";
-
-bool IsExchange(Opcode opcode);
 bool IsPermute(Opcode opcode);
 // Its value, or what it does, depends on which device it is.
 bool KnowsItsDevice(const Instruction& instruction);

@@ -29,7 +29,7 @@ std::vector<const Instruction*> ExchangesIn(std::span<Computation* const> called
     work.pop_back();
     for (const auto& inner : computation.instructions()) {
       work.insert(work.end(), inner->called().begin(), inner->called().end());
-      if (IsExchange(inner->opcode())) exchanges.push_back(inner.get());
+      if (Has(inner->opcode(), Trait::kMeets)) exchanges.push_back(inner.get());
     }
   }
   return exchanges;

@@ -436,12 +436,7 @@ void FusionGroups::SplitOffIndexOutputs() {
     Instruction* i = *it;
     const int g = OnlyGroupOf(i);
     if (g < 0 || groups_[g].attention || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
-    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(),
-                                              std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
-                                              i->attributes());
-    copy->set_name(i->name());
-    copy->set_location(i->location());
-    Instruction* added = entry_.InsertBefore(i, std::move(copy));
+    Instruction* added = entry_.InsertBefore(i, i->CloneWith({i->operands().begin(), i->operands().end()}));
     for (Instruction* user : std::vector<Instruction*>(i->users().begin(), i->users().end())) {
       if (!InGroup(user, g)) user->ReplaceOperand(i, added);
     }

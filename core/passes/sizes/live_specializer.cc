@@ -532,12 +532,15 @@ class Specializer {
 
   Instruction* AddCopy(const Instruction& like, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                        std::vector<Computation*> called, std::optional<Opcode> opcode = std::nullopt) {
-    auto made = std::make_unique<Instruction>(opcode.value_or(like.opcode()), std::move(shape), std::move(operands),
-                                              std::move(attributes), std::move(called));
-    made->set_name(like.name());
-    made->set_location(like.location());
-    if (!opcode.has_value()) made->mutable_common() = like.common();
-    return last_added_ = out_->Add(std::move(made));
+    if (!opcode.has_value()) {
+      auto copy = like.CloneWith(std::move(operands), std::move(shape), std::move(called));
+      copy->mutable_attributes() = std::move(attributes);
+      return last_added_ = out_->Add(std::move(copy));
+    }
+    last_added_ =
+        out_->Add(*opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called), like.name());
+    last_added_->set_location(like.location());
+    return last_added_;
   }
 
   Instruction* AddConstant(const Instruction& like, Literal literal) {
