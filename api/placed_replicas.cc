@@ -107,7 +107,8 @@ struct PlacedExecutable::State {
 
   Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
                   const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
-    Place& place = *places.emplace_back(std::make_unique<Place>());
+    auto made = std::make_unique<Place>();
+    Place& place = *made;
     place.number = at.here;
     VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, at));
     if (separately && RunsApart(module, place.program))
@@ -118,12 +119,14 @@ struct PlacedExecutable::State {
     place.evaluate.custom_calls = &place.registry;
     if (IsCpu(device.device)) {
       place.name = "the CPU reference";
+      places.push_back(std::move(made));
       return OkStatus();
     }
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
     place.client = MakeClient(std::move(opened), place.evaluate, device.progress);
     place.name = place.client->device().facts().name;
     VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
+    places.push_back(std::move(made));
     return OkStatus();
   }
 

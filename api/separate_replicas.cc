@@ -71,7 +71,8 @@ struct SeparateExecutable::State {
           const std::optional<size_t> number = program->NumberOf(instruction);
           if (!number) return run->Evaluate(instruction, operands);
           const SeparateProgram::Call& call = program->calls[*number];
-          if (remote == nullptr || Has(call.source->opcode(), Trait::kDraws, Trait::kTellsPlace)) return RunCall(call, operands, *run);
+          if (remote == nullptr || Has(call.source->opcode(), Trait::kDraws, Trait::kTellsPlace))
+            return RunCall(call, operands, *run);
           return remote->Call(static_cast<int64_t>(*number), operands, instruction.shape(),
                               fmt::format("{}: {}", TextWithChannel(*call.source), link.grid().Name(device)));
         };

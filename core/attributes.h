@@ -317,8 +317,8 @@ struct CustomCallAttributes {
               visit("padding_type", s.padding_type, kOptional); visit("literal", s.literal, kOptional);
               visit("operand_precision", s.operand_precision, kOptional); visit("schedule", s.schedule, kOptional);
               visit("api_version", s.api_version, kOptional);
-              visit("output_to_operand_aliasing", s.output_to_operand_aliasing, kOptional);
-              visit("kind", s.kind, kOwn); visit("number", s.number, kOwn);)
+              visit("output_to_operand_aliasing", s.output_to_operand_aliasing, kOptional); visit("kind", s.kind, kOwn);
+              visit("number", s.number, kOwn);)
 };
 // A call that no program's text can state: its target begins with kReservedPrefix.
 CustomCallAttributes OwnCall(CallKind kind, int64_t number = 0);
@@ -392,9 +392,9 @@ struct Notes {
   bool sizes_in_range = false;  // of set-dimension-size: core/passes/sizes/dynamic_padder.h
   // What the numbers of faults from 1 on say of live sizes, {0} and {1} in place of sizes.
   std::vector<std::string> size_messages;
-  bool live_come_first = false;        // of a sort whose last operand masks what lives: the rest asks nothing of it
-  std::optional<int64_t> live_rows;    // of a select of x or x: core/passes/sizes/live_rows.h
-  std::optional<int64_t> trip_count;   // of a while
+  bool live_come_first = false;       // of a sort whose last operand masks what lives: the rest asks nothing of it
+  std::optional<int64_t> live_rows;   // of a select of x or x: core/passes/sizes/live_rows.h
+  std::optional<int64_t> trip_count;  // of a while
   template <typename Self, typename Visitor>
   static void VisitFields(Self& s, Visitor&& visit) {
     using enum FieldKind;

@@ -64,8 +64,8 @@ std::unique_ptr<Instruction> Instruction::CloneWith(std::vector<Instruction*> op
 }
 std::unique_ptr<Instruction> Instruction::CloneWith(std::vector<Instruction*> operands, Shape shape,
                                                     std::vector<Computation*> called) const {
-  auto copy = std::make_unique<Instruction>(opcode_, std::move(shape), std::move(operands), attributes_,
-                                            std::move(called));
+  auto copy =
+      std::make_unique<Instruction>(opcode_, std::move(shape), std::move(operands), attributes_, std::move(called));
   copy->name_ = name_;
   copy->common_ = common_;
   copy->notes_ = notes_;

@@ -13,7 +13,7 @@
 #include "scheduler/memory/copy_elision.h"
 #include "scheduler/memory/donation.h"
 #include "scheduler/memory/liveness.h"
-#include "scheduler/merged_loops.h"
+#include "scheduler/merged_dispatches.h"
 #include "scheduler/operation_order.h"
 #include "scheduler/predication.h"
 #include "scheduler/queue_assignment.h"
@@ -130,7 +130,7 @@ Result<Plan> PlanAsItStands(StepGraph graph, const Lowering& lowering, const Dev
   if (options.predicates && lowering.HasGates()) VXLA_RETURN_IF_ERROR(Predicate(graph.plan, lowering));
   FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);
-  MergeLoops(graph.plan, facts);
+  MergeDispatches(graph.plan, facts);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
 }
@@ -164,7 +164,8 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
 // are looked at and done.
 bool HasHostSteps(const StepGraph& graph) {
   return std::ranges::any_of(graph.operations, [](const Operation& operation) {
-    return std::holds_alternative<HostEvaluate>(operation.action) && operation.instruction->call_kind() != CallKind::kSizeCheck;
+    return std::holds_alternative<HostEvaluate>(operation.action) &&
+           operation.instruction->call_kind() != CallKind::kSizeCheck;
   });
 }
 
@@ -215,7 +216,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
   target.wide_atomics = facts.wide_atomics;
-  target.merges_loops = MergesLoops(facts, bindings);
+  target.merges_loops = MergesDispatches(facts, bindings);
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);

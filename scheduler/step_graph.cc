@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/devices/replica_groups.h"
+#include "core/host/hash.h"
 #include "core/observation.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger.h"
@@ -162,7 +163,7 @@ void StepGraphBuilder::AddRandomStates() {
     const int buffer = AddBuffer(name, 16), initial = AddBuffer(name + " at first", 16);
     // Keys of devices are far apart: by 2^64 over the golden ratio.
     const auto number = static_cast<uint64_t>(device);
-    const uint64_t word = options_.seed + (draws ? 0x9E3779B97F4A7C15u * number : 0);
+    const uint64_t word = options_.seed + (draws ? kSplitMixStep * number : 0);
     const auto low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
     plan_.buffers[initial].placement.space = MemorySpace::kConstant;
     plan_.constants.push_back({"", 0, initial,

@@ -17,6 +17,7 @@
 #include "core/numerics/accuracy.h"
 #include "core/numerics/combiner_order.h"
 #include "core/passes/base/call_inliner.h"
+#include "core/passes/base/control_flow.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -77,8 +78,7 @@ class ProgramCutter {
     }
     std::vector<Computation*> called;
     for (const Computation* computation : instruction.called()) called.push_back(computations_.at(computation->name()));
-    roots_.push_back(
-        entry_->Add(instruction.CloneWith(std::move(mapped), instruction.shape(), std::move(called))));
+    roots_.push_back(entry_->Add(instruction.CloneWith(std::move(mapped), instruction.shape(), std::move(called))));
   }
 
   SmallProgram Finish(bool tuple) && {
@@ -316,11 +316,8 @@ class Isolator {
   }
 
   Status WalkBranch(Walked& walked, const Instruction& conditional, const std::vector<SharedLiteral>& operands) {
-    const int64_t branches = static_cast<int64_t>(conditional.called().size());
-    const int64_t selector = operands[0]->GetInt(0);
-    int64_t branch = selector < 0 || selector >= branches ? branches - 1 : selector;
-    if (operands[0]->shape().element_type() == ElementType::kPred) branch = selector != 0 ? 0 : 1;
-    const std::unique_ptr<Module> body = Extract(*conditional.called(static_cast<int>(branch)));
+    const int branch = BranchOf(*operands[0], std::ssize(conditional.called()));
+    const std::unique_ptr<Module> body = Extract(*conditional.called(branch));
     VXLA_RETURN_IF_ERROR(InlineCalls(*body).status());
     const Literal* argument[] = {operands[static_cast<size_t>(branch) + 1].get()};
     return Walk(*body, argument, fmt::format("{}{} branch {}: ", walked.prefix, conditional.name(), branch)).status();

@@ -1,6 +1,7 @@
 #include "api/verify/perturbation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -9,6 +10,7 @@
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/reference/wide_literal.h"
 #include "core/float_formats.h"
+#include "core/host/hash.h"
 #include "core/library/library_calls.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
@@ -45,12 +47,7 @@ Literal MapParts(const Literal& literal, F f) {
   return wide;
 }
 
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+uint64_t Mix(uint64_t x) { return SplitMix(x + kSplitMixStep); }
 
 // Uniform in (-1, 1), by its number.
 double Draw(uint64_t key, uint64_t number) {
@@ -209,8 +206,7 @@ struct Perturbation::Twin {
       for (const Instruction* operand : each->operands()) operands.push_back(copies.at(operand));
       auto wide = each->CloneWith(std::move(operands), Widened(each->shape()), std::move(called));
       if (each->opcode() == Opcode::kConstant && each->shape().IsArray()) {
-        wide->mutable_attributes() =
-            ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
+        wide->mutable_attributes() = ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
       }
       copies[each] = copy->Add(std::move(wide));
     }

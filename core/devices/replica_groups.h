@@ -42,8 +42,8 @@ Result<GroupMode> GroupModeOf(const Instruction& instruction);
 
 // The devices of the group that `device` belongs to, in the group's order; empty if it is in none, which only
 // collective-broadcast allows. Replicas with all their partitions come replica by replica, as XLA has it for HLO, and
-// partition by partition (Notes::by_partition) where the text was StableHLO, whose specification has it so. Empty replica_groups are one group of all, in order. Errors: an id beyond the run's, a
-// device left out.
+// partition by partition (Notes::by_partition) where the text was StableHLO, whose specification has it so. Empty
+// replica_groups are one group of all, in order. Errors: an id beyond the run's, a device left out.
 Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device);
 
 // From which device a collective-permute, or a send and recv with source_target_pairs, brings data to this one, and to

@@ -399,8 +399,7 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   instruction->mutable_notes() = std::move(draft.notes);
   Status names = CheckNotReserved("backend_config", instruction->common().backend_config.text);
   if (names.ok() && instruction->call_kind() == CallKind::kNamed && draft.opcode == Opcode::kCustomCall) {
-    names = CheckNotReserved("custom_call_target",
-                             instruction->attributes<CustomCallAttributes>().custom_call_target);
+    names = CheckNotReserved("custom_call_target", instruction->attributes<CustomCallAttributes>().custom_call_target);
   }
   if (!names.ok()) return std::move(names).At(draft.location);
   if (!has_shape) {

@@ -7,7 +7,6 @@
 
 namespace VXLA_NAMESPACE {
 
-
 struct Lifetime {
   int first = 0, last = 0;  // operations, both ends included
   int64_t size_bytes = 0;

@@ -200,7 +200,8 @@ NumberedBuffer BufferPool::FindIdle(MemoryKind kind, int64_t capacity, Writer wr
   std::lock_guard lock(mutex_);
   Buckets& buckets = idle_[static_cast<size_t>(kind)];
   // A device may hand out a little more than was asked for; much larger memory is left for those who need it.
-  const auto first = buckets.lower_bound(capacity), last = buckets.upper_bound(capacity + capacity / 8 + kBlockAlignment);
+  const auto first = buckets.lower_bound(capacity),
+             last = buckets.upper_bound(capacity + capacity / 8 + kBlockAlignment);
   const auto usable = [&](const Idle& idle) { return writer == Writer::kDevice || device_->IsDone(idle.last_use); };
   const auto take = [&](std::vector<Idle>& buffers, std::vector<Idle>::iterator chosen) {
     last_use = chosen->last_use;

@@ -171,8 +171,7 @@ ENTRY e {
   const std::string waiting = Order(PlanOf(computations + rest));
   EXPECT_THAT(waiting, HasSubstr("HOST h after b | while w"));
   EXPECT_GT(waiting.find("k "), waiting.find("end w"));
-  const std::string counted =
-      Order(PlanOf(computations + ", frontend_attributes={vxla=\"trip_count=5\"}" + rest));
+  const std::string counted = Order(PlanOf(computations + ", frontend_attributes={vxla=\"trip_count=5\"}" + rest));
   EXPECT_LT(counted.find("while w"), counted.find("HOST h after b")) << counted;
 }
 

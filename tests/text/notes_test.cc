@@ -24,8 +24,7 @@ TEST(NotesTest, AreTheFirstFrontendAttribute) {
   EXPECT_THAT(PrintHlo(*module), HasSubstr("frontend_attributes={a=\"b\"}"));
   p.mutable_notes().trip_count = 0;
   p.mutable_notes().wide_sum = true;
-  EXPECT_THAT(PrintedAndRead(*module),
-              HasSubstr("frontend_attributes={vxla=\"wide_sum=true, trip_count=0\",a=\"b\"}"));
+  EXPECT_THAT(PrintedAndRead(*module), HasSubstr("frontend_attributes={vxla=\"wide_sum=true, trip_count=0\",a=\"b\"}"));
   p.mutable_notes() = {.size_messages = {"a \"size\" {0}, {1}", "line\nline"}};
   p.mutable_common() = {};
   PrintedAndRead(*module);
@@ -64,14 +63,13 @@ TEST(NotesTest, CallsOfVxlasOwnHaveAKind) {
   EXPECT_EQ(call.call_kind(), CallKind::kNamed);
   call.mutable_attributes() = OwnCall(CallKind::kExchange, 12);
   EXPECT_EQ(call.call_kind(), CallKind::kExchange);
-  EXPECT_THAT(PrintedAndRead(*module),
-              HasSubstr("custom_call_target=\"vxla.exchange.12\", kind=exchange, number=12"));
+  EXPECT_THAT(PrintedAndRead(*module), HasSubstr("custom_call_target=\"vxla.exchange.12\", kind=exchange, number=12"));
   EXPECT_EQ(ParseError(PrintHlo(*module)).substr(0, 2), "4:");
 }
 
 TEST(NotesTest, CopiesKeepThem) {
-  auto module = std::move(*ParseHlo(Entry(
-      "p = f32[2] parameter(0)  n = f32[2] negate(p), metadata={op_name=\"n\"}  ROOT r = f32[2] negate(n)")));
+  auto module = std::move(*ParseHlo(
+      Entry("p = f32[2] parameter(0)  n = f32[2] negate(p), metadata={op_name=\"n\"}  ROOT r = f32[2] negate(n)")));
   Instruction& n = *module->entry()->root()->operand(0);
   n.mutable_notes().wide_sum = true;
   const auto copy = n.CloneWith({&n}, Shape(ElementType::kF32, {3}));

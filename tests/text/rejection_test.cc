@@ -304,7 +304,9 @@ TEST(RejectionTest, NotesThatAreOfPasses) {
   const auto judged = [](std::string_view notes) {
     return ParseError(Entry(fmt::format("ROOT p = f32[2] parameter(0), frontend_attributes={{vxla={}}}", notes)));
   };
-  const auto of_passes = [](std::string_view note) { return fmt::format("1:1: {}: no program says that of itself", note); };
+  const auto of_passes = [](std::string_view note) {
+    return fmt::format("1:1: {}: no program says that of itself", note);
+  };
   for (const std::string_view note : {"wide_sum", "sizes_in_range", "draws_of_rng", "live_come_first"})
     EXPECT_EQ(judged(fmt::format("\"{}=true\"", note)), of_passes(note));
   for (const std::string_view note : {"trip_count", "live_rows", "device"})

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -65,8 +64,8 @@ Status CheckConflicts(const Notes& notes, const Shape& shape, const Shape& part,
       at = at * static_cast<size_t>(shape.dimension(static_cast<int>(i))) + static_cast<size_t>(place.back());
     }
     if (elements[at])
-      return Mismatch("{}: the element [{}] of {} is written twice by parallel updates", notes.checked,
-                      JoinInts(place), shape.ToString());
+      return Mismatch("{}: the element [{}] of {} is written twice by parallel updates", notes.checked, JoinInts(place),
+                      shape.ToString());
     elements[at] = true;
     size_t d = index.size();
     while (d > 0 && (index[d - 1] += steps[d - 1]) >= part.dimension(static_cast<int>(d - 1))) index[--d] = 0;

@@ -86,7 +86,7 @@ Status CheckApplied(const Instruction& instruction, Applied& applied) {
       const Opcode opcode = inner->opcode();
       const bool placed = Has(opcode, Trait::kTellsPlace) || opcode == Opcode::kCustomCall;
       const bool here = inner->called().empty() || Has(opcode, Trait::kOnScalars);  // else in what it calls
-      if (placed || (here && applied.effects.Of(*inner))) {                    // called_c3
+      if (placed || (here && applied.effects.Of(*inner))) {                         // called_c3
         return InvalidArgument("{} {}: not inside a computation that is applied element by element", OpcodeText(opcode),
                                inner->name())
             .At(inner->location());

@@ -148,8 +148,8 @@ Result<Values> Merger::Emit(const Computation& source, Computation& into, const 
     const Status deadlock = Deadlock(region);
     // Unless those who went one way before go ways of their own, or one goes ahead to where it sends.
     const bool may_meet = SendsFurtherOn(region) || std::ranges::any_of(partings_, [](const Status& parting) {
-      return parting.code() == StatusCode::kUnsupported;
-    });
+                            return parting.code() == StatusCode::kUnsupported;
+                          });
     return may_meet && deadlock.code() == StatusCode::kDeviceFailure
                ? Unsupported("{}: {}", deadlock.message(), kMeetApart).At(deadlock.location())
                : deadlock;

@@ -25,8 +25,8 @@ struct DevicePlaces {
 };
 
 // What places give one another in the middle of a program: a custom call (CallKind::kExchange, with its number) whose
-// operands are what this place posts, and whose result is a tuple of what it receives. All places count exchanges alike, and those that take part in
-// some come to them in one order.
+// operands are what this place posts, and whose result is a tuple of what it receives. All places count exchanges
+// alike, and those that take part in some come to them in one order.
 struct PlaceExchange {
   // So many bytes of an array that a place posts, or all of it, and where they go.
   struct Piece {

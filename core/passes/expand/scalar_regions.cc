@@ -216,10 +216,10 @@ class Scalars {
       std::vector<Instruction*> values;
       for (const Elements* operand : operands)  // a clamp's bounds may be scalars
         values.push_back((*operand)[operand->size() == 1 ? 0 : static_cast<size_t>(i)]);
-      made.push_back(instruction.opcode() == Opcode::kSelect
-                         ? Select(instruction, values[0], values[1], values[2])
-                         : Folded(Add(instruction, instruction.opcode(), element, std::move(values),
-                                      instruction.attributes())));
+      made.push_back(
+          instruction.opcode() == Opcode::kSelect
+              ? Select(instruction, values[0], values[1], values[2])
+              : Folded(Add(instruction, instruction.opcode(), element, std::move(values), instruction.attributes())));
     }
     return made;
   }

@@ -119,8 +119,7 @@ class ColumnSplitter {
 
   Instruction* Make(const Instruction* like, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
                     Attributes attributes = NoAttributes{}) {
-    auto made =
-        std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes));
+    auto made = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes));
     made->set_name(like->name());
     made->set_location(like->location());
     return entry_.InsertBefore(like, std::move(made));
@@ -169,9 +168,8 @@ class ColumnSplitter {
     ColumnParts reduced{};
     for (int part : {0, 1}) {
       const bool single = sizes_[part] == 1 && sink->dimensions().size() == 1;
-      reduced[part] =
-          single ? Reshaped(sink, parts[part])
-                 : entry_.InsertBefore(sink, sink->CloneWith({parts[part], sink->operand(1)}));
+      reduced[part] = single ? Reshaped(sink, parts[part])
+                             : entry_.InsertBefore(sink, sink->CloneWith({parts[part], sink->operand(1)}));
     }
     const Opcode by = IsReductionBy(*sink, Opcode::kAdd, 0)               ? Opcode::kAdd
                       : IsReductionBy(*sink, Opcode::kMaximum, -INFINITY) ? Opcode::kMaximum

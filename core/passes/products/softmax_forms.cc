@@ -132,8 +132,7 @@ class SoftmaxWriter {
     if (exponential->shape() != weight.shape()) return nullptr;
     Instruction* divisor = const_cast<Instruction*>(path.back().first)->operand(path.back().second);
     for (auto link = path.rbegin(); link != path.rend(); ++link) {
-      if (OnlyMovesOrRepeats(*link->first))
-        divisor = Insert(weight, link->first->CloneWith({divisor}));
+      if (OnlyMovesOrRepeats(*link->first)) divisor = Insert(weight, link->first->CloneWith({divisor}));
     }
     return Insert(weight, std::make_unique<Instruction>(Opcode::kDivide, weight.shape(),
                                                         std::vector<Instruction*>{exponential, divisor}));

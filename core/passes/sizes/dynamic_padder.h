@@ -16,8 +16,9 @@ namespace VXLA_NAMESPACE {
 //   - set-dimension-size of the array alone, without sizes, is the array at its bounds, whatever lives of it
 //   - set-dimension-size whose Notes::sizes_in_range holds makes a dynamic array of a static one, all its sizes at once
 // Live sizes that do not agree are found by comparisons whose first failure a last custom call, CallKind::kSizeCheck,
-// gets: (which check failed from 1 on, or 0; two sizes) in its operands, the checks' messages in its notes. With `sizes_tell_faults` they make each live size of the result, where it has any, -1 for the first message, -2
-// for the second ... instead: what nobody on the host looks at, and no step for the host.
+// gets: (which check failed from 1 on, or 0; two sizes) in its operands, the checks' messages in its notes. With
+// `sizes_tell_faults` they make each live size of the result, where it has any, -1 for the first message, -2 for the
+// second ... instead: what nobody on the host looks at, and no step for the host.
 void PadDynamicDimensions(Module& module, bool sizes_tell_faults = false);
 
 // What negative live sizes of a padded module's result say, {0} and {1} in place of sizes; none where nothing tells so.
