@@ -538,15 +538,16 @@ void Predicator::PlaceGates() {
   plan_.constant_block_bytes.push_back(bytes);
   plan_.peak_bytes += 2 * bytes;
   plan_.lower_bound_bytes += 2 * bytes;
+  std::unordered_map<int, int> table_of;  // by the gates' buffer
+  for (const Gates& gates : gates_) table_of[gates.buffer] = gates.table_buffer;
   for (Segment& segment : plan_.segments) {
     auto* gpu = std::get_if<GpuCommands>(&segment);
     if (gpu == nullptr) continue;
     for (GpuCommand& command : gpu->commands) {
       auto* copy = std::get_if<CopyBytes>(&command);
       if (copy == nullptr) continue;
-      for (const Gates& gates : gates_) {
-        if (copy->target.buffer == gates.buffer) *copy = {Whole(gates.table_buffer), Whole(gates.buffer)};
-      }
+      const auto gates = table_of.find(copy->target.buffer);
+      if (gates != table_of.end()) *copy = {Whole(gates->second), Whole(gates->first)};
     }
   }
 }

@@ -172,6 +172,7 @@ Result<std::vector<Literal>> FunctionRun::RunMerged(const ParallelRun& run, cons
   const std::vector<bool> shared(arguments[0].size(), run.shared);
   Result<MergedProgram> merged = MergeDevices(*run.module, grid, shared);
   // What is wrong with the programs the reference says too; sends from one to another it runs.
+  if (merged.status().code() == StatusCode::kInternal) return merged.status();
   if (!merged.ok()) return Unsupported("{}", merged.status().message());
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client_->Compile(*merged->module, target_.compile));
   MergedDevices devices(*std::move(merged), run.module->entry()->root()->shape(), std::move(executable));
