@@ -25,7 +25,8 @@ TEST(NotesTest, AreTheFirstFrontendAttribute) {
   p.mutable_notes().trip_count = 0;
   p.mutable_notes().wide_sum = true;
   EXPECT_THAT(PrintedAndRead(*module), HasSubstr("frontend_attributes={vxla=\"wide_sum=true, trip_count=0\",a=\"b\"}"));
-  p.mutable_notes() = {.size_messages = {"a \"size\" {0}, {1}", "line\nline"}};
+  p.mutable_notes() = {};
+  p.mutable_notes().size_messages = {"a \"size\" {0}, {1}", "line\nline"};
   p.mutable_common() = {};
   PrintedAndRead(*module);
   p.mutable_notes() = {.checked = "tensor.insert_slice",

@@ -295,9 +295,9 @@ TEST(RejectionTest, NamesOfVxlasOwn) {
             "3:8: backend_config \"vxla.sizes_in_range\": names that begin with \"vxla.\" are vxla's own");
   EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"vxla_of_mine\""), "(parsed)");
   EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"f\", kind=program"),
-            "3:64: kind: no program says that of itself");
+            "3:59: kind: no program says that of itself");
   EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"f\", number=1"),
-            "3:64: number: no program says that of itself");
+            "3:59: number: no program says that of itself");
 }
 
 TEST(RejectionTest, NotesThatAreOfPasses) {
