@@ -80,6 +80,7 @@ CallKind Instruction::call_kind() const {
 void Instruction::ReplaceOperand(int i, Instruction* replacement) {
   Instruction* old = operands_.at(i);
   operands_[i] = replacement;
+  description_ = nullptr;
   if (std::ranges::find(operands_, old) == operands_.end()) old->users_.Remove(this);
   replacement->users_.Add(this);
 }
@@ -87,6 +88,7 @@ void Instruction::ReplaceOperand(int i, Instruction* replacement) {
 void Instruction::ReplaceOperand(Instruction* old, Instruction* replacement) {
   if (old == replacement) return;
   std::ranges::replace(operands_, old, replacement);
+  description_ = nullptr;
   old->users_.Remove(this);
   replacement->users_.Add(this);
 }

@@ -37,7 +37,7 @@ enum class Trait : uint32_t {
   kOnScalars = 1 << 4,    // its computations are applied to scalars, element by element, in no certain order
   kCalls = 1 << 5,        // may call computations otherwise
   kPassesOn = 1 << 6,     // computes nothing: values, or their order, go on as they are
-  kStatesSizes = 1 << 7,  // what is beyond its operands' bounds is not all that follows from these
+  kStatesSizes = 1 << 7,  // its result at other bounds does not follow from its operands at these
   kWholeBounds = 1 << 8,  // its kernels go through the bounds, however little of them lives
   kAssociates = 1 << 9,   // of numbers, rounding aside; and commutes
   kCostly = 1 << 10,      // elementwise: some instructions

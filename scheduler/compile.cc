@@ -6,6 +6,7 @@
 
 #include "backend/kernel_hash.h"
 #include "core/passes/fuse/fusion.h"
+#include "core/passes/fuse/fusion_description.h"
 #include "core/passes/sizes/dynamic_padder.h"
 #include "scheduler/barriers.h"
 #include "scheduler/host_overlap.h"
@@ -169,13 +170,21 @@ bool HasHostSteps(const StepGraph& graph) {
   });
 }
 
+// While lowering asks for them, fusions carry their descriptions.
+Result<StepGraph> GraphOf(Module& module, const Lowering& lowering, const PlanOptions& options) {
+  DescribeFusions(module);
+  Result<StepGraph> graph = BuildStepGraph(module, lowering, options);
+  ForgetDescriptions(module);
+  return graph;
+}
+
 }  // namespace
 
 Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options));
+  VXLA_ASSIGN_OR_RETURN(StepGraph graph, GraphOf(module, lowering, options));
   if (!graph.faults.empty()) {
     const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
-    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options));
+    VXLA_ASSIGN_OR_RETURN(graph, GraphOf(module, lowering, options));
     if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
   }

@@ -93,25 +93,22 @@ void Importer::MarkChecked(Instruction* instruction, const Operation& operation)
 
 // A loop that stays one begins where its values come together, one that is written out with its first update.
 void Importer::BeginForall(const Operation& operation, bool written_out) {
-  const Attribute* const number = operation.Find(kForallAttribute);
-  if (number != nullptr) foralls_[number->integer] = {++forall_count_, written_out};
+  if (operation.forall >= 0) foralls_[operation.forall] = {++forall_count_, written_out};
 }
 
 void Importer::MarkForall(Instruction* start, const Operation& operation) {
-  const Attribute* const number = operation.Find(kForallAttribute);
-  if (number == nullptr) return;
+  if (operation.forall < 0) return;
   start->mutable_notes().checked = "scf.forall";
-  start->mutable_notes().forall = foralls_[number->integer].number;
+  start->mutable_notes().forall = foralls_[operation.forall].number;
 }
 
 void Importer::MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides) {
-  const Attribute* const place = operation.Find(kForallAttribute);
-  if (place == nullptr || place->elements.size() != 2) return;
-  Forall& forall = foralls_[place->elements[0].integer];
+  if (operation.forall_result < 0) return;
+  Forall& forall = foralls_[operation.forall];
   Notes& notes = instruction->mutable_notes();
   notes.checked = operation.name;
   notes.forall = forall.number;
-  notes.result = place->elements[1].integer;
+  notes.result = operation.forall_result;
   notes.strides = strides;
   notes.begins = std::exchange(forall.begins, false);
 }

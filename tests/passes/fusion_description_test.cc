@@ -95,6 +95,25 @@ ENTRY e {
   EXPECT_FALSE(description->rows.has_value());
 }
 
+TEST(FusionDescriptionTest, IsCarriedUntilTheFusionChanges) {
+  const auto module = Parse("ENTRY e { x = f32[7] parameter(0)  y = f32[7] parameter(1)  ROOT n = f32[7] negate(x) }");
+  auto optimized = Optimize(*module, {});
+  ASSERT_TRUE(optimized.ok());
+  Instruction& fusion = *(*optimized)->entry()->root();
+  EXPECT_NE(*DescriptionOf(fusion), *DescriptionOf(fusion));  // made anew
+  DescribeFusions(**optimized);
+  const std::shared_ptr<const FusionDescription> description = *DescriptionOf(fusion);
+  EXPECT_EQ(description, *DescriptionOf(fusion));
+  EXPECT_EQ(description->instruction, &fusion);
+  EXPECT_EQ((*optimized)->Clone()->entry()->root()->description(), nullptr);
+  fusion.ReplaceOperand(0, (*optimized)->entry()->parameter(1));
+  EXPECT_EQ(fusion.description(), nullptr);
+  EXPECT_NE(description, *DescriptionOf(fusion));
+  DescribeFusions(**optimized);
+  ForgetDescriptions(**optimized);
+  EXPECT_EQ(fusion.description(), nullptr);
+}
+
 TEST(FusionDescriptionTest, OfAReductionOfAProductTellsWhatFollows) {
   const auto module = Parse(std::string(kReducers) + R"(
 fused { x = f32[7,7] parameter(0)  z = f32[] constant(0)  b = f32[7] parameter(1)

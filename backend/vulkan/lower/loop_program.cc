@@ -559,7 +559,8 @@ class LoopReader {
                          instruction.name());
     }
     VXLA_RETURN_IF_ERROR(can_lower_(instruction));
-    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
+    const FusionDescription& body = *described;
     if (body.attention || body.chain) {
       return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
     }

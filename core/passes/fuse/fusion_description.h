@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -72,5 +73,12 @@ struct FusionDescription {
 // Unsupported for a fusion around ops that no kernel puts together (only a text can hold one): heroes of two kinds, two
 // products, reductions of different rows.
 Result<FusionDescription> DescribeFusion(const Instruction& instruction);
+
+// Fusions that control flow reaches carry their descriptions from here on, until ForgetDescriptions; what they call may
+// not change meanwhile.
+void DescribeFusions(Module& module);
+void ForgetDescriptions(Module& module);
+// The one that it carries, or, for an instruction that carries none, one that is made now.
+Result<std::shared_ptr<const FusionDescription>> DescriptionOf(const Instruction& instruction);
 
 }  // namespace VXLA_NAMESPACE
