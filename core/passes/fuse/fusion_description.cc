@@ -13,13 +13,13 @@ void ReadBody(FusionDescription& description) {
   const Instruction& instruction = *description.instruction;
   if (instruction.opcode() != Opcode::kFusion) {
     description.roots = description.computed = {&instruction};
-    for (const Instruction* operand : instruction.operands()) description.operands[operand] = operand;
+    for (const Instruction* operand : instruction.operands()) description.operands.emplace(operand, operand);
     return;
   }
   const Computation& computation = *instruction.called(0);
   for (const auto& inner : computation.instructions()) {
     if (inner->opcode() == Opcode::kParameter) {
-      description.operands[inner.get()] = instruction.operand(static_cast<int>(inner->parameter_number()));
+      description.operands.emplace(inner.get(), instruction.operand(static_cast<int>(inner->parameter_number())));
     } else if (inner->opcode() != Opcode::kTuple) {
       description.computed.push_back(inner.get());
     }

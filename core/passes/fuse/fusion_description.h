@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/module.h"
@@ -23,6 +24,27 @@ struct InPlacePair {
   int operand = 0, leaf = 0;
   bool must = false;
   friend bool operator==(const InPlacePair&, const InPlacePair&) = default;
+};
+
+// The instruction's operands by what stands for them inside, in the order of what was put in: what is written of them
+// must not depend on where instructions lie in memory.
+class FusionOperands {
+ public:
+  using List = std::vector<std::pair<const Instruction*, const Instruction*>>;
+  void emplace(const Instruction* inside, const Instruction* operand) {
+    if (at_.emplace(inside, list_.size()).second) list_.emplace_back(inside, operand);
+  }
+  // Null: it stands for none.
+  const Instruction* Find(const Instruction& inside) const {
+    const auto at = at_.find(&inside);
+    return at == at_.end() ? nullptr : list_[at->second].second;
+  }
+  List::const_iterator begin() const { return list_.begin(); }
+  List::const_iterator end() const { return list_.end(); }
+
+ private:
+  List list_;
+  std::unordered_map<const Instruction*, size_t> at_;
 };
 
 struct FusionDescription {
@@ -47,10 +69,7 @@ struct FusionDescription {
   std::vector<InPlacePair> in_place;
 
   // The operand of the instruction whose buffer holds this value, or null if it is computed.
-  const Instruction* OperandOf(const Instruction& value) const {
-    const auto it = operands.find(&value);
-    return it == operands.end() ? nullptr : it->second;
-  }
+  const Instruction* OperandOf(const Instruction& value) const { return operands.Find(value); }
   // How many heroes must have run before the value is known: 0 for what feeds the first, 1 for its result ...
   int PhaseOf(const Instruction& value) const {
     const auto it = phase_of.find(&value);
@@ -66,7 +85,7 @@ struct FusionDescription {
     return HeroKind(i.opcode()).has_value();
   }
 
-  std::unordered_map<const Instruction*, const Instruction*> operands;  // by what stands for them inside
+  FusionOperands operands;
   std::unordered_map<const Instruction*, int> phase_of;
 };
 
