@@ -1,5 +1,6 @@
 #include "core/passes/fuse/fusion_description.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
