@@ -107,7 +107,8 @@ struct PlacedExecutable::State {
 
   Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
                   const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
-    Place& place = *places.emplace_back(std::make_unique<Place>());
+    auto made = std::make_unique<Place>();
+    Place& place = *made;
     place.number = at.here;
     VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, at));
     if (separately && RunsApart(module, place.program))
@@ -118,12 +119,14 @@ struct PlacedExecutable::State {
     place.evaluate.custom_calls = &place.registry;
     if (IsCpu(device.device)) {
       place.name = "the CPU reference";
+      places.push_back(std::move(made));
       return OkStatus();
     }
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
     place.client = MakeClient(std::move(opened), place.evaluate, device.progress);
     place.name = place.client->device().facts().name;
     VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
+    places.push_back(std::move(made));
     return OkStatus();
   }
 
@@ -190,10 +193,9 @@ struct PlacedExecutable::State {
   }
 
   Result<bool> RunShared(const Place& place, const Instruction& instruction, DeviceStep& step) {
-    if (instruction.opcode() != Opcode::kCustomCall) return false;
-    const std::string& target = instruction.attributes<CustomCallAttributes>().custom_call_target;
-    const auto exchange =
-        std::ranges::find_if(place.program.exchanges, [&](const PlaceExchange& e) { return e.target() == target; });
+    if (instruction.call_kind() != CallKind::kExchange) return false;
+    const auto exchange = std::ranges::find(
+        place.program.exchanges, instruction.attributes<CustomCallAttributes>().number, &PlaceExchange::number);
     if (exchange == place.program.exchanges.end() || !shared.contains(exchange->number)) return false;
     VXLA_RETURN_IF_ERROR(shared.at(exchange->number)->Run(*exchange, place.number, step, *local));
     return true;

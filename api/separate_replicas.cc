@@ -42,12 +42,6 @@ void AddStatistics(const std::string& device, const RunStatistics& own, double b
   }
 }
 
-// Whether the instruction needs nobody but its own device.
-bool IsOwnBusiness(Opcode opcode) {
-  return opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kRng ||
-         opcode == Opcode::kRngGetAndUpdateState;
-}
-
 Result<Literal> RunCall(const SeparateProgram::Call& call, std::span<const Literal* const> operands,
                         InstructionEvaluator& run) {
   return call.gathers ? run.Gather(*call.source, operands) : run.Evaluate(*call.source, operands);
@@ -77,7 +71,8 @@ struct SeparateExecutable::State {
           const std::optional<size_t> number = program->NumberOf(instruction);
           if (!number) return run->Evaluate(instruction, operands);
           const SeparateProgram::Call& call = program->calls[*number];
-          if (remote == nullptr || IsOwnBusiness(call.source->opcode())) return RunCall(call, operands, *run);
+          if (remote == nullptr || Has(call.source->opcode(), Trait::kDraws, Trait::kTellsPlace))
+            return RunCall(call, operands, *run);
           return remote->Call(static_cast<int64_t>(*number), operands, instruction.shape(),
                               fmt::format("{}: {}", TextWithChannel(*call.source), link.grid().Name(device)));
         };

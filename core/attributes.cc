@@ -1,6 +1,10 @@
 #include "core/attributes.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "core/reserved_names.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -56,6 +60,17 @@ template Attributes::Attributes(SendRecvAttributes);
 template Attributes::Attributes(InfeedAttributes);
 template Attributes::Attributes(OutfeedAttributes);
 template Attributes::Attributes(CustomCallAttributes);
+
+CustomCallAttributes OwnCall(CallKind kind, int64_t number) {
+  constexpr std::string_view kNames[] = {"",         "dynamic_program", "observation",     "live_size_check",
+                                         "exchange", "device",          "device_elsewhere"};
+  CustomCallAttributes attributes;
+  attributes.custom_call_target = fmt::format("{}{}", kReservedPrefix, kNames[static_cast<size_t>(kind)]);
+  if (number > 0) attributes.custom_call_target += fmt::format(".{}", number);
+  attributes.kind = kind;
+  attributes.number = number;
+  return attributes;
+}
 
 Attributes DefaultAttributes(Opcode opcode) {
   switch (opcode) {

@@ -57,8 +57,9 @@ struct ShapedLiteral {
 };
 
 // How a field stands in the text. kOptional: printed unless it holds its default. kPrinted: may be left out, always
-// printed. kWord: a std::string that stands without quotes, else like kOptional.
-enum class FieldKind : uint8_t { kRequired, kOptional, kPrinted, kWord };
+// printed. kWord: a std::string that stands without quotes, else like kOptional. kOwn: like kOptional, of what vxla's
+// passes make; a user's text may not state it.
+enum class FieldKind : uint8_t { kRequired, kOptional, kPrinted, kWord, kOwn };
 
 // The visitor is called as visit("name", field, FieldKind). `Self` is the struct, const or not.
 #define VXLA_FIELDS(Type, ...)                                                          \
@@ -284,6 +285,16 @@ struct OutfeedAttributes {
   VXLA_FIELDS(OutfeedAttributes, visit("outfeed_shape", s.outfeed_shape, kOptional);
               visit("outfeed_config", s.outfeed_config, kOptional);)
 };
+// Who does what a custom call asks for.
+enum class CallKind : uint8_t {
+  kNamed,        // a function of the target's name: the host's, a library's or a kernel's
+  kProgram,      // whoever makes a program for sizes (core/mlir/dynamic_program.h)
+  kObservation,  // the host looks (core/observation.h)
+  kSizeCheck,    // the host compares live sizes (core/passes/sizes/dynamic_padder.h)
+  kExchange,     // places give one another arrays, or tell which one it is, and compute nothing
+  kDeviceCall,   // the host does it for one device (core/passes/devices/device_separation.h)
+  kElsewhere,    // nobody: its value is of devices elsewhere
+};
 struct CustomCallAttributes {
   std::string custom_call_target;
   std::optional<Window> window;
@@ -295,6 +306,8 @@ struct CustomCallAttributes {
   std::optional<ShapedLiteral> literal;
   std::vector<PrecisionLevel> operand_precision;
   std::vector<Aliasing> output_to_operand_aliasing;
+  CallKind kind = CallKind::kNamed;
+  int64_t number = 0;  // which exchange, or call of a device, it is
   VXLA_FIELDS(CustomCallAttributes, visit("window", s.window, kOptional); visit("dim_labels", s.dim_labels, kOptional);
               visit("feature_group_count", s.feature_group_count, kOptional);
               visit("batch_group_count", s.batch_group_count, kOptional);
@@ -304,8 +317,11 @@ struct CustomCallAttributes {
               visit("padding_type", s.padding_type, kOptional); visit("literal", s.literal, kOptional);
               visit("operand_precision", s.operand_precision, kOptional); visit("schedule", s.schedule, kOptional);
               visit("api_version", s.api_version, kOptional);
-              visit("output_to_operand_aliasing", s.output_to_operand_aliasing, kOptional);)
+              visit("output_to_operand_aliasing", s.output_to_operand_aliasing, kOptional); visit("kind", s.kind, kOwn);
+              visit("number", s.number, kOwn);)
 };
+// A call that no program's text can state: its target begins with kReservedPrefix.
+CustomCallAttributes OwnCall(CallKind kind, int64_t number = 0);
 #undef VXLA_FIELDS
 
 using AnyAttributes = std::variant<
@@ -355,6 +371,50 @@ struct CommonAttributes {
     visit("backend_config", s.backend_config, kOptional);
   }
   friend bool operator==(const CommonAttributes&, const CommonAttributes&) = default;
+};
+
+// What those who make instructions tell those who read them later. The text form is one entry of frontend_attributes,
+// vxla="trip_count=12, ...", which core/text prints and takes out again.
+struct Notes {
+  // Of a program: what the importer of StableHLO knows and HLO has no words for.
+  // The operation of the text that is undefined out of bounds, where --checked looks; and of parallel updates: the loop
+  // (from 1 on), which of its results they write, the strides of the elements, whether they are the loop's first.
+  std::string checked;
+  bool unique = false;
+  int64_t forall = 0, result = 0;
+  IntList strides;
+  bool begins = false;
+  bool by_partition = false;  // the devices of a group, of all partitions: partition by partition
+  // Of passes.
+  int64_t device = 0;           // whose state it draws from, or whose host it talks to
+  bool draws_of_rng = false;    // a state that counts the draws of rng: (number of the draw, seed)
+  bool wide_sum = false;        // sums of f32 are kept in two (core/numerics/reducer_facts.h)
+  bool sizes_in_range = false;  // of set-dimension-size: core/passes/sizes/dynamic_padder.h
+  // What the numbers of faults from 1 on say of live sizes, {0} and {1} in place of sizes.
+  std::vector<std::string> size_messages;
+  bool live_come_first = false;       // of a sort whose last operand masks what lives: the rest asks nothing of it
+  std::optional<int64_t> live_rows;   // of a select of x or x: core/passes/sizes/live_rows.h
+  std::optional<int64_t> trip_count;  // of a while
+  template <typename Self, typename Visitor>
+  static void VisitFields(Self& s, Visitor&& visit) {
+    using enum FieldKind;
+    visit("checked", s.checked, kOptional);
+    visit("unique", s.unique, kOptional);
+    visit("forall", s.forall, kOptional);
+    visit("result", s.result, kOptional);
+    visit("strides", s.strides, kOptional);
+    visit("begins", s.begins, kOptional);
+    visit("by_partition", s.by_partition, kOptional);
+    visit("device", s.device, kOwn);
+    visit("draws_of_rng", s.draws_of_rng, kOwn);
+    visit("wide_sum", s.wide_sum, kOwn);
+    visit("sizes_in_range", s.sizes_in_range, kOwn);
+    visit("size_messages", s.size_messages, kOwn);
+    visit("live_come_first", s.live_come_first, kOwn);
+    visit("live_rows", s.live_rows, kOwn);
+    visit("trip_count", s.trip_count, kOwn);
+  }
+  friend bool operator==(const Notes&, const Notes&) = default;
 };
 
 }  // namespace VXLA_NAMESPACE

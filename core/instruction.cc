@@ -56,9 +56,31 @@ Instruction::Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> o
 
 Instruction::~Instruction() = default;
 
+std::unique_ptr<Instruction> Instruction::CloneWith(std::vector<Instruction*> operands) const {
+  return CloneWith(std::move(operands), shape_);
+}
+std::unique_ptr<Instruction> Instruction::CloneWith(std::vector<Instruction*> operands, Shape shape) const {
+  return CloneWith(std::move(operands), std::move(shape), called_);
+}
+std::unique_ptr<Instruction> Instruction::CloneWith(std::vector<Instruction*> operands, Shape shape,
+                                                    std::vector<Computation*> called) const {
+  auto copy =
+      std::make_unique<Instruction>(opcode_, std::move(shape), std::move(operands), attributes_, std::move(called));
+  copy->name_ = name_;
+  copy->common_ = common_;
+  copy->notes_ = notes_;
+  copy->location_ = location_;
+  return copy;
+}
+
+CallKind Instruction::call_kind() const {
+  return opcode_ == Opcode::kCustomCall ? attributes<CustomCallAttributes>().kind : CallKind::kNamed;
+}
+
 void Instruction::ReplaceOperand(int i, Instruction* replacement) {
   Instruction* old = operands_.at(i);
   operands_[i] = replacement;
+  description_ = nullptr;
   if (std::ranges::find(operands_, old) == operands_.end()) old->users_.Remove(this);
   replacement->users_.Add(this);
 }
@@ -66,6 +88,7 @@ void Instruction::ReplaceOperand(int i, Instruction* replacement) {
 void Instruction::ReplaceOperand(Instruction* old, Instruction* replacement) {
   if (old == replacement) return;
   std::ranges::replace(operands_, old, replacement);
+  description_ = nullptr;
   old->users_.Remove(this);
   replacement->users_.Add(this);
 }

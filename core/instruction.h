@@ -15,6 +15,7 @@ namespace VXLA_NAMESPACE {
 
 class Computation;
 class Instruction;
+struct FusionDescription;  // core/passes/fuse/fusion_description.h
 
 // How far a walk that may change what it walks over has come with one thing.
 enum class Mark : uint8_t { kNew, kOpen, kPlaced };
@@ -60,7 +61,10 @@ class Instruction {
   // {select, scatter}; fusion and async-start {calls}; otherwise {to_apply}.
   std::span<Computation* const> called() const { return called_; }
   Computation* called(int i) const { return called_.at(i); }
-  void set_called(int i, Computation* computation) { called_.at(i) = computation; }
+  void set_called(int i, Computation* computation) {
+    called_.at(i) = computation;
+    description_ = nullptr;
+  }
 
   const Attributes& attributes() const { return attributes_; }
   Attributes& mutable_attributes() { return attributes_; }
@@ -70,6 +74,14 @@ class Instruction {
   }
   const CommonAttributes& common() const { return common_; }
   CommonAttributes& mutable_common() { return common_; }
+  const Notes& notes() const { return notes_; }
+  Notes& mutable_notes() { return notes_; }
+  // A copy that is in no computation yet, with other operands and, where given, another shape and other computations;
+  // the rest is this one's, its control edges aside.
+  std::unique_ptr<Instruction> CloneWith(std::vector<Instruction*> operands) const;
+  std::unique_ptr<Instruction> CloneWith(std::vector<Instruction*> operands, Shape shape) const;
+  std::unique_ptr<Instruction> CloneWith(std::vector<Instruction*> operands, Shape shape,
+                                         std::vector<Computation*> called) const;
   // What must have run before this one and after it, though no value passes between them. The two lists mirror each
   // other.
   std::span<Instruction* const> control_predecessors() const { return control_predecessors_.list(); }
@@ -89,6 +101,11 @@ class Instruction {
   const IntList& dimensions() const { return attributes<DimensionsAttributes>().dimensions; }
   const Literal& literal() const { return *attributes<ConstantAttributes>().literal; }
   int64_t parameter_number() const { return attributes<ParameterAttributes>().number; }
+  // Of a fusion, once DescribeFusions has seen it and until its operands or what it calls change; copies have none.
+  const std::shared_ptr<const FusionDescription>& description() const { return description_; }
+  void set_description(std::shared_ptr<const FusionDescription> description) { description_ = std::move(description); }
+  // Of a custom call; kNamed of everything else.
+  CallKind call_kind() const;
 
  private:
   friend class Computation;
@@ -100,6 +117,8 @@ class Instruction {
   Attributes attributes_;
   std::vector<Computation*> called_;
   CommonAttributes common_;
+  Notes notes_;
+  std::shared_ptr<const FusionDescription> description_;
   InstructionSet control_predecessors_, control_successors_;
   Computation* parent_ = nullptr;
   std::list<std::unique_ptr<Instruction>>::iterator position_;  // in its computation

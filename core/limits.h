@@ -28,5 +28,8 @@ inline constexpr int64_t kMaxInlinedInstructions = 250'000;
 inline constexpr int kMaxTextNesting = 200;
 // What an array of an .npy or .npz file may claim.
 inline constexpr int64_t kMaxFileArrayBytes = int64_t{1} << 40;
+// Buffers in a device's memory begin at multiples of it: the most that Vulkan lets a device ask for.
+inline constexpr int64_t kBlockAlignment = 256;
+inline constexpr int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace VXLA_NAMESPACE

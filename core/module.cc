@@ -20,37 +20,10 @@ std::string Uniquify(std::string wanted, std::unordered_set<std::string>& names,
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool HasOwnSideEffect(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kRng:
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    case Opcode::kCustomCall:
-      return instruction.attributes<CustomCallAttributes>().custom_call_has_side_effect;
-    default:
-      return false;
-  }
+  return Has(instruction.opcode(), Trait::kMeets, Trait::kTransfers, Trait::kDraws) ||
+         (instruction.opcode() == Opcode::kCustomCall &&
+          instruction.attributes<CustomCallAttributes>().custom_call_has_side_effect);
 }
 
 }  // namespace
@@ -298,12 +271,8 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
     for (Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
     std::vector<Computation*> called;
     for (Computation* computation : instruction->called()) called.push_back(map_called(computation));
-    auto copy = std::make_unique<Instruction>(instruction->opcode(), instruction->shape(), std::move(operands),
-                                              instruction->attributes(), std::move(called));
-    copy->set_name(instruction->name());
-    copy->mutable_common() = instruction->common();
-    copy->set_location(instruction->location());
-    Instruction* added = copies[instruction.get()] = target.Add(std::move(copy));
+    Instruction* added = copies[instruction.get()] =
+        target.Add(instruction->CloneWith(std::move(operands), instruction->shape(), std::move(called)));
     for (Instruction* before : instruction->control_predecessors()) added->AddControlPredecessor(copies.at(before));
   }
   return copies.at(source.root());
@@ -367,6 +336,7 @@ std::string FirstDifference(const Instruction& a, const Instruction& b) {
   if (names(a.control_predecessors()) != names(b.control_predecessors())) return "control predecessors of " + a.name();
   if (!(a.attributes() == b.attributes())) return "attributes of " + a.name();
   if (!(a.common() == b.common())) return "common attributes of " + a.name();
+  if (!(a.notes() == b.notes())) return "notes of " + a.name();
   return {};
 }
 

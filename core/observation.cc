@@ -2,13 +2,8 @@
 
 namespace VXLA_NAMESPACE {
 
-bool IsObservation(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().custom_call_target == kObservation;
-}
-
 void OrderObservations(Module& module) {
-  DeepProperty observes(IsObservation);
+  DeepProperty observes([](const Instruction& i) { return i.call_kind() == CallKind::kObservation; });
   for (const auto& computation : module.computations()) {
     Instruction* last = nullptr;
     for (const auto& instruction : computation->instructions()) {

@@ -8,9 +8,8 @@
 
 namespace VXLA_NAMESPACE {
 
-// custom-call(which: s32[], device: s32[], values...) -> pred[], by a function of this name in the host's registry.
-inline constexpr std::string_view kObservation = "vxla.observation";
-bool IsObservation(const Instruction& instruction);
+// CallKind::kObservation: custom-call(which: s32[], device: s32[], values...) -> pred[], by the host's function of its
+// target's name.
 
 // What a device shows it shows in the order of the program.
 void OrderObservations(Module& module);

@@ -28,6 +28,22 @@ enum class OpcodeKind : uint8_t {
   kUnevaluated
 };
 
+// What holds of an opcode wherever it stands.
+enum class Trait : uint32_t {
+  kMeets = 1 << 0,        // a collective: devices of a group give one another values
+  kTransfers = 1 << 1,    // to or from the host or one other device
+  kDraws = 1 << 2,        // from a state of its device
+  kTellsPlace = 1 << 3,   // which device it is
+  kOnScalars = 1 << 4,    // its computations are applied to scalars, element by element, in no certain order
+  kCalls = 1 << 5,        // may call computations otherwise
+  kPassesOn = 1 << 6,     // computes nothing: values, or their order, go on as they are
+  kStatesSizes = 1 << 7,  // its result at other bounds does not follow from its operands at these
+  kWholeBounds = 1 << 8,  // its kernels go through the bounds, however little of them lives
+  kAssociates = 1 << 9,   // of numbers, rounding aside; and commutes
+  kCostly = 1 << 10,      // elementwise: some instructions
+  kDear = 1 << 11,        // elementwise: tens of instructions
+};
+
 struct OpcodeFacts {
   std::string_view name;            // of the enumerator, "ShiftLeft"
   std::string_view hlo_text;        // "shift-left"
@@ -35,6 +51,7 @@ struct OpcodeFacts {
   int operand_count;                // -1: any number
   std::string_view family;
   OpcodeKind kind;
+  uint32_t traits;  // of Trait
 };
 
 int OpcodeCount();
@@ -43,6 +60,11 @@ inline std::string_view OpcodeText(Opcode opcode) { return FactsOf(opcode).hlo_t
 std::optional<Opcode> ParseOpcode(std::string_view hlo_text);
 
 inline OpcodeKind KindOf(Opcode opcode) { return FactsOf(opcode).kind; }
+// One of them at least.
+template <typename... Traits>
+bool Has(Opcode opcode, Traits... traits) {
+  return (FactsOf(opcode).traits & (static_cast<uint32_t>(traits) | ...)) != 0;
+}
 inline bool IsElementwise(Opcode opcode) { return KindOf(opcode) == OpcodeKind::kElementwise; }
 
 }  // namespace VXLA_NAMESPACE

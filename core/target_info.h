@@ -42,7 +42,7 @@ struct TargetInfo {
   int64_t matrix_parts_least_work = int64_t{1} << 29;
   // A dot's algorithm may be another one that is no less accurate.
   bool free_dot_algorithms = false;
-  // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_loops.h).
+  // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_dispatches.h).
   bool merges_loops = false;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats
   bool fusion = true;              // --no-fusion: every instruction is a fusion of its own

@@ -6,6 +6,7 @@
 
 #include "backend/kernel_hash.h"
 #include "core/passes/fuse/fusion.h"
+#include "core/passes/fuse/fusion_description.h"
 #include "core/passes/sizes/dynamic_padder.h"
 #include "scheduler/barriers.h"
 #include "scheduler/host_overlap.h"
@@ -13,7 +14,7 @@
 #include "scheduler/memory/copy_elision.h"
 #include "scheduler/memory/donation.h"
 #include "scheduler/memory/liveness.h"
-#include "scheduler/merged_loops.h"
+#include "scheduler/merged_dispatches.h"
 #include "scheduler/operation_order.h"
 #include "scheduler/predication.h"
 #include "scheduler/queue_assignment.h"
@@ -130,7 +131,7 @@ Result<Plan> PlanAsItStands(StepGraph graph, const Lowering& lowering, const Dev
   if (options.predicates && lowering.HasGates()) VXLA_RETURN_IF_ERROR(Predicate(graph.plan, lowering));
   FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);
-  MergeLoops(graph.plan, facts);
+  MergeDispatches(graph.plan, facts);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
 }
@@ -164,17 +165,26 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
 // are looked at and done.
 bool HasHostSteps(const StepGraph& graph) {
   return std::ranges::any_of(graph.operations, [](const Operation& operation) {
-    return std::holds_alternative<HostEvaluate>(operation.action) && !IsLiveSizeCheck(*operation.instruction);
+    return std::holds_alternative<HostEvaluate>(operation.action) &&
+           operation.instruction->call_kind() != CallKind::kSizeCheck;
   });
+}
+
+// While lowering asks for them, fusions carry their descriptions.
+Result<StepGraph> GraphOf(Module& module, const Lowering& lowering, const PlanOptions& options) {
+  DescribeFusions(module);
+  Result<StepGraph> graph = BuildStepGraph(module, lowering, options);
+  ForgetDescriptions(module);
+  return graph;
 }
 
 }  // namespace
 
 Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options));
+  VXLA_ASSIGN_OR_RETURN(StepGraph graph, GraphOf(module, lowering, options));
   if (!graph.faults.empty()) {
     const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
-    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options));
+    VXLA_ASSIGN_OR_RETURN(graph, GraphOf(module, lowering, options));
     if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
   }
@@ -215,7 +225,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
   target.wide_atomics = facts.wide_atomics;
-  target.merges_loops = MergesLoops(facts, bindings);
+  target.merges_loops = MergesDispatches(facts, bindings);
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);

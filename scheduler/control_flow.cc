@@ -104,7 +104,7 @@ Status StepGraphBuilder::AddWhile(const Instruction& loop) {
   const int decision = static_cast<int>(graph_.decisions.size());
   HostDecide decide;
   decide.instruction = PlanName(loop);
-  decide.trip_count = NotedTripCount(loop).value_or(-1);
+  decide.trip_count = loop.notes().trip_count.value_or(-1);
   decide.apart = std::move(apart);
   graph_.decisions.push_back(decide);
   AddMark(DecisionMark::Kind::kOpen, decision);

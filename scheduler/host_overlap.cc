@@ -201,7 +201,7 @@ class HostOverlap {
 
   // Whether work beside a host step is worth a submission of its own: what the CPU computes takes long.
   bool IsWorthASubmission(double seconds, const Node& host) const {
-    return !OnlyMovesBetweenDevices(*At(host.begin).instruction) || seconds > facts_.queue_switch_seconds;
+    return At(host.begin).instruction->call_kind() != CallKind::kExchange || seconds > facts_.queue_switch_seconds;
   }
 
   double SecondsOf(const Node& node) const {

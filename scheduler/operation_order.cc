@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/limits.h"
 #include "scheduler/barriers.h"
 #include "scheduler/memory/buffer_packing.h"
 #include "scheduler/memory/liveness.h"
@@ -17,7 +18,6 @@ namespace {
 constexpr size_t kMostTold = 256;
 // Operations of a stretch in which order is chosen: all, then fewer where memory would grow too much.
 constexpr int kStretches[] = {std::numeric_limits<int>::max(), 256, 32, 8};
-constexpr int64_t kAlignment = 256;
 
 bool OnDevice(const Operation& operation) {
   return std::holds_alternative<Dispatch>(operation.action) || std::holds_alternative<CopyBytes>(operation.action);
@@ -203,10 +203,10 @@ Result<int64_t> BytesAtOnce(StepGraph& graph, bool by_waves) {
     const PlanBuffer& buffer = graph.plan.buffers[static_cast<size_t>(i)];
     if (buffer.first_use < 0) continue;
     const bool scratch = buffer.placement.space == MemorySpace::kScratch && !results.contains(i);
-    if (!scratch) fixed += RoundUp(buffer.size_bytes, kAlignment);
+    if (!scratch) fixed += RoundUp(buffer.size_bytes, kBlockAlignment);
     if (scratch) lifetimes.push_back(LifetimeOf(buffer, waves));
   }
-  return fixed + PackingLowerBound(lifetimes, kAlignment);
+  return fixed + PackingLowerBound(lifetimes, kBlockAlignment);
 }
 
 // operations[k] = those[order[k]]

@@ -46,11 +46,6 @@ std::vector<int> Plan::Batches() const {
   return batches;
 }
 
-int BranchOf(int64_t selector, bool is_pred, int branches) {
-  if (is_pred) return selector != 0 ? 0 : 1;
-  return selector < 0 || selector >= branches ? branches - 1 : static_cast<int>(selector);
-}
-
 PhysicalRange RangeOf(const Plan& plan, const BufferSlice& slice) {
   const Placement& placement = plan.buffers.at(slice.buffer).placement;
   const int64_t begin = placement.offset_bytes + slice.offset_bytes;

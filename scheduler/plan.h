@@ -191,10 +191,6 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// Which of so many branches a conditional's selector takes: a pred that holds takes the first, an index out of range
-// the last.
-int BranchOf(int64_t selector, bool is_pred, int branches);
-
 // The memory that a slice of a plan's buffer stands for.
 struct PhysicalRange {
   MemorySpace space = MemorySpace::kScratch;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <unordered_map>
 #include <utility>
+
+#include "core/limits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -13,7 +16,7 @@ constexpr int64_t kMostCommands = 1024;
 constexpr int64_t kImpossible = int64_t{1} << 40;
 // Commands of a batch, and its iterations, at most.
 constexpr int64_t kBatchCommands = 256, kBatchIterations = 16;
-constexpr int64_t kGateBytes = 16, kBlockUnit = 256;
+constexpr int64_t kGateBytes = 16;
 // A loop in a nest is in the list so often that its trips are few times as many as the nest's: a command that does
 // nothing costs a little too.
 constexpr int64_t kTripsAtOnce = 4, kCommandsAtOnce = 128;
@@ -482,7 +485,7 @@ int Predicator::GateOf(const Scope& scope, const std::array<uint32_t, 3>& groups
 // then if the condition does not hold. It is bound as a buffer, so it begins where one may.
 void Predicator::OwnCounts(const Scope& scope, const std::array<uint32_t, 3>& groups, const BufferSlice& groups_at) {
   std::vector<uint32_t>& table = gates_[scope.gates].table;
-  while (4 * table.size() % kBlockUnit != 0) table.insert(table.end(), {kNoBranch, 0, 0, 0});
+  while (4 * table.size() % kBlockAlignment != 0) table.insert(table.end(), {kNoBranch, 0, 0, 0});
   own_gates_.push_back({groups_at.buffer, scope.gates, static_cast<int64_t>(4 * table.size())});
   table.insert(table.end(), {scope.branch, groups[0], groups[1], groups[2]});
 }
@@ -524,7 +527,7 @@ void Predicator::PlaceGates() {
     }
     plan_.buffers[gates.table_buffer].placement = {MemorySpace::kConstant, constant, bytes};
     plan_.constants.push_back({"", 0, gates.table_buffer, gates.table});
-    bytes += (size + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+    bytes += RoundUp(size, kBlockAlignment);
   }
   for (const OwnGate& own : own_gates_) {
     PlanBuffer& placed = plan_.buffers[own.buffer];
@@ -536,15 +539,16 @@ void Predicator::PlaceGates() {
   plan_.constant_block_bytes.push_back(bytes);
   plan_.peak_bytes += 2 * bytes;
   plan_.lower_bound_bytes += 2 * bytes;
+  std::unordered_map<int, int> table_of;  // by the gates' buffer
+  for (const Gates& gates : gates_) table_of[gates.buffer] = gates.table_buffer;
   for (Segment& segment : plan_.segments) {
     auto* gpu = std::get_if<GpuCommands>(&segment);
     if (gpu == nullptr) continue;
     for (GpuCommand& command : gpu->commands) {
       auto* copy = std::get_if<CopyBytes>(&command);
       if (copy == nullptr) continue;
-      for (const Gates& gates : gates_) {
-        if (copy->target.buffer == gates.buffer) *copy = {Whole(gates.table_buffer), Whole(gates.buffer)};
-      }
+      const auto gates = table_of.find(copy->target.buffer);
+      if (gates != table_of.end()) *copy = {Whole(gates->second), Whole(gates->first)};
     }
   }
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/devices/replica_groups.h"
+#include "core/host/hash.h"
 #include "core/observation.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger.h"
-#include "core/passes/expand/random_state.h"
 #include "core/passes/fuse/fusion.h"
 #include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_layout.h"
@@ -19,7 +19,7 @@ namespace {
 bool IsLiveSizeAccess(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
   return instruction.opcode() == Opcode::kSetDimensionSize &&
-         (SizesAreInRange(instruction) || instruction.operand_count() == 1);
+         (instruction.notes().sizes_in_range || instruction.operand_count() == 1);
 }
 
 // Position of the leaf that a shape index ({1,0}) names.
@@ -163,7 +163,7 @@ void StepGraphBuilder::AddRandomStates() {
     const int buffer = AddBuffer(name, 16), initial = AddBuffer(name + " at first", 16);
     // Keys of devices are far apart: by 2^64 over the golden ratio.
     const auto number = static_cast<uint64_t>(device);
-    const uint64_t word = options_.seed + (draws ? 0x9E3779B97F4A7C15u * number : 0);
+    const uint64_t word = options_.seed + (draws ? kSplitMixStep * number : 0);
     const auto low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
     plan_.buffers[initial].placement.space = MemorySpace::kConstant;
     plan_.constants.push_back({"", 0, initial,
@@ -175,14 +175,14 @@ void StepGraphBuilder::AddRandomStates() {
   for (const auto& computation : module_.computations()) {
     for (const auto& i : computation->instructions()) {
       if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
-      const std::pair key{IsDrawsState(*i), StatedDevice(*i)};
+      const std::pair key{i->notes().draws_of_rng, i->notes().device};
       if (!random_states_.contains(key)) random_states_[key] = add(key.first, key.second);
     }
   }
 }
 
 BufferSlice StepGraphBuilder::RandomState(const Instruction& state) {
-  return WholeSlice(random_states_.at({IsDrawsState(state), StatedDevice(state)}));
+  return WholeSlice(random_states_.at({state.notes().draws_of_rng, state.notes().device}));
 }
 
 int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
@@ -309,7 +309,8 @@ void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
 }
 
 void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const std::string& reason) {
-  if (!IsLiveSizeCheck(instruction) && !IsObservation(instruction) && !OnlyMovesBetweenDevices(instruction)) {
+  const CallKind kind = instruction.call_kind();
+  if (kind != CallKind::kSizeCheck && kind != CallKind::kObservation && kind != CallKind::kExchange) {
     plan_.fallbacks.push_back({PlanName(instruction), std::string(OpcodeText(MainOpcode(instruction))), reason});
   }
   Operation operation;

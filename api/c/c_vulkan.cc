@@ -13,6 +13,7 @@
 #include "api/c/c_image.h"
 #include "backend/vulkan/device/adopt.h"
 #include "backend/vulkan/device/ownership.h"
+#include "core/limits.h"
 #include "include/vxla/vxla_vulkan.h"
 #include "scheduler/plan.h"
 #include "scheduler/runtime/buffer_pool.h"
@@ -211,7 +212,7 @@ VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
   described.result_usage = usage | (needs.copies_results ? kTransfers : 0);
   described.scratch_usage = usage | kTransfers | (needs.indirect ? VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT : 0);
   described.scratch_size = static_cast<uint64_t>(needs.scratch_bytes);
-  described.scratch_alignment = RecordingNeeds::kAlignment;
+  described.scratch_alignment = kBlockAlignment;
   described.binding_alignment = BindingAlignment(device, plan);
   described.binding_unit = RecordingNeeds::kUnitBytes;
   described.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT;
@@ -364,7 +365,7 @@ Result<std::vector<std::shared_ptr<Buffer>>> ScratchOf(Device& device, const Pla
   const RecordingNeeds needs = NeedsOf(plan);
   if (scratch == nullptr || needs.scratch_bytes == 0) return blocks;
   VXLA_RETURN_IF_ERROR(
-      CheckBinding("scratch", *scratch, {needs.scratch_bytes, static_cast<uint64_t>(needs.kAlignment), usage}));
+      CheckBinding("scratch", *scratch, {needs.scratch_bytes, static_cast<uint64_t>(kBlockAlignment), usage}));
   VXLA_RETURN_IF_ERROR(CheckWithin(device, "scratch", *scratch));
   const vulkan::HostRange whole = RangeOf(device, *scratch, usage);
   const std::vector<int64_t> offsets = ScratchOffsets(plan);

@@ -53,7 +53,7 @@ class FunctionRun {
   FunctionRun(const CheckFunction& function, const CheckTarget& target)
       : function_(function), target_(target), observer_(function), evaluate_(target.evaluate) {
     if (target.evaluate.custom_calls != nullptr) registry_ = *target.evaluate.custom_calls;
-    registry_.RegisterEvaluator(std::string(kObservation),
+    registry_.RegisterEvaluator(OwnCall(CallKind::kObservation).custom_call_target,
                                 [this](const Instruction& call, std::span<const Literal> inputs, Literal& agrees,
                                        CustomCallStatus& status) { observer_.See(call, inputs, agrees, status); });
     evaluate_.custom_calls = &registry_;
@@ -172,6 +172,7 @@ Result<std::vector<Literal>> FunctionRun::RunMerged(const ParallelRun& run, cons
   const std::vector<bool> shared(arguments[0].size(), run.shared);
   Result<MergedProgram> merged = MergeDevices(*run.module, grid, shared);
   // What is wrong with the programs the reference says too; sends from one to another it runs.
+  if (merged.status().code() == StatusCode::kInternal) return merged.status();
   if (!merged.ok()) return Unsupported("{}", merged.status().message());
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client_->Compile(*merged->module, target_.compile));
   MergedDevices devices(*std::move(merged), run.module->entry()->root()->shape(), std::move(executable));

@@ -101,12 +101,7 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
   ShaderEvaluation evaluation;
   evaluation.orders = OrdersOf(executable.plan());
   evaluation.options = evaluate_;
-  const CustomCallRegistry* registered = shader_math_calls_ != nullptr ? shader_math_calls_ : evaluate_.custom_calls;
-  CustomCallRegistry calls = registered != nullptr ? *registered : CustomCallRegistry();
-  // The module is the executable's, which compares live sizes itself; programs have no such call.
-  calls.RegisterEvaluator(std::string(kLiveSizeCheck),
-                          [](const Instruction&, std::span<const Literal>, Literal&, CustomCallStatus&) {});
-  evaluation.options.custom_calls = &calls;
+  if (shader_math_calls_ != nullptr) evaluation.options.custom_calls = shader_math_calls_;
   const auto instructions = InstructionsByPlanName(executable.module());
   for (const Fallback& fallback : executable.fallbacks()) {
     const auto found = instructions.find(fallback.instruction);

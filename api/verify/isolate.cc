@@ -17,6 +17,7 @@
 #include "core/numerics/accuracy.h"
 #include "core/numerics/combiner_order.h"
 #include "core/passes/base/call_inliner.h"
+#include "core/passes/base/control_flow.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -26,21 +27,6 @@ using SharedLiteral = std::shared_ptr<const Literal>;
 // What is compiled together.
 constexpr size_t kBatchInstructions = 24;
 constexpr int64_t kBatchBytes = int64_t{128} << 20;
-
-bool ComputesNothing(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-      return true;
-    default:
-      return false;
-  }
-}
 
 bool IsControlFlow(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
@@ -92,9 +78,7 @@ class ProgramCutter {
     }
     std::vector<Computation*> called;
     for (const Computation* computation : instruction.called()) called.push_back(computations_.at(computation->name()));
-    roots_.push_back(entry_->Add(instruction.opcode(), instruction.shape(), std::move(mapped), instruction.attributes(),
-                                 std::move(called), instruction.name()));
-    roots_.back()->mutable_common().backend_config = instruction.common().backend_config;
+    roots_.push_back(entry_->Add(instruction.CloneWith(std::move(mapped), instruction.shape(), std::move(called))));
   }
 
   SmallProgram Finish(bool tuple) && {
@@ -219,7 +203,7 @@ class Isolator {
     Walked walked{module, prefix, {}, {}, {}, {}};
     for (const auto& instruction : module.entry()->instructions()) {
       for (const Instruction* operand : instruction->operands()) ++walked.uses_left[operand];
-      total_ += !ComputesNothing(*instruction);
+      total_ += !Has(instruction->opcode(), Trait::kPassesOn);
     }
     Status failure;
     EvaluateOptions evaluate = device_.evaluate_options();
@@ -258,7 +242,7 @@ class Isolator {
     for (const Instruction* operand : instruction.operands()) operands.push_back(walked.values.at(operand));
     if (walked.uses_left[&instruction] > 0) walked.values[&instruction] = shared;
     Status status;
-    if (!ComputesNothing(instruction)) status = Take(walked, instruction, std::move(operands), shared);
+    if (!Has(instruction.opcode(), Trait::kPassesOn)) status = Take(walked, instruction, std::move(operands), shared);
     for (const Instruction* operand : instruction.operands()) {
       if (--walked.uses_left[operand] == 0) walked.values.erase(operand);
     }
@@ -332,11 +316,8 @@ class Isolator {
   }
 
   Status WalkBranch(Walked& walked, const Instruction& conditional, const std::vector<SharedLiteral>& operands) {
-    const int64_t branches = static_cast<int64_t>(conditional.called().size());
-    const int64_t selector = operands[0]->GetInt(0);
-    int64_t branch = selector < 0 || selector >= branches ? branches - 1 : selector;
-    if (operands[0]->shape().element_type() == ElementType::kPred) branch = selector != 0 ? 0 : 1;
-    const std::unique_ptr<Module> body = Extract(*conditional.called(static_cast<int>(branch)));
+    const int branch = BranchOf(*operands[0], std::ssize(conditional.called()));
+    const std::unique_ptr<Module> body = Extract(*conditional.called(branch));
     VXLA_RETURN_IF_ERROR(InlineCalls(*body).status());
     const Literal* argument[] = {operands[static_cast<size_t>(branch) + 1].get()};
     return Walk(*body, argument, fmt::format("{}{} branch {}: ", walked.prefix, conditional.name(), branch)).status();

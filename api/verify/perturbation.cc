@@ -1,6 +1,7 @@
 #include "api/verify/perturbation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -9,6 +10,7 @@
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/reference/wide_literal.h"
 #include "core/float_formats.h"
+#include "core/host/hash.h"
 #include "core/library/library_calls.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
@@ -45,12 +47,7 @@ Literal MapParts(const Literal& literal, F f) {
   return wide;
 }
 
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+uint64_t Mix(uint64_t x) { return SplitMix(x + kSplitMixStep); }
 
 // Uniform in (-1, 1), by its number.
 double Draw(uint64_t key, uint64_t number) {
@@ -187,16 +184,10 @@ struct Perturbation::Twin {
       attributes.number = static_cast<int64_t>(operands.size());
       operands.push_back(entry->Add(Opcode::kParameter, Widened(operand->shape()), {}, attributes));
     }
-    Attributes attributes = original.attributes();
-    if (original.opcode() == Opcode::kCustomCall) {
-      auto call = original.attributes<CustomCallAttributes>();
-      call.custom_call_target = WidestTarget(call.custom_call_target);
-      attributes = call;
-    }
-    Instruction* const wide = entry->Add(original.opcode(), Widened(original.shape()), std::move(operands),
-                                         std::move(attributes), Called(original), original.name());
-    wide->mutable_common().backend_config = original.common().backend_config;
-    instruction = wide;
+    auto wide = original.CloneWith(std::move(operands), Widened(original.shape()), Called(original));
+    if (auto* const call = std::get_if<CustomCallAttributes>(&wide->mutable_attributes()); call != nullptr)
+      call->custom_call_target = WidestTarget(call->custom_call_target);
+    instruction = entry->Add(std::move(wide));
   }
 
   std::vector<Computation*> Called(const Instruction& original) {
@@ -213,12 +204,11 @@ struct Perturbation::Twin {
     for (auto& [each, called] : inner) {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : each->operands()) operands.push_back(copies.at(operand));
-      Attributes attributes = each->attributes();
+      auto wide = each->CloneWith(std::move(operands), Widened(each->shape()), std::move(called));
       if (each->opcode() == Opcode::kConstant && each->shape().IsArray()) {
-        attributes = ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
+        wide->mutable_attributes() = ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
       }
-      copies[each] = copy->Add(each->opcode(), Widened(each->shape()), std::move(operands), std::move(attributes),
-                               std::move(called), each->name());
+      copies[each] = copy->Add(std::move(wide));
     }
     copy->set_root(copies.at(original.root()));
     return copy;

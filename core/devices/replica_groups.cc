@@ -9,8 +9,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs", kDeviceAttribute = "_vxla_device=\"",
-                           kByPartition = "_vxla_group_order=\"partitions\"";
+constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";
 
 template <typename... Args>
 Status CollectiveError(const Instruction& instruction, fmt::format_string<Args...> format, Args&&... args) {
@@ -73,20 +72,13 @@ IntList DevicesOf(const Instruction& instruction, GroupMode mode, const DeviceGr
   IntList devices;
   const int64_t partitions = mode == GroupMode::kCrossReplicaAndPartition ? grid.partitions : 1;
   const auto count = static_cast<int64_t>(ids.size());
-  const bool by_partition = GoesByPartition(instruction);
+  const bool by_partition = instruction.notes().by_partition;
   for (int64_t i = 0; i < count * partitions; ++i) {
     const int64_t id = ids[by_partition ? i % count : i / partitions];
     const int64_t partition = by_partition ? i / count : i % partitions;
     devices.push_back(partitions > 1 ? grid.device(id, partition) : DeviceOf(mode, grid, device, id));
   }
   return devices;
-}
-
-// Into the braces of frontend_attributes.
-void AddFrontendAttribute(Instruction& instruction, std::string_view attribute) {
-  std::string& text = instruction.mutable_common().frontend_attributes.text;
-  const bool others = text.size() > 2;  // than {}
-  text = fmt::format("{{{}{}", attribute, others ? "," + text.substr(1) : "}");
 }
 
 Status CheckId(const Instruction& instruction, const char* attribute, int64_t id, const Ids& ids) {
@@ -161,14 +153,6 @@ Result<GroupMode> GroupModeOf(const Instruction& instruction) {
   return KnowsGlobalIds(instruction.opcode()) ? GroupMode::kCrossReplicaAndPartition : GroupMode::kCrossPartition;
 }
 
-bool GoesByPartition(const Instruction& collective) {
-  return collective.common().frontend_attributes.text.find(kByPartition) != std::string::npos;
-}
-
-void GoByPartition(Instruction& collective) {
-  if (!GoesByPartition(collective)) AddFrontendAttribute(collective, kByPartition);
-}
-
 Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device) {
   VXLA_ASSIGN_OR_RETURN(const GroupMode mode, GroupModeOf(instruction));
   const Ids ids = IdsOf(mode, grid);
@@ -199,18 +183,6 @@ Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(cons
   if (brace != std::string::npos) pairs = ParsePairs(std::string_view(text).substr(brace));
   if (!pairs) return CollectiveError(instruction, "{} is not a list of pairs: {}", kPairsAttribute, text);
   return pairs;
-}
-
-int64_t StatedDevice(const Instruction& instruction) {
-  const std::string& text = instruction.common().frontend_attributes.text;
-  const size_t at = text.find(kDeviceAttribute);
-  int64_t device = 0;
-  if (at != std::string::npos) std::from_chars(&text[at + kDeviceAttribute.size()], text.data() + text.size(), device);
-  return device;
-}
-
-void StateDevice(Instruction& instruction, int64_t device) {
-  AddFrontendAttribute(instruction, fmt::format("{}{}\"", kDeviceAttribute, device));
 }
 
 Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device) {

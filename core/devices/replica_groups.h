@@ -40,14 +40,10 @@ std::string TextWithChannel(const Instruction& instruction);
 enum class GroupMode : uint8_t { kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattenedIds };
 Result<GroupMode> GroupModeOf(const Instruction& instruction);
 
-// Replicas with all their partitions come replica by replica, as XLA has it for HLO. StableHLO's specification has them
-// partition by partition: a collective from there says so in a frontend attribute, which HLO text keeps.
-bool GoesByPartition(const Instruction& collective);
-void GoByPartition(Instruction& collective);
-
 // The devices of the group that `device` belongs to, in the group's order; empty if it is in none, which only
-// collective-broadcast allows. Empty replica_groups are one group of all, in order. Errors: an id beyond the run's, a
-// device left out.
+// collective-broadcast allows. Replicas with all their partitions come replica by replica, as XLA has it for HLO, and
+// partition by partition (Notes::by_partition) where the text was StableHLO, whose specification has it so. Empty
+// replica_groups are one group of all, in order. Errors: an id beyond the run's, a device left out.
 Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device);
 
 // From which device a collective-permute, or a send and recv with source_target_pairs, brings data to this one, and to
@@ -60,11 +56,6 @@ Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& gr
 // The pairs that a send or recv states in its frontend attribute _xla_send_recv_source_target_pairs; nullopt: none
 // stated.
 Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(const Instruction& instruction);
-
-// Where one device stands for several: the number of the one whose random numbers are drawn here, or that talks to its
-// host. It is a frontend attribute; 0 where there is none.
-int64_t StatedDevice(const Instruction& instruction);
-void StateDevice(Instruction& instruction, int64_t device);
 
 // Every collective that the entry reaches fits the grid: kInvalidArgument with its place if not. Runs check this before
 // they start.

@@ -19,4 +19,12 @@ struct Hash128 {
 Hash128 HashBytes(std::span<const std::byte> bytes);
 Hash128 HashText(std::string_view text);
 
+// What splitmix64 adds to its state for each number, and what it makes of the state.
+inline constexpr uint64_t kSplitMixStep = 0x9e3779b97f4a7c15u;
+constexpr uint64_t SplitMix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
 }  // namespace VXLA_NAMESPACE

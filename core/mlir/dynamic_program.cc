@@ -9,8 +9,6 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-constexpr std::string_view kTarget = "vxla.dynamic_program";
-
 // Whether operations of these names compute with sizes.
 bool ComputesSizes(const Operation& operation) {
   for (const std::string_view dialect : {"tensor.", "arith.", "scf.", "shape.", "index."}) {
@@ -35,8 +33,7 @@ bool NeedsRefinement(const Program& program) {
 }
 
 bool IsDynamicProgram(const Module& module) {
-  if (module.entry() == nullptr || module.entry()->root()->opcode() != Opcode::kCustomCall) return false;
-  return module.entry()->root()->attributes<CustomCallAttributes>().custom_call_target == kTarget;
+  return module.entry() != nullptr && module.entry()->root()->call_kind() == CallKind::kProgram;
 }
 
 Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::string_view source) {
@@ -59,11 +56,9 @@ Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::
                                       ConstantAttributes{std::make_shared<const Literal>(std::move(text))}));
   std::vector<Shape> results;
   for (const Type& result : type->type.results) results.push_back(result.shape);
-  CustomCallAttributes attributes;
-  attributes.custom_call_target = kTarget;
   computation->set_root(computation->Add(Opcode::kCustomCall,
                                          results.size() == 1 ? results[0] : Shape::Tuple(std::move(results)),
-                                         std::move(operands), std::move(attributes)));
+                                         std::move(operands), OwnCall(CallKind::kProgram)));
   computation->root()->set_location(entry->location);
   module->set_entry(computation);
   if (module->name().empty()) module->set_name(computation->name());

@@ -362,8 +362,7 @@ Status Importer::ImportCheck(Frame& frame, const Operation& operation) {
       checks_->partitions > 0 ? DeviceNumber(frame, checks_->partitions) : Number(frame, ElementType::kS32, 0);
   std::vector<Instruction*> shown{Number(frame, ElementType::kS32, static_cast<int64_t>(number)), device};
   shown.insert(shown.end(), values.begin(), values.end());
-  CustomCallAttributes attributes;
-  attributes.custom_call_target = kObservation;
+  CustomCallAttributes attributes = OwnCall(CallKind::kObservation);
   attributes.custom_call_has_side_effect = true;
   Instruction* const agrees =
       Add(frame, Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/mlir/import_state.h"
+#include "core/passes/base/control_flow.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -494,9 +495,7 @@ Result<bool> Importer::ImportKnownBranch(Frame& frame, const Operation& operatio
   const Literal* const known = refines() ? Known(index) : nullptr;
   if (known == nullptr || known->element_count() != 1 || operation.regions.empty()) return false;
   const auto count = static_cast<int64_t>(operation.regions.size());
-  int64_t branch = known->GetInt(0);
-  if (operation.name.ends_with(".if")) branch = branch != 0 ? 0 : 1;
-  if (branch < 0 || branch >= count) branch = count - 1;
+  const int branch = BranchOf(known->GetInt(0), operation.name.ends_with(".if"), count);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, static_cast<size_t>(branch)));
   if (!block->arguments.empty()) return false;
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));

@@ -511,7 +511,6 @@ Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {result});
 }
 
-// The result's type, or what an operand says where that leaves sizes open.
 // The operand lists the sizes of a result whose type says them too.
 Status Importer::CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated) {
   const OperationReader reader(operation);

@@ -1,6 +1,7 @@
 // The tensor dialect in terms of HLO. Sizes are known here (import_dynamic.cc); places may be values.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/limits.h"
 #include "core/mlir/import_state.h"
@@ -86,31 +87,30 @@ Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList&
 
 // Undefined out of bounds: --checked looks at it.
 void Importer::MarkChecked(Instruction* instruction, const Operation& operation) {
-  instruction->mutable_common().frontend_attributes.text = fmt::format(
-      "{{{}=\"{}{}\"}}", kCheckedAttribute, operation.name, operation.Find("unique") != nullptr ? " unique" : "");
+  instruction->mutable_notes().checked = operation.name;
+  instruction->mutable_notes().unique = operation.Find("unique") != nullptr;
 }
 
 // A loop that stays one begins where its values come together, one that is written out with its first update.
 void Importer::BeginForall(const Operation& operation, bool written_out) {
-  const Attribute* const number = operation.Find(kForallAttribute);
-  if (number != nullptr) foralls_[number->integer] = {++forall_count_, written_out};
+  if (operation.forall >= 0) foralls_[operation.forall] = {++forall_count_, written_out};
 }
 
 void Importer::MarkForall(Instruction* start, const Operation& operation) {
-  const Attribute* const number = operation.Find(kForallAttribute);
-  if (number == nullptr) return;
-  start->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}=\"{} forall={}\"}}", kCheckedAttribute, "scf.forall", foralls_[number->integer].number);
+  if (operation.forall < 0) return;
+  start->mutable_notes().checked = "scf.forall";
+  start->mutable_notes().forall = foralls_[operation.forall].number;
 }
 
 void Importer::MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides) {
-  const Attribute* const place = operation.Find(kForallAttribute);
-  if (place == nullptr || place->elements.size() != 2) return;
-  Forall& forall = foralls_[place->elements[0].integer];
-  instruction->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}=\"{} forall={} out={} strides={}{}\"}}", kCheckedAttribute, operation.name, forall.number,
-                  place->elements[1].integer, JoinInts(strides, "x"), forall.begins ? " begins" : "");
-  forall.begins = false;
+  if (operation.forall_result < 0) return;
+  Forall& forall = foralls_[operation.forall];
+  Notes& notes = instruction->mutable_notes();
+  notes.checked = operation.name;
+  notes.forall = forall.number;
+  notes.result = operation.forall_result;
+  notes.strides = strides;
+  notes.begins = std::exchange(forall.begins, false);
 }
 
 Result<int64_t> Importer::KnownIndex(const Operation& operation, const Instruction* value) {

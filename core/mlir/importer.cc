@@ -315,7 +315,7 @@ Result<Instruction*> Importer::AddInferred(Frame& frame, const Operation& operat
   if (std::holds_alternative<CollectiveAttributes>(instruction->attributes())) {
     const Result<GroupMode> mode = GroupModeOf(*instruction);
     if (!mode.ok()) return Status(mode.status()).At(operation.location);  // all_gather_c5
-    if (*mode == GroupMode::kCrossReplicaAndPartition) GoByPartition(*instruction);
+    if (*mode == GroupMode::kCrossReplicaAndPartition) instruction->mutable_notes().by_partition = true;
   }
   return frame.computation->Add(std::move(instruction));
 }

@@ -15,9 +15,6 @@ namespace VXLA_NAMESPACE::mlir {
 // kInvalidArgument: no valid program; kUnsupported: one that asks for what this build cannot do.
 Result<std::unique_ptr<Module>> ImportMlir(const Program& program);
 
-// The frontend attribute of instructions whose places must lie within their operands, with the operation's name.
-inline constexpr std::string_view kCheckedAttribute = "vxla.checked";
-
 // What decides the sizes of a program.
 struct ProgramFacts {
   std::vector<Shape> arguments;  // of the entry, all sizes known

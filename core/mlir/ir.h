@@ -90,7 +90,7 @@ Type IndexType();
 using ValueId = uint32_t;
 struct Value {
   Type type;
-  std::string name;  // as the text has it, without '%'; may be empty
+  std::string name;              // as the text has it, without '%'; may be empty
   SourceLocation location = {};  // of a block's argument in the text
 };
 
@@ -109,6 +109,9 @@ struct Operation {
   Dictionary attributes;  // properties among them
   std::vector<Region> regions;
   SourceLocation location;
+  // What structured_control.h notes: the loop that a scf.forall became, or that a parallel_insert_slice stood in, and
+  // which of its results that writes; -1: none.
+  int64_t forall = -1, forall_result = -1;
 
   const Attribute* Find(std::string_view attribute) const { return FindAttribute(attributes, attribute); }
 };

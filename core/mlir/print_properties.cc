@@ -227,7 +227,7 @@ std::optional<ReplicaGroups> AsDevices(const Instruction& collective) {
   const auto& a = collective.attributes<CollectiveAttributes>();
   const Result<GroupMode> mode = GroupModeOf(collective);
   const Computation* const computation = collective.parent();
-  if (!mode.ok() || *mode != GroupMode::kCrossReplicaAndPartition || GoesByPartition(collective) ||
+  if (!mode.ok() || *mode != GroupMode::kCrossReplicaAndPartition || collective.notes().by_partition ||
       computation == nullptr || computation->module() == nullptr)
     return std::nullopt;
   const ModuleAttributes& module = computation->module()->attributes();

@@ -223,7 +223,7 @@ class ControlLowering {
       inner_arguments_ = outer;
       if (loop == 0) {
         operation = std::move(made);
-        SetAttribute(operation.attributes, std::string(kForallAttribute), IntegerAttribute(number));
+        operation.forall = number;
         break;
       }
       Operation yield = Make(operation, "scf.yield", made.results);
@@ -288,8 +288,8 @@ class ControlLowering {
           const auto first = block.arguments.begin() + static_cast<std::ptrdiff_t>(rank);
           const auto out = std::find(first, block.arguments.end(), target);
           if (out == block.arguments.end()) return reader.Error("the destination is none of the shared outs");
-          SetAttribute(insert.attributes, std::string(kForallAttribute),
-                       IntListAttribute(IntList{number, out - first}));
+          insert.forall = number;
+          insert.forall_result = out - first;
           if (const auto known = latest.find(target); known != latest.end()) insert.operands[1] = known->second;
           insert.results = {NewValue(TypeOf(target))};
           latest[target] = insert.results[0];

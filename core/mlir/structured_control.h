@@ -7,9 +7,6 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
-// Of the loop that a scf.forall became, its number; of a parallel_insert_slice that number and the result's.
-inline constexpr std::string_view kForallAttribute = "vxla.forall";
-
 // scf.for becomes a while, scf.if an if, scf.forall loops whose bodies insert into what they share. So does a
 // tensor.generate whose region holds an operation on values that differ from element to element which is not one of
 // those below.

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/numerics/comparison.h"
 #include "core/literal.h"
 #include "core/module.h"
+#include "core/numerics/comparison.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -423,7 +423,7 @@ bool IsShown(const Computation& combiner, const Instruction& result, size_t k, s
   };
   const Instruction* root = Unwrapped(&result);
   if (is(root, k) || is(root, count + k)) return true;
-  if (root->operand_count() != 2 || !Associates(root->opcode())) return false;
+  if (root->operand_count() != 2 || !Has(root->opcode(), Trait::kAssociates)) return false;
   const Instruction *a = root->operand(0), *b = root->operand(1);
   return (is(a, k) && is(b, count + k)) || (is(b, k) && is(a, count + k));
 }
@@ -451,21 +451,6 @@ std::optional<bool> AssociatesOnPred(const Combiner& f) {
 }
 
 }  // namespace
-
-bool Associates(Opcode operation) {
-  switch (operation) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
 
 CombinerOrder OrderOf(const Computation& combiner) {
   // Longer ones are not evaluated for this.

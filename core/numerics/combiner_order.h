@@ -16,9 +16,6 @@ enum class CombinerOrder : uint8_t {
   kUnknown,  // neither: grouped as the device likes, so that the order may decide the result
 };
 
-// What associates on every type that it is defined for, but for rounding; it commutes too.
-bool Associates(Opcode operation);
-
 // Shown: each result is such an operation of its own two values, or one of these as it is; and of pred every case is
 // gone through. Known not to: for some numbers f(f(a, b), c) and f(a, f(b, c)) lie farther apart than rounding
 // explains.

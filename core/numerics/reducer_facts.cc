@@ -9,9 +9,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// In the instruction's backend_config, which passes keep.
-constexpr char kWideMark[] = "\"vxla.wide_accumulation\"";
-
 // Whether a computation has y where it has x if the two halves of its parameters change places. `budget` bounds the
 // comparisons, as both orders of a commuting operation's operands are tried: without an answer in time it is no.
 bool Mirrors(const Instruction& x, const Instruction& y, int64_t count, int* budget) {
@@ -81,7 +78,7 @@ std::optional<Literal> IdentityOf(Opcode opcode, ElementType type) {
 }  // namespace
 
 bool Commutes(const Instruction& instruction) {
-  if (instruction.opcode() != Opcode::kCompare) return Associates(instruction.opcode());
+  if (instruction.opcode() != Opcode::kCompare) return Has(instruction.opcode(), Trait::kAssociates);
   const ComparisonDirection direction = instruction.attributes<CompareAttributes>().direction;
   return direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
 }
@@ -152,12 +149,10 @@ ElementType SumRoundedTo(const Instruction& instruction) {
   return algorithm->sum;
 }
 
-bool AccumulatesWide(const Instruction& instruction) { return instruction.common().backend_config.text == kWideMark; }
-
 std::optional<ElementType> PairTypeOf(const Instruction& instruction) {
   // So many roundings are within the bound whichever way they go: 24 sqrt(n) of them (core/numerics/accuracy.h).
   constexpr int64_t kMostPlainFactors = 512;
-  if (AccumulatesWide(instruction)) return ElementType::kC64;
+  if (instruction.notes().wide_sum) return ElementType::kC64;
   if (instruction.opcode() != Opcode::kReduce && instruction.opcode() != Opcode::kReduceWindow) return std::nullopt;
   if (AccumulationLength(instruction) <= kMostPlainFactors) return std::nullopt;
   if (SingleOperation(*instruction.called(0)) != Opcode::kMultiply) return std::nullopt;
@@ -176,7 +171,7 @@ void MarkWideAccumulations(Module& module) {
         const ReducerFacts facts = FactsOfReducer(*i->called(0));
         wide = facts.adds_floats && facts.types[0] == ElementType::kF32;
       }
-      if (wide) i->mutable_common().backend_config.text = kWideMark;
+      if (wide) i->mutable_notes().wide_sum = true;
     }
   }
 }

@@ -42,12 +42,11 @@ double DotAlgorithmApart(const Instruction& instruction);
 // What the whole sum is rounded to: narrower than the result where a dot's algorithm says so.
 ElementType SumRoundedTo(const Instruction& instruction);
 
-// Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
-bool AccumulatesWide(const Instruction& instruction);
 // What a reduce or reduce-window accumulates in where that is two floats for each, a complex type: sums so marked, and
 // products of many factors. Near 1 all roundings of a plain product go one way: (1 + a)(1 + b) loses a b.
 std::optional<ElementType> PairTypeOf(const Instruction& instruction);
-// Marks every sum of f32 (and of narrower floats, which accumulate in f32) in a module so.
+// --accumulation wide: notes (Notes::wide_sum) of every reduce, reduce-window, dot or convolution that sums f32, or
+// narrower floats, which accumulate in f32, that its sums are kept in two floats.
 void MarkWideAccumulations(Module& module);
 
 }  // namespace VXLA_NAMESPACE

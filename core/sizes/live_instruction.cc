@@ -80,11 +80,8 @@ Status LiveInstruction::Build() {
     operands_.push_back(std::make_unique<Instruction>(Opcode::kParameter, std::move(cut)));
     operands.push_back(operands_.back().get());
   }
-  copy_ =
-      std::make_unique<Instruction>(original_.opcode(), stated_, std::move(operands), attributes_,
-                                    std::vector<Computation*>(original_.called().begin(), original_.called().end()));
-  copy_->set_name(original_.name());
-  copy_->set_location(original_.location());
+  copy_ = original_.CloneWith(std::move(operands), stated_);
+  copy_->mutable_attributes() = attributes_;
   if (original_.opcode() == Opcode::kScatter) {
     // Updates may be wider than what lives of the operand: elements outside are skipped one by one.
     std::vector<Shape> results;

@@ -50,6 +50,11 @@ struct EnumTexts<TransposeKind> {
   static constexpr std::string_view kTexts[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
 };
 template <>
+struct EnumTexts<CallKind> {
+  static constexpr std::string_view kTexts[] = {"named",    "program",     "observation", "size_check",
+                                                "exchange", "device_call", "elsewhere"};
+};
+template <>
 struct EnumTexts<PrecisionLevel> {
   static constexpr std::string_view kTexts[] = {"default", "high", "highest"};
 };
@@ -186,6 +191,7 @@ VXLA_ENUM_FIELD(FftType)
 VXLA_ENUM_FIELD(RngDistribution)
 VXLA_ENUM_FIELD(RngAlgorithm)
 VXLA_ENUM_FIELD(TransposeKind)
+VXLA_ENUM_FIELD(CallKind)
 #undef VXLA_ENUM_FIELD
 
 void AppendValue(std::string& out, bool value) { out += value ? "true" : "false"; }
@@ -195,6 +201,19 @@ void AppendValue(std::string& out, float value) {
 }
 void AppendValue(std::string& out, const std::string& value) { out += Quote(value); }
 void AppendValue(std::string& out, const RawText& value) { out += value.text; }
+
+Status ParseValue(Lexer& lexer, std::vector<std::string>& value) {
+  lexer.Next();
+  return ParseList(lexer, "{", "}", [&]() -> Status {
+    VXLA_ASSIGN_OR_RETURN(value.emplace_back(), lexer.TakeString("a string"));
+    return OkStatus();
+  });
+}
+void AppendValue(std::string& out, const std::vector<std::string>& value) {
+  out += '{';
+  for (size_t i = 0; i < value.size(); ++i) Append(out, "{}{}", i > 0 ? "," : "", Quote(value[i]));
+  out += '}';
+}
 
 // ---- lists of integers
 

@@ -24,6 +24,8 @@ Status ParseValue(Lexer& lexer, FftType& value);
 Status ParseValue(Lexer& lexer, RngDistribution& value);
 Status ParseValue(Lexer& lexer, RngAlgorithm& value);
 Status ParseValue(Lexer& lexer, TransposeKind& value);
+Status ParseValue(Lexer& lexer, CallKind& value);
+Status ParseValue(Lexer& lexer, std::vector<std::string>& value);  // quoted
 Status ParseValue(Lexer& lexer, std::vector<PrecisionLevel>& value);
 Status ParseValue(Lexer& lexer, std::vector<SliceDimension>& value);
 Status ParseValue(Lexer& lexer, std::vector<PaddingDimension>& value);
@@ -56,6 +58,8 @@ void AppendValue(std::string& out, FftType value);
 void AppendValue(std::string& out, RngDistribution value);
 void AppendValue(std::string& out, RngAlgorithm value);
 void AppendValue(std::string& out, TransposeKind value);
+void AppendValue(std::string& out, CallKind value);
+void AppendValue(std::string& out, const std::vector<std::string>& value);
 void AppendValue(std::string& out, const std::vector<PrecisionLevel>& value);
 void AppendValue(std::string& out, const std::vector<SliceDimension>& value);
 void AppendValue(std::string& out, const std::vector<PaddingDimension>& value);

@@ -396,10 +396,10 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   instruction->set_name(std::move(name));
   instruction->set_location(draft.location);
   instruction->mutable_common() = std::move(draft.common);
+  instruction->mutable_notes() = std::move(draft.notes);
   Status names = CheckNotReserved("backend_config", instruction->common().backend_config.text);
-  if (names.ok() && draft.opcode == Opcode::kCustomCall) {
-    names = CheckNotReserved("custom_call_target",
-                             instruction->attributes<CustomCallAttributes>().custom_call_target);
+  if (names.ok() && instruction->call_kind() == CallKind::kNamed && draft.opcode == Opcode::kCustomCall) {
+    names = CheckNotReserved("custom_call_target", instruction->attributes<CustomCallAttributes>().custom_call_target);
   }
   if (!names.ok()) return std::move(names).At(draft.location);
   if (!has_shape) {
@@ -414,9 +414,9 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
 
 }  // namespace parsing
 
-Result<std::unique_ptr<Module>> ParseHlo(std::string_view text) {
+Result<std::unique_ptr<Module>> ParseHlo(std::string_view text, TextOf text_of) {
   VXLA_RETURN_IF_ERROR(parsing::CheckIsText(text));
-  return Guarded([&] { return parsing::HloParser(text).Parse(); });
+  return Guarded([&] { return parsing::HloParser(text, text_of).Parse(); });
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -12,13 +12,18 @@ struct FieldParser {
   Lexer& lexer;
   Opcode opcode;
   std::string_view name;
+  TextOf text_of;
   bool found = false;
-  Status status;
+  Status status{};
 
   template <typename T>
   void operator()(std::string_view field, T& value, FieldKind kind) {
     if (found || field != name || PresenceOf(opcode, field, kind) == Presence::kUnknown) return;
     found = true;
+    if (kind == FieldKind::kOwn && text_of == TextOf::kUser) {
+      status = lexer.Error("{}: no program says that of itself", name);
+      return;
+    }
     if constexpr (std::is_same_v<T, std::string>) {
       status = kind == FieldKind::kWord ? ParseWord(lexer, value) : ParseValue(lexer, value);
     } else {
@@ -108,12 +113,16 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
     bool found = false;
     VXLA_RETURN_IF_ERROR(ParseCalled(draft, name, found));
     if (found) continue;
-    FieldParser parser{lexer_, draft.opcode, name, false, {}};
+    FieldParser parser{lexer_, draft.opcode, name, text_of_};
     std::visit([&](auto& attributes) { attributes.VisitFields(attributes, parser); }, draft.attributes);
     if (!parser.found) CommonAttributes::VisitFields(draft.common, parser);
     if (!parser.found && async != nullptr) AsyncAttributes::VisitFields(*async, parser);
     if (!parser.found) return lexer_.Error("unknown attribute '{}' of {}", name, OpcodeText(draft.opcode));
     VXLA_RETURN_IF_ERROR(parser.status);
+    if (name == "frontend_attributes") {
+      Status notes = TakeNotes(draft);
+      if (!notes.ok()) return std::move(notes).At(location);
+    }
     if (name != "result_accuracy") continue;
     const std::string& accuracy = std::get<UnaryAttributes>(draft.attributes).result_accuracy.text;
     if (IsAccuracy(accuracy)) continue;
@@ -125,6 +134,28 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
   }
   // The later steps of an asynchronous op may leave out what its start states.
   return completeness == Completeness::kPartial ? OkStatus() : CompleteAttributes(draft, seen);
+}
+
+// The first entry of frontend_attributes, where it is vxla="...".
+Status HloParser::TakeNotes(Draft& draft) {
+  const std::string written = draft.common.frontend_attributes.text;
+  Lexer entry(written);
+  if (!entry.Eat("{") || entry.token().kind != TokenKind::kAttribute || entry.token().text != "vxla") return OkStatus();
+  entry.Next();
+  VXLA_ASSIGN_OR_RETURN(const std::string text, entry.TakeString("notes in quotes"));
+  const bool others = entry.Eat(",");
+  draft.common.frontend_attributes.text =
+      others ? "{" + written.substr(static_cast<size_t>(entry.token().text.data() - written.data())) : "";
+  Lexer lexer(text);
+  while (lexer.token().kind == TokenKind::kAttribute) {
+    const std::string name(lexer.token().text);
+    FieldParser parser{lexer, draft.opcode, name, text_of_};
+    Notes::VisitFields(draft.notes, parser);
+    if (!parser.found) return lexer.Error("vxla: there is no note '{}'", name);
+    VXLA_RETURN_IF_ERROR(parser.status);
+    if (!lexer.Eat(",")) break;
+  }
+  return lexer.token().kind == TokenKind::kEnd ? OkStatus() : lexer.Expected("the end of vxla's notes");
 }
 
 Status HloParser::ParseCalled(Draft& draft, std::string_view name, bool& found) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/module.h"
+#include "core/text/hlo_parser.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE::parsing {
@@ -28,6 +29,7 @@ struct Draft {
   std::vector<Computation*> called;
   bool called_by_list = false;
   CommonAttributes common;
+  Notes notes;
   std::vector<Instruction*> control_predecessors;
 };
 
@@ -39,7 +41,8 @@ struct AsyncForm {
 
 class HloParser {
  public:
-  explicit HloParser(std::string_view text) : lexer_(text), module_(std::make_unique<Module>("")) {}
+  HloParser(std::string_view text, TextOf text_of)
+      : lexer_(text), text_of_(text_of), module_(std::make_unique<Module>("")) {}
   Result<std::unique_ptr<Module>> Parse();
 
  private:
@@ -77,6 +80,7 @@ class HloParser {
   Result<Instruction*> TakeElement(Instruction* tuple);
   Status ParseParameterNumber(Draft& draft);
   Status ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness);
+  Status TakeNotes(Draft& draft);
   Status ParseCalled(Draft& draft, std::string_view name, bool& found);
   Result<Computation*> TakeComputation();
   Status CompleteAttributes(Draft& draft, const std::vector<std::string_view>& seen);
@@ -87,6 +91,7 @@ class HloParser {
   std::string TemporaryName() { return fmt::format("\n{}", ++temporary_names_); }
 
   Lexer lexer_;
+  const TextOf text_of_;
   std::unique_ptr<Module> module_;
   std::unordered_map<std::string_view, Computation*> computations_;
   std::vector<std::pair<Computation*, std::string_view>> unnamed_computations_;

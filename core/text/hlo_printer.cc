@@ -71,7 +71,7 @@ void AppendFields(std::string& out, const T& attributes, Opcode opcode) {
   const std::vector<std::string>& defaults = DefaultTexts<T>();
   for (size_t i = 0; i < printer.values.size(); ++i) {
     const FieldKind kind = printer.kinds[i];
-    const bool optional = kind == FieldKind::kOptional || kind == FieldKind::kWord;
+    const bool optional = kind != FieldKind::kRequired && kind != FieldKind::kPrinted;
     const Presence presence = PresenceOf(opcode, printer.names[i], kind);
     if (presence == Presence::kUnknown) continue;
     if (optional && presence != Presence::kRequired && printer.values[i] == defaults[i]) continue;
@@ -103,6 +103,18 @@ void AppendCalled(std::string& out, const Instruction& instruction) {
   }
 }
 
+// Notes are the first entry of frontend_attributes.
+CommonAttributes WithNotes(const Instruction& instruction) {
+  CommonAttributes common = instruction.common();
+  std::string notes;
+  AppendFields(notes, instruction.notes(), instruction.opcode());
+  if (notes.empty()) return common;
+  std::string& text = common.frontend_attributes.text;
+  const bool others = text.size() > 2;  // than {}
+  text = fmt::format("{{vxla={}{}", Quote(notes.substr(2)), others ? "," + text.substr(1) : "}");
+  return common;
+}
+
 void AppendAttributes(std::string& out, const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   std::visit([&](const auto& attributes) { AppendFields(out, attributes, opcode); }, instruction.attributes());
@@ -115,7 +127,7 @@ void AppendAttributes(std::string& out, const Instruction& instruction) {
     }
     out += '}';
   }
-  AppendFields(out, instruction.common(), opcode);
+  AppendFields(out, WithNotes(instruction), opcode);
 }
 
 void AppendInstruction(std::string& out, const Instruction& instruction, int64_t max_elements) {

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "core/limits.h"
 #include "scheduler/memory/buffer_packing.h"
 #include "scheduler/operation_order.h"
 
@@ -23,8 +24,7 @@ Status CheckSizes(const Plan& plan, const MemoryLimits& limits) {
     if (buffer.size_bytes > limits.max_range_bytes && buffer.first_use >= 0) {
       return ResourceExhausted(
           "buffer {} needs {} bytes, and a descriptor of this device covers {} bytes at most; --bindings=addresses has "
-          "no "
-          "such limit",
+          "no such limit",
           buffer.name, buffer.size_bytes, limits.max_range_bytes);
     }
   }
@@ -119,7 +119,7 @@ int64_t BoundaryBytes(const Plan& plan, const MemoryLimits& limits) {
 
 MemoryLimits MemoryLimitsOf(const DeviceFacts& facts, BindingMode bindings) {
   MemoryLimits limits;
-  limits.alignment = std::max<int64_t>(256, facts.storage_offset_alignment);
+  limits.alignment = std::max<int64_t>(kBlockAlignment, facts.storage_offset_alignment);
   limits.max_block_bytes = static_cast<int64_t>(std::min<uint64_t>(facts.max_allocation_bytes, uint64_t{1} << 62));
   if (facts.memory_bytes != 0) limits.memory_bytes = static_cast<int64_t>(facts.memory_bytes);
   if (bindings == BindingMode::kDescriptors)

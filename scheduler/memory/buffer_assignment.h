@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/device_facts.h"
+#include "core/limits.h"
 #include "core/status.h"
 #include "scheduler/step_graph.h"
 
@@ -9,7 +10,7 @@ namespace VXLA_NAMESPACE {
 
 // What a device's memory demands of a plan.
 struct MemoryLimits {
-  int64_t alignment = 256;
+  int64_t alignment = kBlockAlignment;
   int64_t max_block_bytes = int64_t{1} << 30;  // of one allocation
   int64_t max_range_bytes = int64_t{1} << 62;  // of one binding
   int64_t memory_bytes = int64_t{1} << 62;     // of the whole device

@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/limits.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 

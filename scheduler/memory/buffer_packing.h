@@ -7,8 +7,6 @@
 
 namespace VXLA_NAMESPACE {
 
-inline int64_t RoundUp(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-
 struct Lifetime {
   int first = 0, last = 0;  // operations, both ends included
   int64_t size_bytes = 0;

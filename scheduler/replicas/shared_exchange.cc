@@ -4,17 +4,17 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/limits.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr int64_t kBoxAlignment = 256;
-
-int64_t BoxBytes(int64_t bytes, int64_t unit) { return (std::max<int64_t>(bytes, 1) + unit - 1) / unit * unit; }
+int64_t BoxBytes(int64_t bytes, int64_t unit) { return RoundUp(std::max<int64_t>(bytes, 1), unit); }
 
 // Where each array that a place posts lies in its box, and behind them the size of the box.
 std::vector<int64_t> BoxOffsets(const std::vector<Shape>& posted) {
   std::vector<int64_t> offsets{0};
-  for (const Shape& shape : posted) offsets.push_back(offsets.back() + BoxBytes(shape.SizeBytes(), kBoxAlignment));
+  for (const Shape& shape : posted) offsets.push_back(offsets.back() + BoxBytes(shape.SizeBytes(), kBlockAlignment));
   return offsets;
 }
 
@@ -60,7 +60,7 @@ Result<std::unique_ptr<SharedExchange>> SharedExchange::Create(const PlaceExchan
 Status SharedExchange::MakeBox(int64_t place, size_t box, int64_t size_bytes, std::span<Device* const> devices) {
   const auto p = static_cast<size_t>(place);
   if (way_ == SharingWay::kExternalMemory) {
-    const int64_t size = BoxBytes(size_bytes, kBoxAlignment);
+    const int64_t size = BoxBytes(size_bytes, kBlockAlignment);
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> own, devices[p]->AllocateShared(size));
     for (Side& side : sides_) {
       if (side.device == nullptr) continue;
@@ -72,7 +72,7 @@ Status SharedExchange::MakeBox(int64_t place, size_t box, int64_t size_bytes, st
     }
     return OkStatus();
   }
-  int64_t alignment = kBoxAlignment;
+  int64_t alignment = kBlockAlignment;
   for (const Side& side : sides_) {
     if (side.device != nullptr)
       alignment = std::max(alignment, static_cast<int64_t>(side.device->facts().host_pointer_alignment));
@@ -176,7 +176,7 @@ Result<TimePoint> SharedExchange::Submit(Side& side, std::unique_ptr<CommandBuff
 
 Result<Buffer*> SharedExchange::ConstantBuffer(Side& side, size_t operand, const Literal& value) {
   auto& [known, buffer] = side.constants[operand];
-  const int64_t bytes = BoxBytes(value.shape().SizeBytes(), kBoxAlignment);
+  const int64_t bytes = BoxBytes(value.shape().SizeBytes(), kBlockAlignment);
   if (known == &value) return buffer.get();
   VXLA_ASSIGN_OR_RETURN(buffer, side.device->Allocate(bytes, MemoryKind::kDevice));
   VXLA_RETURN_IF_ERROR(side.device->Upload(value.bytes(), *buffer, 0));

@@ -4,11 +4,13 @@
 #include <new>
 #include <utility>
 
+#include "core/limits.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
 // Requests are rounded up, so that near misses share and every range may be rounded up to whole words.
-constexpr int64_t kGranularity = 256;
+int64_t CapacityFor(int64_t size_bytes) { return RoundUp(std::max<int64_t>(size_bytes, 1), kBlockAlignment); }
 
 }  // namespace
 
@@ -147,7 +149,7 @@ BufferPool::~BufferPool() {
 
 Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes,
                                                        uint64_t preferred, MemoryKind kind) {
-  const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
+  const int64_t capacity = CapacityFor(size_bytes);
   // First what may throw: a buffer that the device still uses has an owner all the time.
   auto memory = std::make_shared<DeviceMemory>(shared_from_this(), NumberedBuffer{}, size_bytes, Moment());
   Moment last_use;
@@ -170,7 +172,7 @@ std::shared_ptr<DeviceMemory> BufferPool::Lend(std::shared_ptr<Buffer> buffer, i
 }
 
 Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes) {
-  const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
+  const int64_t capacity = CapacityFor(size_bytes);
   auto buffer = device_->Allocate(capacity, kind);
   if (!buffer.ok() && buffer.status().code() == StatusCode::kResourceExhausted && Trim()) {
     buffer = device_->Allocate(capacity, kind);
@@ -198,7 +200,8 @@ NumberedBuffer BufferPool::FindIdle(MemoryKind kind, int64_t capacity, Writer wr
   std::lock_guard lock(mutex_);
   Buckets& buckets = idle_[static_cast<size_t>(kind)];
   // A device may hand out a little more than was asked for; much larger memory is left for those who need it.
-  const auto first = buckets.lower_bound(capacity), last = buckets.upper_bound(capacity + capacity / 8 + kGranularity);
+  const auto first = buckets.lower_bound(capacity),
+             last = buckets.upper_bound(capacity + capacity / 8 + kBlockAlignment);
   const auto usable = [&](const Idle& idle) { return writer == Writer::kDevice || device_->IsDone(idle.last_use); };
   const auto take = [&](std::vector<Idle>& buffers, std::vector<Idle>::iterator chosen) {
     last_use = chosen->last_use;

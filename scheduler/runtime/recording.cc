@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/limits.h"
 #include "scheduler/barriers.h"
 #include "scheduler/work_limit.h"
 
@@ -9,10 +10,6 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kMostRecorded = 1 << 16;
-
-int64_t RoundedUp(int64_t bytes) {
-  return (bytes + RecordingNeeds::kAlignment - 1) / RecordingNeeds::kAlignment * RecordingNeeds::kAlignment;
-}
 
 // Loops written out. A plan of segments [begin, end) has so many commands, at most kMostRecorded + 1.
 int64_t CountCommands(const Plan& plan, int begin, int end) {
@@ -66,7 +63,7 @@ Status CheckRecordable(const Executable& executable) {
 RecordingNeeds NeedsOf(const Plan& plan) {
   RecordingNeeds needs;
   if (const std::vector<int64_t> offsets = ScratchOffsets(plan); !offsets.empty())
-    needs.scratch_bytes = offsets.back() + RoundedUp(plan.scratch_block_bytes.back());
+    needs.scratch_bytes = offsets.back() + RoundUp(plan.scratch_block_bytes.back(), kBlockAlignment);
   for (const Segment& segment : plan.segments) {
     const auto* gpu = std::get_if<GpuCommands>(&segment);
     if (gpu == nullptr) continue;
@@ -88,7 +85,7 @@ std::vector<int64_t> ScratchOffsets(const Plan& plan) {
   int64_t end = 0;
   for (const int64_t bytes : plan.scratch_block_bytes) {
     offsets.push_back(end);
-    end += RoundedUp(bytes);
+    end += RoundUp(bytes, kBlockAlignment);
   }
   return offsets;
 }

@@ -18,10 +18,9 @@ Status CheckRecordable(const Executable& executable);
 
 // What the caller lends.
 struct RecordingNeeds {
-  int64_t scratch_bytes = 0;  // from an address and an offset that are multiples of kAlignment
+  int64_t scratch_bytes = 0;  // from an address and an offset that are multiples of kBlockAlignment
   bool copies_arguments = false, copies_results = false;  // transfers read or write them
   bool indirect = false;                                  // counts of workgroups lie in scratch
-  static constexpr int64_t kAlignment = 256;
   // Kernels touch whole units of memory: so much of it belongs to each argument and result.
   static constexpr int64_t kUnitBytes = 16;
 };

@@ -6,6 +6,7 @@
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "core/module.h"
+#include "core/passes/base/control_flow.h"
 #include "core/sizes/live_sizes.h"
 #include "scheduler/barriers.h"
 #include "scheduler/plan.h"

@@ -3,9 +3,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// So many choices of shapes keep their executables; beyond them the program begins anew.
-constexpr size_t kMostShapes = 256;
-
 Result<Shape> ShapeOf(const Argument& argument) {
   if (argument.literal != nullptr) return argument.literal->shape();
   if (argument.leaves.size() != 1) return InvalidArgument("tuples of unknown sizes are not supported");
@@ -32,12 +29,8 @@ Executable& ShapeSpecializations::shown() const {
   return first_ != nullptr ? *first_ : *nothing_;
 }
 
-Result<std::shared_ptr<const ShapeSpecializations::Specialization>> ShapeSpecializations::Get(
-    const Key& key, const mlir::ProgramFacts& facts) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = made_.find(key); known != made_.end()) return known->second;
-  }
+Result<std::shared_ptr<const ShapeSpecializations::Specialization>> ShapeSpecializations::Make(
+    const mlir::ProgramFacts& facts) const {
   auto made = std::make_shared<Specialization>();
   VXLA_ASSIGN_OR_RETURN(const mlir::RefinedProgram refined, program_.Refine(facts, fold_));
   made->is_question = refined.is_question;
@@ -45,9 +38,7 @@ Result<std::shared_ptr<const ShapeSpecializations::Specialization>> ShapeSpecial
   if (refined.module != nullptr) {
     VXLA_ASSIGN_OR_RETURN(made->executable, compile_(*refined.module));
   }
-  const std::lock_guard lock(mutex_);
-  if (made_.size() >= kMostShapes) made_.clear();
-  return made_.emplace(key, std::move(made)).first->second;
+  return std::shared_ptr<const Specialization>(std::move(made));
 }
 
 Result<Literal> ShapeSpecializations::Answer(const Specialization& question, std::span<const Argument> arguments,
@@ -77,7 +68,8 @@ Result<std::shared_ptr<Executable>> ShapeSpecializations::Find(std::span<const A
     facts.arguments.push_back(shape);
   }
   while (true) {
-    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found, Get(key, facts));
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> found,
+                          made_.Get(key, [&] { return Make(facts); }));
     if (!found->is_question) {
       const std::lock_guard lock(mutex_);
       if (first_ == nullptr) first_ = found->executable;

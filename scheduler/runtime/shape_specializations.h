@@ -38,7 +38,7 @@ class ShapeSpecializations : public SizeDependent {
   ShapeSpecializations(mlir::DynamicProgram program, FoldInstruction fold, CompileModule compile)
       : program_(std::move(program)), fold_(std::move(fold)), compile_(std::move(compile)) {}
   Result<std::shared_ptr<Executable>> Find(std::span<const Argument> arguments, const ExecuteOptions& options);
-  Result<std::shared_ptr<const Specialization>> Get(const Key& key, const mlir::ProgramFacts& facts);
+  Result<std::shared_ptr<const Specialization>> Make(const mlir::ProgramFacts& facts) const;
   static Result<Literal> Answer(const Specialization& question, std::span<const Argument> arguments,
                                 const ExecuteOptions& options);
 
@@ -47,7 +47,7 @@ class ShapeSpecializations : public SizeDependent {
   const CompileModule compile_;
   mutable std::mutex mutex_;
   std::shared_ptr<Executable> nothing_, first_;
-  std::map<Key, std::shared_ptr<const Specialization>> made_;
+  MadeForSizes<Specialization> made_;
 };
 
 }  // namespace VXLA_NAMESPACE

@@ -12,9 +12,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// So many sets of sizes keep their executables; beyond them the program begins anew.
-constexpr size_t kMostSpecializations = 256;
-
 // The leaf's elements, as wide as the bounds.
 Result<Literal> AtBounds(const Literal& given, const Shape& wanted) {
   if (!wanted.IsArray()) return given;
@@ -61,18 +58,6 @@ std::shared_ptr<Executable> Specializations::General() {
     general_ = on_device ? std::move(*compiled) : nullptr;
   }
   return *general_;
-}
-
-Result<std::shared_ptr<const Specializations::Specialization>> Specializations::Get(const Key& key,
-                                                                                    const LiveFacts& facts) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = made_.find(key); known != made_.end()) return known->second;
-  }
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<const Specialization> made, Make(facts));
-  const std::lock_guard lock(mutex_);
-  if (made_.size() >= kMostSpecializations) made_.clear();
-  return made_.emplace(key, std::move(made)).first->second;
 }
 
 Result<std::shared_ptr<const Specializations::Specialization>> Specializations::Make(const LiveFacts& facts) {
@@ -160,7 +145,7 @@ Result<std::shared_ptr<const Specializations::Specialization>> Specializations::
   for (const std::vector<int64_t>& sizes : made.sizes) key.insert(key.end(), sizes.begin(), sizes.end());
   LiveFacts facts{made.sizes, {}};
   while (true) {
-    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<const Specialization> found, Get(key, facts));
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<const Specialization> found, made_.Get(key, [&] { return Make(facts); }));
     if (!found->is_question) return found;
     VXLA_ASSIGN_OR_RETURN(Literal answer, Answer(*found, made, arguments, options));
     key.push_back(answer.GetInt(0));

@@ -58,7 +58,6 @@ class Specializations : public SizeDependent {
                                                      const ExecuteOptions& options);
   Result<Literal> Answer(const Specialization& question, const StaticArguments& made,
                          std::span<const Argument> arguments, const ExecuteOptions& options);
-  Result<std::shared_ptr<const Specialization>> Get(const Key& key, const LiveFacts& facts);
   Result<std::shared_ptr<const Specialization>> Make(const LiveFacts& facts);
 
   const std::unique_ptr<Module> module_;
@@ -67,7 +66,7 @@ class Specializations : public SizeDependent {
   std::shared_ptr<Executable> shown_;
   std::optional<std::shared_ptr<Executable>> general_;
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<const Specialization>> made_;
+  MadeForSizes<Specialization> made_;
 };
 
 }  // namespace VXLA_NAMESPACE

@@ -35,6 +35,23 @@ TEST(OpcodeTest, TextsRoundTrip) {
   EXPECT_EQ(ParseOpcode("frobnicate"), std::nullopt);
 }
 
+// What may call says so; what has effects is of devices or hosts.
+TEST(OpcodeTest, TraitsAgree) {
+  int effects = 0;
+  for (int i = 0; i < OpcodeCount(); ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    const OpcodeFacts& facts = FactsOf(opcode);
+    const bool elementwise = IsElementwise(opcode);
+    EXPECT_TRUE(elementwise || !Has(opcode, Trait::kAssociates, Trait::kCostly, Trait::kDear)) << facts.name;
+    EXPECT_FALSE(Has(opcode, Trait::kCostly) && Has(opcode, Trait::kDear)) << facts.name;
+    EXPECT_FALSE(Has(opcode, Trait::kOnScalars) && Has(opcode, Trait::kCalls)) << facts.name;
+    EXPECT_EQ(Has(opcode, Trait::kTransfers), facts.family == "host_transfer" && opcode != Opcode::kCustomCall);
+    EXPECT_TRUE(facts.family == "collectives" || !Has(opcode, Trait::kMeets, Trait::kTellsPlace)) << facts.name;
+    effects += HasSideEffect(Instruction(opcode, kVector));
+  }
+  EXPECT_EQ(effects, 19);  // 11 collectives, 6 transfers, 2 states of random numbers
+}
+
 TEST(ComputationTest, UsersAreListedOnceEach) {
   SmallModule m;
   Instruction* square = m.entry->Add(Opcode::kMultiply, kVector, {m.p, m.p});

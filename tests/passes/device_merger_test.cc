@@ -132,10 +132,10 @@ TEST(DeviceMergerTest, SaysWhichDeviceTalksToItsHost) {
   ASSERT_TRUE(program.ok()) << program.status().message();
   IntList devices;
   for (const auto& instruction : program->module->entry()->instructions()) {
-    if (instruction->opcode() == Opcode::kInfeed) devices.push_back(StatedDevice(*instruction));
+    if (instruction->opcode() == Opcode::kInfeed) devices.push_back(instruction->notes().device);
   }
   EXPECT_EQ(devices, (IntList{0, 1}));
-  EXPECT_THAT(PrintHlo(*program->module), HasSubstr("frontend_attributes={_vxla_device=\"1\",a=\"b\"}"));
+  EXPECT_THAT(PrintHlo(*program->module), HasSubstr("frontend_attributes={vxla=\"device=1\",a=\"b\"}"));
 }
 
 TEST(DeviceMergerTest, NeighboursOfOnePlaceAreReducedThere) {

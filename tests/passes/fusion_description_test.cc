@@ -1,5 +1,6 @@
 #include "core/passes/fuse/fusion_description.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,48 @@ ENTRY e {
   EXPECT_THAT(Names(description->epilogue), ElementsAre("s", "t"));
   EXPECT_EQ(description->phases, 1);
   EXPECT_FALSE(description->rows.has_value());
+}
+
+// They came in that of their addresses, and so kernels of one program had other texts in other runs.
+TEST(FusionDescriptionTest, OperandsComeInTheOrderOfParameters) {
+  std::string fused = "fused { ", entry = "ENTRY e { ", last = "p0";
+  for (int i = 0; i < 40; ++i) {
+    fused += fmt::format("p{0} = f32[7] parameter({0})  ", i);
+    entry += fmt::format("x{0} = f32[7] parameter({0})  ", i);
+    if (i == 0) continue;
+    fused += fmt::format("{}s{} = f32[7] add({}, p{})  ", i == 39 ? "ROOT " : "", i, last, i);
+    last = fmt::format("s{}", i);
+  }
+  entry += "ROOT f = f32[7] fusion(x0";
+  for (int i = 1; i < 40; ++i) entry += fmt::format(", x{}", i);
+  const auto module = Parse(fused + "}\n" + entry + "), kind=kLoop, calls=fused }");
+  const auto description = DescribeFusion(*module->entry()->root());
+  ASSERT_TRUE(description.ok()) << description.status().message();
+  int64_t next = 0;
+  for (const auto& [inside, operand] : description->operands) {
+    EXPECT_EQ(inside->parameter_number(), next);
+    EXPECT_EQ(operand, module->entry()->parameter(next++));
+  }
+  EXPECT_EQ(next, 40);
+}
+
+TEST(FusionDescriptionTest, IsCarriedUntilTheFusionChanges) {
+  const auto module = Parse("ENTRY e { x = f32[7] parameter(0)  y = f32[7] parameter(1)  ROOT n = f32[7] negate(x) }");
+  auto optimized = Optimize(*module, {});
+  ASSERT_TRUE(optimized.ok());
+  Instruction& fusion = *(*optimized)->entry()->root();
+  EXPECT_NE(*DescriptionOf(fusion), *DescriptionOf(fusion));  // made anew
+  DescribeFusions(**optimized);
+  const std::shared_ptr<const FusionDescription> description = *DescriptionOf(fusion);
+  EXPECT_EQ(description, *DescriptionOf(fusion));
+  EXPECT_EQ(description->instruction, &fusion);
+  EXPECT_EQ((*optimized)->Clone()->entry()->root()->description(), nullptr);
+  fusion.ReplaceOperand(0, (*optimized)->entry()->parameter(1));
+  EXPECT_EQ(fusion.description(), nullptr);
+  EXPECT_NE(description, *DescriptionOf(fusion));
+  DescribeFusions(**optimized);
+  ForgetDescriptions(**optimized);
+  EXPECT_EQ(fusion.description(), nullptr);
 }
 
 TEST(FusionDescriptionTest, OfAReductionOfAProductTellsWhatFollows) {

@@ -127,7 +127,7 @@ ENTRY main { p = T[] parameter(0)  zero = T[] constant(0)  seven = T[] constant(
     auto optimized = Optimize(*Parse(text), target);
     VXLA_CHECK(optimized.ok(), optimized.status().message());
     for (const auto& i : (*optimized)->entry()->instructions()) {
-      if (i->opcode() == Opcode::kWhile) return NotedTripCount(*i).value_or(-1);
+      if (i->opcode() == Opcode::kWhile) return i->notes().trip_count.value_or(-1);
     }
     return int64_t{-2};
   };

@@ -71,9 +71,7 @@ TEST(HostOverlapTest, WorkThatIsWorthItIsSubmittedBeforeAnExchange) {
     const auto module = Parse(head + "b = f32[1000000] tanh(x)\n" + exchange + "d = f32[1000000] negate(h)\n" + beside);
     for (const auto& i : module->entry()->instructions()) {  // a name that no text may say
       if (i->opcode() != Opcode::kCustomCall) continue;
-      auto attributes = i->attributes<CustomCallAttributes>();
-      attributes.custom_call_target = "vxla.exchange.1";
-      i->mutable_attributes() = attributes;
+      i->mutable_attributes() = OwnCall(CallKind::kExchange, 1);
     }
     const Plan plan = PlanOf(*module);
     EXPECT_TRUE(plan.fallbacks.empty());
@@ -173,8 +171,7 @@ ENTRY e {
   const std::string waiting = Order(PlanOf(computations + rest));
   EXPECT_THAT(waiting, HasSubstr("HOST h after b | while w"));
   EXPECT_GT(waiting.find("k "), waiting.find("end w"));
-  const std::string counted =
-      Order(PlanOf(computations + ", backend_config={\"known_trip_count\":{\"n\":\"5\"}}" + rest));
+  const std::string counted = Order(PlanOf(computations + ", frontend_attributes={vxla=\"trip_count=5\"}" + rest));
   EXPECT_LT(counted.find("while w"), counted.find("HOST h after b")) << counted;
 }
 

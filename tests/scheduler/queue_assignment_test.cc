@@ -168,7 +168,7 @@ ENTRY e {{
 }})",
                        config);
   };
-  const Plan counted = PlanOf(loop(", backend_config={\"known_trip_count\":{\"n\":\"5\"}}"));
+  const Plan counted = PlanOf(loop(", frontend_attributes={vxla=\"trip_count=5\"}"));
   const Plan asked = PlanOf(loop(""));
   const auto overlaps_in_loops = [](const Plan& plan) {
     int count = 0, end = 0;

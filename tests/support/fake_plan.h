@@ -7,9 +7,9 @@
 
 namespace VXLA_NAMESPACE::testing {
 
-// Text that does not parse ends the test program.
+// Of what passes made, perhaps. Text that does not parse ends the test program.
 inline std::unique_ptr<Module> Parse(std::string_view text) {
-  auto module = ParseHlo(text);
+  auto module = ParseHlo(text, TextOf::kPasses);
   VXLA_CHECK(module.ok(), module.status().message());
   return std::move(*module);
 }

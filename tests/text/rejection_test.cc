@@ -294,6 +294,29 @@ TEST(RejectionTest, NamesOfVxlasOwn) {
   EXPECT_EQ(judged("f32[2] negate(p), backend_config=\"vxla.sizes_in_range\""),
             "3:8: backend_config \"vxla.sizes_in_range\": names that begin with \"vxla.\" are vxla's own");
   EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"vxla_of_mine\""), "(parsed)");
+  EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"f\", kind=program"),
+            "3:59: kind: no program says that of itself");
+  EXPECT_EQ(judged("f32[2] custom-call(p), custom_call_target=\"f\", number=1"),
+            "3:59: number: no program says that of itself");
+}
+
+TEST(RejectionTest, NotesThatAreOfPasses) {
+  const auto judged = [](std::string_view notes) {
+    return ParseError(Entry(fmt::format("ROOT p = f32[2] parameter(0), frontend_attributes={{vxla={}}}", notes)));
+  };
+  const auto of_passes = [](std::string_view note) {
+    return fmt::format("1:1: {}: no program says that of itself", note);
+  };
+  for (const std::string_view note : {"wide_sum", "sizes_in_range", "draws_of_rng", "live_come_first"})
+    EXPECT_EQ(judged(fmt::format("\"{}=true\"", note)), of_passes(note));
+  for (const std::string_view note : {"trip_count", "live_rows", "device"})
+    EXPECT_EQ(judged(fmt::format("\"{}=3\"", note)), of_passes(note));
+  EXPECT_EQ(judged("\"size_messages={}\""), of_passes("size_messages"));
+  EXPECT_EQ(judged("\"wide=true\""), "1:1: vxla: there is no note 'wide'");
+  EXPECT_EQ(judged("\"unique=3\""), "1:8: expected true or false, found '3'");
+  EXPECT_EQ(judged("\"unique=true unique\""), "1:13: expected the end of vxla's notes, found 'unique'");
+  EXPECT_EQ(judged("{}"), "1:7: expected notes in quotes, found '{'");
+  EXPECT_EQ(judged("\"unique=true\""), "(parsed)");
 }
 
 }  // namespace

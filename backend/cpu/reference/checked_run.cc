@@ -1,24 +1,11 @@
 #include "backend/cpu/reference/checked_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
-#include "core/mlir/importer.h"
-
 namespace VXLA_NAMESPACE {
 namespace {
-
-// The operation that the instruction stands for; empty for others.
-std::string CheckedOperation(const Instruction& instruction) {
-  const std::string& text = instruction.common().frontend_attributes.text;
-  const size_t at = text.find(mlir::kCheckedAttribute);
-  if (at == std::string::npos) return {};
-  const size_t open = text.find('"', at);
-  const size_t close = open == std::string::npos ? open : text.find('"', open + 1);
-  return close == std::string::npos ? std::string() : text.substr(open + 1, close - open - 1);
-}
 
 Status OutOfBounds(const std::string& name, int64_t start, int64_t size, int dimension, const Shape& shape) {
   const int64_t room = shape.dimension(dimension);
@@ -59,31 +46,14 @@ Status CheckTable(const std::string& name, const Shape& shape, const Literal& ta
 // What is written in the results of a loop whose updates are parallel: (loop, result) -> its elements.
 using Written = std::map<std::pair<int64_t, int64_t>, std::vector<bool>>;
 
-// The text after " key="; empty: there is none.
-std::string_view ValueOf(std::string_view mark, std::string_view key) {
-  const size_t at = mark.find(key);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = mark.substr(at + key.size());
-  return rest.substr(0, rest.find(' '));
-}
-
-int64_t NumberOf(std::string_view text) {
-  int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 // The elements of `part` at `starts`, `strides` apart, have not been written before.
-Status CheckConflicts(const std::string& name, std::string_view mark, const Shape& shape, const Shape& part,
-                      std::span<const Literal* const> starts, Written& written) {
-  const int64_t loop = NumberOf(ValueOf(mark, " forall="));
-  if (mark.ends_with(" begins")) std::erase_if(written, [&](const auto& entry) { return entry.first.first == loop; });
-  std::vector<bool>& elements = written[{loop, NumberOf(ValueOf(mark, " out="))}];
+Status CheckConflicts(const Notes& notes, const Shape& shape, const Shape& part, std::span<const Literal* const> starts,
+                      Written& written) {
+  if (notes.begins) std::erase_if(written, [&](const auto& entry) { return entry.first.first == notes.forall; });
+  std::vector<bool>& elements = written[{notes.forall, notes.result}];
   elements.resize(static_cast<size_t>(shape.ElementCount()));
-  std::string_view strides = ValueOf(mark, " strides=");
-  std::vector<int64_t> steps;
-  for (; !strides.empty(); strides.remove_prefix(std::min(strides.find('x'), strides.size() - 1) + 1))
-    steps.push_back(std::max<int64_t>(NumberOf(strides), 1));
+  std::vector<int64_t> steps(notes.strides.begin(), notes.strides.end());
+  for (int64_t& step : steps) step = std::max<int64_t>(step, 1);
   steps.resize(starts.size(), 1);
   std::vector<int64_t> index(starts.size(), 0);  // in the part
   while (true) {
@@ -94,7 +64,7 @@ Status CheckConflicts(const std::string& name, std::string_view mark, const Shap
       at = at * static_cast<size_t>(shape.dimension(static_cast<int>(i))) + static_cast<size_t>(place.back());
     }
     if (elements[at])
-      return Mismatch("{}: the element [{}] of {} is written twice by parallel updates", name, JoinInts(place),
+      return Mismatch("{}: the element [{}] of {} is written twice by parallel updates", notes.checked, JoinInts(place),
                       shape.ToString());
     elements[at] = true;
     size_t d = index.size();
@@ -104,13 +74,11 @@ Status CheckConflicts(const std::string& name, std::string_view mark, const Shap
 }
 
 Status CheckInstruction(const Instruction& instruction, std::span<const Literal* const> operands, Written& written) {
-  const std::string mark = CheckedOperation(instruction);
-  if (mark.empty()) return OkStatus();
-  const std::string name = mark.substr(0, mark.find(' '));
-  const bool unique = mark.ends_with(" unique");
+  const Notes& notes = instruction.notes();
+  const std::string& name = notes.checked;
+  if (name.empty()) return OkStatus();
   if (instruction.opcode() == Opcode::kTuple) {
-    const int64_t loop = NumberOf(ValueOf(mark, " forall="));
-    std::erase_if(written, [&](const auto& entry) { return entry.first.first == loop; });
+    std::erase_if(written, [&](const auto& entry) { return entry.first.first == notes.forall; });
     return OkStatus();
   }
   const Shape& shape = operands[0]->shape();
@@ -119,13 +87,14 @@ Status CheckInstruction(const Instruction& instruction, std::span<const Literal*
       return CheckStarts(name, shape, instruction.shape(), operands.subspan(1));
     case Opcode::kDynamicUpdateSlice:
       VXLA_RETURN_IF_ERROR(CheckStarts(name, shape, operands[1]->shape(), operands.subspan(2)));
-      if (ValueOf(mark, " forall=").empty()) return OkStatus();
-      return CheckConflicts(name, mark, shape, operands[1]->shape(), operands.subspan(2), written);
+      if (notes.forall == 0) return OkStatus();
+      return CheckConflicts(notes, shape, operands[1]->shape(), operands.subspan(2), written);
     case Opcode::kGather:
-      return CheckTable(name, shape, *operands[1], instruction.attributes<GatherAttributes>().start_index_map, unique);
+      return CheckTable(name, shape, *operands[1], instruction.attributes<GatherAttributes>().start_index_map,
+                        notes.unique);
     case Opcode::kScatter:
       return CheckTable(name, shape, *operands[1],
-                        instruction.attributes<ScatterAttributes>().scatter_dims_to_operand_dims, unique);
+                        instruction.attributes<ScatterAttributes>().scatter_dims_to_operand_dims, notes.unique);
     default:
       return OkStatus();
   }

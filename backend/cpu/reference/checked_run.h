@@ -9,7 +9,7 @@
 namespace VXLA_NAMESPACE {
 
 // Runs the program and looks at the operands of each instruction whose places must lie within its operands
-// (mlir::kCheckedAttribute), in loops and branches too. kMismatch names the first that do not: the operation, the index
+// (Notes::checked), in loops and branches too. kMismatch names the first that do not: the operation, the index
 // and the limit, at the operation's place. `module` is none that IsDynamicProgram.
 Status CheckPlaces(const Module& module, std::span<const Literal* const> arguments, EvaluateOptions options);
 

@@ -1,4 +1,6 @@
 // Parameters, constants, tuples, calls, fusions, map, conditional and while.
+#include "core/passes/base/control_flow.h"
+
 #include <algorithm>
 
 #include "backend/cpu/reference/eval.h"
@@ -8,13 +10,6 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 bool ReadPred(const Value& value) { return value.literal().GetInt(0) != 0; }
-
-// Which branch of a conditional runs: an index out of range takes the last one.
-int64_t BranchIndex(const Value& selector, int64_t branches) {
-  if (selector.shape().element_type() == ElementType::kPred) return ReadPred(selector) ? 0 : 1;
-  const int64_t index = selector.literal().GetInt(0);
-  return index < 0 || index >= branches ? branches - 1 : index;
-}
 
 }  // namespace
 
@@ -55,7 +50,7 @@ EvalResult EvalCall(EvalContext& context, const Instruction& instruction, std::s
 }
 
 EvalResult EvalConditional(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  const int64_t branch = BranchIndex(operands[0], static_cast<int64_t>(instruction.called().size()));
+  const int branch = BranchOf(operands[0].literal(), std::ssize(instruction.called()));
   return context.Run(*instruction.called(static_cast<int>(branch)),
                      operands.subspan(static_cast<size_t>(branch) + 1, 1));
 }

@@ -199,7 +199,7 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
 Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry, bool kernels_will_do) {
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      if (instruction->opcode() != Opcode::kCustomCall || instruction->call_kind() == CallKind::kSizeCheck) continue;
       const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
       if (registry != nullptr && registry->Find(target) != nullptr) continue;
       if (kernels_will_do && registry != nullptr && registry->kernels().contains(target)) continue;

@@ -92,7 +92,7 @@ const ComputationSchedule& EvalContext::ScheduleOf(const Computation& computatio
 
 Result<DeviceState*> EvalContext::DeviceFor(const Instruction& instruction) {
   if (device_ != nullptr) {
-    const int64_t device = StatedDevice(instruction);
+    const int64_t device = instruction.notes().device;
     if (device == 0 || device == device_->device) return device_;
     const DeviceState first{device_->link, device, options_.seed, static_cast<uint64_t>(device)};
     return &stated_devices_.try_emplace(device, first).first->second;

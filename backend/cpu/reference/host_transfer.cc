@@ -168,7 +168,7 @@ Result<Literal> FromCall(const Instruction& instruction, Literal given, const Sh
 
 // Without operand_layout_constraints everything is row-major; with them operands and results are laid out as stated.
 EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  if (IsLiveSizeCheck(instruction)) {
+  if (instruction.call_kind() == CallKind::kSizeCheck) {
     const int64_t number = operands[0].literal().GetInt(0);
     if (number == 0) return std::move(operands[0]).Take();
     return InvalidArgument(

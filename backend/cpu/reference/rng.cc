@@ -6,6 +6,7 @@
 
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/random.h"
+#include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -36,12 +37,6 @@ class Words {
   uint16_t block_ = 0;
   int used_ = 2;
 };
-
-uint64_t Mix(uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 // Uniform in [low, high). A number that rounds up to `high` in the element type is drawn again; types of few bits may
 // know no number between, which leaves `low`.
@@ -81,7 +76,7 @@ EvalResult EvalRng(EvalContext& context, const Instruction& instruction, std::sp
   if (IsComplex(type) || (normal && !real)) {
     return Unsupported("rng {}: not defined for {}", instruction.name(), ElementTypeName(type));
   }
-  const uint64_t key = Mix(context.options().seed + 0x9E3779B97F4A7C15u * static_cast<uint64_t>(state->device));
+  const uint64_t key = SplitMix(context.options().seed + kSplitMixStep * static_cast<uint64_t>(state->device));
   const uint64_t stream = state->rng_draws++;
   const Literal &a = operands[0].literal(), &b = operands[1].literal();
   const double real_a = real ? a.GetDouble(0) : 0, real_b = real ? b.GetDouble(0) : 0;

@@ -102,7 +102,7 @@ Result<Operands> ReadOperands(const Instruction& dot, const Literal& lhs, const 
   const auto& attributes = dot.attributes<DotAttributes>();
   Operands operands;
   operands.type = DotSumType(lhs.shape().element_type(), rhs.shape().element_type(), dot.shape().element_type());
-  operands.wide = AccumulatesWide(dot);
+  operands.wide = dot.notes().wide_sum;
   if (operands.wide) operands.type = ElementType::kC64;
   auto free = [](const Shape& shape, const IntList& batch, const IntList& contracting) {
     std::vector<int64_t> dimensions;

@@ -227,7 +227,7 @@ Result<ShaderReducer> ShaderReducer::FromComputation(const Computation& computat
 }
 
 Result<ShaderReducer> ShaderReducer::Of(const Instruction& instruction) {
-  if (AccumulatesWide(instruction)) return Sum(ElementType::kC64, true);
+  if (instruction.notes().wide_sum) return Sum(ElementType::kC64, true);
   if (const std::optional<ElementType> pair = PairTypeOf(instruction)) return ProductInPairs(*pair);
   return FromComputation(*instruction.called(0));
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/vulkan/device/device_plan.h"
+#include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -16,15 +17,9 @@ constexpr int kDivisionVersion = 2;
 constexpr uint32_t kGroupSize = 64;
 constexpr int kAnswers = 4;  // of each pair
 
-// SplitMix64.
 class Random {
  public:
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  uint64_t Next() { return SplitMix(state_ += kSplitMixStep); }
   uint64_t Below(uint64_t limit) { return Next() % limit; }
 
  private:

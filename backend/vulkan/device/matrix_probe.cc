@@ -9,6 +9,7 @@
 #include "backend/vulkan/device/device_plan.h"
 #include "backend/vulkan/device/quirks.h"
 #include "core/float_formats.h"
+#include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -18,12 +19,7 @@ constexpr int kMatrixProbeVersion = 1;
 
 bool IsInteger(const MatrixShape& shape) { return !IsFloating(shape.sum); }
 
-uint32_t Next(uint64_t& state) {  // SplitMix64
-  uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<uint32_t>((z ^ (z >> 31)) >> 32);
-}
+uint32_t Next(uint64_t& state) { return static_cast<uint32_t>(SplitMix(state += kSplitMixStep) >> 32); }
 
 // A trial's terms and sums.
 struct Trial {

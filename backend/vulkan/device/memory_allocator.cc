@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "backend/vulkan/device/executables.h"
+#include "core/limits.h"
 
 namespace VXLA_NAMESPACE::vulkan {
-namespace {
-
-int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
-}  // namespace
 
 VulkanBuffer::VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, int64_t offset_bytes,
                            int64_t size_bytes, int64_t reserved_bytes, const MemoryChoice& memory)

@@ -290,7 +290,7 @@ class AttentionWriter {
 std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, const Attention& a) {
   const ElementType term = a.scores->operand(0)->shape().element_type();
   for (const Instruction* product : {a.scores, a.product}) {
-    if (AccumulatesWide(*product) || DotSumType(*product) != ElementType::kF32) return std::nullopt;
+    if (product->notes().wide_sum || DotSumType(*product) != ElementType::kF32) return std::nullopt;
     for (const Instruction* operand : product->operands()) {
       if (operand->shape().element_type() != term) return std::nullopt;
     }

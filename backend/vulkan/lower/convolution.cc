@@ -87,7 +87,7 @@ Phases PhasesOf(const WindowDimension& w, int64_t outputs) {
 class ConvolutionReader final : public ProductReader {
  public:
   explicit ConvolutionReader(const FusionDescription& body)
-      : ProductReader(body, AccumulatesWide(*body.hero) || IsShort(*body.hero)),
+      : ProductReader(body, body.hero->notes().wide_sum || IsShort(*body.hero)),
         a_(hero().attributes<ConvolutionAttributes>()),
         dims_(*a_.dim_labels),
         window_(WindowOf(hero())) {

@@ -11,7 +11,7 @@ namespace {
 
 class DotReader final : public ProductReader {
  public:
-  explicit DotReader(const FusionDescription& body) : ProductReader(body, AccumulatesWide(*body.hero)) {
+  explicit DotReader(const FusionDescription& body) : ProductReader(body, body.hero->notes().wide_sum) {
     lhs_side_ = SideOf(hero(), 0);
     rhs_side_ = SideOf(hero(), 1);
     work.batches = lhs_side_.batch.count;

@@ -61,7 +61,7 @@ Result<std::vector<Step>> LowerGetDimensionSize(const LowerContext& context, con
 Status CanLowerSetDimensionSize(const LowerContext& context, const FusionDescription& body) {
   const Instruction& instruction = *body.instruction;
   // A kernel cannot report a size out of range.
-  if (!SizesAreInRange(instruction) && instruction.operand_count() > 1) {
+  if (!instruction.notes().sizes_in_range && instruction.operand_count() > 1) {
     return Unsupported("the host checks that size {} is in range", instruction.operand(1)->name());
   }
   VXLA_RETURN_IF_ERROR(CheckWords(context, instruction.operand(0)->shape()));

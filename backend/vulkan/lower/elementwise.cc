@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/drivers/software_tuning.h"
 #include "backend/vulkan/lower/loop.h"
+#include "core/limits.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/sizes/live_rows.h"
 
@@ -129,10 +130,9 @@ std::vector<ElementRange> OperandsOf(const FusionDescription& body) {
 
 // Whether the ranges can be bound one by one, so that the plan sees that they do not touch each other.
 bool LieApart(std::span<const ElementRange> ranges, ElementType type) {
-  constexpr int64_t kAlignment = 256;  // the most that Vulkan lets a device ask for
   const bool whole_bytes = type == ElementType::kPred || BitWidth(type) >= 8;
   return whole_bytes && std::ranges::all_of(ranges, [&](const ElementRange& range) {
-           return range.begin * StorageBytes(type) % kAlignment == 0;
+           return range.begin * StorageBytes(type) % kBlockAlignment == 0;
          });
 }
 

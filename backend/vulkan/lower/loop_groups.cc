@@ -300,8 +300,9 @@ class PhaseCheck {
     }
   }
   bool UnitFits(const LoopNode& node) {
-    const Result<FusionDescription> body = DescribeFusion(*node.instruction);
-    if (!body.ok() || node.fills >= 0 || !node.rows.empty()) return false;
+    const auto described = DescriptionOf(*node.instruction);
+    if (!described.ok() || node.fills >= 0 || !node.rows.empty()) return false;
+    const std::shared_ptr<const FusionDescription>& body = *described;
     const Opcode hero = body->hero == nullptr ? Opcode::kTuple : body->hero->opcode();
     const bool shared_out =
         body->hero == nullptr || hero == Opcode::kDynamicUpdateSlice ||

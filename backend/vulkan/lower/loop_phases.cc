@@ -77,9 +77,9 @@ std::string LoopPhaseWriter::Copy(const LoopNode& node) {
 namespace {
 
 FusionDescription Described(const Instruction& instruction) {
-  Result<FusionDescription> described = DescribeFusion(instruction);
+  const auto described = DescriptionOf(instruction);
   VXLA_CHECK(described.ok(), "a fusion that was described before");
-  return *std::move(described);
+  return **described;
 }
 
 }  // namespace

@@ -408,7 +408,7 @@ class LoopReader {
 
   // The condition and the body of a loop whose state is bound.
   Result<Cost> ReadLoop(const Instruction& loop, LoopNode* node) {
-    node->trip_count = NotedTripCount(loop).value_or(-1);
+    node->trip_count = loop.notes().trip_count.value_or(-1);
     node->blocks.resize(2);
     Cost cost{kPhaseCost, 1};
     if (node->trip_count < 0 || &loop == program_.loop) {
@@ -559,7 +559,8 @@ class LoopReader {
                          instruction.name());
     }
     VXLA_RETURN_IF_ERROR(can_lower_(instruction));
-    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
+    const FusionDescription& body = *described;
     if (body.attention || body.chain) {
       return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
     }

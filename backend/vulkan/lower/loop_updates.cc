@@ -31,8 +31,10 @@ namespace {
 // (ValueWriter::StoreGroup). Results of rows are made one after another.
 size_t MostResults(const LowerContext& context, const LoopProgram& program, const LoopNode& unit) {
   if (unit.fills >= 0 || !unit.arrays.empty()) return 0;
-  const Result<FusionDescription> body = DescribeFusion(*unit.instruction);
-  if (!body.ok() || (body->hero != nullptr && NeedsOfLoopUnit(context, *body, program.lanes))) return 0;
+  const auto described = DescriptionOf(*unit.instruction);
+  if (!described.ok()) return 0;
+  const std::shared_ptr<const FusionDescription>& body = *described;
+  if ((body->hero != nullptr && NeedsOfLoopUnit(context, *body, program.lanes))) return 0;
   const bool at_once =
       body->hero == nullptr ||
       (body->hero->opcode() == Opcode::kDot && TileLoopDot(context, *body, program.lanes, program.groups).has_value());

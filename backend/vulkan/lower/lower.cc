@@ -185,7 +185,8 @@ class VulkanLowering final : public Lowering {
   VulkanLowering(const DeviceFacts& facts, BindingMode bindings) : facts_(facts), context_{facts_, bindings} {}
 
   Status CanLower(const Instruction& instruction) const override {
-    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
+    const FusionDescription& body = *described;
     VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
     VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
     const Status giants = CheckGiants(body, facts_.max_elements);
@@ -197,7 +198,8 @@ class VulkanLowering final : public Lowering {
     // An empty array that is dynamic in some dimension has its sizes.
     if (std::ranges::all_of(leaves, [](const Shape* leaf) { return DeviceBytes(*leaf) == 0; }))
       return std::vector<Step>();
-    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
+    const FusionDescription& body = *described;
     Result<std::vector<Step>> steps = LoweringOf(body).lower(context_, body, buffers);
     if (steps.ok()) CountMovedBytes(body, buffers, *steps);
     return steps;

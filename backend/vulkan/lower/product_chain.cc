@@ -25,7 +25,7 @@ std::optional<MatrixShape> MatrixOfChain(const DeviceFacts& facts, const Product
   }
   const ElementType term = dots[0]->operand(0)->shape().element_type();
   for (const Instruction* dot : dots) {
-    if (AccumulatesWide(*dot) || DotSumType(*dot) != ElementType::kF32) return std::nullopt;
+    if (dot->notes().wide_sum || DotSumType(*dot) != ElementType::kF32) return std::nullopt;
     for (const Instruction* operand : dot->operands()) {
       if (operand->shape().element_type() != term) return std::nullopt;
     }

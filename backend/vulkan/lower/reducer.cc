@@ -31,7 +31,7 @@ Reducer WideSum() {
 std::string Widened(ElementType pair, const std::string& value) { return ConvertedText(RealPart(pair), pair, value); }
 
 Reducer ReadReducer(const Instruction& reduction) {
-  if (AccumulatesWide(reduction)) return WideSum();
+  if (reduction.notes().wide_sum) return WideSum();
   const std::optional<ElementType> pair = PairTypeOf(reduction);
   if (!pair) return ReadReducer(*reduction.called(0));
   Reducer reducer;

@@ -54,16 +54,6 @@ void TakeOverControlEdges(Instruction* call, const std::vector<Instruction*>& co
   }
 }
 
-std::unique_ptr<Instruction> CopyOf(const Instruction& original, Shape shape, std::vector<Instruction*> operands) {
-  std::vector<Computation*> called(original.called().begin(), original.called().end());
-  auto copy = std::make_unique<Instruction>(original.opcode(), std::move(shape), std::move(operands),
-                                            original.attributes(), std::move(called));
-  copy->set_name(original.name());
-  copy->mutable_common() = original.common();
-  copy->set_location(original.location());
-  return copy;
-}
-
 // The called computation's instructions at the call's place, so that what has effects (random numbers, feeds) keeps its
 // order. Gives the copies.
 std::vector<Instruction*> InlineBody(Computation& computation, Instruction* call) {
@@ -79,7 +69,7 @@ std::vector<Instruction*> InlineBody(Computation& computation, Instruction* call
     }
     std::vector<Instruction*> operands;
     for (const Instruction* operand : instruction->operands()) operands.push_back(copy_of.at(operand));
-    Instruction* copy = computation.InsertBefore(call, CopyOf(*instruction, instruction->shape(), std::move(operands)));
+    Instruction* copy = computation.InsertBefore(call, instruction->CloneWith(std::move(operands)));
     for (const Instruction* before : instruction->control_predecessors()) {
       // A parameter has been there all along.
       if (before->opcode() != Opcode::kParameter) copy->AddControlPredecessor(copy_of.at(before));
@@ -192,7 +182,7 @@ std::vector<Instruction*> InlineMap(Computation& computation, Instruction* map) 
       operands.push_back(per_element ? array_of(operand) : scalars.at(operand));
     }
     const Shape shape = per_element ? ArrayOf(instruction->shape(), map->shape()) : instruction->shape();
-    Instruction* copy = insert(CopyOf(*instruction, shape, std::move(operands)));
+    Instruction* copy = insert(instruction->CloneWith(std::move(operands), shape));
     if (per_element && is_map) copy->mutable_attributes() = map->attributes();  // all dimensions of the array
     (per_element ? arrays : scalars)[instruction.get()] = copy;
   }

@@ -1,9 +1,6 @@
 #include "core/passes/base/control_flow.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include "core/numerics/comparison.h"
@@ -15,7 +12,6 @@ namespace {
 
 // Counting further than this while compiling would take longer than a few read-backs save.
 constexpr int64_t kMostCountedIterations = int64_t{1} << 22;
-constexpr std::string_view kTripCountPrefix = "{\"known_trip_count\":{\"n\":\"";
 
 bool IsControl(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
@@ -93,11 +89,7 @@ bool ReplaceElement(Computation& computation, Instruction* element, const Instru
   std::vector<Instruction*> users(element->users().begin(), element->users().end());
   if (root->opcode() == Opcode::kTuple) std::erase(users, root);
   if (users.empty()) return false;
-  auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{},
-                                            constant.attributes());
-  copy->set_name(constant.name());
-  copy->set_location(constant.location());
-  Instruction* added = computation.InsertBefore(element, std::move(copy));
+  Instruction* added = computation.InsertBefore(element, constant.CloneWith({}));
   for (Instruction* user : users) user->ReplaceOperand(element, added);
   return true;
 }
@@ -264,20 +256,9 @@ void NoteTripCounts(Module& module) {
   for (Computation* computation : ControlComputations(module)) {
     for (Instruction* i : InstructionsOf(*computation)) {
       if (i->opcode() != Opcode::kWhile) continue;
-      const std::optional<int64_t> count = StaticTripCount(*i);
-      i->mutable_common().backend_config.text = count ? fmt::format("{}{}\"}}}}", kTripCountPrefix, *count) : "";
+      i->mutable_notes().trip_count = StaticTripCount(*i);
     }
   }
-}
-
-std::optional<int64_t> NotedTripCount(const Instruction& loop) {
-  const std::string& text = loop.common().backend_config.text;
-  if (!text.starts_with(kTripCountPrefix)) return std::nullopt;
-  int64_t count = 0;
-  const char* begin = text.data() + kTripCountPrefix.size();
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), count);
-  if (error != std::errc() || *end != '"') return std::nullopt;
-  return count;
 }
 
 }  // namespace VXLA_NAMESPACE

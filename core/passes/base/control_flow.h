@@ -22,6 +22,16 @@ int64_t StateElement(const Instruction& instruction);
 // Whether a loop's body hands this element of the state on as it is.
 bool PassesOn(const Computation& body, int64_t element);
 
+// Which of so many branches a conditional's selector takes: a pred that holds takes the first, an index out of range
+// the last.
+inline int BranchOf(int64_t selector, bool is_pred, int64_t branches) {
+  if (is_pred) return selector != 0 ? 0 : 1;
+  return static_cast<int>(selector < 0 || selector >= branches ? branches - 1 : selector);
+}
+inline int BranchOf(const Literal& selector, int64_t branches) {
+  return BranchOf(selector.GetInt(0), selector.shape().element_type() == ElementType::kPred, branches);
+}
+
 // A conditional that runs the same computation on the same argument whatever its selector says becomes a call of it.
 // Returns whether there was one.
 bool MergeEqualBranches(Module& module);
@@ -33,9 +43,7 @@ bool SinkLoopConstants(Module& module);
 // each iteration adds or subtracts a constant, and the condition compares it with a constant. Expects a body without
 // calls and fusions.
 std::optional<int64_t> StaticTripCount(const Instruction& loop);
-// Writes the trip counts that are known into backend_config as {"known_trip_count":{"n":"12"}}; what the text claimed
-// there is replaced.
+// Notes the trip counts that are known.
 void NoteTripCounts(Module& module);
-std::optional<int64_t> NotedTripCount(const Instruction& loop);
 
 }  // namespace VXLA_NAMESPACE

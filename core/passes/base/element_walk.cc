@@ -78,7 +78,7 @@ std::optional<double> SplatOf(const Instruction& i) {
 }
 
 bool IsPlainProduct(const Instruction& i) {
-  if (i.opcode() != Opcode::kDot || i.operand_count() != 2 || !IsRealFloat(i) || AccumulatesWide(i)) return false;
+  if (i.opcode() != Opcode::kDot || i.operand_count() != 2 || !IsRealFloat(i) || i.notes().wide_sum) return false;
   return IsRealFloat(*i.operand(0)) && IsRealFloat(*i.operand(1)) && !TouchesLiveSizes(i);
 }
 
@@ -100,7 +100,7 @@ bool IsMadeOfProduct(const Instruction& value) {
 }
 
 bool IsReductionBy(const Instruction& i, Opcode operation, double identity) {
-  if (i.opcode() != Opcode::kReduce || i.operand_count() != 2 || !IsRealFloat(i) || AccumulatesWide(i)) return false;
+  if (i.opcode() != Opcode::kReduce || i.operand_count() != 2 || !IsRealFloat(i) || i.notes().wide_sum) return false;
   const std::optional<double> init = SplatOf(*i.operand(1));
   return SingleOperation(*i.called(0)) == operation && init && *init == identity;
 }

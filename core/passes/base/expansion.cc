@@ -18,8 +18,11 @@ void AddFlags(Shape& shape, const Shape& other) {
 
 Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                             std::vector<Computation*> called) {
-  auto added = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
-                                             std::move(called));
+  return Add(std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
+                                           std::move(called)));
+}
+
+Instruction* Expansion::Add(std::unique_ptr<Instruction> added) {
   added->set_name(instruction_.name());
   added->set_location(instruction_.location());
   return before_ == nullptr ? computation_.Add(std::move(added)) : computation_.InsertBefore(before_, std::move(added));

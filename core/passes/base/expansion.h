@@ -22,6 +22,7 @@ class Expansion {
 
   Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands,
                    Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {});
+  Instruction* Add(std::unique_ptr<Instruction> added);
 
   Instruction* Constant(Literal literal);
   // `scalar` in an array of these sizes; itself if there are none.

@@ -93,44 +93,7 @@ bool IsFree(const Instruction& i) {
 
 int ElementCost(const Instruction& i) {
   if (!IsElementwise(i.opcode())) return 0;
-  int cost = 1;
-  switch (i.opcode()) {
-    case Opcode::kDivide:
-    case Opcode::kRemainder:
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-      cost = 4;
-      break;
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCos:
-    case Opcode::kCosh:
-    case Opcode::kDigamma:
-    case Opcode::kErf:
-    case Opcode::kErfc:
-    case Opcode::kErfInv:
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kLgamma:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kSin:
-    case Opcode::kSinh:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      cost = 16;
-      break;
-    default:
-      break;
-  }
+  int cost = Has(i.opcode(), Trait::kDear) ? 16 : Has(i.opcode(), Trait::kCostly) ? 4 : 1;
   const ElementType type = i.operand(0)->shape().element_type();
   if (cost > 1 && (IsComplex(type) || type == ElementType::kF64)) cost *= 4;
   return cost;

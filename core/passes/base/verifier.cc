@@ -48,32 +48,7 @@ Status CheckLayout(const Shape& shape) {
   return InvalidArgument("layout {{{}}} does not order the dimensions of {}", JoinInts(order), shape.ToString());
 }
 
-bool MayCall(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kCall:
-    case Opcode::kMap:
-    case Opcode::kFusion:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScan:
-    case Opcode::kScatter:
-    case Opcode::kSort:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-    case Opcode::kCustomCall:
-      return true;
-    default:
-      return false;
-  }
-}
+bool MayCall(Opcode opcode) { return Has(opcode, Trait::kOnScalars, Trait::kCalls); }
 
 Status CheckOrder(const Instruction& instruction, const Positions& positions, size_t position) {
   auto comes_first = [&](const Instruction* other, const char* what) {
@@ -94,25 +69,6 @@ Status CheckOrder(const Instruction& instruction, const Positions& positions, si
   return OkStatus();
 }
 
-// The ops whose computation is applied to scalars, element by element, in no certain order.
-bool AppliesToElements(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kMap:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kSort:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // What applied computations have been seen to be fine; each is looked at once however many apply it.
 struct Applied {
   std::unordered_set<const Computation*> seen;
@@ -128,10 +84,9 @@ Status CheckApplied(const Instruction& instruction, Applied& applied) {
     if (!applied.seen.insert(computation).second) continue;
     for (const auto& inner : computation->instructions()) {
       const Opcode opcode = inner->opcode();
-      const bool placed =
-          opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kCustomCall;
-      const bool here = inner->called().empty() || AppliesToElements(opcode);  // else in what it calls
-      if (placed || (here && applied.effects.Of(*inner))) {                    // called_c3
+      const bool placed = Has(opcode, Trait::kTellsPlace) || opcode == Opcode::kCustomCall;
+      const bool here = inner->called().empty() || Has(opcode, Trait::kOnScalars);  // else in what it calls
+      if (placed || (here && applied.effects.Of(*inner))) {                         // called_c3
         return InvalidArgument("{} {}: not inside a computation that is applied element by element", OpcodeText(opcode),
                                inner->name())
             .At(inner->location());
@@ -143,7 +98,7 @@ Status CheckApplied(const Instruction& instruction, Applied& applied) {
 }
 
 Status CheckInstruction(const Instruction& instruction, Applied& applied) {
-  if (AppliesToElements(instruction.opcode())) VXLA_RETURN_IF_ERROR(CheckApplied(instruction, applied));
+  if (Has(instruction.opcode(), Trait::kOnScalars)) VXLA_RETURN_IF_ERROR(CheckApplied(instruction, applied));
   if (!instruction.called().empty() && !MayCall(instruction.opcode())) {  // called_c2
     return InvalidArgument("{}: calls computation {}, and may call none", OpcodeText(instruction.opcode()),
                            instruction.called(0)->name());

@@ -135,14 +135,14 @@ Result<IntList> Merger::AwaitedBy(const Region& region, int64_t device) const {
     for (const auto& partner : {partners.source, partners.target}) {
       if (partner && std::ranges::find(members, *partner) == members.end()) members.push_back(*partner);
     }
-  } else if (IsExchange(instruction.opcode())) {
+  } else if (Has(instruction.opcode(), Trait::kMeets)) {
     VXLA_ASSIGN_OR_RETURN(members, GroupOf(instruction, grid_, device));
   }
   IntList awaited;
   for (const int64_t member : members) {
     const Instruction* const at = At(region, member);
     bool is_here = at == &instruction;
-    if (!is_here && at != nullptr && IsExchange(at->opcode()) &&
+    if (!is_here && at != nullptr && Has(at->opcode(), Trait::kMeets) &&
         KindOfCollective(*at) == KindOfCollective(instruction) && ChannelOf(*at) == ChannelOf(instruction)) {
       is_here = true;
       if (!IsPermute(at->opcode())) {  // in the same group

@@ -17,8 +17,6 @@ bool IsOfItsDevice(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kInfeed:
     case Opcode::kOutfeed:
-    case Opcode::kRng:
-    case Opcode::kRngGetAndUpdateState:
       return true;
     case Opcode::kSend:
     case Opcode::kRecv:
@@ -27,47 +25,18 @@ bool IsOfItsDevice(const Instruction& instruction) {
     case Opcode::kRecvDone:
       return IsOfItsDevice(*instruction.operand(0));
     default:
-      return false;
+      return Has(instruction.opcode(), Trait::kDraws);
   }
 }
 
 }  // namespace
-
-bool IsExchange(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
-}
 
 bool IsPermute(Opcode opcode) {
   return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
 }
 
 bool KnowsItsDevice(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kReplicaId:
-    case Opcode::kPartitionId:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-      return true;
-    default:
-      return IsExchange(instruction.opcode()) || IsOfItsDevice(instruction);
-  }
+  return Has(instruction.opcode(), Trait::kMeets, Trait::kTransfers, Trait::kDraws, Trait::kTellsPlace);
 }
 
 Computation* Merger::PlainCopyOf(Computation* computation) {
@@ -91,12 +60,8 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
   if (known != nullptr && !effect) return known;
   std::vector<Computation*> called;
   for (Computation* computation : instruction.called()) called.push_back(PlainCopyOf(computation));
-  auto copy = std::make_unique<Instruction>(instruction.opcode(), instruction.shape(), std::move(operands),
-                                            instruction.attributes(), std::move(called));
-  copy->set_name(instruction.name());
-  copy->mutable_common() = instruction.common();
-  copy->set_location(instruction.location());
-  if (device != 0 && IsOfItsDevice(instruction)) StateDevice(*copy, device);
+  auto copy = instruction.CloneWith(std::move(operands), instruction.shape(), std::move(called));
+  if (IsOfItsDevice(instruction)) copy->mutable_notes().device = device;
   if (const auto value = KnownInteger(*copy); value && instruction.control_predecessors().empty()) {
     return known = IntegerOf(frame, instruction, *value);
   }
@@ -183,8 +148,8 @@ Result<Values> Merger::Emit(const Computation& source, Computation& into, const 
     const Status deadlock = Deadlock(region);
     // Unless those who went one way before go ways of their own, or one goes ahead to where it sends.
     const bool may_meet = SendsFurtherOn(region) || std::ranges::any_of(partings_, [](const Status& parting) {
-      return parting.code() == StatusCode::kUnsupported;
-    });
+                            return parting.code() == StatusCode::kUnsupported;
+                          });
     return may_meet && deadlock.code() == StatusCode::kDeviceFailure
                ? Unsupported("{}: {}", deadlock.message(), kMeetApart).At(deadlock.location())
                : deadlock;
@@ -240,7 +205,7 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
     default:
       break;
   }
-  if (IsExchange(instruction.opcode())) return StepToMeeting(frame, device, instruction);
+  if (Has(instruction.opcode(), Trait::kMeets)) return StepToMeeting(frame, device, instruction);
   const bool apart = instruction.opcode() != Opcode::kAsyncStart && !depends_.Of(instruction);
   if (apart) {
     value = Copy(frame, device, instruction);
@@ -340,9 +305,7 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
     }
     for (const auto& computation : target_->computations()) {
       for (const auto& instruction : computation->instructions()) {
-        if (instruction->opcode() != Opcode::kCustomCall ||
-            instruction->attributes<CustomCallAttributes>().custom_call_target != kAbsent)
-          continue;
+        if (instruction->call_kind() != CallKind::kElsewhere) continue;
         return MergeError(*instruction, StatusCode::kUnsupported,
                           "is of a device at another place, and is needed here");
       }
@@ -379,13 +342,6 @@ Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid,
 Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
                                           const DevicePlaces& places) {
   return MergeAt(module, grid, shared, &places);
-}
-
-std::string PlaceExchange::target() const { return fmt::format("{}{}", merging::kExchangePrefix, number); }
-
-bool OnlyMovesBetweenDevices(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().custom_call_target.starts_with(merging::kExchangePrefix);
 }
 
 int64_t PlaceExchange::SizeOf(const Piece& piece) const {

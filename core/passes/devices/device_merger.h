@@ -24,9 +24,9 @@ struct DevicePlaces {
   bool IsHere(int64_t device) const { return place_of[static_cast<size_t>(device)] == here; }
 };
 
-// What places give one another in the middle of a program: a custom call to `target` whose operands are what this place
-// posts, and whose result is a tuple of what it receives. All places count exchanges alike, and those that take part in
-// some come to them in one order.
+// What places give one another in the middle of a program: a custom call (CallKind::kExchange, with its number) whose
+// operands are what this place posts, and whose result is a tuple of what it receives. All places count exchanges
+// alike, and those that take part in some come to them in one order.
 struct PlaceExchange {
   // So many bytes of an array that a place posts, or all of it, and where they go.
   struct Piece {
@@ -41,15 +41,13 @@ struct PlaceExchange {
   std::vector<int64_t> places;             // that take part
   std::vector<std::vector<Shape>> posted;  // by place
   std::vector<std::vector<Piece>> takes;   // by place: what makes up its results
-  std::string target() const;
+  // Of its call, by which a host finds what does it.
+  std::string target() const { return OwnCall(CallKind::kExchange, number).custom_call_target; }
   // Of the array that it is taken from.
   int64_t SizeOf(const Piece& piece) const;
   // That a place gets from others.
   int64_t BytesReceived(int64_t place) const;
 };
-
-// A custom call in which devices give one another arrays, or learn which one they are, and nothing is computed.
-bool OnlyMovesBetweenDevices(const Instruction& instruction);
 
 struct MergedProgram {
   // Its result is a tuple of the arrays (and tokens) that the devices' results are made of, once each.
@@ -71,7 +69,7 @@ struct MergedProgram {
 // and 16 bits in f32), which fuse with what makes and uses them. Loops and conditionals with collectives are
 // one for the devices that go the same way, which they do if what decides is the same value, or if they
 // meet inside (the run then says whether they did); integers that follow from a device's number are known here. What
-// draws from a device's own state or talks to its host says which device it is (StatedDevice). Devices whose branches
+// draws from a device's own state or talks to its host says which device it is (Notes::device). Devices whose branches
 // are known meet wherever each of them stands: instructions of one kind and channel are one meeting.
 //
 // shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; kDeviceFailure: a collective

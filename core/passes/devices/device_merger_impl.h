@@ -35,12 +35,6 @@ Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_s
 // Of what one program of all devices cannot do.
 constexpr std::string_view kMeetApart = "only devices that run apart find out whether they meet";
 
-constexpr std::string_view kExchangePrefix = "vxla.exchange.";
-
-// The custom call that stands for a value of devices elsewhere.
-constexpr std::string_view kAbsent = "vxla.device_elsewhere";
-
-bool IsExchange(Opcode opcode);
 bool IsPermute(Opcode opcode);
 // Its value, or what it does, depends on which device it is.
 bool KnowsItsDevice(const Instruction& instruction);
@@ -121,8 +115,8 @@ class Merger {
   // Which devices have to come before this one can go on; none: any of them may be the one.
   Result<IntList> AwaitedBy(const Region& region, int64_t device) const;
   Status Deadlock(const Region& region) const;
-  // Whether one device waits for data while another waits for it before a loop or a branch, and something else sends such
-  // data.
+  // Whether one device waits for data while another waits for it before a loop or a branch, and something else sends
+  // such data.
   bool SendsFurtherOn(const Region& region) const;
   Status Untaken(const Region& region) const;
   // Whether those who take part with `device` may come. If one is not in the region, it has taken another way before:

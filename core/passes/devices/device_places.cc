@@ -60,9 +60,7 @@ Instruction* Received(Expansion& make, const Shape& shape, Instruction* call, in
 }  // namespace
 
 Instruction* Merger::Absent(Computation& into, const Instruction& like, const Shape& shape) {
-  CustomCallAttributes attributes;
-  attributes.custom_call_target = kAbsent;
-  return Expansion(into, like).Add(Opcode::kCustomCall, shape, {}, std::move(attributes));
+  return Expansion(into, like).Add(Opcode::kCustomCall, shape, {}, OwnCall(CallKind::kElsewhere));
 }
 
 void Merger::InOrder(Computation& into, Instruction* exchange) {
@@ -85,8 +83,7 @@ PlaceExchange Merger::NewExchange(const Instruction& like, const std::set<int64_
 Instruction* Merger::CallOf(Computation& into, const Instruction& like, PlaceExchange exchange, Values posted,
                             std::vector<Shape> received) {
   if (std::ranges::find(exchange.places, places_->here) == exchange.places.end()) return nullptr;
-  CustomCallAttributes attributes;
-  attributes.custom_call_target = exchange.target();
+  CustomCallAttributes attributes = OwnCall(CallKind::kExchange, exchange.number);
   attributes.custom_call_has_side_effect = true;
   Instruction* const call =
       Expansion(into, like)

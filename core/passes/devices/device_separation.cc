@@ -1,10 +1,6 @@
 #include "core/passes/devices/device_separation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 #include "core/passes/base/expansion.h"
 #include "core/passes/devices/device_merger_impl.h"
@@ -13,10 +9,6 @@
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-constexpr std::string_view kPrefix = "vxla.device.";
-// Calls that move arrays between devices, or say which one it is, and compute nothing.
-constexpr std::string_view kMovingPrefix = "vxla.exchange.device.";
 
 bool IsHostsBusiness(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -105,22 +97,16 @@ bool MovesAndComputesNothing(const Instruction& instruction) {
     case Opcode::kRecvDone:
       return MovesAndComputesNothing(*instruction.operand(0));
     default:
-      return merging::IsExchange(instruction.opcode()) && !Reduces(instruction);
+      return Has(instruction.opcode(), Trait::kMeets) && !Reduces(instruction);
   }
 }
 
 }  // namespace
 
 std::optional<size_t> SeparateProgram::NumberOf(const Instruction& instruction) const {
-  if (instruction.opcode() != Opcode::kCustomCall) return {};
-  const std::string_view target = instruction.attributes<CustomCallAttributes>().custom_call_target;
-  const std::string_view prefix = target.starts_with(kPrefix) ? kPrefix : kMovingPrefix;
-  if (!target.starts_with(prefix)) return {};
-  size_t number = 0;
-  const std::from_chars_result read =
-      std::from_chars(target.data() + prefix.size(), target.data() + target.size(), number);
-  const bool whole = read.ec == std::errc() && read.ptr == target.data() + target.size();
-  return whole && number < calls.size() ? std::optional(number) : std::nullopt;
+  const CallKind kind = instruction.call_kind();
+  if (kind != CallKind::kExchange && kind != CallKind::kDeviceCall) return {};
+  return static_cast<size_t>(instruction.attributes<CustomCallAttributes>().number);
 }
 
 SeparateProgram SeparateDevices(const Module& module, const DeviceGrid& grid, bool reduces) {
@@ -142,9 +128,9 @@ SeparateProgram SeparateDevices(const Module& module, const DeviceGrid& grid, bo
         const bool is_static =
             std::ranges::none_of(own->operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
         const int64_t members = reduces && is_static && Reduces(*own) ? SizeOfGroups(*own, grid) : 0;
-        CustomCallAttributes attributes;
-        attributes.custom_call_target = fmt::format(
-            "{}{}", MovesAndComputesNothing(*own) || members > 0 ? kMovingPrefix : kPrefix, program.calls.size());
+        const bool moves = MovesAndComputesNothing(*own) || members > 0;
+        CustomCallAttributes attributes =
+            OwnCall(moves ? CallKind::kExchange : CallKind::kDeviceCall, static_cast<int64_t>(program.calls.size()));
         attributes.custom_call_has_side_effect = true;
         program.calls.push_back({own.get(), members > 0});
         Expansion make(computation, at);

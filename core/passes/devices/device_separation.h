@@ -24,8 +24,6 @@ struct SeparateProgram {
   std::vector<Call> calls;         // by number
   // Which call an instruction of the module is; nothing: none of them.
   std::optional<size_t> NumberOf(const Instruction& instruction) const;
-  // Targets of the custom calls.
-  std::vector<std::string> targets() const;
 };
 
 // reduces: the devices reduce what their groups give, in the order of one program of all devices (exchanges.h), where

@@ -1,6 +1,7 @@
 // How devices go through loops and branches together: merging::Merger's other half.
 #include <set>
 
+#include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
 #include "core/passes/devices/meeting_hoisting.h"
@@ -29,7 +30,7 @@ std::vector<const Instruction*> ExchangesIn(std::span<Computation* const> called
     work.pop_back();
     for (const auto& inner : computation.instructions()) {
       work.insert(work.end(), inner->called().begin(), inner->called().end());
-      if (IsExchange(inner->opcode())) exchanges.push_back(inner.get());
+      if (Has(inner->opcode(), Trait::kMeets)) exchanges.push_back(inner.get());
     }
   }
   return exchanges;
@@ -60,9 +61,7 @@ IntList Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
       undecided.push_back(device);
       continue;
     }
-    const int64_t value = selector.literal().GetInt(0);
-    const bool truth = selector.shape().element_type() == ElementType::kPred;
-    by_branch[truth ? 1 - value : value < 0 || value >= count ? count - 1 : value].push_back(device);
+    by_branch[BranchOf(selector.literal(), count)].push_back(device);
   }
   for (const auto& [branch, devices] : by_branch) {
     Frame& inside = Open(frame.region, *instruction.called(static_cast<int>(branch)), devices,

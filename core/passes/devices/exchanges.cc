@@ -142,7 +142,6 @@ Instruction* InPairs(Expansion& make, Values values, const CopyOfComputation& co
   return values[0];
 }
 
-// In the type of the instruction's operand.
 }  // namespace
 
 Instruction* Reduced(Expansion& make, Values values, ElementType type, const CopyOfComputation& copy_of) {

@@ -17,7 +17,7 @@ using Values = std::vector<Instruction*>;
 
 bool IsMeeting(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
-  return merging::IsExchange(opcode) || opcode == Opcode::kSend || opcode == Opcode::kRecv;
+  return Has(opcode, Trait::kMeets) || opcode == Opcode::kSend || opcode == Opcode::kRecv;
 }
 
 // The exchanges of a branch; nothing where there are meetings besides.
@@ -25,7 +25,7 @@ std::optional<Values> MeetingsOf(const Computation& branch) {
   Values meetings;
   DeepProperty meets(IsMeeting);
   for (const auto& instruction : branch.instructions()) {
-    if (merging::IsExchange(instruction->opcode())) {
+    if (Has(instruction->opcode(), Trait::kMeets)) {
       meetings.push_back(instruction.get());
     } else if (meets.Of(*instruction)) {
       return std::nullopt;
@@ -107,13 +107,7 @@ class Branch {
       }
       Values operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-      auto copy = std::make_unique<Instruction>(
-          instruction->opcode(), instruction->shape(), std::move(operands), instruction->attributes(),
-          std::vector<Computation*>(instruction->called().begin(), instruction->called().end()));
-      copy->set_name(instruction->name());
-      copy->mutable_common() = instruction->common();
-      copy->set_location(instruction->location());
-      Instruction* const added = copies[instruction.get()] = into.Add(std::move(copy));
+      Instruction* const added = copies[instruction.get()] = into.Add(instruction->CloneWith(std::move(operands)));
       for (const Instruction* before : instruction->control_predecessors()) {
         if (IsIn(before, part)) added->AddControlPredecessor(copies.at(before));
       }
@@ -222,11 +216,7 @@ void HoistMeetings(Module& module, Instruction& conditional) {
   for (size_t part = 0; part < meetings.size(); ++part) {
     const Values operands = AddPart(module, make, branches, part);
     const Instruction& first = *meetings[part];
-    Instruction* const meeting = make.Add(first.opcode(), first.shape(), operands, first.attributes(),
-                                          {first.called().begin(), first.called().end()});
-    computation.Rename(meeting, first.name());
-    meeting->mutable_common() = first.common();
-    meeting->set_location(first.location());
+    Instruction* const meeting = computation.InsertBefore(&conditional, first.CloneWith(operands));
     for (Branch& branch : branches) branch.SetOuter(branch.meetings()[part], meeting);
   }
   Instruction* const result = AddPart(module, make, branches, meetings.size())[0];

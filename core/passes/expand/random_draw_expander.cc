@@ -5,7 +5,6 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/expand/counter_bits.h"
 #include "core/passes/expand/expanders.h"
-#include "core/passes/expand/random_state.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -27,8 +26,8 @@ class DrawWriter : private CounterBits {
   DrawInputs Begin(Instruction* place, Instruction* a, Instruction* b) {
     Instruction* const state =
         Add(Opcode::kRngGetAndUpdateState, Shape(kU64, {2}), {}, RngGetAndUpdateStateAttributes{1});
-    state->mutable_common().backend_config.text = kDrawsState;
-    state->mutable_common().frontend_attributes = place->common().frontend_attributes;  // which device's it is
+    state->mutable_notes().draws_of_rng = true;
+    state->mutable_notes().device = place->notes().device;
     TakeOverOrder(place, state);
     DrawInputs inputs{Reshaped(Slice(state, 0, 0, 1), {}), Mixed(Reshaped(Slice(state, 0, 1, 2), {})), nullptr,
                       nullptr};

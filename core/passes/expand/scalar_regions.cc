@@ -216,10 +216,10 @@ class Scalars {
       std::vector<Instruction*> values;
       for (const Elements* operand : operands)  // a clamp's bounds may be scalars
         values.push_back((*operand)[operand->size() == 1 ? 0 : static_cast<size_t>(i)]);
-      made.push_back(instruction.opcode() == Opcode::kSelect
-                         ? Select(instruction, values[0], values[1], values[2])
-                         : Folded(Add(instruction, instruction.opcode(), element, std::move(values),
-                                      instruction.attributes())));
+      made.push_back(
+          instruction.opcode() == Opcode::kSelect
+              ? Select(instruction, values[0], values[1], values[2])
+              : Folded(Add(instruction, instruction.opcode(), element, std::move(values), instruction.attributes())));
     }
     return made;
   }
@@ -558,25 +558,6 @@ class Scalars {
   bool failed_ = false;
 };
 
-// Whether the operation says of scalars what its computations do.
-bool AppliesToScalars(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kMap:
-    case Opcode::kReduce:
-    case Opcode::kReduceScatter:
-    case Opcode::kReduceWindow:
-    case Opcode::kScatter:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kSort:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool HoldsArrays(const Computation& computation) {
   return std::ranges::any_of(computation.instructions(), [](const auto& i) {
     return (i->shape().IsArray() && i->shape().rank() > 0) || i->opcode() == Opcode::kWhile ||
@@ -603,7 +584,7 @@ bool ScalarizeRegions(Module& module) {
   bool changed = false;
   for (Computation* computation : all) {
     for (const auto& i : computation->instructions()) {
-      for (int k = 0; AppliesToScalars(i->opcode()) && k < static_cast<int>(i->called().size()); ++k) {
+      for (int k = 0; Has(i->opcode(), Trait::kOnScalars) && k < static_cast<int>(i->called().size()); ++k) {
         const auto [known, fresh] = made.try_emplace(i->called(k), i->called(k));
         if (fresh && HoldsArrays(*i->called(k))) {
           if (auto scalars = WithScalars(*i->called(k))) known->second = module.AddComputation(std::move(scalars));

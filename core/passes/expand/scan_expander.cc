@@ -149,7 +149,7 @@ class RunningScan : private Expansion {
   static bool IsAssociative(Opcode operation, ElementType type, bool stated) {
     const bool exact = !IsFloating(type) && !IsComplex(type);
     const bool chooses = operation == Opcode::kMaximum || operation == Opcode::kMinimum;
-    return Associates(operation) && (exact || chooses || stated);
+    return Has(operation, Trait::kAssociates) && (exact || chooses || stated);
   }
 
   Computation* Reducer(Opcode operation, ElementType type) {

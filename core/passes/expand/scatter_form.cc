@@ -47,7 +47,7 @@ bool TakesAtOnce(const Instruction& scatter) {
 
 // Updates may be put together before they meet what was there.
 bool IsAssociative(const Instruction& scatter) {
-  return Associates(SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract));
+  return Has(SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract), Trait::kAssociates);
 }
 
 }  // namespace

@@ -96,12 +96,7 @@ class FusionBuilder {
     }
     std::vector<Instruction*> operands;
     for (Instruction* operand : i->operands()) operands.push_back(Copy(operand, group));
-    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(), std::move(operands), i->attributes(),
-                                              std::vector<Computation*>(i->called().begin(), i->called().end()));
-    copy->set_name(i->name());
-    copy->set_location(i->location());
-    copy->mutable_common().backend_config = i->common().backend_config;  // how it accumulates
-    return copies_[i] = fused_->Add(std::move(copy));
+    return copies_[i] = fused_->Add(i->CloneWith(std::move(operands)));
   }
 
   // The fusion runs after what any member had to run after, and before what had to wait for one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/passes/base/control_flow.h"
 #include "core/passes/fuse/product_rows.h"
 
 namespace VXLA_NAMESPACE {
@@ -12,13 +13,13 @@ void ReadBody(FusionDescription& description) {
   const Instruction& instruction = *description.instruction;
   if (instruction.opcode() != Opcode::kFusion) {
     description.roots = description.computed = {&instruction};
-    for (const Instruction* operand : instruction.operands()) description.operands[operand] = operand;
+    for (const Instruction* operand : instruction.operands()) description.operands.emplace(operand, operand);
     return;
   }
   const Computation& computation = *instruction.called(0);
   for (const auto& inner : computation.instructions()) {
     if (inner->opcode() == Opcode::kParameter) {
-      description.operands[inner.get()] = instruction.operand(static_cast<int>(inner->parameter_number()));
+      description.operands.emplace(inner.get(), instruction.operand(static_cast<int>(inner->parameter_number())));
     } else if (inner->opcode() != Opcode::kTuple) {
       description.computed.push_back(inner.get());
     }
@@ -251,6 +252,28 @@ Result<FusionDescription> DescribeFusion(const Instruction& instruction) {
   FindPhases(description);
   FindInPlacePairs(description);
   return description;
+}
+
+void DescribeFusions(Module& module) {
+  for (const Computation* computation : ControlComputations(module)) {
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() != Opcode::kFusion || i->description() != nullptr) continue;
+      if (auto description = DescribeFusion(*i); description.ok())
+        i->set_description(std::make_shared<const FusionDescription>(*std::move(description)));
+    }
+  }
+}
+
+void ForgetDescriptions(Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& i : computation->instructions()) i->set_description(nullptr);
+  }
+}
+
+Result<std::shared_ptr<const FusionDescription>> DescriptionOf(const Instruction& instruction) {
+  if (instruction.description() != nullptr) return instruction.description();
+  VXLA_ASSIGN_OR_RETURN(FusionDescription description, DescribeFusion(instruction));
+  return std::make_shared<const FusionDescription>(std::move(description));
 }
 
 }  // namespace VXLA_NAMESPACE

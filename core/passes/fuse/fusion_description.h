@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/module.h"
@@ -22,6 +24,27 @@ struct InPlacePair {
   int operand = 0, leaf = 0;
   bool must = false;
   friend bool operator==(const InPlacePair&, const InPlacePair&) = default;
+};
+
+// The instruction's operands by what stands for them inside, in the order of what was put in: what is written of them
+// must not depend on where instructions lie in memory.
+class FusionOperands {
+ public:
+  using List = std::vector<std::pair<const Instruction*, const Instruction*>>;
+  void emplace(const Instruction* inside, const Instruction* operand) {
+    if (at_.emplace(inside, list_.size()).second) list_.emplace_back(inside, operand);
+  }
+  // Null: it stands for none.
+  const Instruction* Find(const Instruction& inside) const {
+    const auto at = at_.find(&inside);
+    return at == at_.end() ? nullptr : list_[at->second].second;
+  }
+  List::const_iterator begin() const { return list_.begin(); }
+  List::const_iterator end() const { return list_.end(); }
+
+ private:
+  List list_;
+  std::unordered_map<const Instruction*, size_t> at_;
 };
 
 struct FusionDescription {
@@ -46,10 +69,7 @@ struct FusionDescription {
   std::vector<InPlacePair> in_place;
 
   // The operand of the instruction whose buffer holds this value, or null if it is computed.
-  const Instruction* OperandOf(const Instruction& value) const {
-    const auto it = operands.find(&value);
-    return it == operands.end() ? nullptr : it->second;
-  }
+  const Instruction* OperandOf(const Instruction& value) const { return operands.Find(value); }
   // How many heroes must have run before the value is known: 0 for what feeds the first, 1 for its result ...
   int PhaseOf(const Instruction& value) const {
     const auto it = phase_of.find(&value);
@@ -65,12 +85,19 @@ struct FusionDescription {
     return HeroKind(i.opcode()).has_value();
   }
 
-  std::unordered_map<const Instruction*, const Instruction*> operands;  // by what stands for them inside
+  FusionOperands operands;
   std::unordered_map<const Instruction*, int> phase_of;
 };
 
 // Unsupported for a fusion around ops that no kernel puts together (only a text can hold one): heroes of two kinds, two
 // products, reductions of different rows.
 Result<FusionDescription> DescribeFusion(const Instruction& instruction);
+
+// Fusions that control flow reaches carry their descriptions from here on, until ForgetDescriptions; what they call may
+// not change meanwhile.
+void DescribeFusions(Module& module);
+void ForgetDescriptions(Module& module);
+// The one that it carries, or, for an instruction that carries none, one that is made now.
+Result<std::shared_ptr<const FusionDescription>> DescriptionOf(const Instruction& instruction);
 
 }  // namespace VXLA_NAMESPACE

@@ -262,7 +262,7 @@ void FusionGroups::JoinRowProgram(Instruction* reduce) {
 
 // A sum of more than two whole reductions, one after the other, such as the norm of all gradients: in the kernel of one
 // of them it would wait for the others, and so would each that comes next. Of its own it waits once, and the reductions
-// become one dispatch (scheduler/merged_loops.h).
+// become one dispatch (scheduler/merged_dispatches.h).
 bool FusionGroups::ChainsReductions(const Instruction& i) const {
   if (!target_.merges_loops || i.shape().ElementCount() != 1 || i.operand_count() != 2) return false;
   const auto is_link = [&](const Instruction& other) {
@@ -436,12 +436,7 @@ void FusionGroups::SplitOffIndexOutputs() {
     Instruction* i = *it;
     const int g = OnlyGroupOf(i);
     if (g < 0 || groups_[g].attention || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
-    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(),
-                                              std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
-                                              i->attributes());
-    copy->set_name(i->name());
-    copy->set_location(i->location());
-    Instruction* added = entry_.InsertBefore(i, std::move(copy));
+    Instruction* added = entry_.InsertBefore(i, i->CloneWith({i->operands().begin(), i->operands().end()}));
     for (Instruction* user : std::vector<Instruction*>(i->users().begin(), i->users().end())) {
       if (!InGroup(user, g)) user->ReplaceOperand(i, added);
     }

@@ -313,10 +313,8 @@ class Cutter : private Expansion {
     }
     if (axis.kind == Axis::Kind::kPlaces) CountFrom(whole, axis.which, start, &operands);
     if (axis.kind == Axis::Kind::kUpdates) std::ranges::copy(before, operands.begin());
-    Shape shape = ShapeOfPart(whole, axis, start, limit);
-    Instruction* const part = Add(whole.opcode(), std::move(shape), std::move(operands), std::move(attributes),
-                                  {whole.called().begin(), whole.called().end()});
-    part->mutable_common().backend_config = whole.common().backend_config;
+    Instruction* const part = Add(whole.CloneWith(std::move(operands), ShapeOfPart(whole, axis, start, limit)));
+    part->mutable_attributes() = std::move(attributes);
     if (++parts_ > kMostParts) return {};
     Values values = Results(part);
     if (!values.empty() && axis.kind == Axis::Kind::kRunning && !before.empty())

@@ -155,12 +155,8 @@ class ChainSeparator {
     for (int64_t d = 0; d < of->shape().rank(); ++d) {
       if (std::ranges::find(dimensions, d) == dimensions.end()) kept.push_back(of->shape().dimension(d));
     }
-    auto sum = std::make_unique<Instruction>(
-        Opcode::kReduce, Shape(of->shape().element_type(), kept), std::vector<Instruction*>{of, reduce->operand(1)},
-        DimensionsAttributes{std::move(dimensions)},
-        std::vector<Computation*>(reduce->called().begin(), reduce->called().end()));
-    sum->set_name(reduce->name());
-    sum->set_location(reduce->location());
+    auto sum = reduce->CloneWith({of, reduce->operand(1)}, Shape(of->shape().element_type(), kept));
+    sum->mutable_attributes() = DimensionsAttributes{std::move(dimensions)};
     return entry_.InsertBefore(reduce, std::move(sum));
   }
 
@@ -295,12 +291,7 @@ class ChainSeparator {
                                [&](const ChainKernel& kernel) { return i == kernel.largest || i == kernel.total; });
   }
   Instruction* CopyOf(const Instruction* i, std::vector<Instruction*> operands) {
-    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(), std::move(operands), i->attributes(),
-                                              std::vector<Computation*>(i->called().begin(), i->called().end()));
-    copy->set_name(i->name());
-    copy->set_location(i->location());
-    copy->mutable_common() = i->common();
-    return entry_.InsertBefore(i, std::move(copy));
+    return entry_.InsertBefore(i, i->CloneWith(std::move(operands)));
   }
 
   // The value, made of copies of what `which` holds.

@@ -119,8 +119,7 @@ class ColumnSplitter {
 
   Instruction* Make(const Instruction* like, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
                     Attributes attributes = NoAttributes{}) {
-    auto made = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
-                                              std::vector<Computation*>(like->called().begin(), like->called().end()));
+    auto made = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes));
     made->set_name(like->name());
     made->set_location(like->location());
     return entry_.InsertBefore(like, std::move(made));
@@ -149,14 +148,14 @@ class ColumnSplitter {
       for (int part : {0, 1}) {
         std::vector<Instruction*> operands;
         for (Instruction* operand : i->operands()) operands.push_back(PartsOf(operand)[part]);
-        parts[part] = Make(i, i->opcode(), PartShape(*i, part), std::move(operands), i->attributes());
+        parts[part] = entry_.InsertBefore(i, i->CloneWith(std::move(operands), PartShape(*i, part)));
       }
     } else {
       const bool even =
           i->opcode() == Opcode::kBroadcast && std::ranges::find(i->dimensions(), along_) == i->dimensions().end();
       for (int part : {0, 1}) {
         parts[part] = i->shape().rank() == 0 ? i
-                      : even ? Make(i, Opcode::kBroadcast, PartShape(*i, part), {i->operand(0)}, i->attributes())
+                      : even ? entry_.InsertBefore(i, i->CloneWith({i->operand(0)}, PartShape(*i, part)))
                              : SliceOf(i, part);
       }
     }
@@ -169,9 +168,8 @@ class ColumnSplitter {
     ColumnParts reduced{};
     for (int part : {0, 1}) {
       const bool single = sizes_[part] == 1 && sink->dimensions().size() == 1;
-      reduced[part] =
-          single ? Reshaped(sink, parts[part])
-                 : Make(sink, Opcode::kReduce, sink->shape(), {parts[part], sink->operand(1)}, sink->attributes());
+      reduced[part] = single ? Reshaped(sink, parts[part])
+                             : entry_.InsertBefore(sink, sink->CloneWith({parts[part], sink->operand(1)}));
     }
     const Opcode by = IsReductionBy(*sink, Opcode::kAdd, 0)               ? Opcode::kAdd
                       : IsReductionBy(*sink, Opcode::kMaximum, -INFINITY) ? Opcode::kMaximum

@@ -132,18 +132,16 @@ class SoftmaxWriter {
     if (exponential->shape() != weight.shape()) return nullptr;
     Instruction* divisor = const_cast<Instruction*>(path.back().first)->operand(path.back().second);
     for (auto link = path.rbegin(); link != path.rend(); ++link) {
-      if (OnlyMovesOrRepeats(*link->first))
-        divisor = Make(weight, link->first->opcode(), link->first->shape(), {divisor}, link->first->attributes());
+      if (OnlyMovesOrRepeats(*link->first)) divisor = Insert(weight, link->first->CloneWith({divisor}));
     }
-    return Make(weight, Opcode::kDivide, weight.shape(), {exponential, divisor}, NoAttributes{});
+    return Insert(weight, std::make_unique<Instruction>(Opcode::kDivide, weight.shape(),
+                                                        std::vector<Instruction*>{exponential, divisor}));
   }
 
-  Instruction* Make(const Instruction& like, Opcode opcode, const Shape& shape, std::vector<Instruction*> operands,
-                    const Attributes& attributes) {
-    auto made = std::make_unique<Instruction>(opcode, shape, std::move(operands), attributes);
-    made->set_name(like.name());
-    made->set_location(like.location());
-    return entry_.InsertBefore(&like, std::move(made));
+  Instruction* Insert(const Instruction& weight, std::unique_ptr<Instruction> made) {
+    made->set_name(weight.name());
+    made->set_location(weight.location());
+    return entry_.InsertBefore(&weight, std::move(made));
   }
 
   Computation& entry_;

@@ -166,10 +166,8 @@ class Rewriter {
     std::swap(swapped.lhs_batch_dims, swapped.rhs_batch_dims);
     std::swap(swapped.lhs_contracting_dims, swapped.rhs_contracting_dims);
     if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
-    auto instruction = std::make_unique<Instruction>(
-        Opcode::kDot, i->shape(), std::vector<Instruction*>{dot->operand(1), dot->operand(0)}, swapped);
-    instruction->set_name(dot->name());
-    instruction->set_location(dot->location());
+    auto instruction = dot->CloneWith({dot->operand(1), dot->operand(0)}, i->shape());
+    instruction->mutable_attributes() = swapped;
     entry_.ReplaceAllUses(i, entry_.InsertBefore(i, std::move(instruction)));
     return true;
   }
@@ -214,12 +212,8 @@ class Rewriter {
     for (auto link = links.rbegin(); link != links.rend(); ++link) {
       std::vector<Instruction*> operands;
       for (Instruction* operand : (*link)->operands()) operands.push_back(transposed(operand));
-      auto instruction = std::make_unique<Instruction>(
-          (*link)->opcode(), Shape((*link)->shape().element_type(), Dimensions(i->shape())), std::move(operands),
-          (*link)->attributes(), std::vector<Computation*>((*link)->called().begin(), (*link)->called().end()));
-      instruction->set_name((*link)->name());
-      instruction->set_location((*link)->location());
-      moved[*link] = entry_.InsertBefore(i, std::move(instruction));
+      Shape shape((*link)->shape().element_type(), Dimensions(i->shape()));
+      moved[*link] = entry_.InsertBefore(i, (*link)->CloneWith(std::move(operands), std::move(shape)));
     }
     entry_.ReplaceAllUses(i, moved.at(links.front()));
     return true;
@@ -310,11 +304,8 @@ class Rewriter {
     IntList sizes, back;
     for (int64_t d : sorted) sizes.push_back(first->operand(0)->shape().dimension(d));
     for (int64_t d : kept) back.push_back(std::ranges::find(sorted, d) - sorted.begin());
-    auto reduce = std::make_unique<Instruction>(Opcode::kReduce, Shape(i->shape().element_type(), sizes),
-                                                std::vector<Instruction*>{first->operand(0), i->operand(1)},
-                                                DimensionsAttributes{reduced}, std::vector<Computation*>{i->called(0)});
-    reduce->set_name(i->name());
-    reduce->set_location(i->location());
+    auto reduce = i->CloneWith({first->operand(0), i->operand(1)}, Shape(i->shape().element_type(), sizes));
+    reduce->mutable_attributes() = DimensionsAttributes{reduced};
     Instruction* added = entry_.InsertBefore(i, std::move(reduce));
     Replace(i, Opcode::kTranspose, added, DimensionsAttributes{back});
     return true;

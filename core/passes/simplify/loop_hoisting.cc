@@ -123,12 +123,7 @@ class Hoister {
     if (known != nullptr) return known;
     std::vector<Instruction*> operands;
     for (const Instruction* operand : i->operands()) operands.push_back(Outside(operand));
-    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(), std::move(operands), i->attributes(),
-                                              std::vector<Computation*>(i->called().begin(), i->called().end()));
-    copy->set_name(i->name());
-    copy->mutable_common() = i->common();
-    copy->set_location(i->location());
-    return invariant_.at(i) = computation_.InsertBefore(&loop_, std::move(copy));
+    return invariant_.at(i) = computation_.InsertBefore(&loop_, i->CloneWith(std::move(operands)));
   }
 
   // What the body reads instead of a value that was computed before the loop: a parameter, which Rebuild makes an
@@ -183,12 +178,10 @@ class Hoister {
     Instruction* const other = Outside(dot.operand(1 - side));
     IntList sizes = SizesOf(dot.shape());
     sizes.insert(sizes.begin() + product.place, whole->shape().dimension(0));
-    Instruction* const all =
-        outside_.Add(Opcode::kDot, Shape(dot.shape().element_type(), sizes),
-                     side == 0 ? std::vector{whole, other} : std::vector{other, whole}, attributes);
-    all->set_name(dot.name());
-    all->set_location(dot.location());
-    all->mutable_common() = dot.common();
+    Instruction* const all = computation_.InsertBefore(
+        &loop_, dot.CloneWith(side == 0 ? std::vector{whole, other} : std::vector{other, whole},
+                              Shape(dot.shape().element_type(), sizes)));
+    all->mutable_attributes() = attributes;
     // The same slice of it: the start is clamped alike.
     Expansion inside(body_, product.dot);
     Instruction* const start = product.slice->operand(1);
@@ -211,9 +204,7 @@ class Hoister {
     Instruction* const wide = outside_.TupleOf(std::move(state));
     Computation* const condition = Widened(*loop_.called(0), wide->shape(), elements, false);
     Computation* const body = Widened(body_, wide->shape(), elements, true);
-    Instruction* const loop =
-        outside_.Add(Opcode::kWhile, wide->shape(), {wide}, loop_.attributes(), {condition, body});
-    loop->mutable_common() = loop_.common();
+    Instruction* const loop = outside_.Add(loop_.CloneWith({wide}, wide->shape(), {condition, body}));
     std::vector<Instruction*> results;
     for (int k = 0; k < elements; ++k) results.push_back(outside_.Element(loop, k));
     computation_.ReplaceAllUses(&loop_, outside_.TupleOf(std::move(results)));

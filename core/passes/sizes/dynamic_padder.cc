@@ -14,8 +14,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr std::string_view kInRange = "\"vxla.sizes_in_range\"";
-
 // A value of any shape: arrays and tokens at the leaves.
 struct PaddedValue {
   PaddedArray leaf;
@@ -68,8 +66,8 @@ class Place : public SizeMath {
     shape.set_layout(std::nullopt);
     Instruction* const set =
         Add(Opcode::kSetDimensionSize, shape, std::move(operands), DimensionsAttributes{std::move(dimensions)});
-    set->mutable_common().backend_config.text = kInRange;
-    set->mutable_common().backend_config.text += messages_;
+    set->mutable_notes().sizes_in_range = true;
+    set->mutable_notes().size_messages = messages_;
     return set;
   }
   Instruction* Rebuilt(const PaddedValue& value, const Shape& stated) {
@@ -138,12 +136,10 @@ class Place : public SizeMath {
     return true;
   }
   // The messages that such sizes stand for; what is rebuilt from here on carries them.
-  void set_messages(const std::vector<std::string>& messages) {
-    messages_ = fmt::format("\n{}", fmt::join(messages, "\n"));
-  }
+  void set_messages(const std::vector<std::string>& messages) { messages_ = messages; }
 
  private:
-  std::string messages_;
+  std::vector<std::string> messages_;
 
   PaddedValue OfConstant(Instruction* constant, PaddedValue parts) {
     if (constant->attributes<ConstantAttributes>().literal == nullptr) return parts;
@@ -658,47 +654,28 @@ void Padder::PadEntry() {
                                    : root);
   }
   if (fault.number != nullptr) {
-    CustomCallAttributes attributes;
-    attributes.custom_call_target = kLiveSizeCheck;
+    CustomCallAttributes attributes = OwnCall(CallKind::kSizeCheck);
     attributes.custom_call_has_side_effect = true;
     Instruction* const check =
         at.Add(Opcode::kCustomCall, Shape(ElementType::kS32), {fault.number, fault.first, fault.second}, attributes);
-    check->mutable_common().backend_config.text = fmt::format("{}", fmt::join(messages_, "\n"));
+    check->mutable_notes().size_messages = messages_;
   }
   Finish(scope);
 }
 
 }  // namespace
 
-bool SizesAreInRange(const Instruction& instruction) {
-  return instruction.common().backend_config.text.starts_with(kInRange);
-}
-
 std::vector<std::string> SizeFaultMessages(const Module& module) {
-  std::vector<std::string> messages;
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
-      if (i->opcode() != Opcode::kSetDimensionSize || !SizesAreInRange(*i)) continue;
-      std::string_view text = i->common().backend_config.text;
-      for (size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
-        text.remove_prefix(end + 1);
-        messages.emplace_back(text.substr(0, text.find('\n')));
-      }
-      if (!messages.empty()) return messages;
+      if (i->notes().sizes_in_range && !i->notes().size_messages.empty()) return i->notes().size_messages;
     }
   }
-  return messages;
-}
-
-bool IsLiveSizeCheck(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCustomCall &&
-         instruction.attributes<CustomCallAttributes>().custom_call_target == kLiveSizeCheck;
+  return {};
 }
 
 std::string LiveSizeMessage(const Instruction& check, int64_t number, int64_t first, int64_t second) {
-  std::string_view messages = check.common().backend_config.text;
-  for (int64_t k = 1; k < number; ++k) messages.remove_prefix(std::min(messages.find('\n'), messages.size() - 1) + 1);
-  std::string message(messages.substr(0, messages.find('\n')));
+  std::string message = check.notes().size_messages.at(static_cast<size_t>(number) - 1);
   for (const auto& [mark, size] : {std::pair("{0}", first), std::pair("{1}", second)}) {
     for (size_t at = message.find(mark); at != std::string::npos; at = message.find(mark)) {
       message.replace(at, 3, std::to_string(size));

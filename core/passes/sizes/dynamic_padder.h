@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/module.h"
@@ -15,20 +14,16 @@ namespace VXLA_NAMESPACE {
 // Afterwards dynamic shapes are left at the edges: parameters and the root of the entry, and what no rule covers (the
 // host's part: transfers, custom calls, exchanges between devices), which stays as it is. There
 //   - set-dimension-size of the array alone, without sizes, is the array at its bounds, whatever lives of it
-//   - set-dimension-size that SizesAreInRange makes a dynamic array of a static one, all its sizes at once
-// Live sizes that do not agree are found by comparisons whose first failure a last custom call to kLiveSizeCheck gets:
-// (which check failed from 1 on, or 0; two sizes) in its operands, the checks' messages in its backend_config, a line
-// each. With `sizes_tell_faults` they make each live size of the result, where it has any, -1 for the first message, -2
-// for the second ... instead: what nobody on the host looks at, and no step for the host.
+//   - set-dimension-size whose Notes::sizes_in_range holds makes a dynamic array of a static one, all its sizes at once
+// Live sizes that do not agree are found by comparisons whose first failure a last custom call, CallKind::kSizeCheck,
+// gets: (which check failed from 1 on, or 0; two sizes) in its operands, the checks' messages in its notes. With
+// `sizes_tell_faults` they make each live size of the result, where it has any, -1 for the first message, -2 for the
+// second ... instead: what nobody on the host looks at, and no step for the host.
 void PadDynamicDimensions(Module& module, bool sizes_tell_faults = false);
 
-// A set-dimension-size that the pass made: its sizes are in range.
-bool SizesAreInRange(const Instruction& instruction);
 // What negative live sizes of a padded module's result say, {0} and {1} in place of sizes; none where nothing tells so.
 std::vector<std::string> SizeFaultMessages(const Module& module);
 
-inline constexpr std::string_view kLiveSizeCheck = "vxla.live_size_check";
-bool IsLiveSizeCheck(const Instruction& instruction);
 // What the check says where its operands are these.
 std::string LiveSizeMessage(const Instruction& check, int64_t number, int64_t first, int64_t second);
 

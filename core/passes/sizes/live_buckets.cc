@@ -20,30 +20,7 @@ constexpr int64_t kMostConstantElements = 64;
 
 // Data movement and arithmetic that is the same whatever the bounds are.
 bool FollowsItsBounds(const Instruction& i) {
-  switch (i.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kIota:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kCustomCall:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kDynamicReshape:
-    case Opcode::kBitcast:
-    case Opcode::kRng:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAddDependency:
-    case Opcode::kDomain:
-      return false;
-    default:
-      break;
-  }
+  if (Has(i.opcode(), Trait::kStatesSizes)) return false;
   const std::string_view family = FactsOf(i.opcode()).family;
   if (family == "collectives" || family == "host_transfer" || family == "control_flow") {
     if (i.opcode() != Opcode::kGetTupleElement) return false;
@@ -55,28 +32,7 @@ bool FollowsItsBounds(const Instruction& i) {
 }
 
 // Its kernels go through the bound, however little of it lives along `d` of an operand.
-bool IsHeavy(const Instruction& i, int64_t d) {
-  switch (i.opcode()) {
-    case Opcode::kSort:
-    case Opcode::kTopK:
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-    case Opcode::kConvolution:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScan:
-    case Opcode::kScatter:
-    case Opcode::kFft:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kReverse:
-    case Opcode::kConcatenate:
-      return true;
-    default:
-      return d != 0;
-  }
-}
+bool IsHeavy(const Instruction& i, int64_t d) { return d != 0 || Has(i.opcode(), Trait::kWholeBounds); }
 
 int64_t ElementsOf(const Shape& shape) {
   if (shape.IsArray()) return shape.ElementCount();
@@ -190,11 +146,8 @@ class BoundedWork {
       attributes = bounded.instruction().attributes();
       if (!TakeFlags(member.shape(), shape)) return false;
     }
-    auto copy = std::make_unique<Instruction>(member.opcode(), shape, std::move(operands), std::move(attributes),
-                                              std::vector(member.called().begin(), member.called().end()));
-    copy->set_name(member.name());
-    copy->set_location(member.location());
-    copy->mutable_common() = member.common();
+    auto copy = member.CloneWith(std::move(operands), shape);
+    copy->mutable_attributes() = std::move(attributes);
     // A window as wide as the bound is the whole of a dimension.
     const Result<Shape> inferred = InferShape(*copy);
     if (!inferred.ok() || !Compatible(*inferred, shape) || !KeepsFlags(*inferred, shape)) return false;

@@ -87,20 +87,9 @@ bool MultipliesByRow(const Instruction& dot, int k) {
   return k == 0 && std::ranges::find(a.lhs_contracting_dims, 0) == a.lhs_contracting_dims.end();
 }
 
-// Of a sort: a mask among its operands says which elements live, and the order (what does not live comes last, and all
-// of it is alike) asks nothing else of the others.
+// Of a sort: how many elements live, where nothing is asked of the others but to come last.
 Instruction* LiveSizeOfSort(const Instruction& sort) {
-  const Instruction& order = *sort.called(0)->root();
-  if (order.opcode() != Opcode::kAnd || order.operand(1)->opcode() != Opcode::kOr) return nullptr;
-  const Instruction &first = *order.operand(0), &none = *order.operand(1)->operand(0);
-  if (none.opcode() != Opcode::kNot || none.operand(0)->opcode() != Opcode::kParameter) return nullptr;
-  for (int k = 0; k < sort.operand_count(); ++k) {
-    Instruction* const size = LiveSizeOfMask(*sort.operand(k), 0);
-    if (size == nullptr) continue;
-    const Computation& f = *sort.called(0);
-    if (&first == f.parameter(2 * k) && none.operand(0) == f.parameter(2 * k + 1)) return size;
-  }
-  return nullptr;
+  return sort.notes().live_come_first ? LiveSizeOfMask(*sort.operands().back(), 0) : nullptr;
 }
 
 Demand BelowOfSetSize(const Instruction& set) {
@@ -120,7 +109,7 @@ Demand BelowOfMask(const Instruction& mask) {
 // What a user of which `of_user` is read reads of its operand k.
 Demand DemandOn(const Instruction& user, int k, const Demand& of_user) {
   const Instruction& operand = *user.operand(k);
-  if (user.opcode() == Opcode::kSetDimensionSize && k == 0 && SizesAreInRange(user)) return BelowOfSetSize(user);
+  if (user.opcode() == Opcode::kSetDimensionSize && k == 0 && user.notes().sizes_in_range) return BelowOfSetSize(user);
   if (of_user.kind == Demand::Kind::kNone) return {};
   if (!operand.shape().IsArray() || operand.shape().rank() == 0) return kAllRows;
   if (user.opcode() == Opcode::kSelect && k == 1 && !of_user.live()) return BelowOfMask(*user.operand(0));
@@ -300,6 +289,7 @@ class RowMarker {
     Instruction* const index = made.Iota(ElementType::kS32, bounds, d);
     Instruction* const lives = made.Compare(ComparisonDirection::kLt, index, made.Spread(size, bounds));
     Instruction* const mark = made.Add(Opcode::kSelect, value->shape(), {lives, value, value});
+    mark->mutable_notes().live_rows = d;
     computation_.set_root(root);
     for (Instruction* const user : users) user->ReplaceOperand(value, mark);
   }
@@ -326,7 +316,7 @@ class RowMarker {
 bool SetsLiveSizes(const Computation& computation) {
   return std::ranges::any_of(computation.instructions(), [](const auto& i) {
     return (i->opcode() == Opcode::kSelect && BelowOfMask(*i->operand(0)).live()) ||
-           (i->opcode() == Opcode::kSetDimensionSize && SizesAreInRange(*i));
+           (i->opcode() == Opcode::kSetDimensionSize && i->notes().sizes_in_range);
   });
 }
 
@@ -355,8 +345,7 @@ Instruction* LiveSizeOfMask(const Instruction& mask, int64_t d) {
 }
 
 const Instruction* LiveRowsOf(const Instruction& instruction, int64_t d) {
-  if (instruction.opcode() != Opcode::kSelect || instruction.operand(1) != instruction.operand(2)) return nullptr;
-  return LiveSizeOfMask(*instruction.operand(0), d);
+  return instruction.notes().live_rows == d ? LiveSizeOfMask(*instruction.operand(0), d) : nullptr;
 }
 
 Instruction* LiveSizeOfIdentities(const Instruction& reduce, int64_t d) {

@@ -9,7 +9,7 @@ namespace VXLA_NAMESPACE {
 // Right before fusion. A value x whose elements from index s (a scalar of the program) of a dimension d on, the first
 // one as a rule, are masked or cut off wherever it is used becomes
 //   select(index along dimension d < s, x, x)
-// which is x, so that nothing but LiveRowsOf needs to know of it.
+// which is x; it says so in Notes::live_rows, where LiveRowsOf looks.
 void MarkLiveRows(Module& module);
 
 // The size of such a select; null: it is none.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/ops/op_support.h"
+#include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"
@@ -459,11 +460,8 @@ class Specializer {
       if (fixed || status.code() != StatusCode::kUnsupported) return status;
     }
     VXLA_ASSIGN_OR_RETURN(const Literal value, ValueOf(selector, 0));
-    const auto count = static_cast<int64_t>(conditional.called().size());
-    const int64_t index = value.GetInt(0);
-    const bool is_pred = value.shape().element_type() == ElementType::kPred;
-    const int64_t taken = is_pred ? (index != 0 ? 0 : 1) : (index < 0 || index >= count ? count - 1 : index);
-    return Emit(*conditional.called(static_cast<int>(taken)), {operands[static_cast<size_t>(taken) + 1]});
+    const int taken = BranchOf(value, std::ssize(conditional.called()));
+    return Emit(*conditional.called(taken), {operands[static_cast<size_t>(taken) + 1]});
   }
 
   // -- Values -------------------------------------------------------------------------------------------------------
@@ -532,12 +530,15 @@ class Specializer {
 
   Instruction* AddCopy(const Instruction& like, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                        std::vector<Computation*> called, std::optional<Opcode> opcode = std::nullopt) {
-    auto made = std::make_unique<Instruction>(opcode.value_or(like.opcode()), std::move(shape), std::move(operands),
-                                              std::move(attributes), std::move(called));
-    made->set_name(like.name());
-    made->set_location(like.location());
-    if (!opcode.has_value()) made->mutable_common() = like.common();
-    return last_added_ = out_->Add(std::move(made));
+    if (!opcode.has_value()) {
+      auto copy = like.CloneWith(std::move(operands), std::move(shape), std::move(called));
+      copy->mutable_attributes() = std::move(attributes);
+      return last_added_ = out_->Add(std::move(copy));
+    }
+    last_added_ = out_->Add(*opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called),
+                            like.name());
+    last_added_->set_location(like.location());
+    return last_added_;
   }
 
   Instruction* AddConstant(const Instruction& like, Literal literal) {

@@ -22,11 +22,7 @@ std::vector<Instruction*> PaddedOp::Arrays() const {
 }
 
 Instruction* PaddedOp::Static(std::vector<Instruction*> operands) {
-  const auto called = instruction().called();
-  Instruction* const added = Add(instruction().opcode(), AtBounds(instruction().shape()), std::move(operands),
-                                 instruction().attributes(), {called.begin(), called.end()});
-  added->mutable_common() = instruction().common();
-  return added;
+  return Add(instruction().CloneWith(std::move(operands), AtBounds(instruction().shape())));
 }
 
 std::vector<Instruction*> PaddedOp::Called(Computation& in, Computation* f, std::vector<Instruction*> arguments) {
@@ -327,6 +323,7 @@ PaddedOp::Result PaddedOp::Sort() {
     for (const Instruction* operand : operands) shapes.push_back(operand->shape());
     Instruction* const sort = Add(Opcode::kSort, Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
                                   {FlaggedOrder(instruction().called(0))});
+    sort->mutable_notes().live_come_first = true;
     for (int k = 0; k < Count(); ++k) sorted.push_back(Element(sort, k));
   } else {
     Instruction* const sort = Static();
@@ -366,6 +363,7 @@ PaddedOp::Result PaddedOp::TopK() {
   attributes.is_stable = true;
   Instruction* const sort = Add(Opcode::kSort, Shape::Tuple({ShapeOf(0), numbers->shape(), mask->shape()}),
                                 {Operand(0).array, numbers, mask}, attributes, {FlaggedOrder(Precedes(a.largest))});
+  sort->mutable_notes().live_come_first = true;
   sizes.back() = nullptr;
   return std::vector<PaddedArray>{{Expansion::Slice(Element(sort, 0), last, 0, a.k), sizes},
                                   {Expansion::Slice(Element(sort, 1), last, 0, a.k), sizes}};

@@ -1,4 +1,4 @@
-#include "scheduler/merged_loops.h"
+#include "scheduler/merged_dispatches.h"
 
 #include <fmt/format.h>
 
@@ -313,14 +313,14 @@ class LoopMerger {
 
 }  // namespace
 
-bool MergesLoops(const DeviceFacts& facts, BindingMode bindings) {
+bool MergesDispatches(const DeviceFacts& facts, BindingMode bindings) {
   // What finds the piece that a workgroup belongs to would cost more than a dispatch.
   if (facts.costs.cheap_dispatches) return false;
   return bindings == BindingMode::kAddresses || (facts.buffer_arrays && facts.max_storage_buffers > 1);
 }
 
-void MergeLoops(Plan& plan, const DeviceFacts& facts) {
-  if (MergesLoops(facts, plan.bindings)) LoopMerger(plan, facts).Merge();
+void MergeDispatches(Plan& plan, const DeviceFacts& facts) {
+  if (MergesDispatches(facts, plan.bindings)) LoopMerger(plan, facts).Merge();
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -12,7 +12,7 @@
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
-namespace merged_loops_test {
+namespace merged_dispatches_test {
 
 const std::vector<std::string> kShapes = {"64,192", "192", "64,64", "64",  "256,64", "256", "3,3,8,16", "16",
                                           "",       "7",   "1",     "5,5", "100,64", "0",   "1000",     "33,4"};
@@ -83,10 +83,10 @@ void ExpectMerged(const std::string& text, int dispatches) {
   ExpectOnGpu(*bound, *module, arguments, {}, dispatches + static_cast<int>(arguments.size()) / 3, *expected);
 }
 
-TEST(MergedLoopsTest, AnOptimizersStepOverManyParametersIsAFewDispatches) { ExpectMerged(Momentum(10, false), 4); }
+TEST(MergedDispatchesTest, AnOptimizersStepOverManyParametersIsAFewDispatches) { ExpectMerged(Momentum(10, false), 4); }
 
 // Three buffers of each of 160 parameters, and two more of each where the results are not written over arguments.
-TEST(MergedLoopsTest, AStepIsAsManyDispatchesAsADevicesDescriptorsTake) {
+TEST(MergedDispatchesTest, AStepIsAsManyDispatchesAsADevicesDescriptorsTake) {
   const std::string text = Momentum(10, false);
   EXPECT_LE(DispatchesWith(text, 32), 29);
   EXPECT_LE(DispatchesWith(text, 256), 7);
@@ -98,10 +98,10 @@ TEST(MergedLoopsTest, AStepIsAsManyDispatchesAsADevicesDescriptorsTake) {
   EXPECT_LE(DispatchesWith(fmt::format("HloModule m, input_output_alias={{ {} }}\n{}", aliases, text), 32), 19);
 }
 
-TEST(MergedLoopsTest, WhatWaitsForThemIsMergedBehindABarrier) { ExpectMerged(Momentum(2, true), 12); }
+TEST(MergedDispatchesTest, WhatWaitsForThemIsMergedBehindABarrier) { ExpectMerged(Momentum(2, true), 12); }
 
 // Large arrays, whose loops go by four elements, some of whole workgroups and some not.
-TEST(MergedLoopsTest, LargeArraysOfAnySizeAreOneDispatch) {
+TEST(MergedDispatchesTest, LargeArraysOfAnySizeAreOneDispatch) {
   std::string text = "ENTRY e {\nb = f32[] constant(0.5)\n", results, shapes;
   int n = 0;
   for (const char* shape : {"1024,1024", "50257,16", "800,1024", "1000,1004"}) {
@@ -116,7 +116,7 @@ TEST(MergedLoopsTest, LargeArraysOfAnySizeAreOneDispatch) {
   ExpectMerged(text + fmt::format("ROOT t = ({}) tuple({}) }}\n", shapes, results), 1);
 }
 
-TEST(MergedLoopsTest, TheStepAndThePowersOfItAreOneLoop) {
+TEST(MergedDispatchesTest, TheStepAndThePowersOfItAreOneLoop) {
   ExpectMerged(
       "ENTRY e { t = s32[] parameter(0)  i = s32[] constant(1)  n = s32[] add(t, i)  c = f32[] convert(n)\n"
       "d = f32[] convert(n)  a = f32[] constant(0.9)  b = f32[] constant(0.999)  p = f32[] power(a, c)\n"
@@ -125,7 +125,7 @@ TEST(MergedLoopsTest, TheStepAndThePowersOfItAreOneLoop) {
 }
 
 // q waits for a reduction, which waits for n: what would be one loop with n stays behind.
-TEST(MergedLoopsTest, AScalarThatWaitsForMoreStaysBehind) {
+TEST(MergedDispatchesTest, AScalarThatWaitsForMoreStaysBehind) {
   ExpectMerged(
       "most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
       "ENTRY e { t = f32[] parameter(0)  x = f32[5000] parameter(1)  i = f32[] constant(1)  z = f32[] constant(0)\n"
@@ -136,7 +136,7 @@ TEST(MergedLoopsTest, AScalarThatWaitsForMoreStaysBehind) {
 }
 
 // Sums of squares of arrays of any size, short and long, then their sum one by one, its root, and what is scaled by it.
-TEST(MergedLoopsTest, TheNormOfManyGradientsIsAFewDispatches) {
+TEST(MergedDispatchesTest, TheNormOfManyGradientsIsAFewDispatches) {
   std::string text =
                   "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\nENTRY e {\n"
                   "z = f32[] constant(0)\n",
@@ -168,5 +168,5 @@ TEST(MergedLoopsTest, TheNormOfManyGradientsIsAFewDispatches) {
   ExpectMerged(text + fmt::format("ROOT t = ({}) tuple({}) }}\n", types, results), 10);
 }
 
-}  // namespace merged_loops_test
+}  // namespace merged_dispatches_test
 }  // namespace VXLA_NAMESPACE::testing
