@@ -9,6 +9,7 @@
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/event.h"
 
+#pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
 // Thread-safe. Whoever lets go of it does not end it.
@@ -39,3 +40,4 @@ class Compilation {
 };
 
 }  // namespace VXLA_NAMESPACE
+#pragma GCC visibility pop
