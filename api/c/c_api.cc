@@ -297,13 +297,16 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
   if (device == nullptr) return Report(OkStatus(), message);
   if (const Status kind = Guarded([&] { return CheckHandle(device, "device"); }); !kind.ok())
     return Report(kind, message);
-  if (std::ranges::any_of(device->alive, [](int count) { return count != 0; })) {
-    std::string alive;
-    (void)Guarded([&] { return alive = "device: " + AliveHandles(*device), OkStatus(); });
-    return Report(VXLA_BUSY, alive, message);
+  std::string alive;
+  bool busy = false, makes = false;
+  {
+    const std::lock_guard lock(device->mutex);  // a callback may be destroying its event
+    busy = std::ranges::any_of(device->alive, [](int count) { return count != 0; });
+    if (busy) (void)Guarded([&] { return alive = "device: " + AliveHandles(*device), OkStatus(); });
+    makes = std::ranges::any_of(device->retired, [](const CProgram& program) { return !program.made().IsReady(); });
   }
-  if (std::ranges::any_of(device->retired, [](const CProgram& program) { return !program.made().IsReady(); }))
-    return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
+  if (busy) return Report(VXLA_BUSY, alive, message);
+  if (makes) return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
   if (device->adopted && (!ClientNow(device)->IsIdle() || !vulkan::IsIdle(*device->device)))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
   FreeDevice(device);

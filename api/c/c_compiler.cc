@@ -78,11 +78,11 @@ Result<std::shared_ptr<CWeights>> WeightsOf(VxlaDevice device, Module& module, c
 }
 
 // As one program on one device, or each by itself.
-Result<std::unique_ptr<Program>> ProgramOn(VxlaDevice owner, std::span<const VxlaDevice> devices, const Module& module,
+Result<std::unique_ptr<Program>> ProgramOn(std::span<const VxlaDevice> devices, const Module& module,
                                            const VxlaCompileInfo& info, const CompileOptions& options) {
   const DeviceGrid grid{std::max<int64_t>(info.replica_count, 1), std::max<int64_t>(info.partition_count, 1)};
   EvaluateOptions evaluate;
-  evaluate.custom_calls = CallsNow(owner);
+  evaluate.custom_calls = CallsNow(devices[0]);
   std::vector<std::shared_ptr<Device>> places;
   IntList place_of;
   for (const VxlaDevice device : devices) {
@@ -90,9 +90,9 @@ Result<std::unique_ptr<Program>> ProgramOn(VxlaDevice owner, std::span<const Vxl
     place_of.push_back(found - places.begin());
     if (found == places.end()) places.push_back(device->device);
   }
-  if (places.size() == 1 && devices[0] == owner) {
+  if (places.size() == 1) {
     const std::vector<bool> shared(module.entry()->parameters().size());
-    return ProgramOnOneDevice(*ClientNow(owner), module, grid, shared, options, evaluate);
+    return ProgramOnOneDevice(*ClientNow(devices[0]), module, grid, shared, options, evaluate);
   }
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> apart,
                         SeparateExecutable::Compile(module, grid, places, place_of, evaluate, options));
@@ -121,7 +121,7 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
     if (compiled.weights != nullptr) return Unsupported("a program on {} devices has no weights", devices.size());
     if (recordable || in_background)
       return Unsupported("a program on {} devices is neither recorded nor compiled in the background", devices.size());
-    VXLA_ASSIGN_OR_RETURN(compiled.program, ProgramOn(device, devices, *module, info, options));
+    VXLA_ASSIGN_OR_RETURN(compiled.program, ProgramOn(devices, *module, info, options));
     compiled.devices = std::move(devices);
     // It stays in the program, whose runs are the executable's.
     compiled.executable = {compiled.program, const_cast<Executable*>(&compiled.program->executable())};

@@ -279,6 +279,7 @@ typedef struct VxlaCompileInfo {
   uint32_t replica_count, partition_count;
   // Where they run, each replica's partitions one after the other; handles may come several times. NULL: all on
   // vxlaCompile's device. Those of one handle run as one program; those of several meet through the host's memory.
+  // Custom calls are those of the first one.
   const VxlaDevice* devices;
   // Constants of at least so many bytes are weights (vxlaBindWeight); 0: none is. Of one device, and not recordable.
   uint64_t weight_bytes;
@@ -296,7 +297,7 @@ typedef struct VxlaExecutableDescription {
 } VxlaExecutableDescription;
 
 // VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores. VXLA_UNSUPPORTED, as
-// vxlaDiff and vxlaSerializeExecutable, in libvxla_runtime: it loads bundles. An executable of several devices is a
+// vxlaDiff, in libvxla_runtime: it loads bundles. An executable of several devices is a
 // handle of each of them, and runs by vxlaExecuteOnDevices alone.
 VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable,
                               VxlaMessage* message);

@@ -71,6 +71,12 @@ static const char kGated[] =
     "  ROOT r = f32[3] add(g, g)\n"
     "}\n";
 
+static int OpenSoon(void* user_data) {
+  thrd_sleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+  atomic_store(&((Gate*)user_data)->open, 1);
+  return 0;
+}
+
 // What a callback has been told; it destroys its event.
 typedef struct Told {
   VxlaEvent event;
@@ -159,6 +165,37 @@ static void TestEvents(VxlaDevice device) {
   vxlaDestroyExecutable(executable);
 }
 
+static void Count(void* user_data, VxlaCode code, const char* text) {
+  EXPECT(code == VXLA_OK && text[0] == 0);
+  atomic_fetch_add((atomic_int*)user_data, 1);
+}
+
+// What is called back after its event and all else is destroyed is called before the device is gone.
+static void TestLateCallbacks(void) {
+  VxlaDevice device = Open(0);
+  static Gate gate;
+  atomic_int calls = 0;
+  const VxlaFunctionInfo function = {
+      .struct_size = sizeof(function), .name = "gate", .function = PassGate, .user_data = &gate};
+  EXPECT_OK(vxlaRegisterFunction(device, &function, &message));
+  VxlaExecutable executable = Compile(device, kGated, 0);
+  const float x[3] = {1, 2, 3};
+  VxlaValue argument = Make(device, 3, x);
+  VxlaEvent done = NULL;
+  VxlaValue result = Execute(executable, argument, &done);
+  for (int i = 0; i < 3; ++i) EXPECT_OK(vxlaOnEvent(done, Count, &calls, &message));
+  vxlaDestroyEvent(done);
+  vxlaDestroyValue(result);
+  vxlaDestroyValue(argument);
+  vxlaDestroyExecutable(executable);
+  EXPECT(atomic_load(&calls) == 0);
+  thrd_t opens;
+  EXPECT(thrd_create(&opens, OpenSoon, &gate) == thrd_success);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  EXPECT(atomic_load(&calls) == 3);
+  thrd_join(opens, NULL);
+}
+
 // ---- transfers ----
 
 static void TestTransfers(VxlaDevice device) {
@@ -238,7 +275,12 @@ static void TestTransfers(VxlaDevice device) {
   EXPECT(size == 3);
   ExpectFloats(value, 4, x);
 
+  const int64_t any = VXLA_OPEN_SIZE;
+  const VxlaArray unknown = {.struct_size = sizeof(unknown), .element_type = VXLA_F32, .rank = 1, .dimensions = &any};
+  VxlaUploadInfo endless = {.struct_size = sizeof(endless), .array = &unknown, .data = x};
   VxlaValue refused = value;
+  EXPECT_CODE(vxlaUpload(device, &endless, &refused, NULL, &message), VXLA_INVALID_ARGUMENT, "-1");
+  refused = value;
   VxlaEvent event = (VxlaEvent)(void*)value;
   EXPECT_CODE(vxlaUpload(NULL, &info, &refused, &event, &message), VXLA_INVALID_ARGUMENT, "device: NULL");
   EXPECT(refused == NULL && event == NULL);
@@ -400,6 +442,7 @@ int main(void) {
   VxlaDevice device = Open(VXLA_DEVICE_CHECK_HANDLES);
   if (device == NULL) return 1;
   TestEvents(device);
+  TestLateCallbacks();
   TestTransfers(device);
   TestDonated(device);
   TestMemory(device);
