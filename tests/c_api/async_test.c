@@ -161,6 +161,20 @@ static void TestEvents(VxlaDevice device) {
   EXPECT(none == NULL);
   EXPECT_CODE(vxlaGetExecutableEvent((VxlaExecutable)(void*)event, &none, &message), VXLA_INVALID_ARGUMENT,
               "executable: the handle is an event");
+  // A program of an older header has no place for an event.
+  VxlaEvent untouched = (VxlaEvent)(void*)argument;
+  VxlaValue result = NULL;
+  const VxlaExecuteInfo older = {.struct_size = offsetof(VxlaExecuteInfo, done),
+                                 .argument_count = 1,
+                                 .arguments = &argument,
+                                 .result_count = 1,
+                                 .results = &result,
+                                 .done = &untouched};
+  atomic_store(&gate.fails, 0);
+  EXPECT_OK(vxlaExecute(executable, &older, &message));
+  EXPECT(untouched == (VxlaEvent)(void*)argument);
+  ExpectFloats(result, 3, twice);
+  vxlaDestroyValue(result);
   vxlaDestroyEvent((VxlaEvent)(void*)argument);  // nothing
   vxlaDestroyEvent(NULL);
   vxlaDestroyEvent(event);
@@ -298,6 +312,8 @@ static void TestTransfers(VxlaDevice device) {
   EXPECT_CODE(vxlaUpload(device, &info, &refused, NULL, &message), VXLA_INVALID_ARGUMENT, "array: NULL");
   info.struct_size = 8;
   EXPECT_CODE(vxlaUpload(device, &info, &refused, NULL, &message), VXLA_INVALID_ARGUMENT, "struct_size is 8");
+  EXPECT_CODE(vxlaWriteValue(value, x, 16, NULL, &message), VXLA_INVALID_ARGUMENT,
+              "the f32[<=4]: elements of known sizes alone are replaced");
   float back[4];
   VxlaDownloadInfo download = {.struct_size = sizeof(download), .data = back, .size_bytes = 12};
   EXPECT_CODE(vxlaDownload(value, &download, &event, &message), VXLA_INVALID_ARGUMENT, "12 bytes given, it has 16");
@@ -416,6 +432,8 @@ static void TestSeveralDevices(VxlaDevice device) {
     EXPECT_CODE(vxlaExecuteOnDevices(executable, 2, infos, &message), VXLA_INVALID_ARGUMENT,
                 "device 1: arguments: 0 given, the program has 1");
     runs[1].argument_count = 1;
+    const VxlaExecuteInfo* one[2] = {&runs[0], NULL};
+    EXPECT_CODE(vxlaExecuteOnDevices(executable, 2, one, &message), VXLA_INVALID_ARGUMENT, "info: NULL");
     if (apart) {
       runs[1].arguments = &arguments[0];
       EXPECT_CODE(vxlaExecuteOnDevices(executable, 2, infos, &message), VXLA_INVALID_ARGUMENT,

@@ -5,6 +5,15 @@
 
 #include "tests/c_api/c_test.h"
 
+static VxlaDevice Open(void) {
+  VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_CHECK_HANDLES};
+  info.device = getenv("VXLA_TEST_DEVICE");
+  info.validate = getenv("VXLA_TEST_VALIDATE");
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
+  return device;
+}
+
 static VxlaExecutable CompileWith(VxlaDevice device, VxlaCompileInfo info) {
   info.struct_size = sizeof(info);
   VxlaExecutable executable = NULL;
@@ -346,6 +355,11 @@ static void TestWeights(VxlaDevice device) {
   EXPECT_CODE(vxlaBindWeight(one, 0, longer, &message), VXLA_INVALID_ARGUMENT,
               "weight 0: f32[2] given, the program wants f32[3]");
   EXPECT_CODE(vxlaBindWeight(one, 0, gone, &message), VXLA_INVALID_ARGUMENT, "was donated");
+  VxlaDevice elsewhere = Open();
+  VxlaValue foreign = Make(elsewhere, 3, kX);
+  EXPECT_CODE(vxlaBindWeight(one, 0, foreign, &message), VXLA_INVALID_ARGUMENT, "the value is another device's");
+  vxlaDestroyValue(foreign);
+  EXPECT_OK(vxlaDestroyDevice(elsewhere, &message));
   EXPECT_CODE(vxlaWriteValue(gone, kX, sizeof(kX), NULL, &message), VXLA_INVALID_ARGUMENT, "donated");
   EXPECT_CODE(vxlaWriteValue(longer, kX, 4, NULL, &message), VXLA_INVALID_ARGUMENT, "4 bytes given, it has 8");
   EXPECT_CODE(vxlaWriteValue(longer, NULL, 8, NULL, &message), VXLA_INVALID_ARGUMENT, "data: NULL");
@@ -362,6 +376,12 @@ static void TestWeights(VxlaDevice device) {
   info.flags = 0;
   info.replica_count = 2;
   EXPECT_CODE(vxlaCompile(device, &info, &none, &message), VXLA_UNSUPPORTED, "a program on 2 devices has no weights");
+  // A program of an older header asks for none.
+  info.struct_size = offsetof(VxlaCompileInfo, replica_count);
+  EXPECT_OK(vxlaCompile(device, &info, &none, &message));
+  EXPECT_OK(vxlaDescribeExecutable(none, &description, &message));
+  EXPECT(description.weight_count == 0);
+  vxlaDestroyExecutable(none);
   // Those of the text alone: a large limit finds none, and there is nothing to ask for.
   VxlaExecutable folded = CompileWith(device, (VxlaCompileInfo){.text = kWeighed, .weight_bytes = UINT64_MAX});
   EXPECT_OK(vxlaDescribeExecutable(folded, &description, &message));
@@ -387,11 +407,7 @@ static void TestWeights(VxlaDevice device) {
 }
 
 int main(void) {
-  VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_CHECK_HANDLES};
-  info.device = getenv("VXLA_TEST_DEVICE");
-  info.validate = getenv("VXLA_TEST_VALIDATE");
-  VxlaDevice device = NULL;
-  EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
+  VxlaDevice device = Open();
   if (device == NULL) return 1;
   TestBackground(device);
   TestSerialised(device);
