@@ -46,7 +46,7 @@ Result<std::vector<std::string>> DeviceNames();
 
 // A client of one device. What the device cannot run is evaluated by the CPU reference (Executable::fallbacks says what
 // and why) with `host_steps`: its custom calls, feeds and seed. kInvalidArgument: a word that is none of those above.
-// kDeviceFailure: there is no such device, or it does not open.
+// kNotFound: there is no such device. kDeviceFailure: it does not open, or there is none at all.
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps = {});
 
 }  // namespace VXLA_NAMESPACE

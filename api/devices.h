@@ -16,8 +16,8 @@
 
 namespace VXLA_NAMESPACE {
 
-// kInvalidArgument: a word that is none of those above, or names no device of this machine. kDeviceFailure: there is no
-// device at all, or it does not open.
+// kInvalidArgument: a word that is none of those above. kNotFound: it names no device of this machine. kDeviceFailure:
+// there is no device at all, or it does not open.
 Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options,
                                            const std::optional<DeviceTuning>& tuning = {});
 // Whether a target is any device: "generic", "generic+f16+..." (docs/bundle.md).

@@ -74,10 +74,9 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
   return shared;
 }
 
-Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
-                                                           std::span<const std::vector<const Literal*>> arguments,
-                                                           const CompileOptions& options,
-                                                           const EvaluateOptions& evaluate) {
+Result<std::unique_ptr<Program>> ProgramOnOneDevice(Client& client, const Module& module, const DeviceGrid& grid,
+                                                    const std::vector<bool>& shared, const CompileOptions& options,
+                                                    const EvaluateOptions& evaluate) {
   const MakeApart apart = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
                            grid, evaluate, options]() -> Result<std::unique_ptr<Program>> {
     VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made,
@@ -85,10 +84,17 @@ Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const
                                                       evaluate, options));
     return made;
   };
+  return ChooseOnOneDevice(client, module, grid, shared, options, apart);
+}
+
+Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
+                                                           std::span<const std::vector<const Literal*>> arguments,
+                                                           const CompileOptions& options,
+                                                           const EvaluateOptions& evaluate) {
   ReplicatedExecutable replicated;
   replicated.gives_tuple_ = module.entry()->root()->shape().IsTuple();
   VXLA_ASSIGN_OR_RETURN(replicated.program_,
-                        ChooseOnOneDevice(client, module, grid, SharedParameters(arguments), options, apart));
+                        ProgramOnOneDevice(client, module, grid, SharedParameters(arguments), options, evaluate));
   return replicated;
 }
 

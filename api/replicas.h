@@ -34,7 +34,13 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);
 
-// As many devices on the one of a client (scheduler/runtime/choose.h), with arrays of the host's.
+// As many devices on the one of a client, in the way that scheduler/runtime/choose.h finds; shared[p]: parameter p is
+// one value for all of them in every run. `evaluate`: what the client was opened with.
+Result<std::unique_ptr<Program>> ProgramOnOneDevice(Client& client, const Module& module, const DeviceGrid& grid,
+                                                    const std::vector<bool>& shared, const CompileOptions& options,
+                                                    const EvaluateOptions& evaluate);
+
+// Such a program with arrays of the host's.
 class ReplicatedExecutable {
  public:
   // Where these arguments are the same literal for all devices, those of every run are. `evaluate`: what the client was

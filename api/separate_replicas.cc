@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 
 #include "api/devices.h"
 #include "backend/replica_link.h"
@@ -61,6 +62,7 @@ struct SeparateExecutable::State {
   EvaluateOptions evaluate;
   std::shared_ptr<const SeparateProgram> program;
   std::vector<Place> places;
+  std::mutex running;
 
   // Of one run of a device's host instructions. remote: where the device is of another process than the first one of a
   // job.
@@ -223,6 +225,7 @@ Result<std::unique_ptr<SeparateExecutable>> SeparateExecutable::Build(
 }
 
 Result<Launch> SeparateExecutable::Execute(ArgumentLists arguments, RunStatistics* statistics) {
+  const std::lock_guard lock(state_->running);
   Launch launch;
   VXLA_RETURN_IF_ERROR(state_->RunDevices(arguments, launch.by_device, statistics));
   return launch;

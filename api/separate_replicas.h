@@ -35,7 +35,7 @@ class SeparateExecutable : public Program {
       ProcessGroup& group, const JobWaits& waits, const EvaluateOptions& evaluate, const CompileOptions& options);
   ~SeparateExecutable() override;
 
-  // Returns when all devices are done; their results stay where they are. One run at a time.
+  // Returns when all devices are done; their results stay where they are. One run at a time: others wait.
   Result<Launch> Execute(ArgumentLists arguments, RunStatistics* statistics = nullptr) override;
   // Of CompileInJob; the processes that have devices call it. By device, the results of this process's; an error of one
   // process is an error of all.

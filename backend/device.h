@@ -46,8 +46,9 @@ struct MemoryStatistics {
   int64_t cumulative_allocated_bytes = 0;  // handed out so far; a replayed run must not change it
 };
 
-// Told how many of the kernels that must be made are there, from the threads that make them.
-using KernelProgress = std::function<void(size_t made, size_t wanted)>;
+// Told how many of the kernels that must be made are there, from the threads that make them. What is not ok ends it:
+// kernels that nobody has begun are not made.
+using KernelProgress = std::function<Status(size_t made, size_t wanted)>;
 
 // A compiled pipeline; shared, immutable.
 class Kernel {

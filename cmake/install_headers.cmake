@@ -29,6 +29,7 @@ set(headers
     core/builder/xla_names.h
     scheduler/runtime/client.h
     scheduler/runtime/buffer.h
+    scheduler/runtime/compilation.h
     scheduler/runtime/event.h
     scheduler/replicas/feed_queues.h
     scheduler/statistics.h)

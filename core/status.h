@@ -14,7 +14,8 @@
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
-// The codes decide the exit code of the command (tools/): kMismatch 1; kInvalidArgument and kUnsupported 2; the rest 3.
+// The codes decide the exit code of the command (tools/): kMismatch 1; kInvalidArgument, kUnsupported and kNotFound 2;
+// the rest 3.
 enum class StatusCode {
   kOk,
   kMismatch,           // it ran, and results differ or a loop limit was hit
@@ -23,6 +24,10 @@ enum class StatusCode {
   kDeviceFailure,      // no device, device lost, driver errors, validation messages
   kResourceExhausted,  // out of device or host memory, disk full
   kInternal,           // our own bug
+  kCancelled,          // whoever asked for it has called it off
+  kNotFound,           // a name that is well formed, and nothing has it
+  kDeadlineExceeded,   // it was not done in the time that was given; it may be yet
+  kAborted,            // whoever would have done it ended before
 };
 
 // A place in a text, 1-based; line 0 means "no place known".
@@ -71,6 +76,10 @@ VXLA_DEFINE_STATUS(Unsupported)
 VXLA_DEFINE_STATUS(DeviceFailure)
 VXLA_DEFINE_STATUS(ResourceExhausted)
 VXLA_DEFINE_STATUS(Internal)
+VXLA_DEFINE_STATUS(Cancelled)
+VXLA_DEFINE_STATUS(NotFound)
+VXLA_DEFINE_STATUS(DeadlineExceeded)
+VXLA_DEFINE_STATUS(Aborted)
 #undef VXLA_DEFINE_STATUS
 
 template <typename T>

@@ -51,6 +51,14 @@ std::string_view CodeName(StatusCode code) {
       return "resource_exhausted";
     case StatusCode::kInternal:
       return "internal";
+    case StatusCode::kCancelled:
+      return "cancelled";
+    case StatusCode::kNotFound:
+      return "not_found";
+    case StatusCode::kDeadlineExceeded:
+      return "deadline_exceeded";
+    case StatusCode::kAborted:
+      return "aborted";
   }
   return "";
 }
@@ -63,6 +71,7 @@ int ExitCode(StatusCode code) {
       return 1;
     case StatusCode::kInvalidArgument:
     case StatusCode::kUnsupported:
+    case StatusCode::kNotFound:
       return 2;
     default:
       return 3;

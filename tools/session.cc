@@ -144,6 +144,8 @@ std::vector<std::string> UnusedNames(const Module& module, const CustomCallRegis
 
 void ShowProgress(const CallProgress& call) {
   switch (call.stage) {
+    case CallProgress::Stage::kPasses:  // nobody is told
+      break;
     case CallProgress::Stage::kKernels:
       return Progress(fmt::format("compiling kernels: {} of {}", call.done, call.total));
     case CallProgress::Stage::kUpload:

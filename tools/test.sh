@@ -157,7 +157,7 @@ part_exhaustive() {
 
 # The readers, the compiler, the scheduler; and on the drivers, programs of hosts in C.
 part_sanitizers() {
-  local programs="c_api_test embedding_test image_test memory_test interposed_test runtime_test"
+  local programs="c_api_test async_test programs_test threads_test embedding_test image_test memory_test interposed_test runtime_test"
   local suites="core_tests text_tests mlir_tests infer_tests cpu_tests cpu_oracle_tests spec_tests math_tests codegen_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=asan
   # A size that no host has is refused there too, not a reason to stop.
@@ -168,7 +168,15 @@ part_sanitizers() {
     failed "programs of hosts in C, ASan and UBSan"
   record "programs of hosts in C, both drivers, ASan and UBSan" "nothing reported"
   suites="cpu_tests cpu_oracle_tests scheduler_tests"
-  VXLA_TARGETS="$suites ops_tests" tools/build.sh --preset=tsan
+  local threaded="threads_test async_test programs_test"
+  VXLA_TARGETS="$suites ops_tests $threaded" tools/build.sh --preset=tsan
+  for suite in $threaded; do
+    for device in llvmpipe swiftshader; do
+      TSAN_OPTIONS=suppressions=tests/support/tsan.supp VXLA_TEST_DEVICE=$device build-tsan/tests/$suite >"$log" 2>&1 ||
+        failed "$suite on $device, TSan"
+    done
+  done
+  record "programs of hosts in C with threads, both drivers, TSan" "nothing reported"
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
   run_suite "replicas and host steps on the drivers, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp \
     build-tsan/tests/ops_tests --gtest_filter='*Replica*:*Job*:*OneDevice*:*HostStep*'

@@ -7,6 +7,8 @@
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
+#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/program.h"
 #include "scheduler/runtime/recording.h"
 
 namespace VXLA_NAMESPACE {
@@ -46,7 +48,7 @@ Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   options.background = (info.flags & VXLA_LOAD_IN_BACKGROUND) != 0;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
                         ClientNow(device)->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
-  VXLA_ASSIGN_OR_RETURN(CExecutable loaded, WithSignature(executable->module()));
+  CExecutable loaded = WithSignature(executable->module());
   if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*executable));
   loaded.executable = std::move(executable);
   return loaded;
@@ -64,7 +66,15 @@ Status CheckResults(std::span<const CArray> wanted, std::span<const VxlaBytes> g
   return OkStatus();
 }
 
-Status RunOnHostMemory(const CExecutable& program, std::span<const VxlaConstBytes> arguments,
+// Behind the arguments; they stay whole.
+void AddWeights(const CExecutable& program, std::vector<Argument>& arguments) {
+  if (program.weights == nullptr) return;
+  const std::lock_guard lock(program.weights->mutex);
+  for (const CWeights::Bound& weight : program.weights->bound)
+    arguments.emplace_back(std::vector<DeviceBuffer>{weight.value}).keep = true;
+}
+
+Status RunOnHostMemory(Executable& executable, const CExecutable& program, std::span<const VxlaConstBytes> arguments,
                        std::span<const VxlaBytes> results) {
   for (const std::vector<CArray>* leaves : {&program.arguments, &program.results}) {
     for (const CArray& leaf : *leaves) {
@@ -74,20 +84,26 @@ Status RunOnHostMemory(const CExecutable& program, std::span<const VxlaConstByte
   }
   VXLA_RETURN_IF_ERROR(CheckResults(program.results, results));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Literal> literals, ReadArguments(program.parameters, arguments));
-  std::vector<const Literal*> pointers;
-  for (const Literal& literal : literals) pointers.push_back(&literal);
-  VXLA_ASSIGN_OR_RETURN(const Literal result, program.executable->Run(pointers));
-  const std::vector<const Literal*> leaves = FlattenLiteral(result);
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    if (results[i].size_bytes != 0) std::memcpy(results[i].data, leaves[i]->bytes().data(), results[i].size_bytes);
-  }
-  return OkStatus();
+  std::vector<Argument> values(literals.begin(), literals.end());
+  AddWeights(program, values);
+  ExecuteOptions options;
+  options.waits_for_host = true;
+  VXLA_ASSIGN_OR_RETURN(const Execution execution, executable.Execute(values, options));
+  VXLA_RETURN_IF_ERROR(execution.Wait());
+  std::vector<Event> there;
+  for (size_t i = 0; i < execution.leaves.size(); ++i)
+    there.push_back(execution.leaves[i].ToHost({static_cast<std::byte*>(results[i].data), results[i].size_bytes}));
+  return Event::AllOf(there).Await();
 }
 
-Result<std::vector<Argument>> TakeArguments(VxlaExecutable executable, const VxlaExecuteInfo& info) {
+Result<std::vector<Argument>> TakeArguments(const CExecutable& program, const VxlaExecuteInfo& info) {
+  VXLA_RETURN_IF_ERROR(CheckCount("arguments", info.argument_count, program.arguments.size()));
+  VXLA_RETURN_IF_ERROR(CheckCount("results", info.result_count, program.results.size()));
+  if (info.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.arguments, "arguments"));
+  if (info.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.results, "results"));
   std::vector<Argument> arguments;
   uint32_t number = 0;
-  for (const Shape& parameter : executable->content->parameters) {
+  for (const Shape& parameter : program.parameters) {
     std::vector<DeviceBuffer> leaves;
     bool keep = false;
     for (size_t leaf = FlattenTuple(parameter).size(); leaf > 0; --leaf, ++number) {
@@ -99,21 +115,49 @@ Result<std::vector<Argument>> TakeArguments(VxlaExecutable executable, const Vxl
     }
     arguments.emplace_back(std::move(leaves)).keep = keep;
   }
+  AddWeights(program, arguments);
   return arguments;
 }
 
-Status ExecuteOnValues(VxlaExecutable executable, const VxlaExecuteInfo& info) {
-  const CExecutable& program = *executable->content;
-  VXLA_RETURN_IF_ERROR(CheckCount("arguments", info.argument_count, program.arguments.size()));
-  VXLA_RETURN_IF_ERROR(CheckCount("results", info.result_count, program.results.size()));
-  if (info.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.arguments, "arguments"));
-  if (info.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.results, "results"));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, TakeArguments(executable, info));
-  if (executable->owner->adopted) VXLA_RETURN_IF_ERROR(CheckDonationsApart(executable, arguments));
-  VXLA_ASSIGN_OR_RETURN(Execution execution, program.executable->Execute(arguments));
-  for (size_t i = 0; i < execution.leaves.size(); ++i) {
-    info.results[i] = NewHandle<VxlaValue_T>(executable->owner, CValue{execution.leaves[i], program.results[i]});
+// What failing calls would have made is NULL.
+Result<VxlaExecuteInfo> ReadExecuteInfo(const VxlaExecuteInfo* info) {
+  VXLA_ASSIGN_OR_RETURN(const VxlaExecuteInfo read, ReadStruct(info, "info", offsetof(VxlaExecuteInfo, done)));
+  if (read.results != nullptr) std::fill_n(read.results, read.result_count, nullptr);
+  if (read.done != nullptr) *read.done = nullptr;
+  return read;
+}
+
+void GiveResults(VxlaDevice owner, const Execution& execution, const VxlaExecuteInfo& info) {
+  for (size_t i = 0; i < execution.leaves.size(); ++i)
+    info.results[i] = NewHandle<VxlaValue_T>(owner, CValue{execution.leaves[i], CArray(execution.leaves[i].shape())});
+  GiveEvent(owner, execution.done, info.done);
+}
+
+Status ExecuteOnOne(VxlaExecutable handle, const VxlaExecuteInfo& info) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, ExecutableOf(handle));
+  const CExecutable& program = *handle->content;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, TakeArguments(program, info));
+  if (handle->owner->adopted) VXLA_RETURN_IF_ERROR(CheckDonationsApart(*executable, arguments));
+  VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments));
+  GiveResults(handle->owner, execution, info);
+  return OkStatus();
+}
+
+Status ExecuteOnSeveral(const CExecutable& program, std::span<const VxlaExecuteInfo> infos) {
+  std::vector<std::vector<Argument>> arguments;
+  for (size_t d = 0; d < infos.size(); ++d) {
+    auto own = TakeArguments(program, infos[d]);
+    if (!own.ok()) return Status(own.status()).WithPrefix(fmt::format("device {}: ", d));
+    for (const Argument& argument : *own) {
+      for (const DeviceBuffer& leaf : argument.leaves) {
+        if (leaf.memory() == nullptr || &leaf.memory()->device() == program.devices[d]->device.get()) continue;
+        return InvalidArgument("device {}: argument {} is another device's", d, &argument - own->data());
+      }
+    }
+    arguments.push_back(*std::move(own));
   }
+  VXLA_ASSIGN_OR_RETURN(const Launch launch, program.program->Execute(arguments));
+  for (size_t d = 0; d < infos.size(); ++d) GiveResults(program.devices[d], launch.by_device[d], infos[d]);
   return OkStatus();
 }
 
@@ -125,16 +169,38 @@ Status DescribeLeaf(VxlaExecutable executable, bool result, uint32_t index, Vxla
   return WriteStruct(leaves[index].Describe(), array, "array", offsetof(VxlaArray, dynamic));
 }
 
-Status SetLiveSizes(const int64_t* sizes, Literal& literal) {
-  const Shape& shape = literal.shape();
-  for (int d = 0; d < shape.rank() && sizes != nullptr; ++d) {
-    const int64_t least = shape.is_dynamic_dimension(d) ? 0 : shape.dimension(d);
-    if (sizes[d] < least || sizes[d] > shape.dimension(d))
-      return InvalidArgument("live size {} of dimension {}: {} allows {} to {}", sizes[d], d, shape.ToString(), least,
-                             shape.dimension(d));
-    if (shape.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[d]);
+Result<VxlaCompileInfo> ReadCompileInfo(const VxlaCompileInfo* info) {
+  return ReadStruct(info, "info", offsetof(VxlaCompileInfo, replica_count));
+}
+
+// It is a handle of each of its devices.
+void CountOnDevices(VxlaExecutable executable, int one) {
+  std::vector<VxlaDevice> others = executable->content->devices;
+  std::ranges::sort(others);
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  for (VxlaDevice device : others) {
+    if (device == executable->owner) continue;
+    const std::lock_guard lock(device->mutex);
+    device->alive[OwnedKind(HandleKind::kExecutable)] += one;
   }
-  return OkStatus();
+}
+
+Status CheckBackground(const CExecutable& program) {
+  return program.compilation != nullptr ? OkStatus()
+                                        : InvalidArgument("executable: it was not compiled in the background");
+}
+
+VxlaCompileProgress Describe(const Compilation& compilation) {
+  VxlaCompileProgress described = {};
+  const std::optional<CallProgress> progress = compilation.progress();
+  described.stage = compilation.done().IsReady()                      ? VXLA_STAGE_DONE
+                    : !progress                                       ? VXLA_STAGE_WAITS
+                    : progress->stage == CallProgress::Stage::kPasses ? VXLA_STAGE_PASSES
+                                                                      : VXLA_STAGE_KERNELS;
+  if (!progress) return described;
+  described.kernels_made = progress->done;
+  described.kernel_count = progress->total;
+  return described;
 }
 
 int64_t HostSteps(const Plan& plan) {
@@ -143,27 +209,23 @@ int64_t HostSteps(const Plan& plan) {
 
 }  // namespace
 
-static Status AddLeaves(const Shape& shape, const std::string& what, std::vector<CArray>& leaves) {
-  for (const Shape* leaf : FlattenTuple(shape)) {
-    if (std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end())
-      return Unsupported("{}: {}: dimensions without a bound have no C interface", what, shape.ToString());
-    leaves.emplace_back(*leaf);
-  }
-  return OkStatus();
-}
-
-Result<CExecutable> WithSignature(const Module& module) {
+CExecutable WithSignature(const Module& module) {
   CExecutable compiled;
   for (const Instruction* parameter : module.entry()->parameters()) {
     compiled.parameters.push_back(parameter->shape());
-    VXLA_RETURN_IF_ERROR(
-        AddLeaves(parameter->shape(), fmt::format("argument {}", compiled.parameters.size() - 1), compiled.arguments));
+    for (const Shape* leaf : FlattenTuple(parameter->shape())) compiled.arguments.emplace_back(*leaf);
   }
-  VXLA_RETURN_IF_ERROR(AddLeaves(module.entry()->root()->shape(), "the result", compiled.results));
+  for (const Shape* leaf : FlattenTuple(module.entry()->root()->shape())) compiled.results.emplace_back(*leaf);
   return compiled;
 }
 
 Result<std::vector<Literal>> ReadArguments(std::span<const Shape> parameters, std::span<const VxlaConstBytes> given) {
+  for (const Shape& parameter : parameters) {
+    for (const Shape* leaf : FlattenTuple(parameter)) {
+      if (CArray(*leaf).has_open_sizes())
+        return Unsupported("{}: arrays of open sizes go with values: vxlaExecute", leaf->ToString());
+    }
+  }
   std::vector<Literal> literals;
   size_t number = 0;
   for (const Shape& parameter : parameters) {
@@ -235,17 +297,16 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
   if (device == nullptr) return Report(OkStatus(), message);
   if (const Status kind = Guarded([&] { return CheckHandle(device, "device"); }); !kind.ok())
     return Report(kind, message);
-  if (std::ranges::any_of(device->alive, [](int count) { return count != 0; })) {
-    std::string alive;
-    (void)Guarded([&] { return alive = "device: " + AliveHandles(*device), OkStatus(); });
-    return Report(VXLA_BUSY, alive, message);
+  std::string alive;
+  bool busy = false, makes = false;
+  {
+    const std::lock_guard lock(device->mutex);  // a callback may be destroying its event
+    busy = std::ranges::any_of(device->alive, [](int count) { return count != 0; });
+    if (busy) (void)Guarded([&] { return alive = "device: " + AliveHandles(*device), OkStatus(); });
+    makes = std::ranges::any_of(device->retired, [](const CProgram& program) { return !program.made().IsReady(); });
   }
-  const auto makes = [](const auto& executable) {
-    const Result<bool> ready = executable->IsReady();
-    return ready.ok() && !*ready;
-  };
-  if (std::ranges::any_of(device->retired, makes))
-    return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
+  if (busy) return Report(VXLA_BUSY, alive, message);
+  if (makes) return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
   if (device->adopted && (!ClientNow(device)->IsIdle() || !vulkan::IsIdle(*device->device)))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
   FreeDevice(device);
@@ -280,9 +341,10 @@ VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecuta
     VXLA_RETURN_IF_ERROR(CheckNotNull(executable, "executable"));
     *executable = nullptr;
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadCompileInfo(info));
     VXLA_ASSIGN_OR_RETURN(CExecutable compiled, CompileText(device, read));
     *executable = NewHandle<VxlaExecutable_T>(device, std::move(compiled));
+    CountOnDevices(*executable, 1);
     return OkStatus();
   });
 }
@@ -305,8 +367,10 @@ VxlaCode vxlaExecutableIsReady(VxlaExecutable executable, int32_t* ready, VxlaMe
     VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
     *ready = 0;
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
-    VXLA_ASSIGN_OR_RETURN(const bool made, executable->content->executable->IsReady());
-    *ready = made ? 1 : 0;
+    const Event made = executable->content->made();
+    if (!made.IsReady()) return OkStatus();
+    VXLA_RETURN_IF_ERROR(made.Await());
+    *ready = 1;
     return OkStatus();
   });
 }
@@ -315,22 +379,75 @@ VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, Vx
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(variant, "variant"));
     *variant = nullptr;
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
-    const std::string& name = executable->content->executable->bundle_variant();
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
+    const std::string& name = made->bundle_variant();
     if (name.empty()) return InvalidArgument("executable: it was compiled from text, not loaded from a bundle");
     *variant = name.c_str();
     return OkStatus();
   });
 }
 
-void vxlaDestroyExecutable(VxlaExecutable executable) { DestroyUser(executable); }
+VxlaCode vxlaGetExecutableEvent(VxlaExecutable executable, VxlaEvent* event, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(event, "event"));
+    *event = nullptr;
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    GiveEvent(executable->owner, executable->content->made(), event);
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaDescribeProgress(VxlaExecutable executable, VxlaCompileProgress* progress, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_RETURN_IF_ERROR(CheckBackground(*executable->content));
+    return WriteStruct(Describe(*executable->content->compilation), progress, "progress");
+  });
+}
+
+VxlaCode vxlaCancelCompile(VxlaExecutable executable, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_RETURN_IF_ERROR(CheckBackground(*executable->content));
+    executable->content->compilation->Cancel();
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaSerializeExecutable(VxlaExecutable executable, VxlaBytes* bytes, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(bytes, "bytes"));
+    *bytes = {};
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
+    if (!made->bundle_variant().empty()) return InvalidArgument("executable: it is from a bundle, which has its bytes");
+    VXLA_ASSIGN_OR_RETURN(const std::string file, SerializeExecutable(*made, *executable->owner->device));
+    auto data = std::make_unique<std::byte[]>(file.size());
+    std::memcpy(data.get(), file.data(), file.size());
+    *bytes = {data.release(), file.size()};
+    return OkStatus();
+  });
+}
+
+void vxlaFreeBytes(VxlaBytes* bytes) {
+  if (bytes == nullptr) return;
+  delete[] static_cast<std::byte*>(bytes->data);
+  *bytes = {};
+}
+
+void vxlaDestroyExecutable(VxlaExecutable executable) {
+  if (!Guarded([&] { return CheckHandle(executable, ""); }).ok()) return;
+  (void)Guarded([&] { return CountOnDevices(executable, -1), OkStatus(); });
+  if (const auto& compilation = executable->content->compilation) compilation->Cancel();
+  DestroyUser(executable);
+}
 
 VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescription* description,
                                 VxlaMessage* message) {
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     const CExecutable& program = *executable->content;
-    const Plan& plan = program.executable->plan();
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, program.Await());
+    const Plan& plan = made->plan();
     VxlaExecutableDescription described = {};
     described.argument_count = static_cast<uint32_t>(program.arguments.size());
     described.result_count = static_cast<uint32_t>(program.results.size());
@@ -338,6 +455,7 @@ VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescrip
     described.host_step_count = static_cast<uint32_t>(HostSteps(plan));
     described.peak_bytes = static_cast<uint64_t>(plan.peak_bytes);
     described.lower_bound_bytes = static_cast<uint64_t>(plan.lower_bound_bytes);
+    if (program.weights != nullptr) described.weight_count = static_cast<uint32_t>(program.weights->names.size());
     return WriteStruct(described, description, "description", offsetof(VxlaExecutableDescription, lower_bound_bytes));
   });
 }
@@ -353,13 +471,13 @@ VxlaCode vxlaDescribeResult(VxlaExecutable executable, uint32_t index, VxlaArray
 VxlaCode vxlaRun(VxlaExecutable executable, uint32_t argument_count, const VxlaConstBytes* arguments,
                  uint32_t result_count, const VxlaBytes* results, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
     const CExecutable& program = *executable->content;
     VXLA_RETURN_IF_ERROR(CheckCount("arguments", argument_count, program.arguments.size()));
     VXLA_RETURN_IF_ERROR(CheckCount("results", result_count, program.results.size()));
     if (argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(arguments, "arguments"));
     if (result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(results, "results"));
-    return RunOnHostMemory(program, {arguments, argument_count}, {results, result_count});
+    return RunOnHostMemory(*made, program, {arguments, argument_count}, {results, result_count});
   });
 }
 
@@ -368,80 +486,30 @@ VxlaCode vxlaDiff(VxlaDevice device, const VxlaCompileInfo* info, uint32_t argum
   if (report != nullptr) *report = nullptr;
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadCompileInfo(info));
     return DiffText(device, read, {arguments, argument_count}, report);
-  });
-}
-
-VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* data, VxlaValue* value,
-                         VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
-    *value = nullptr;
-    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaArray read, ReadArray(array));
-    VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(read));
-    VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(shape));
-    if (!literal.bytes().empty()) {
-      VXLA_RETURN_IF_ERROR(CheckNotNull(data, "data"));
-      std::memcpy(literal.mutable_bytes().data(), data, literal.bytes().size());
-    }
-    VXLA_RETURN_IF_ERROR(SetLiveSizes(read.live_sizes, literal));
-    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceBuffer> leaves, ClientNow(device)->Upload(literal));
-    *value = NewHandle<VxlaValue_T>(device, CValue{std::move(leaves.at(0)), CArray(shape)});
-    return OkStatus();
-  });
-}
-
-void vxlaDestroyValue(VxlaValue value) { DestroyHandle(value); }
-
-VxlaCode vxlaDescribeValue(VxlaValue value, VxlaArray* array, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    return WriteStruct(value->content->array.Describe(), array, "array", offsetof(VxlaArray, dynamic));
-  });
-}
-
-VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    const auto size = static_cast<uint64_t>(value->content->array.shape.SizeBytes());
-    VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
-    if (size_bytes != size) return InvalidArgument("value: {} bytes given, it has {}", size_bytes, size);
-    if (size != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(data, "data"));
-    VXLA_ASSIGN_OR_RETURN(const Literal literal, value->content->value.ToLiteral());
-    if (size != 0) std::memcpy(data, literal.bytes().data(), size);
-    return OkStatus();
-  });
-}
-
-VxlaCode vxlaReadLiveSizes(VxlaValue value, int32_t rank, int64_t* sizes, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
-    const Shape& shape = value->content->array.shape;
-    if (rank != shape.rank()) return InvalidArgument("rank {}: the value is a {}", rank, shape.ToString());
-    if (rank != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(sizes, "sizes"));
-    VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> live, value->content->value.LiveSizes());
-    std::ranges::copy(live, sizes);
-    return OkStatus();
-  });
-}
-
-VxlaCode vxlaValueIsReady(VxlaValue value, int32_t* ready, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
-    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    *ready = value->content->value.IsReady() ? 1 : 0;
-    return OkStatus();
   });
 }
 
 VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(const VxlaExecuteInfo read, ReadStruct(info, "info"));
-    if (read.results != nullptr) std::fill_n(read.results, read.result_count, nullptr);  // whatever fails
+    VXLA_ASSIGN_OR_RETURN(const VxlaExecuteInfo read, ReadExecuteInfo(info));
+    return ExecuteOnOne(executable, read);
+  });
+}
+
+VxlaCode vxlaExecuteOnDevices(VxlaExecutable executable, uint32_t device_count, const VxlaExecuteInfo* const* infos,
+                              VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(infos, "infos"));
+    std::vector<VxlaExecuteInfo> read;
+    for (uint32_t d = 0; d < device_count; ++d) {
+      VXLA_ASSIGN_OR_RETURN(const VxlaExecuteInfo one, ReadExecuteInfo(infos[d]));
+      read.push_back(one);
+    }
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
-    return ExecuteOnValues(executable, read);
+    const CExecutable& program = *executable->content;
+    VXLA_RETURN_IF_ERROR(CheckCount("devices", device_count, std::max<size_t>(program.devices.size(), 1)));
+    return program.program == nullptr ? ExecuteOnOne(executable, read[0]) : ExecuteOnSeveral(program, read);
   });
 }

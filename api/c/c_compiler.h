@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "api/c/c_handles.h"
@@ -19,6 +20,8 @@ std::shared_ptr<Client> ClientOf(std::shared_ptr<Device> device, const CustomCal
 Status RegisterKernel(VxlaDevice device, const VxlaKernelInfo& info);
 Status RegisterFunction(VxlaDevice device, const VxlaFunctionInfo& info);
 Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info);
+// The bytes of a bundle.
+Result<std::string> SerializeExecutable(const Executable& executable, Device& device);
 // Of an image's texels to the array's elements, or back (api/image_programs.h).
 Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice device, const ImageArray& image, bool to_array);
 // kMismatch with the report, which is also put into `report` unless it is null.
@@ -26,7 +29,7 @@ Status DiffText(VxlaDevice device, const VxlaCompileInfo& info, std::span<const 
                 VxlaMessage* report);
 
 // Of c_api.cc: a program's arguments and results, and one literal for each parameter from the bytes of its leaves.
-Result<CExecutable> WithSignature(const Module& module);
+CExecutable WithSignature(const Module& module);
 Result<std::vector<Literal>> ReadArguments(std::span<const Shape> parameters, std::span<const VxlaConstBytes> given);
 
 }  // namespace VXLA_NAMESPACE

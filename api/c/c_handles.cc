@@ -26,9 +26,13 @@ const char* KindName(HandleKind kind) {
       return "is a value";
     case HandleKind::kRecording:
       return "is a recording";
+    case HandleKind::kEvent:
+      return "is an event";
   }
   return "is none of vxla's";
 }
+
+}  // namespace
 
 VxlaCode CodeOf(StatusCode code) {
   switch (code) {
@@ -46,25 +50,61 @@ VxlaCode CodeOf(StatusCode code) {
       return VXLA_RESOURCE_EXHAUSTED;
     case StatusCode::kInternal:
       return VXLA_INTERNAL;
+    case StatusCode::kCancelled:
+      return VXLA_CANCELLED;
+    case StatusCode::kNotFound:
+      return VXLA_NOT_FOUND;
+    case StatusCode::kDeadlineExceeded:
+      return VXLA_DEADLINE_EXCEEDED;
+    case StatusCode::kAborted:
+      return VXLA_ABORTED;
   }
   return VXLA_INTERNAL;
 }
 
-}  // namespace
+Result<std::shared_ptr<Executable>> CProgram::Await() const {
+  if (compilation != nullptr) return compilation->Await();
+  return executable;
+}
+
+bool CProgram::IsIdle() const {
+  if (!made().IsReady()) return false;
+  const Result<std::shared_ptr<Executable>> is_there = Await();
+  return !is_there.ok() || (*is_there)->IsIdle();
+}
+
+void GiveEvent(VxlaDevice owner, const Event& event, VxlaEvent* place) {
+  if (place != nullptr) *place = NewHandle<VxlaEvent_T>(owner, CEvent{event});
+}
+
+Result<std::shared_ptr<Executable>> ExecutableOf(VxlaExecutable handle) {
+  VXLA_RETURN_IF_ERROR(CheckHandle(handle, "executable"));
+  if (handle->content->program != nullptr) {
+    return InvalidArgument("executable: it runs on {} devices, by vxlaExecuteOnDevices alone",
+                           handle->content->devices.size());
+  }
+  return handle->content->Await();
+}
 
 CArray::CArray(const Shape& of) : shape(of), dimensions(of.dimensions().begin(), of.dimensions().end()) {
-  if (!of.IsDynamic()) return;
-  for (int d = 0; d < of.rank(); ++d) dynamic.push_back(of.is_dynamic_dimension(d) ? 1 : 0);
+  std::ranges::replace(dimensions, kUnboundedSize, VXLA_OPEN_SIZE);
+  for (int d = 0; d < of.rank(); ++d) {
+    const bool bounded = of.is_dynamic_dimension(d) && of.dimension(d) != kUnboundedSize;
+    if (bounded) dynamic.resize(dimensions.size());
+    if (bounded) dynamic[static_cast<size_t>(d)] = 1;
+  }
 }
+
+bool CArray::has_open_sizes() const { return std::ranges::find(dimensions, VXLA_OPEN_SIZE) != dimensions.end(); }
 
 VxlaArray CArray::Describe() const {
   VxlaArray array = {};
   array.element_type = TypeNumber(shape.element_type());
   array.rank = shape.rank();
   array.dimensions = dimensions.data();
-  array.size_bytes = static_cast<uint64_t>(shape.SizeBytes());
+  array.size_bytes = has_open_sizes() ? 0 : static_cast<uint64_t>(shape.SizeBytes());
   array.dynamic = dynamic.empty() ? nullptr : dynamic.data();
-  array.live_sizes_offset = dynamic.empty() ? 0 : static_cast<uint64_t>(LiveSizesOffset(shape));
+  array.live_sizes_offset = dynamic.empty() || has_open_sizes() ? 0 : static_cast<uint64_t>(LiveSizesOffset(shape));
   return array;
 }
 
@@ -126,7 +166,7 @@ VxlaCode Report(const Status& status, VxlaMessage* message) noexcept {
 void Sweep(VxlaDevice_T& device) {
   const std::lock_guard lock(device.mutex);
   const auto busy = std::stable_partition(device.retired.begin(), device.retired.end(),
-                                          [](const auto& executable) { return executable->IsIdle(); });
+                                          [](const CProgram& program) { return program.IsIdle(); });
   device.retired.erase(device.retired.begin(), busy);
 }
 

@@ -12,12 +12,14 @@
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "include/vxla/vxla.h"
-#include "scheduler/runtime/client.h"
 #include "scheduler/runtime/buffer.h"
+#include "scheduler/runtime/client.h"
+#include "scheduler/runtime/compilation.h"
 
 namespace VXLA_NAMESPACE {
 
 class CustomCallRegistry;
+class Program;
 
 // VxlaDeviceInfo::flags and VxlaAdoptInfo::flags.
 inline constexpr uint32_t kDeviceFlags = VXLA_DEVICE_NO_CACHE | VXLA_DEVICE_SAME_BITS | VXLA_DEVICE_CHECK_HANDLES;
@@ -29,10 +31,11 @@ enum class HandleKind : uint32_t {
   kExecutable,
   kValue,
   kRecording,
+  kEvent,
 };
 
 // Handles that a device has, in HandleKind's order from kExecutable on.
-inline constexpr std::array<const char*, 3> kOwnedKinds = {"executable", "value", "recording"};
+inline constexpr std::array<const char*, 4> kOwnedKinds = {"executable", "value", "recording", "event"};
 constexpr size_t OwnedKind(HandleKind kind) {
   return static_cast<size_t>(kind) - static_cast<size_t>(HandleKind::kExecutable);
 }
@@ -41,21 +44,51 @@ constexpr size_t OwnedKind(HandleKind kind) {
 struct CArray {
   explicit CArray(const Shape& of);
   VxlaArray Describe() const;
+  bool has_open_sizes() const;  // which the arguments of a run decide
   Shape shape;
   std::vector<int64_t> dimensions;
   std::vector<uint8_t> dynamic;  // empty: no dimension is
 };
 
-struct CExecutable {
-  std::shared_ptr<Executable> executable;
-  std::vector<CArray> arguments, results;  // leaves
+// A program that is there, or that a thread makes.
+struct CProgram {
+  std::shared_ptr<Executable> executable;    // of several devices, their first one's
+  std::shared_ptr<Compilation> compilation;  // that gives it, instead
+  // Waits.
+  Result<std::shared_ptr<Executable>> Await() const;
+  Event made() const { return compilation != nullptr ? compilation->done() : executable->made(); }
+  // Made, and its runs have finished.
+  bool IsIdle() const;
+};
+
+// Of an executable. Bound values are pinned: no run takes them over.
+struct CWeights {
+  struct Bound {
+    DeviceBuffer value;
+    std::shared_ptr<const void> hold;
+  };
+  std::vector<std::string> names;
+  std::vector<CArray> arrays;
+  std::mutex mutex;
+  std::vector<Bound> bound;
+};
+
+struct CExecutable : CProgram {
+  std::shared_ptr<Program> program;        // on several devices
+  std::vector<VxlaDevice> devices;         // by device of the grid
+  std::vector<CArray> arguments, results;  // leaves, of one device
   std::vector<Shape> parameters;
+  std::shared_ptr<CWeights> weights;  // null: it has none
 };
 
 struct CValue {
   DeviceBuffer value;
   CArray array;
   bool released = false;  // to another queue family
+};
+
+struct CEvent {
+  Event event;
 };
 
 // The kind comes first in each handle.
@@ -89,12 +122,13 @@ struct VxlaDevice_T {
   std::array<int, vxla::kOwnedKinds.size()> alive = {};  // handles, by kind
   std::vector<std::shared_ptr<void>> destroyed;
   VxlaDevice_T* kept_before = nullptr;  // of the devices whose handles stay when they are destroyed
-  // Runs of theirs are in flight though their handles are gone.
-  std::vector<std::shared_ptr<vxla::Executable>> retired;
+  // They are being made, or runs of theirs are in flight, though their handles are gone.
+  std::vector<vxla::CProgram> retired;
 };
 
 struct VxlaExecutable_T : vxla::CHandle<vxla::HandleKind::kExecutable, vxla::CExecutable> {};
 struct VxlaValue_T : vxla::CHandle<vxla::HandleKind::kValue, vxla::CValue> {};
+struct VxlaEvent_T : vxla::CHandle<vxla::HandleKind::kEvent, vxla::CEvent> {};
 
 namespace VXLA_NAMESPACE {
 
@@ -153,6 +187,7 @@ Status WriteStruct(T value, T* target, const char* what, size_t least = sizeof(T
   return OkStatus();
 }
 
+VxlaCode CodeOf(StatusCode code);
 VxlaCode Report(VxlaCode code, const std::string& text, VxlaMessage* message) noexcept;
 VxlaCode Report(const Status& status, VxlaMessage* message) noexcept;
 // What a function of the API does, and no exception leaves it.
@@ -160,6 +195,11 @@ template <typename Function>
 VxlaCode Call(VxlaMessage* message, Function&& function) noexcept {
   return Report(Guarded(std::forward<Function>(function)), message);
 }
+
+// An event's handle in the place that the caller gave for it, if he did.
+void GiveEvent(VxlaDevice owner, const Event& event, VxlaEvent* place);
+// Of a handle whose executable is one device's: waits until it is made.
+Result<std::shared_ptr<Executable>> ExecutableOf(VxlaExecutable handle);
 
 // What programs are compiled, loaded and given values by; a registration makes another one.
 std::shared_ptr<Client> ClientNow(VxlaDevice device);
@@ -179,7 +219,7 @@ void DestroyUser(Handle* handle) noexcept {
   VxlaDevice_T& owner = *handle->owner;
   const Status retired = Guarded([&] {
     const std::lock_guard lock(owner.mutex);
-    owner.retired.push_back(handle->content->executable);
+    owner.retired.push_back(*handle->content);
     return OkStatus();
   });
   (void)retired;  // without memory for it, it goes at once, and waits

@@ -43,10 +43,9 @@ struct RecordedUse {
   std::unique_ptr<vulkan::FinishMark> mark;  // of a device made with VXLA_DEVICE_CHECK_HANDLES
 };
 
-struct CRecording {
+struct CRecording : CProgram {
   RecordedUse& use() { return uses[current]; }
 
-  std::shared_ptr<Executable> executable;
   std::vector<RecordedUse> uses;  // in turn
   size_t current = 0, upcoming = 0;
   VkBufferUsageFlags argument_usage = 0, result_usage = 0;
@@ -413,8 +412,7 @@ Result<DeviceMemory*> MemoryOf(VxlaValue value) {
   return &memory;
 }
 
-Status CheckDonationsApart(VxlaExecutable executable, std::span<const Argument> arguments) {
-  const Executable& program = *executable->content->executable;
+Status CheckDonationsApart(const Executable& program, std::span<const Argument> arguments) {
   if (program.depends_on_sizes()) return OkStatus();  // imported values have fixed sizes
   const std::vector<PlanParameter>& parameters = program.plan().parameters;
   const auto donates = [&](const PlanParameter& parameter) {
@@ -688,10 +686,9 @@ VxlaCode vxlaAcquireValue(VxlaValue value, uint32_t queue_family, const VxlaSema
 
 VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* needs, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
-    const Plan& plan = executable->content->executable->plan();
-    VXLA_RETURN_IF_ERROR(CheckRecordable(*executable->content->executable));
-    return WriteStruct(Describe(*executable->owner->device, plan), needs, "needs");
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
+    VXLA_RETURN_IF_ERROR(CheckRecordable(*made));
+    return WriteStruct(Describe(*executable->owner->device, made->plan()), needs, "needs");
   });
 }
 
@@ -700,10 +697,12 @@ VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo*
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(recording, "recording"));
     *recording = nullptr;
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> there, ExecutableOf(executable));
     VXLA_ASSIGN_OR_RETURN(const VxlaRecordingInfo read,
                           ReadStruct(info, "info", offsetof(VxlaRecordingInfo, argument_count)));
-    VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, *executable->content, read));
+    CExecutable program = *executable->content;
+    static_cast<CProgram&>(program) = {std::move(there), nullptr};
+    VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, program, read));
     *recording = NewHandle<VxlaRecording_T>(executable->owner, std::move(made));
     return OkStatus();
   });

@@ -24,6 +24,6 @@ Result<Moment> ReadyAfter(Device& device, const VxlaSemaphore* wait);
 // kInvalidArgument: no value, or it was donated.
 Result<DeviceMemory*> MemoryOf(VxlaValue value);
 // kInvalidArgument: of a run's arguments, leaf by leaf, one that the program takes as a donation lies over another one.
-Status CheckDonationsApart(VxlaExecutable executable, std::span<const Argument> arguments);
+Status CheckDonationsApart(const Executable& program, std::span<const Argument> arguments);
 
 }  // namespace VXLA_NAMESPACE

@@ -29,6 +29,8 @@ Status RegisterFunction(VxlaDevice, const VxlaFunctionInfo&) { return NoCompiler
 
 Result<CExecutable> CompileText(VxlaDevice, const VxlaCompileInfo&) { return NoCompiler("vxlaCompile"); }
 
+Result<std::string> SerializeExecutable(const Executable&, Device&) { return NoCompiler("vxlaSerializeExecutable"); }
+
 Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice, const ImageArray& image, bool to_array) {
   return Unsupported(
       "vxlaCreateRecording: libvxla_runtime takes conversions of texels from bundles, and this one has none of {} {} "

@@ -2,7 +2,7 @@
 // installed library:
 //   literal.h shape.h element_type.h status.h   values of the host, and how failures are reported
 //   builder.h math.h xla_names.h dimension_numbers.h   programs built by the names of XLA's operation semantics
-//   device_options.h client.h buffer.h event.h statistics.h   devices, compiled programs, values in device memory
+//   device_options.h client.h compilation.h buffer.h event.h statistics.h   devices, compiled programs, values in device memory
 //   evaluator.h custom_call.h custom_kernel.h custom_call_files.h host_transfer.h feed_queues.h   the CPU reference,
 //       and what a program asks of its host
 //   diff.h isolate.h literal_compare.h   a device against the reference: what differs, by how much, whose fault it is

@@ -133,11 +133,12 @@ typedef struct VxlaAdoptInfo {
 } VxlaAdoptInfo;
 
 // Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later only vxlaRun, vxlaDiff,
-// vxlaReadValue, vxlaCreateValue and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute
-// (host steps, a fifth run in flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is
-// NULL, one of two functions that belong together is, the first queue's family does not run compute or a further one's
-// neither compute nor copies, a queue comes twice, a family has fewer queues, two are for copies, there are too many.
-// VXLA_UNSUPPORTED: what is needed is not enabled.
+// vxlaAwaitEvent, what is given no place for an event (vxlaReadValue, vxlaDownload, vxlaWriteValue), vxlaCreateValue
+// and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute (host steps, a fifth run in
+// flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is NULL, one of two functions
+// that belong together is, the first queue's family does not run compute or a further one's neither compute nor copies,
+// a queue comes twice, a family has fewer queues, two are for copies, there are too many. VXLA_UNSUPPORTED: what is
+// needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.
@@ -262,8 +263,8 @@ typedef struct VxlaRecordingInfo {
 // image its texels and its array. One for each frame in flight: use n is not recorded before the device has finished
 // with use n - `uses` (of a single one: with its last use), and the host destroys it after all. Where
 // that is missed the earlier use runs with the later one's bindings; a device made with VXLA_DEVICE_CHECK_HANDLES
-// refuses the later one with VXLA_INVALID_ARGUMENT, by an event behind each use, so what was never submitted counts too. It keeps what it needs of the
-// executable, whose handle may go first.
+// refuses the later one with VXLA_INVALID_ARGUMENT, by an event behind each use, so what was never submitted counts
+// too. It keeps what it needs of the executable, whose handle may go first.
 //
 // An image is an array [height, width], [height, width, channels] or [layers, height, width, channels], of the format
 // (or one that its bytes may be taken for) R8, R8G8, R8G8B8A8, B8G8R8A8 as UNORM or SRGB, R16, R16G16, R16G16B16A16 as

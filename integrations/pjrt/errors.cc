@@ -55,6 +55,14 @@ PJRT_Error_Code CodeOf(StatusCode code) {
       return PJRT_Error_Code_RESOURCE_EXHAUSTED;
     case StatusCode::kInternal:
       return PJRT_Error_Code_INTERNAL;
+    case StatusCode::kCancelled:
+      return PJRT_Error_Code_CANCELLED;
+    case StatusCode::kNotFound:
+      return PJRT_Error_Code_NOT_FOUND;
+    case StatusCode::kDeadlineExceeded:
+      return PJRT_Error_Code_DEADLINE_EXCEEDED;
+    case StatusCode::kAborted:
+      return PJRT_Error_Code_ABORTED;
   }
   return PJRT_Error_Code_UNKNOWN;
 }
@@ -110,7 +118,13 @@ Status StatusOfCode(PJRT_Error_Code code, std::string_view message) {
     case PJRT_Error_Code_UNAVAILABLE:
       return DeviceFailure("{}", message);
     case PJRT_Error_Code_ABORTED:
-      return Mismatch("{}", message);
+      return Aborted("{}", message);
+    case PJRT_Error_Code_CANCELLED:
+      return Cancelled("{}", message);
+    case PJRT_Error_Code_NOT_FOUND:
+      return NotFound("{}", message);
+    case PJRT_Error_Code_DEADLINE_EXCEEDED:
+      return DeadlineExceeded("{}", message);
     default:
       return Internal("{} (PJRT error code {})", message, static_cast<int>(code));
   }

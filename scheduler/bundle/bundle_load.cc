@@ -95,7 +95,7 @@ Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byt
   VXLA_ASSIGN_OR_RETURN(const DeviceFacts facts, FactsFor(bundle, *state_->device));
   VXLA_ASSIGN_OR_RETURN(const size_t chosen, ChooseVariant(bundle, facts, state_->device->binding_modes()));
   const BundleVariant& variant = bundle.variants[chosen];
-  auto state = std::make_unique<ExecutableState>();
+  auto state = std::make_shared<ExecutableState>();
   state->client = state_;
   state->bundle_variant = variant.ToString();
   state->module = SignatureOf(bundle, variant.plan.name);
@@ -111,7 +111,7 @@ Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byt
   if (!facts.compile_only) VXLA_RETURN_IF_ERROR(UploadConstantsOf(bundle, variant, *state));
   MakeContexts(*state);
   state->statistics.ms = all.Ms();
-  if (options.background) MakeKernelsInBackground(*state);
+  if (options.background) MakeKernelsInBackground(state);
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 

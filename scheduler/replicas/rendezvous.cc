@@ -10,7 +10,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-Status StoppedStatus() { return DeviceFailure("stopped, because another device of the run failed"); }
+Status StoppedStatus() { return Aborted("stopped, because another device of the run failed"); }
 
 }  // namespace
 

@@ -47,6 +47,11 @@ Result<Literal> DeviceBuffer::ToLiteral() const {
   });
 }
 
+Status DeviceBuffer::Download(std::span<std::byte> target) const {
+  if (shape_.IsDynamic()) VXLA_RETURN_IF_ERROR(LiveSizes().status());
+  return DownloadBytes(*memory_, target);
+}
+
 Event DeviceBuffer::ToHost(std::span<std::byte> target) const {
   const auto hold = Hold();
   if (hold == nullptr) return Event(IsGone());
@@ -55,7 +60,7 @@ Event DeviceBuffer::ToHost(std::span<std::byte> target) const {
         InvalidArgument("{} bytes given for a {} of {}", target.size(), shape_.ToString(), shape_.SizeBytes()));
   }
   return WhenReady(memory_->shared_pool(), ready(), shape_.SizeBytes(),
-                   [memory = memory_, hold, target] { return DownloadBytes(*memory, target); });
+                   [buffer = *this, hold, target] { return buffer.Download(target); });
 }
 
 Event DeviceBuffer::ToHost(std::byte* target, std::span<const int64_t> byte_strides) const {
@@ -64,13 +69,30 @@ Event DeviceBuffer::ToHost(std::byte* target, std::span<const int64_t> byte_stri
   const auto hold = Hold();
   if (hold == nullptr) return Event(IsGone());
   return WhenReady(memory_->shared_pool(), ready(), shape_.SizeBytes(),
-                   [memory = memory_, hold, target, shape = shape_,
+                   [buffer = *this, hold, target,
                     strides = std::vector<int64_t>(byte_strides.begin(), byte_strides.end())]() -> Status {
-                     std::vector<std::byte> dense(static_cast<size_t>(shape.SizeBytes()));
-                     VXLA_RETURN_IF_ERROR(DownloadBytes(*memory, dense));
-                     CopyElements(shape, dense.data(), {}, target, strides);
+                     std::vector<std::byte> dense(static_cast<size_t>(buffer.shape().SizeBytes()));
+                     VXLA_RETURN_IF_ERROR(buffer.Download(dense));
+                     CopyElements(buffer.shape(), dense.data(), {}, target, strides);
                      return OkStatus();
                    });
+}
+
+Event DeviceBuffer::Write(std::span<const std::byte> elements) const {
+  const auto hold = Hold();
+  if (hold == nullptr) return Event(IsGone());
+  if (shape_.IsDynamic())
+    return Event(InvalidArgument("the {}: elements of known sizes alone are replaced", shape_.ToString()));
+  if (static_cast<int64_t>(elements.size()) != shape_.SizeBytes()) {
+    return Event(
+        InvalidArgument("{} bytes given for a {} of {}", elements.size(), shape_.ToString(), shape_.SizeBytes()));
+  }
+  if (elements.empty()) return Event();
+  Event written =
+      WhenReady(memory_->shared_pool(), memory_->Unused(), shape_.SizeBytes(),
+                [memory = memory_, hold, elements] { return memory->device().Upload(elements, memory->buffer(), 0); });
+  memory_->set_ready(written);
+  return written;
 }
 
 Result<DeviceBuffer> DeviceBuffer::CopyTo(Client& client, BufferMemory kind) const {

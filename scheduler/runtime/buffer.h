@@ -42,10 +42,15 @@ class DeviceBuffer {
   // Waits, then downloads.
   Result<Literal> ToLiteral() const;
   // Copies the elements to the host and returns at once; they are there, and `target` is the caller's again, when the
-  // event happens. Row-major; live elements and those up to the bounds alike.
+  // event happens. Row-major; live elements and those up to the bounds alike. InvalidArgument: the live sizes that the
+  // memory holds say that sizes did not agree.
   Event ToHost(std::span<std::byte> target) const;
   // The same to an array with strides (scheduler/runtime/host_array.h), from its first element on.
   Event ToHost(std::byte* target, std::span<const int64_t> byte_strides) const;
+  // Replaces the elements in the memory that all copies share: behind what was begun with them, before what is begun
+  // from here on. Returns at once; `elements`, row-major, stay as they are until the event happens. InvalidArgument:
+  // another size, or dynamic dimensions.
+  Event Write(std::span<const std::byte> elements) const;
   // In memory of its own, of the client's device or of its host. Returns at once.
   Result<DeviceBuffer> CopyTo(Client& client, BufferMemory memory = BufferMemory::kDevice) const;
 
@@ -53,7 +58,8 @@ class DeviceBuffer {
   void Delete();
   // Whether it is: deleted, or donated to a run.
   bool IsDeleted() const;
-  // Whoever holds it keeps the memory where it is: it is not donated, and not free when it is deleted. Null if it is
+  // Whoever holds it keeps the memory where it is: a run that would take it over works on a copy, and it is not free
+  // when it is deleted. Null if it is
   // gone already.
   std::shared_ptr<const void> Hold() const;
 
@@ -63,6 +69,7 @@ class DeviceBuffer {
 
  private:
   Status IsGone() const;
+  Status Download(std::span<std::byte> target) const;
   Shape shape_;
   std::shared_ptr<DeviceMemory> memory_;
   std::vector<int64_t> live_sizes_;

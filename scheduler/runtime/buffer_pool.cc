@@ -76,6 +76,17 @@ Result<Moment> DeviceMemory::AwaitUses() const {
   return uses;
 }
 
+Event DeviceMemory::Unused() const {
+  std::vector<Event> uses{ready(), Event(pool_->waiter(), last_use())};
+  AddPromisedUses(uses);
+  for (Event& use : uses) {
+    const auto over = std::make_shared<Promise>();
+    use.OnReady([over](const Status&) { over->Keep(OkStatus()); });
+    use = over->event();
+  }
+  return Event::AllOf(uses);
+}
+
 bool DeviceMemory::Pin() {
   std::lock_guard lock(mutex_);
   if (IsGone()) return false;

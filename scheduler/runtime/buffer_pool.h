@@ -63,10 +63,12 @@ class DeviceMemory {
   // From when on it may be written again, or handed to somebody else; waits for promises, never for the device. The
   // error of contents that failed.
   Result<Moment> AwaitUses() const;
+  // When all that was begun with it is over, done or failed; promises included, and nothing waits.
+  Event Unused() const;
   // The part of that which is submitted.
   Moment last_use() const;
 
-  // A pinned memory cannot be donated, and what is deleted meanwhile goes with the last pin. False if it is gone.
+  // A pinned memory is not donated, and what is deleted meanwhile goes with the last pin. False if it is gone.
   bool Pin();
   void Unpin();
   // Hands the buffer on to a new owner; null if it is gone or if anyone but the caller has pinned it.

@@ -1,8 +1,11 @@
 #include "scheduler/runtime/client.h"
 
+#include <algorithm>
+
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/compilation.h"
 #include "scheduler/runtime/executor.h"
 #include "scheduler/runtime/host_array.h"
 #include "scheduler/runtime/live_values.h"
@@ -29,22 +32,59 @@ DeviceBuffer Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, co
                       state_->pool->Lend(std::move(buffer), shape.SizeBytes(), Event(state_->pool->waiter(), ready)));
 }
 
+std::shared_ptr<Compilation> Client::CompileInBackground(CompileTask compile) {
+  auto compilation = std::make_shared<Compilation>();
+  state_->background.Add([compilation, compile = std::move(compile)]() mutable {
+    Compilation::Run(std::exchange(compilation, nullptr), std::exchange(compile, nullptr));
+  });
+  return compilation;
+}
+
 bool Client::IsIdle() const { return state_->runs.IsIdle(); }
 const std::shared_ptr<BufferPool>& Client::pool() const { return state_->pool; }
 
+namespace {
+
+Status CheckHostArray(const Client::HostArray& array) {
+  const Shape& shape = array.shape;
+  if (!shape.IsArray() || std::ranges::find(shape.dimensions(), kUnboundedSize) != shape.dimensions().end())
+    return InvalidArgument("a {} of the host's: an array of known sizes is wanted", shape.ToString());
+  VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  VXLA_RETURN_IF_ERROR(CheckStrides(shape, array.byte_strides));
+  if (!array.live_sizes.empty() && static_cast<int64_t>(array.live_sizes.size()) != shape.rank())
+    return InvalidArgument("{} live sizes given for a {}", array.live_sizes.size(), shape.ToString());
+  for (size_t i = 0; i < array.live_sizes.size(); ++i) {
+    const int d = static_cast<int>(i);
+    const int64_t least = shape.is_dynamic_dimension(d) ? 0 : shape.dimension(d), size = array.live_sizes[i];
+    if (size < least || size > shape.dimension(d)) {
+      return InvalidArgument("live size {} of dimension {}: {} allows {} to {}", size, d, shape.ToString(), least,
+                             shape.dimension(d));
+    }
+  }
+  return OkStatus();
+}
+
+// What lies behind the elements; nothing, if no dimension is dynamic.
+std::vector<int64_t> SizesToUpload(const Client::HostArray& array) {
+  const Shape& shape = array.shape;
+  if (!shape.IsDynamic() || !array.live_sizes.empty())
+    return shape.IsDynamic() ? array.live_sizes : std::vector<int64_t>();
+  return {shape.dimensions().begin(), shape.dimensions().end()};
+}
+
+}  // namespace
+
 Result<Client::FromHostResult> Client::FromHost(const HostArray& array, BufferMemory memory_kind) {
   return Guarded([&]() -> Result<FromHostResult> {
+    VXLA_RETURN_IF_ERROR(CheckHostArray(array));
     const Shape& shape = array.shape;
-    if (!shape.IsArray() || shape.IsDynamic())
-      return InvalidArgument("a {} of the host's: an array of fixed sizes is wanted", shape.ToString());
-    VXLA_RETURN_IF_ERROR(CheckShape(shape));
-    VXLA_RETURN_IF_ERROR(CheckStrides(shape, array.byte_strides));
     const int64_t bytes = shape.SizeBytes();
+    const std::vector<int64_t> sizes = SizesToUpload(array);
     int64_t allocated_bytes = 0;
-    VXLA_ASSIGN_OR_RETURN(
-        auto memory, state_->pool->Take(bytes, BufferPool::Writer::kHost, allocated_bytes, 0, KindOf(memory_kind)));
+    VXLA_ASSIGN_OR_RETURN(auto memory, state_->pool->Take(DeviceBytes(shape), BufferPool::Writer::kHost,
+                                                          allocated_bytes, 0, KindOf(memory_kind)));
     FromHostResult result{DeviceBuffer(shape, memory), {}};
-    if (bytes == 0) return result;
+    if (DeviceBytes(shape) == 0) return result;
     // What the host can write to itself is written at once.
     const bool at_once = memory->buffer().mapped() != nullptr;
     std::span<const std::byte> dense(array.data, static_cast<size_t>(bytes));
@@ -55,7 +95,11 @@ Result<Client::FromHostResult> Client::FromHost(const HostArray& array, BufferMe
       CopyElements(shape, array.data, array.byte_strides, copy->data(), {});
       dense = *copy;
     }
-    const auto upload = [memory, dense, copy] { return memory->device().Upload(dense, memory->buffer(), 0); };
+    const auto upload = [memory, dense, copy, sizes, shape]() -> Status {
+      if (!dense.empty()) VXLA_RETURN_IF_ERROR(memory->device().Upload(dense, memory->buffer(), 0));
+      if (sizes.empty()) return OkStatus();
+      return memory->device().Upload(std::as_bytes(std::span(sizes)), memory->buffer(), LiveSizesOffset(shape));
+    };
     if (at_once) {
       VXLA_RETURN_IF_ERROR(upload());
       return result;

@@ -42,11 +42,13 @@ using HostEvaluator = std::function<Result<Literal>(const Instruction&, std::spa
 
 // Where a long call stands, for whoever shows it.
 struct CallProgress {
-  enum class Stage : uint8_t { kKernels, kUpload, kRun, kHostStep, kDownload };
+  enum class Stage : uint8_t { kPasses, kKernels, kUpload, kRun, kHostStep, kDownload };
   Stage stage = Stage::kRun;
   size_t done = 0, total = 0;  // kernels, or arrays that are copied
-  std::string_view name = {};  // of the instruction that the host evaluates
+  std::string_view name = {};  // of the instruction that the host evaluates, or of the pass that has run
 };
+// Asked between the steps of a compilation, from the threads that work: what is not ok ends it, and is its error.
+using Proceed = std::function<Status(const CallProgress&)>;
 
 struct ClientOptions {
   bool poison = false;  // fill fresh device memory with a pattern (tests: nothing may rely on zeros)
@@ -81,6 +83,7 @@ struct CompileOptions {
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
   // After each pass of the optimizer: AfterPass of core/passes/base/pipeline.h.
   std::function<Status(const PassRun&, const Module&)> after_pass = {};
+  Proceed proceed = {};
 };
 
 // Of one run, which goes with others that the caller knows of.
@@ -95,11 +98,12 @@ struct ExecuteOptions {
 };
 
 struct LoadOptions {
-  // Load returns before the driver has made the kernels, which other threads see to: of several programs one after the
-  // other, each on all cores. Whatever uses them waits.
+  // Load returns before the driver has made the kernels, which a thread of the client's sees to, as of compilations in
+  // the background: of one program after the other, each on all cores. Whatever uses them waits.
   bool background = false;
 };
 
+class Compilation;  // scheduler/runtime/compilation.h
 class Executable;
 class Recording;  // scheduler/runtime/recording.h
 
@@ -143,8 +147,8 @@ class Executable {
   Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;
   const std::vector<Fallback>& fallbacks() const;
   const CompileStatistics& compile_statistics() const;
-  // Of a program that is loaded in the background: whether its kernels are there, or why they cannot be made.
-  Result<bool> IsReady() const;
+  // Of a program that is loaded in the background: when its kernels are there, or why they cannot be made.
+  Event made() const;
   // Whether all of its runs have finished and its kernels are there, so that nothing waits when it goes.
   bool IsIdle() const;
 
@@ -165,20 +169,24 @@ class Client {
   std::shared_ptr<Device> shared_device() const;
   // `module` has been verified. Executables and values may outlive the client.
   Result<std::shared_ptr<Executable>> Compile(const Module& module, const CompileOptions& options = {});
+  // On a thread of the client's, which makes one program after the other: what `compile` gives, whose CompileOptions
+  // have the Proceed. Returns at once.
+  using CompileTask = std::function<Result<std::shared_ptr<Executable>>(const Proceed&)>;
+  std::shared_ptr<Compilation> CompileInBackground(CompileTask compile);
   // A compiled program from a file of `vxla compile`, whose bytes are not needed afterwards: no kernel is compiled but
   // by the driver. Of its variants the one that runs best here. kInvalidArgument: the file is damaged; kUnsupported:
   // none of its variants runs on this device (scheduler/bundle/bundle.h).
   Result<std::shared_ptr<Executable>> Load(std::span<const std::byte> bundle, const LoadOptions& options = {});
   // An array of the host's in memory of the device's, and when its elements are the caller's again. Returns at once.
-  // InvalidArgument: dynamic dimensions, whose sizes Upload takes.
   struct HostArray {
-    const std::byte* data = nullptr;    // the first element
-    Shape shape;                        // without dynamic dimensions
+    const std::byte* data = nullptr;  // the first element
+    Shape shape;
     std::vector<int64_t> byte_strides;  // none: row-major
     enum class Lent : uint8_t {
       kDuringCall,
       kUntilTransferred,  // the array stays as it is until `done` happens
     } lent = Lent::kDuringCall;
+    std::vector<int64_t> live_sizes = {};  // by dimension; none: all of it lives
   };
   struct FromHostResult {
     DeviceBuffer buffer;

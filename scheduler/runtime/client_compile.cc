@@ -37,7 +37,11 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   if (options.optimized) {
     state->module = module.Clone();
   } else {
-    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target, options.after_pass));
+    const auto after = [&](const PassRun& run, const Module& as_it_is) -> Status {
+      if (options.proceed) VXLA_RETURN_IF_ERROR(options.proceed({CallProgress::Stage::kPasses, 0, 0, run.name}));
+      return options.after_pass ? options.after_pass(run, as_it_is) : OkStatus();
+    };
+    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target, after));
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
@@ -129,7 +133,7 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   if (!planned.ok()) return planned.status();
   std::unique_ptr<ExecutableState> state = std::move(*planned);
   state->statistics.plan_ms = all.Ms();
-  VXLA_RETURN_IF_ERROR(MakeKernels(*state));
+  VXLA_RETURN_IF_ERROR(MakeKernels(*state, options.proceed));
   if (!client->device->facts().compile_only) VXLA_RETURN_IF_ERROR(UploadConstants(*state));
   MakeContexts(*state);
   state->statistics.ms = all.Ms();

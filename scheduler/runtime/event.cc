@@ -142,7 +142,7 @@ void Event::Keep(const std::shared_ptr<State>& state, Status status, std::shared
 Promise::Promise() : event_(std::make_shared<Event::State>()) {}
 
 Promise::~Promise() {
-  if (event_.state_ != nullptr && !event_.IsSubmitted()) Keep(Internal("a promise was dropped, and nobody kept it"));
+  if (event_.state_ != nullptr && !event_.IsSubmitted()) Keep(Aborted("a promise was dropped, and nobody kept it"));
 }
 
 void Promise::Keep(Status status) { Event::Keep(event_.state_, std::move(status), nullptr, Moment()); }

@@ -54,7 +54,7 @@ class Event {
   std::shared_ptr<State> state_;  // null: the default
 };
 
-// The other end of an event. Kept once; a promise that is dropped unkept fails its event (kInternal).
+// The other end of an event. Kept once; a promise that is dropped unkept fails its event (kAborted).
 class Promise {
  public:
   Promise();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <system_error>
 
 #include "backend/device.h"
 #include "core/host/guarded.h"
@@ -13,12 +12,14 @@
 
 namespace VXLA_NAMESPACE {
 
-Status MakeKernels(ExecutableState& state) {
+Status MakeKernels(ExecutableState& state, const Proceed& proceed) {
   const Stopwatch all;
   std::vector<const KernelKey*> keys;
   for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
   const auto progress = [&](size_t made, size_t wanted) {
-    state.client->Report({CallProgress::Stage::kKernels, made, wanted});
+    const CallProgress call{CallProgress::Stage::kKernels, made, wanted};
+    state.client->Report(call);
+    return proceed ? proceed(call) : OkStatus();
   };
   VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
                                                                                 &state.statistics.compiled, progress));
@@ -29,17 +30,14 @@ Status MakeKernels(ExecutableState& state) {
   return OkStatus();
 }
 
-void MakeKernelsInBackground(ExecutableState& state) {
-  const auto make = [&state] {
-    const std::lock_guard lock(state.client->background);
-    return Guarded([&] { return MakeKernels(state); });
-  };
-  try {
-    state.kernels_made = std::async(std::launch::async, make).share();
-  } catch (const std::system_error&) {
-    // No thread to be had: whoever needs the kernels first makes them.
-    state.kernels_made = std::async(std::launch::deferred, make).share();
-  }
+void MakeKernelsInBackground(const std::shared_ptr<ExecutableState>& state) {
+  auto promise = std::make_shared<Promise>();
+  state->made = promise->event();
+  state->client->background.Add([state = state, promise]() mutable {
+    Status status = Guarded([&] { return MakeKernels(*state); });
+    state.reset();  // who waits may end the device
+    promise->Keep(std::move(status));
+  });
 }
 
 // Blocks are bound as storage buffers under descriptors; under addresses the kernels ask for 16 bytes.
@@ -119,22 +117,15 @@ std::span<const std::byte> Executable::image_conversion(bool argument, uint32_t 
   return found == state_->conversions.end() ? std::span<const std::byte>() : found->file;
 }
 const CompileStatistics& Executable::compile_statistics() const {
-  (void)state_->WaitForKernels();  // which are part of them
+  (void)state_->made.Await();  // which is part of them
   return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()
                                             : state_->statistics;
 }
 
-Result<bool> Executable::IsReady() const {
-  const auto& made = state_->kernels_made;
-  if (made.valid() && made.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
-  VXLA_RETURN_IF_ERROR(state_->WaitForKernels());
-  return true;
-}
+Event Executable::made() const { return state_->made; }
 
 bool Executable::IsIdle() const {
-  const Result<bool> ready = IsReady();
-  if (ready.ok() && !*ready) return false;
-  return state_->contexts == nullptr || state_->contexts->IsIdle();
+  return state_->made.IsReady() && (state_->contexts == nullptr || state_->contexts->IsIdle());
 }
 
 bool Executable::depends_on_sizes() const { return state_->specializations != nullptr; }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -33,8 +32,8 @@ struct ClientState {
   HostEvaluator evaluate;
   ClientOptions options;
   std::shared_ptr<BufferPool> pool;
-  Worker runs;            // of the host's part in runs, one after the other
-  std::mutex background;  // held by the load in the background whose kernels are being made
+  Worker runs;        // of the host's part in runs, one after the other
+  Worker background;  // of programs that are made in the background, likewise
 
   void Report(const CallProgress& call) const {
     if (options.progress) options.progress(call);
@@ -57,16 +56,12 @@ struct ExecutableState {
   std::string bundle_variant;
   CompileStatistics statistics;
   std::unique_ptr<ContextPool> contexts;
-  // Of a load in the background, else invalid: the end of MakeKernels. It goes first, and that waits for its thread.
-  std::shared_future<Status> kernels_made;
-
-  // Before the kernels are used.
-  Status WaitForKernels() const { return kernels_made.valid() ? kernels_made.get() : OkStatus(); }
+  Event made;  // of a load in the background: its kernels are there
 };
 
 // The steps from a plan to an executable: its pipelines, its constants in blocks of device memory, its contexts.
-Status MakeKernels(ExecutableState& state);
-void MakeKernelsInBackground(ExecutableState& state);
+Status MakeKernels(ExecutableState& state, const Proceed& proceed = {});
+void MakeKernelsInBackground(const std::shared_ptr<ExecutableState>& state);
 int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings);
 Status AllocateConstantBlocks(ExecutableState& state);
 Status UploadConstants(ExecutableState& state);

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Recording>> Recording::Create(std::shared_ptr<Executable>
   VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
   std::unique_ptr<Recording> recording(new Recording(std::move(executable)));
   ExecutableState& state = recording->state_;
-  VXLA_RETURN_IF_ERROR(state.WaitForKernels());
+  VXLA_RETURN_IF_ERROR(state.made.Await());
   VXLA_ASSIGN_OR_RETURN(recording->context_,
                         ExecutionContext::CreateForRecording(state.program, *state.client->pool, std::move(scratch)));
   recording->AddSegments(0, static_cast<int>(recording->plan().segments.size()));

@@ -57,7 +57,7 @@ void Run::Abandon() {
 
 Status Run::Begin(std::span<const Argument> arguments, RunStatistics& statistics) {
   VXLA_RETURN_IF_ERROR(CheckArguments(*state_->module, device_, arguments));
-  VXLA_RETURN_IF_ERROR(state_->WaitForKernels());
+  VXLA_RETURN_IF_ERROR(state_->made.Await());
   VXLA_ASSIGN_OR_RETURN(context_, state_->contexts->Acquire(statistics.allocated_bytes));
   VXLA_RETURN_IF_ERROR(TakeParameters(arguments, statistics.allocated_bytes));
   VXLA_RETURN_IF_ERROR(TakeResults(statistics.allocated_bytes));
@@ -200,17 +200,17 @@ Status Run::BorrowParameter(int leaf, const Argument& argument, const DeviceBuff
     parameters_[leaf] = value.memory();
     return AwaitContents(memory.ready());
   }
-  if (argument.keep) {
+  if (!argument.keep && std::ranges::count(borrowed_, value.memory()) > 1) {
+    return InvalidArgument("argument {}: the program donates it, but it is in use as another argument as well",
+                           parameter.number);
+  }
+  if (!argument.keep) parameters_[leaf] = memory.Donate();
+  if (parameters_[leaf] == nullptr) {  // the caller's to keep, or held by somebody
     VXLA_ASSIGN_OR_RETURN(parameters_[leaf],
                           pool_.Take(memory.size_bytes(), BufferPool::Writer::kDevice, allocated_bytes));
     After(parameters_[leaf]->last_use());
     if (memory.size_bytes() != 0) copies_.emplace_back(leaf, &memory);
     return AwaitContents(memory.ready());
-  }
-  parameters_[leaf] = memory.Donate();
-  if (parameters_[leaf] == nullptr) {
-    return InvalidArgument("argument {}: the program donates it, but it is in use as another argument as well",
-                           parameter.number);
   }
   parameters_[leaf]->AddPromisedUses(uses_);
   After(parameters_[leaf]->last_use());

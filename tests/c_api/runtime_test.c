@@ -23,7 +23,7 @@ static const float kArgument[3] = {1, -2, 3};
 
 static void ExpectResults(const float* y, int32_t n) { EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7); }
 
-static void TestRun(VxlaExecutable executable, int generic) {
+static void TestRun(VxlaDevice device, VxlaExecutable executable, int generic) {
   const char* variant = NULL;
   EXPECT_OK(vxlaDescribeVariant(executable, &variant, &message));
   EXPECT(variant != NULL && (strstr(variant, "generic") == variant) == generic);
@@ -33,6 +33,35 @@ static void TestRun(VxlaExecutable executable, int generic) {
   const VxlaBytes results[2] = {{y, sizeof(y)}, {&n, sizeof(n)}};
   EXPECT_OK(vxlaRun(executable, 1, &argument, 2, results, &message));
   ExpectResults(y, n);
+  // By values, and nothing waits before the end.
+  const int64_t size = 3;
+  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = &size};
+  const VxlaUploadInfo upload = {.struct_size = sizeof(upload), .array = &array, .data = kArgument};
+  VxlaValue value = NULL, made[2] = {NULL, NULL};
+  VxlaEvent sent = NULL, done = NULL, there[2] = {NULL, NULL};
+  EXPECT_OK(vxlaUpload(device, &upload, &value, &sent, &message));
+  const VxlaExecuteInfo run = {.struct_size = sizeof(run),
+                               .argument_count = 1,
+                               .arguments = &value,
+                               .result_count = 2,
+                               .results = made,
+                               .done = &done};
+  EXPECT_OK(vxlaExecute(executable, &run, &message));
+  memset(y, 0, sizeof(y));
+  n = 0;
+  const VxlaDownloadInfo back[2] = {{.struct_size = sizeof(back[0]), .data = y, .size_bytes = sizeof(y)},
+                                    {.struct_size = sizeof(back[0]), .data = &n, .size_bytes = sizeof(n)}};
+  for (int i = 0; i < 2; ++i) EXPECT_OK(vxlaDownload(made[i], &back[i], &there[i], &message));
+  for (int i = 0; i < 2; ++i) EXPECT_OK(vxlaAwaitEvent(there[i], UINT64_MAX, &message));
+  EXPECT_OK(vxlaAwaitEvent(sent, UINT64_MAX, &message));
+  EXPECT_OK(vxlaAwaitEvent(done, UINT64_MAX, &message));
+  ExpectResults(y, n);
+  VxlaBytes file = {0};
+  EXPECT_CODE(vxlaSerializeExecutable(executable, &file, &message), VXLA_INVALID_ARGUMENT, "it is from a bundle");
+  for (int i = 0; i < 2; ++i) vxlaDestroyValue(made[i]), vxlaDestroyEvent(there[i]);
+  vxlaDestroyValue(value);
+  vxlaDestroyEvent(sent);
+  vxlaDestroyEvent(done);
   vxlaDestroyExecutable(executable);
 }
 
@@ -330,9 +359,9 @@ int main(int argc, char** argv) {
   EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
   if (device == NULL) return 1;
   TestNoCompiler(device);
-  TestRun(Load(device, argv[1], 0), 1);
-  TestRun(Load(device, argv[2], VXLA_LOAD_IN_BACKGROUND), generic);
-  TestRun(Load(device, argv[3], 0), 1);
+  TestRun(device, Load(device, argv[1], 0), 1);
+  TestRun(device, Load(device, argv[2], VXLA_LOAD_IN_BACKGROUND), generic);
+  TestRun(device, Load(device, argv[3], 0), 1);
   EXPECT_OK(vxlaDestroyDevice(device, &message));
   TestMatrices(info, argv[5], generic);
   TestHost(argv[1]);

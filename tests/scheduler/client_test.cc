@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
+#include <memory>
 
 #include "backend/device.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
 #include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/compilation.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 
@@ -109,6 +112,57 @@ TEST_P(ClientTest, ASecondRunRecordsAllocatesAndCompilesNothing) {
   EXPECT_EQ(second.compiled, 0);
   EXPECT_EQ(second.allocated_bytes, 0);
   EXPECT_EQ(device_->memory_statistics().cumulative_allocated_bytes, allocated);
+}
+
+// After each pass, and around each kernel.
+TEST_P(ClientTest, ACompilationEndsWithTheStepThatIsRefused) {
+  int steps = 0, kernels = 0;
+  CompileOptions options;
+  options.proceed = [&](const CallProgress& call) {
+    ++steps;
+    if (call.stage == CallProgress::Stage::kKernels) ++kernels;
+    return OkStatus();
+  };
+  Compile(kChain, options);
+  const int all = steps;
+  EXPECT_GT(all, kernels);
+  EXPECT_GT(kernels, 0);
+  for (int last = 1; last <= all; ++last) {
+    steps = 0;
+    options.proceed = [&](const CallProgress&) { return ++steps < last ? OkStatus() : Cancelled("not wanted"); };
+    const auto refused = client_->Compile(*Parse(kChain), options);
+    EXPECT_EQ(refused.status().code(), StatusCode::kCancelled) << last;
+  }
+}
+
+TEST_P(ClientTest, ProgramsAreCompiledInTheBackgroundOneAfterTheOther) {
+  std::promise<void> go_on;
+  const auto module = std::shared_ptr<const Module>(Parse(kChain));
+  const auto compile = [&](const Proceed& proceed) {
+    CompileOptions options;
+    options.proceed = proceed;
+    return client_->Compile(*module, options);
+  };
+  const auto first = client_->CompileInBackground([&](const Proceed& proceed) {
+    go_on.get_future().wait();
+    return compile(proceed);
+  });
+  const auto second = client_->CompileInBackground(compile), third = client_->CompileInBackground(compile);
+  EXPECT_FALSE(second->progress().has_value());
+  EXPECT_FALSE(first->done().IsReady());
+  second->Cancel();
+  EXPECT_FALSE(second->done().IsReady());
+  go_on.set_value();
+  EXPECT_EQ(second->Await().status().message(), "the compilation was cancelled");
+  for (const auto& made : {first, third}) {
+    const auto executable = made->Await();
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    made->Cancel();  // it is done
+    EXPECT_TRUE(made->Await().ok());
+    EXPECT_EQ(made->progress()->stage, CallProgress::Stage::kKernels);
+    const Literal result = Run(**executable, {Vector({1, 2, 3, 4, 5}), Vector({1, 1, 1, 1, 1})});
+    EXPECT_EQ(Floats(result.tuple_elements()[0]), ChainSum({1, 2, 3, 4, 5}, {1, 1, 1, 1, 1}));
+  }
 }
 
 TEST_P(ClientTest, ProgressIsToldOfKernelsAndCopies) {

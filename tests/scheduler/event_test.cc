@@ -143,7 +143,7 @@ TEST_F(EventTest, APromiseThatNobodyKeepsFails) {
     const Promise promise;
     event = promise.event();
   }
-  EXPECT_EQ(event.Await().code(), StatusCode::kInternal);
+  EXPECT_EQ(event.Await().code(), StatusCode::kAborted);
 }
 
 TEST_F(EventTest, SeveralEventsAreReadyWhenAllAreAndTellTheFirstError) {

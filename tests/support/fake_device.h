@@ -375,7 +375,7 @@ class FakeDevice : public Device {
       kernels.push_back(std::make_shared<FakeKernel>(found->second, key->buffer_count, key->param_count));
     }
     *compiled = static_cast<int>(keys.size());
-    if (progress) progress(keys.size(), keys.size());
+    if (progress) VXLA_RETURN_IF_ERROR(progress(keys.size(), keys.size()));
     return kernels;
   }
   Result<std::string> KernelSource(BindingMode, const KernelKey& key) const override { return key.generated; }

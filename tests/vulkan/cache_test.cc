@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <fstream>
+#include <future>
 #include <thread>
+#include <utility>
 
 #include "tests/vulkan/vulkan_test_support.h"
 
@@ -278,6 +280,7 @@ TEST_P(PipelineCacheTest, CountsWhatWasNeitherInMemoryNorOnDisk) {
       EXPECT_EQ(all, 7u);
       ++calls;
       if (made == all) most = made;
+      return OkStatus();
     });
     EXPECT_EQ(calls, 8u);  // the start, then one for each kernel
     EXPECT_EQ(most, 7u);
@@ -287,13 +290,39 @@ TEST_P(PipelineCacheTest, CountsWhatWasNeitherInMemoryNorOnDisk) {
     EXPECT_NE((*kernels)[0], (*kernels)[1]);
     std::vector<size_t> made;  // nothing is to be made, so nothing is told
     auto again = device->GetKernels(device->binding_mode(), wanted, &compiled,
-                                    [&](size_t count, size_t) { made.push_back(count); });
+                                    [&](size_t count, size_t) { return made.push_back(count), OkStatus(); });
     EXPECT_TRUE(made.empty());
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(compiled, 0);
     EXPECT_EQ(*again, *kernels);
     EXPECT_EQ(device->cache_note(), "");
   }
+}
+
+// What one call was to make, and was told not to, another call that waits for it makes.
+TEST_P(PipelineCacheTest, ACallThatIsCalledOffTakesNothingFromOthers) {
+  TemporaryFolder folder;
+  std::vector<KernelKey> keys;
+  for (int i = 0; i < 7; ++i) keys.push_back(Variant(GetParam().mode, i));
+  std::vector<const KernelKey*> wanted;
+  for (const KernelKey& key : keys) wanted.push_back(&key);
+  const auto device = OpenIn(folder.path());
+  ASSERT_NE(device, nullptr);
+  std::promise<void> begun;
+  auto other = std::async(std::launch::async, [&] {
+    begun.get_future().wait();
+    return device->GetKernels(device->binding_mode(), wanted, nullptr);
+  });
+  bool first = true;
+  const auto none = device->GetKernels(device->binding_mode(), wanted, nullptr, [&](size_t made, size_t) {
+    EXPECT_EQ(made, 0u);  // nothing is begun afterwards
+    if (std::exchange(first, false)) begun.set_value();
+    return Cancelled("not wanted");
+  });
+  EXPECT_EQ(none.status().code(), StatusCode::kCancelled) << none.status().message();
+  const auto kernels = other.get();
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  EXPECT_EQ(kernels->size(), 7u);
 }
 
 TEST_P(PipelineCacheTest, WorkgroupSizesShareAModule) {

@@ -103,7 +103,7 @@ Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view 
     const std::optional<int> number = NumberIn(text);
     if (number && *number < count) return *number;
     const bool digits = !text.empty() && text.find_first_not_of("-0123456789") == std::string_view::npos;
-    if (digits) return InvalidArgument("device '{}': {}", given, CountAndListing(devices));
+    if (digits) return NotFound("device '{}': {}", given, CountAndListing(devices));
     return InvalidArgument("device '{}': '{}' is no number; {}", given, text, CountAndListing(devices));
   }
   // A number alone too; where there is no such device it may be a part of a name.
@@ -112,14 +112,14 @@ Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view 
     for (size_t i = 0; i < devices.size(); ++i) {
       if (UuidDigits(UuidText(devices[i].device_uuid)) == uuid) return static_cast<int>(i);
     }
-    return InvalidArgument("no device has the UUID {}; {}", given, CountAndListing(devices));
+    return NotFound("no device has the UUID {}; {}", given, CountAndListing(devices));
   }
   // Mesa's software driver is called lavapipe, and its device by the library that it draws with.
   const std::string part = wanted == "lavapipe" ? "llvmpipe" : wanted;
   const int found = part.empty() ? -1 : Best(devices, [&](const DeviceFacts& facts) {
     return Lower(facts.name).find(part) != std::string::npos;
   });
-  if (found < 0) return InvalidArgument("no device is named like '{}'; {}", given, CountAndListing(devices));
+  if (found < 0) return NotFound("no device is named like '{}'; {}", given, CountAndListing(devices));
   return found;
 }
 

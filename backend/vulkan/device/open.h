@@ -62,9 +62,10 @@ Result<Emulation> ParseEmulation(std::string_view names);
 // Another loader than the platform's may be named.
 Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path = {});
 
-// Pure, and without regard to case. "vulkan" or "gpu": the best (discrete, integrated, virtual, software; then the larger
-// memory; then the one that emulates fewer types); "vulkan:N" or N: number N; a UUID: 32 hexadecimal digits, dashes
-// aside; "lavapipe": llvmpipe; else a part of a name. kInvalidArgument, with a list of the devices: none is meant.
+// Pure, and without regard to case. "vulkan" or "gpu": the best (discrete, integrated, virtual, software; then the
+// larger memory; then the one that emulates fewer types); "vulkan:N" or N: number N; a UUID: 32 hexadecimal digits,
+// dashes aside; "lavapipe": llvmpipe; else a part of a name. kNotFound, with a list of the devices: none is meant.
+// kInvalidArgument: N is no number.
 // kDeviceFailure: there is none at all.
 Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view wanted);
 

@@ -52,32 +52,51 @@ Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const 
     }
   }
   // Our own jobs are done before we wait for those of other threads, so no two calls wait for each other.
-  Run(jobs, progress);
+  const Status ended = Run(jobs, progress);
   if (compiled != nullptr) {
     *compiled = static_cast<int>(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.compiled; }));
   }
+  VXLA_RETURN_IF_ERROR(ended);
   std::vector<std::shared_ptr<Kernel>> kernels;
   kernels.reserve(keys.size());
   for (const std::shared_future<Built>& future : futures) {
     const Built& built = future.get();
+    // Another call was to make it, and was called off.
+    if (built.status().code() == StatusCode::kAborted) return Get(keys, compiled, progress);
     if (!built.ok()) return built.status();
     kernels.push_back(*built);
   }
   return kernels;
 }
 
-void PipelineCache::Run(std::vector<Job>& jobs, const KernelProgress& progress) {
+Status PipelineCache::Run(std::vector<Job>& jobs, const KernelProgress& progress) {
   // The longest first, so that no thread is left with it alone at the end.
   std::ranges::stable_sort(jobs, std::greater(), [](const Job& job) { return job.key.generated.size(); });
   const size_t threads = std::min<size_t>(jobs.size(), std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<size_t> next = 0, made = 0;
+  std::mutex mutex;
+  Status ended;  // guarded by it
+  const auto tell = [&](size_t count) {
+    if (!progress || jobs.empty()) return;
+    Status status = progress(count, jobs.size());
+    const std::lock_guard lock(mutex);
+    if (ended.ok()) ended = std::move(status);
+  };
+  const auto goes_on = [&] {
+    const std::lock_guard lock(mutex);
+    return ended.ok();
+  };
   auto work = [&] {
     for (size_t i = next++; i < jobs.size(); i = next++) {
+      if (!goes_on()) {
+        Give(jobs[i], Aborted("kernel {}: the call that was to make it was called off", jobs[i].key.algorithm));
+        continue;
+      }
       RunOne(jobs[i]);
-      if (progress) progress(++made, jobs.size());
+      tell(++made);
     }
   };
-  if (progress && !jobs.empty()) progress(0, jobs.size());
+  tell(0);
   std::vector<std::thread> helpers;
   try {
     helpers.reserve(threads);
@@ -87,6 +106,7 @@ void PipelineCache::Run(std::vector<Job>& jobs, const KernelProgress& progress) 
   }
   work();
   for (std::thread& helper : helpers) helper.join();
+  return ended;
 }
 
 void PipelineCache::RunOne(Job& job) {
@@ -100,6 +120,10 @@ void PipelineCache::RunOne(Job& job) {
   // What is wrong with a kernel that was given is no error of ours.
   if (built.status().code() == StatusCode::kInternal && (job.key.is_module || IsCustomShader(job.key)))
     built = Status(StatusCode::kInvalidArgument, built.status().message());
+  Give(job, std::move(built));
+}
+
+void PipelineCache::Give(Job& job, Built built) {
   if (!built.ok()) {
     std::lock_guard lock(mutex_);
     kernels_.erase(job.key);

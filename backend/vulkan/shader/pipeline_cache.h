@@ -35,7 +35,7 @@ class PipelineCache {
   PipelineCache(const PipelineCache&) = delete;
   PipelineCache& operator=(const PipelineCache&) = delete;
 
-  // In the order of the keys; the error of the first key that fails. `compiled` may be null.
+  // In the order of the keys; the error of the first key that fails, or that of `progress`. `compiled` may be null.
   Result<std::vector<std::shared_ptr<Kernel>>> Get(std::span<const KernelKey* const> keys, int* compiled,
                                                    const KernelProgress& progress);
   // The SPIR-V that a kernel's pipeline is made from.
@@ -51,8 +51,10 @@ class PipelineCache {
     bool compiled = false;
   };
 
-  void Run(std::vector<Job>& jobs, const KernelProgress& progress);
+  // What ended it.
+  Status Run(std::vector<Job>& jobs, const KernelProgress& progress);
   void RunOne(Job& job);
+  void Give(Job& job, Built built);
   Built Build(const KernelKey& key, bool* compiled);
   void LoadDriverCache();
   void SaveDriverCache();
