@@ -23,6 +23,7 @@ Result<CompileOptions> OptionsOf(const CompileOptionsProto& proto) {
                                                  {"vxla_require_gpu", &options.require_gpu},
                                                  {"vxla_wide_accumulation", &options.wide_accumulation}};
   for (const auto& [name, text] : proto.overrides) {
+    if (name.starts_with("xla_")) continue;  // how XLA is to compile
     const auto* const option = std::ranges::find_if(known, [&](const auto& each) { return name == each.first; });
     if (option == std::end(known)) {
       return InvalidArgument(
@@ -82,6 +83,16 @@ void DescribeOutputs(CompiledProgram& compiled) {
   compiled.parameter_memory_kind_sizes.assign(compiled.parameter_layouts.size(), kind_size);
 }
 
+ShardingTexts TextsOf(const std::vector<Sharding>& shardings) {
+  ShardingTexts made;
+  for (const Sharding& sharding : shardings) made.texts.push_back(WriteSharding(sharding));
+  for (const std::string& text : made.texts) {
+    made.data.push_back(text.data());
+    made.sizes.push_back(text.size());
+  }
+  return made;
+}
+
 Status CheckTypes(const CompiledProgram& compiled) {
   for (const Shape& shape : compiled.program.results()) {
     if (TypeOf(shape.element_type()) == PJRT_Buffer_Type_INVALID || shape.IsDynamic())
@@ -121,6 +132,8 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
       HashText(client.topology.version + HashText(compiled->code).Hex() + HashText(compiled->compile_options).Hex())
           .Hex();
   DescribeOutputs(*compiled);
+  compiled->parameter_shardings = TextsOf(compiled->program.parameter_shardings());
+  compiled->output_shardings = TextsOf(compiled->program.result_shardings());
   const Program::Cost cost = compiled->program.cost();
   compiled->costs = {Named("flops", static_cast<float>(cost.flop)),
                      Named("bytes accessed", static_cast<float>(cost.bytes))};

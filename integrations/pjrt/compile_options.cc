@@ -208,6 +208,25 @@ Result<CompileOptionsProto> ReadCompileOptions(std::string_view bytes) {
   return options;
 }
 
+std::string WriteSharding(const Sharding& sharding) {
+  constexpr uint64_t kReplicated = 0, kTiled = 3;
+  std::string bytes;
+  AddNumber(bytes, 1, sharding.is_cut() ? kTiled : kReplicated);
+  if (!sharding.is_cut()) return bytes;
+  std::string tiles, devices;
+  size_t copies = sharding.devices.size();
+  for (const int64_t count : sharding.tiles) {
+    AddVarint(tiles, static_cast<uint64_t>(count));
+    copies /= static_cast<size_t>(count);
+  }
+  if (copies > 1) AddVarint(tiles, copies);
+  for (const int64_t device : sharding.devices) AddVarint(devices, static_cast<uint64_t>(device));
+  AddBytes(bytes, 3, tiles);
+  AddBytes(bytes, 4, devices);
+  if (copies > 1) AddNumber(bytes, 6, 1);  // the last dimension is of devices with the same tile
+  return bytes;
+}
+
 std::string WriteDeviceAssignment(const std::vector<std::vector<int64_t>>& assignment) {
   std::string bytes;
   AddNumber(bytes, 1, assignment.empty() ? 0 : assignment[0].size());

@@ -76,6 +76,7 @@ void AddExecutableSlots(PJRT_Api& api);
 void AddExecuteSlots(PJRT_Api& api);
 // The extension by which clients ask how arrays lie.
 PJRT_Extension_Base* LayoutsExtension();
+PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 
 // INVALID: none of the API's.
 PJRT_Buffer_Type TypeOf(ElementType type);
@@ -151,6 +152,13 @@ struct PJRT_Layouts_MemoryLayout {
   std::string text;
 };
 
+// Serialised messages as the API hands them out.
+struct ShardingTexts {
+  std::vector<std::string> texts;
+  std::vector<const char*> data;
+  std::vector<size_t> sizes;
+};
+
 // What PJRT_Executable and PJRT_LoadedExecutable share; it does not change.
 struct CompiledProgram {
   vxla::pjrt::Program program;
@@ -168,6 +176,7 @@ struct CompiledProgram {
   std::vector<size_t> output_memory_kind_sizes, parameter_memory_kind_sizes;
   std::vector<std::unique_ptr<PJRT_Layouts_MemoryLayout>> layouts;
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts, parameter_layouts;
+  ShardingTexts parameter_shardings, output_shardings;
   std::vector<PJRT_NamedValue> costs;
 };
 

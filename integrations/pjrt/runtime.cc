@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "api/devices.h"
 #include "api/open_device.h"
@@ -11,6 +12,7 @@
 #include "api/program.h"
 #include "api/replicas.h"
 #include "backend/device.h"
+#include "core/mlir/importer.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE::pjrt {
@@ -110,9 +112,12 @@ Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& word
 
 Result<Program> Program::Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
                                  int partitions, const CompileOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseProgram(text));
+  VXLA_ASSIGN_OR_RETURN(const mlir::PartitionedProgram parsed, mlir::ParsePartitioned(text));
+  const std::unique_ptr<Module>& module = parsed.module;
   VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
   Program program;
+  program.parameter_shardings_ = parsed.parameters;
+  program.result_shardings_ = parsed.results;
   program.name_ = module->name();
   program.devices_.assign(devices.begin(), devices.end());
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
@@ -149,37 +154,28 @@ Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector
   return executions;
 }
 
-// Through the host, and the caller waits.
+// Devices that give the same share its memory, but what becomes of one's array is nothing to the others.
 Result<std::vector<Program::Execution>> Program::ExecuteTogether(std::vector<std::vector<Argument>> arguments) const {
-  std::vector<std::vector<Literal>> values(arguments.size());
-  std::vector<std::vector<const Literal*>> pointers(arguments.size());
-  for (size_t device = 0; device < arguments.size(); ++device) {
-    for (const Argument& argument : arguments[device]) {
-      VXLA_ASSIGN_OR_RETURN(Literal value, argument.leaves[0].ToLiteral());
-      values[device].push_back(std::move(value));
-    }
-    for (const Literal& value : values[device]) pointers[device].push_back(&value);
-  }
-  VXLA_ASSIGN_OR_RETURN(const Literal stacked, Run(pointers));
-  const std::vector<const Literal*> leaves = FlattenLiteral(stacked);
   std::vector<Execution> executions(arguments.size());
-  for (size_t device = 0; device < arguments.size(); ++device) {
-    for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
-      const auto bytes = static_cast<size_t>(results_[leaf].SizeBytes());
-      const Client::HostArray part{leaves[leaf]->bytes().data() + device * bytes, results_[leaf], {}, {}};
-      VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, devices_[device]->FromHost(part));
-      executions[device].results.push_back(std::move(uploaded.buffer));
+  {
+    const std::lock_guard lock(*running_);
+    VXLA_ASSIGN_OR_RETURN(Launch launch, replicated_->program().Execute(arguments));
+    for (size_t device = 0; device < executions.size(); ++device) {
+      vxla::Execution& own = launch.by_device[device];
+      executions[device] = {std::move(own.leaves), std::move(own.done)};
+    }
+  }
+  std::set<const void*> given;
+  for (size_t device = 0; device < executions.size(); ++device) {
+    for (DeviceBuffer& leaf : executions[device].results) {
+      if (leaf.memory() == nullptr || given.insert(leaf.memory().get()).second) continue;
+      VXLA_ASSIGN_OR_RETURN(leaf, leaf.CopyTo(*devices_[device]));
     }
     for (size_t i = 0; i < arguments[device].size(); ++i) {
       if (donated_[i] && !arguments[device][i].keep) arguments[device][i].leaves[0].Delete();
     }
   }
   return executions;
-}
-
-Result<Literal> Program::Run(std::span<const std::vector<const Literal*>> arguments) const {
-  const std::lock_guard lock(*running_);
-  return replicated_->Run(arguments);
 }
 
 Program::Cost Program::cost() const {

@@ -10,6 +10,7 @@
 
 #include "api/device_options.h"
 #include "core/module.h"
+#include "core/sharding.h"
 #include "core/shape.h"
 #include "core/status.h"
 #include "scheduler/runtime/client.h"
@@ -41,9 +42,12 @@ class Program {
   const std::string& name() const { return name_; }
   const std::vector<Shape>& parameters() const { return parameters_; }
   const std::vector<Shape>& results() const { return results_; }  // by leaf
+  // Of a program of several partitions: what the parameters and results are tiles of.
+  const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
+  const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
-  // By device: arguments by parameter, results by leaf. At once for one device.
+  // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program.
   struct Execution {
     std::vector<DeviceBuffer> results;
     Event done;
@@ -60,10 +64,10 @@ class Program {
 
  private:
   Result<std::vector<Execution>> ExecuteTogether(std::vector<std::vector<Argument>> arguments) const;
-  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments) const;
 
   std::string name_;
   std::vector<Shape> parameters_, results_;
+  std::vector<Sharding> parameter_shardings_, result_shardings_;
   std::vector<bool> donated_;
   std::vector<std::shared_ptr<Client>> devices_;
   std::shared_ptr<Executable> executable_;            // for one device
