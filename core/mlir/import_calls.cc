@@ -123,15 +123,16 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
     return ImportCheck(frame, operation);
   // JAX's way to have XLA compute what nobody uses.
   if (target != nullptr && target->text == "dce_sink" && operation.results.empty()) return OkStatus();
-  if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
-    VXLA_ASSIGN_OR_RETURN(const bool chlo,
-                          ImportAsChlo(frame, operation, target->text, operation.Find("mhlo.attributes")));
-    if (chlo) return OkStatus();
-  }
   std::vector<Shape> shapes;
   for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
-  if (operation.Find("indices_of_shape_operands") == nullptr) return ImportCallOf(frame, operation, std::move(shapes));
-  VXLA_ASSIGN_OR_RETURN(const Operation sized, WithoutShapeOperands(frame, operation, shapes));
+  Operation sized = operation;
+  if (operation.Find("indices_of_shape_operands") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sized, WithoutShapeOperands(frame, operation, shapes));
+  }
+  if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
+    VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, sized, target->text, sized.Find("mhlo.attributes")));
+    if (chlo) return OkStatus();
+  }
   return ImportCallOf(frame, sized, std::move(shapes));
 }
 

@@ -76,7 +76,10 @@ Result<Instruction*> Importer::Gathered(Frame& frame, const Operation& operation
     along.use_global_device_ids = true;
     along.dimensions = {static_cast<int64_t>(d)};
     along.replica_groups.groups = tile.sharding.GroupsAlong(d);
-    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kAllGather, {value}, std::move(along)));
+    Shape gathered = value->shape();
+    gathered.set_dimension(static_cast<int>(d), gathered.dimension(static_cast<int>(d)) * tile.sharding.tiles[d]);
+    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kAllGather, {value}, std::move(along), {},
+                                             std::move(gathered)));
   }
   return value;
 }

@@ -101,7 +101,7 @@ Status BytecodeEntries::DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, At
     case SdyAttribute::kDimensionSharding: {
       VXLA_RETURN_IF_ERROR(ReadArray(in, out));
       VXLA_RETURN_IF_ERROR(in.Byte("whether a dimension's sharding is closed").status());
-      VXLA_ASSIGN_OR_RETURN(const uint8_t has_priority, in.Byte("whether a priority follows"));
+      VXLA_ASSIGN_OR_RETURN(const uint64_t has_priority, in.Varint("whether a priority follows"));
       return has_priority != 0 ? in.Varint("a priority").status() : OkStatus();
     }
     case SdyAttribute::kSharding:
