@@ -43,4 +43,10 @@ std::vector<IntList> Sharding::GroupsAlong(size_t dimension) const {
   return groups;
 }
 
+std::vector<IntList> Sharding::GroupsOfAddends() const {
+  std::vector<IntList> groups(devices.size() / static_cast<size_t>(addends));
+  for (size_t i = 0; i < devices.size(); ++i) groups[i / static_cast<size_t>(addends)].push_back(devices[i]);
+  return groups;
+}
+
 }  // namespace VXLA_NAMESPACE

@@ -9,10 +9,11 @@
 
 namespace VXLA_NAMESPACE {
 
-// Without tiles each device has the whole array.
+// Without devices each one has the whole array.
 struct Sharding {
-  IntList tiles;    // by dimension: in how many it is cut
-  IntList devices;  // of the tiles in row-major order, the devices of a tile together
+  IntList tiles;        // by dimension: in how many it is cut
+  int64_t addends = 1;  // of which a tile is the sum
+  IntList devices;      // of the tiles in row-major order, of each tile copies, of each copy its addends
 
   bool is_cut() const { return !devices.empty(); }
   // kInvalidArgument: a dimension is not so many equal tiles.
@@ -21,6 +22,8 @@ struct Sharding {
   IntList TileNumbers(size_t dimension) const;
   // Groups of devices whose tiles, in their order, are the dimension.
   std::vector<IntList> GroupsAlong(size_t dimension) const;
+  // Groups of devices that have the addends of one copy of a tile.
+  std::vector<IntList> GroupsOfAddends() const;
 
   friend bool operator==(const Sharding&, const Sharding&) = default;
 };

@@ -31,17 +31,14 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
   const Attribute *const mesh = sharding->Find("mesh"), *const dimensions = sharding->Find("dimensions");
   if (mesh == nullptr || dimensions == nullptr)
     return reader.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(*sharding));
-  if (sharding->Find("unreduced") != nullptr)
-    return reader.NotSupported("{}: an array that is still to be summed over axes of the mesh", kSharding);
   VXLA_ASSIGN_OR_RETURN(const DeviceMesh devices, ReadMesh(reader, program_, *mesh, kSharding));
   if (devices.axes.empty()) return Sharding();
   if (std::ssize(dimensions->elements) != shape.rank())
     return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
   Sharding read;
   std::vector<MeshPart> parts;
-  int64_t tiles = 1;
-  for (const Attribute& axes : dimensions->elements) {
-    int64_t& count = read.tiles.emplace_back(1);
+  const auto take = [&](const Attribute& axes) -> Result<int64_t> {
+    int64_t count = 1;
     for (const Attribute& axis : axes.elements) {
       VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kSharding));
       if (manual != nullptr && !Names(*manual, axis.Find("name")->text)) continue;
@@ -50,13 +47,25 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
       count *= part.size == 0 ? found->size : part.size;
       parts.push_back(std::move(part));
     }
+    return count;
+  };
+  int64_t tiles = 1;
+  for (const Attribute& axes : dimensions->elements) {
+    VXLA_ASSIGN_OR_RETURN(const int64_t count, take(axes));
+    read.tiles.push_back(count);
     tiles *= count;
   }
-  if (tiles == 1) return Sharding();
+  if (const Attribute* const unreduced = sharding->Find("unreduced"); unreduced != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(read.addends, take(*unreduced));
+  }
+  if (tiles * read.addends == 1) return Sharding();
   const Result<std::vector<IntList>> groups = MeshGroups(devices.axes, devices.ids, parts);
   if (!groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
-  for (size_t tile = 0; tile < static_cast<size_t>(tiles); ++tile) {
-    for (const IntList& group : *groups) read.devices.push_back(group[tile]);
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    for (const IntList& group : *groups) {
+      const auto first = group.begin() + tile * read.addends;
+      read.devices.insert(read.devices.end(), first, first + read.addends);
+    }
   }
   IntList sorted = read.devices;
   std::ranges::sort(sorted);
@@ -69,6 +78,14 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
 
 Result<Instruction*> Importer::Gathered(Frame& frame, const Operation& operation, const Tile& tile) {
   Instruction* value = tile.value;
+  if (tile.sharding.addends > 1) {
+    CollectiveAttributes over;
+    over.channel_id = 1;
+    over.use_global_device_ids = true;
+    over.replica_groups.groups = tile.sharding.GroupsOfAddends();
+    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kAllReduce, {value}, std::move(over),
+                                             {SumOf(value->shape().element_type())}));
+  }
   for (size_t d = 0; d < tile.sharding.tiles.size(); ++d) {
     if (tile.sharding.tiles[d] == 1) continue;
     CollectiveAttributes along;
@@ -84,7 +101,7 @@ Result<Instruction*> Importer::Gathered(Frame& frame, const Operation& operation
   return value;
 }
 
-// This device's tile.
+// This device's tile, or its addend.
 Result<Instruction*> Importer::Cut(Frame& frame, const Operation& operation, Instruction* whole,
                                    const Sharding& sharding) {
   if (!sharding.is_cut()) return whole;
@@ -92,23 +109,33 @@ Result<Instruction*> Importer::Cut(Frame& frame, const Operation& operation, Ins
   if (!tile.ok()) return OperationReader(operation).NotSupported("{}: {}", kSharding, tile.status().message());
   const Shape scalar(ElementType::kS32);
   Instruction* const device = Add(frame, Opcode::kPartitionId, Shape(ElementType::kU32));
+  const auto of_device = [&](const IntList& values) {
+    Literal table(Shape(ElementType::kS32, {std::ssize(values)}));
+    for (size_t i = 0; i < values.size(); ++i) table.SetInt(static_cast<int64_t>(i), values[i]);
+    Instruction* const all = Add(frame, Opcode::kConstant, table.shape(), {},
+                                 ConstantAttributes{std::make_shared<const Literal>(std::move(table))});
+    Instruction* const own =
+        Add(frame, Opcode::kDynamicSlice, Shape(ElementType::kS32, {1}), {all, device}, DynamicSliceAttributes{{1}});
+    return Add(frame, Opcode::kReshape, scalar, {own});
+  };
   std::vector<Instruction*> operands{whole};
   for (size_t d = 0; d < sharding.tiles.size(); ++d) {
     if (sharding.tiles[d] == 1) {
       operands.push_back(Number(frame, ElementType::kS32, 0));
       continue;
     }
-    const IntList numbers = sharding.TileNumbers(d);
-    Literal starts(Shape(ElementType::kS32, {std::ssize(numbers)}));
-    for (size_t i = 0; i < numbers.size(); ++i)
-      starts.SetInt(static_cast<int64_t>(i), numbers[i] * tile->dimension(static_cast<int>(d)));
-    Instruction* const table = Add(frame, Opcode::kConstant, starts.shape(), {},
-                                   ConstantAttributes{std::make_shared<const Literal>(std::move(starts))});
-    Instruction* const start = Add(frame, Opcode::kDynamicSlice, Shape(ElementType::kS32, {1}), {table, device},
-                                   DynamicSliceAttributes{{1}});
-    operands.push_back(Add(frame, Opcode::kReshape, scalar, {start}));
+    IntList starts = sharding.TileNumbers(d);
+    for (int64_t& start : starts) start *= tile->dimension(static_cast<int>(d));
+    operands.push_back(of_device(starts));
   }
-  return Add(frame, Opcode::kDynamicSlice, *tile, std::move(operands), DynamicSliceAttributes{SizesOf(*tile)});
+  Instruction* const cut =
+      Add(frame, Opcode::kDynamicSlice, *tile, std::move(operands), DynamicSliceAttributes{SizesOf(*tile)});
+  if (sharding.addends == 1) return cut;
+  // The first addend is all of it.
+  IntList is_first(sharding.devices.size(), 0);
+  for (const IntList& group : sharding.GroupsOfAddends()) is_first[static_cast<size_t>(group[0])] = 1;
+  Instruction* const first = IsEqual(frame, of_device(is_first), Number(frame, ElementType::kS32, 1));
+  return Add(frame, Opcode::kSelect, *tile, {Chosen(frame, first, *tile), cut, Filled(frame, *tile, 0)});
 }
 
 // The value as tiles of this sharding.
@@ -230,6 +257,7 @@ Result<bool> Importer::ImportOnTiles(Frame& frame, const Operation& operation, O
   const auto first = std::ranges::find_if(operation.operands, [&](ValueId v) { return frame.tiles.contains(v); });
   if (first == operation.operands.end() || operation.results.size() != 1) return false;
   const Tile tile = frame.tiles.at(*first);
+  if (tile.sharding.addends > 1) return false;
   std::vector<Instruction*> operands;
   for (const ValueId value : operation.operands) {
     if (const auto found = frame.tiles.find(value); found != frame.tiles.end()) {

@@ -125,6 +125,8 @@ class Importer {
   // Functions and blocks (importer.cc).
   Status CollectFunctions();
   Status SetEntryAttributes(const Operation& function);
+  void AddAliasing(size_t argument, int64_t result);
+  void AddDonor(size_t argument);
   Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
   Result<Computation*> BuildFunction(const Operation& function);
   Result<const Block*> OnlyBlock(const Operation& operation, size_t region) const;
@@ -448,6 +450,7 @@ class Importer {
   Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& operation,
                                                   const std::vector<Instruction*>& operands,
                                                   const CollectiveAttributes& attributes, size_t member);
+  Computation* SumOf(ElementType type);  // of two scalars
   Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation);
   Status ImportCollectiveReduce(Frame& frame, const Operation& operation);
   Status ImportCrossReplicaSum(Frame& frame, const Operation& operation);

@@ -130,20 +130,39 @@ Status SetModuleAttributes(const Program& program, Module& module) {
 Status Importer::SetEntryAttributes(const Operation& function) {
   const Attribute* arguments = function.Find("arg_attrs");
   if (arguments == nullptr) return OkStatus();
-  const Shape& result = module_->entry()->root()->shape();
   for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
     const Attribute& argument = arguments->elements[i];
     if (const Attribute* sharding = argument.Find("mhlo.sharding"))
       module_->entry()->parameter(static_cast<int64_t>(i))->mutable_common().sharding.text = sharding->text;
-    const Attribute* alias = argument.Find("tf.aliasing_output");
-    if (alias == nullptr) continue;
-    Aliasing aliasing;
-    aliasing.operand = static_cast<int64_t>(i);
-    aliasing.kind = "may-alias";
-    if (result.IsTuple()) aliasing.output_index = {alias->integer};
-    module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
+    if (const Attribute* alias = argument.Find("tf.aliasing_output")) AddAliasing(i, alias->integer);
+  }
+  for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
+    const Attribute* const donor = arguments->elements[i].Find("jax.buffer_donor");
+    if (donor != nullptr && donor->integer != 0) AddDonor(i);
   }
   return OkStatus();
+}
+
+void Importer::AddAliasing(size_t argument, int64_t result) {
+  Aliasing aliasing;
+  aliasing.operand = static_cast<int64_t>(argument);
+  aliasing.kind = "may-alias";
+  if (module_->entry()->root()->shape().IsTuple()) aliasing.output_index = {result};
+  module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
+}
+
+// Its memory is that of the first result like it which takes no other argument's, if there is one.
+void Importer::AddDonor(size_t argument) {
+  ModuleAttributes& attributes = module_->mutable_attributes();
+  const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
+  const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const bool taken = std::ranges::any_of(attributes.input_output_alias, [&](const Aliasing& alias) {
+      return alias.output_index.empty() || alias.output_index[0] == static_cast<int64_t>(i);
+    });
+    if (!taken && Compatible(*leaves[i], given)) return AddAliasing(argument, static_cast<int64_t>(i));
+  }
+  attributes.buffer_donor.emplace_back(static_cast<int64_t>(argument), IntList());
 }
 
 // ---- functions and blocks
@@ -502,6 +521,20 @@ Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& fa
   return Guarded([&] { return Importer(program, facts, fold).RunRefined(); });
 }
 
+namespace {
+
+std::vector<std::string> MemoriesOf(const Operation& function, const char* list, size_t count) {
+  std::vector<std::string> memories(count);
+  const Attribute* const attributes = function.Find(list);
+  for (size_t i = 0; attributes != nullptr && i < std::min(count, attributes->elements.size()); ++i) {
+    const Attribute* const memory = attributes->elements[i].Find("mhlo.memory_kind");
+    if (memory != nullptr) memories[i] = memory->text;
+  }
+  return memories;
+}
+
+}  // namespace
+
 Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
   const std::vector<MlirSection> sections = SplitMlir(text);
   if (sections.size() > 1) {
@@ -519,6 +552,10 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
     VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
     partitioned.parameters = importer.parameter_shardings();
     partitioned.results = importer.result_shardings();
+    VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
+    const Computation& made = *partitioned.module->entry();
+    partitioned.parameter_memories = MemoriesOf(*entry, "arg_attrs", made.parameters().size());
+    partitioned.result_memories = MemoriesOf(*entry, "res_attrs", FlattenTuple(made.root()->shape()).size());
     return std::move(partitioned);
   });
 }

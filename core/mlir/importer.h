@@ -44,6 +44,8 @@ Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& fa
 struct PartitionedProgram {
   std::unique_ptr<Module> module;
   std::vector<Sharding> parameters, results;  // none: those of one partition, and of a program that IsDynamicProgram
+  // In which of a device's memories they lie, "pinned_host"; empty: nothing is said.
+  std::vector<std::string> parameter_memories, result_memories;
 };
 Result<PartitionedProgram> ParsePartitioned(std::string_view text);
 

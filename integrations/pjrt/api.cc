@@ -37,8 +37,6 @@ PJRT_Error* RefuseUnknown(void*) {
   }
 
 void RefuseTheRest(PJRT_Api& api) {
-  VXLA_PJRT_REFUSED(Buffer_UnsafePointer);
-  VXLA_PJRT_REFUSED(Buffer_OpaqueDeviceMemoryDataPointer);
   VXLA_PJRT_REFUSED(Buffer_Bitcast);
   VXLA_PJRT_REFUSED(Buffer_CopyRawToHostFuture);
   VXLA_PJRT_REFUSED(Buffer_DonateWithControlDependency);

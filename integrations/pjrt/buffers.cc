@@ -79,6 +79,23 @@ Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
   return OkStatus();
 }
 
+// Vulkan's memory has no address that is of use to others: it tells arrays of one memory from those of another.
+Result<void*> NameOf(const PJRT_Buffer& buffer) {
+  if (buffer.buffer.IsDeleted()) return InvalidArgument("the array has been deleted or donated");
+  return static_cast<void*>(buffer.buffer.memory().get());
+}
+
+Status Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args& args) {
+  VXLA_ASSIGN_OR_RETURN(const void* const name, NameOf(*args.buffer));
+  args.buffer_pointer = reinterpret_cast<uintptr_t>(name);
+  return OkStatus();
+}
+
+Status Buffer_OpaqueDeviceMemoryDataPointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args& args) {
+  VXLA_ASSIGN_OR_RETURN(args.device_memory_ptr, NameOf(*args.buffer));
+  return OkStatus();
+}
+
 Status Buffer_IncreaseExternalReferenceCount(PJRT_Buffer_IncreaseExternalReferenceCount_Args& args) {
   auto hold = args.buffer->buffer.Hold();
   if (hold == nullptr) return InvalidArgument("the array has been deleted or donated");
@@ -122,6 +139,8 @@ void AddBufferSlots(PJRT_Api& api) {
   VXLA_PJRT_SLOT(api, Buffer_IsDeleted);
   VXLA_PJRT_SLOT(api, Buffer_IsOnCpu);
   VXLA_PJRT_SLOT(api, Buffer_ReadyEvent);
+  VXLA_PJRT_SLOT(api, Buffer_UnsafePointer);
+  VXLA_PJRT_SLOT(api, Buffer_OpaqueDeviceMemoryDataPointer);
   VXLA_PJRT_SLOT(api, Buffer_IncreaseExternalReferenceCount);
   VXLA_PJRT_SLOT(api, Buffer_DecreaseExternalReferenceCount);
 }

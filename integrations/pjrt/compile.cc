@@ -76,11 +76,14 @@ void DescribeOutputs(CompiledProgram& compiled) {
     compiled.layouts.push_back(MakeLayout(static_cast<size_t>(shape.rank())));
     compiled.parameter_layouts.push_back(compiled.layouts.back().get());
   }
-  const size_t kind_size = std::strlen(kMemoryKindNames[0]);
-  compiled.output_memory_kinds.assign(compiled.output_types.size(), kMemoryKindNames[0]);
-  compiled.output_memory_kind_sizes.assign(compiled.output_types.size(), kind_size);
-  compiled.parameter_memory_kinds.assign(compiled.parameter_layouts.size(), kMemoryKindNames[0]);
-  compiled.parameter_memory_kind_sizes.assign(compiled.parameter_layouts.size(), kind_size);
+  const auto name = [](const std::vector<BufferMemory>& memories, auto& names, auto& sizes) {
+    for (const BufferMemory memory : memories) {
+      names.push_back(kMemoryKindNames[static_cast<size_t>(memory)]);
+      sizes.push_back(std::strlen(names.back()));
+    }
+  };
+  name(compiled.program.result_memories(), compiled.output_memory_kinds, compiled.output_memory_kind_sizes);
+  name(compiled.program.parameter_memories(), compiled.parameter_memory_kinds, compiled.parameter_memory_kind_sizes);
 }
 
 ShardingTexts TextsOf(const std::vector<Sharding>& shardings) {

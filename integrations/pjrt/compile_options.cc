@@ -209,21 +209,25 @@ Result<CompileOptionsProto> ReadCompileOptions(std::string_view bytes) {
 }
 
 std::string WriteSharding(const Sharding& sharding) {
-  constexpr uint64_t kReplicated = 0, kTiled = 3;
+  constexpr uint64_t kReplicated = 0, kTiled = 3, kUnreduced = 6;
   std::string bytes;
   AddNumber(bytes, 1, sharding.is_cut() ? kTiled : kReplicated);
   if (!sharding.is_cut()) return bytes;
-  std::string tiles, devices;
-  size_t copies = sharding.devices.size();
+  std::string tiles, devices, last;  // last: what the dimensions of tiles beyond the array's are
+  size_t copies = sharding.devices.size() / static_cast<size_t>(sharding.addends);
   for (const int64_t count : sharding.tiles) {
     AddVarint(tiles, static_cast<uint64_t>(count));
     copies /= static_cast<size_t>(count);
   }
-  if (copies > 1) AddVarint(tiles, copies);
+  for (const auto& [count, kind] : {std::pair(copies, kReplicated), {static_cast<size_t>(sharding.addends), kUnreduced}}) {
+    if (count == 1) continue;
+    AddVarint(tiles, count);
+    AddVarint(last, kind);
+  }
   for (const int64_t device : sharding.devices) AddVarint(devices, static_cast<uint64_t>(device));
   AddBytes(bytes, 3, tiles);
   AddBytes(bytes, 4, devices);
-  if (copies > 1) AddNumber(bytes, 6, 1);  // the last dimension is of devices with the same tile
+  if (!last.empty()) AddBytes(bytes, 8, last);
   return bytes;
 }
 

@@ -21,10 +21,8 @@
 
 namespace VXLA_NAMESPACE::pjrt {
 
-// The names of JAX's platform and of its memories.
+// JAX's name of the platform.
 inline constexpr std::string_view kPlatform = "vulkan";
-inline constexpr int kMemoryKinds = 2;
-inline constexpr const char* kMemoryKindNames[kMemoryKinds] = {"device", "pinned_host"};  // as BufferMemory
 
 // Null for a status that is ok; the caller's to destroy. Without memory for it there is an error that says so.
 PJRT_Error* MakeError(const Status& status) noexcept;

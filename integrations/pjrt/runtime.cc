@@ -1,5 +1,8 @@
 #include "integrations/pjrt/runtime.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -89,6 +92,19 @@ Result<std::vector<std::string>> LogicalDevices(const std::string& words, const 
   return logical;
 }
 
+// The memory that the words name; nothing said: where kernels are fastest.
+Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& words, size_t count) {
+  std::vector<BufferMemory> memories(count, BufferMemory::kDevice);
+  for (size_t i = 0; i < std::min(count, words.size()); ++i) {
+    if (words[i].empty()) continue;
+    const auto* const kind = std::ranges::find(kMemoryKindNames, words[i]);
+    if (kind == std::end(kMemoryKindNames))
+      return InvalidArgument("memory kind '{}': a device has {}", words[i], fmt::join(kMemoryKindNames, " and "));
+    memories[i] = static_cast<BufferMemory>(kind - std::begin(kMemoryKindNames));
+  }
+  return memories;
+}
+
 }  // namespace
 
 void SetCallPython(CallPython function) { call_python = function; }
@@ -122,6 +138,8 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
   program.devices_.assign(devices.begin(), devices.end());
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
+  VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
+  VXLA_ASSIGN_OR_RETURN(program.result_memories_, MemoriesOf(parsed.result_memories, program.results_.size()));
   program.donated_.resize(program.parameters_.size());
   for (const Aliasing& alias : module->attributes().input_output_alias)
     program.donated_[static_cast<size_t>(alias.operand)] = true;
@@ -147,17 +165,11 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
 }
 
 Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments) const {
-  if (replicated_ != nullptr) return ExecuteTogether(std::move(arguments));
-  VXLA_ASSIGN_OR_RETURN(vxla::Execution execution, executable_->Execute(arguments[0]));
-  std::vector<Execution> executions(1);
-  executions[0] = {std::move(execution.leaves), std::move(execution.done)};
-  return executions;
-}
-
-// Devices that give the same share its memory, but what becomes of one's array is nothing to the others.
-Result<std::vector<Program::Execution>> Program::ExecuteTogether(std::vector<std::vector<Argument>> arguments) const {
   std::vector<Execution> executions(arguments.size());
-  {
+  if (executable_ != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(vxla::Execution own, executable_->Execute(arguments[0]));
+    executions[0] = {std::move(own.leaves), std::move(own.done)};
+  } else {
     const std::lock_guard lock(*running_);
     VXLA_ASSIGN_OR_RETURN(Launch launch, replicated_->program().Execute(arguments));
     for (size_t device = 0; device < executions.size(); ++device) {
@@ -165,14 +177,19 @@ Result<std::vector<Program::Execution>> Program::ExecuteTogether(std::vector<std
       executions[device] = {std::move(own.leaves), std::move(own.done)};
     }
   }
+  // Results that are the same may share memory, but what becomes of one array is nothing to the others.
   std::set<const void*> given;
   for (size_t device = 0; device < executions.size(); ++device) {
-    for (DeviceBuffer& leaf : executions[device].results) {
-      if (leaf.memory() == nullptr || given.insert(leaf.memory().get()).second) continue;
-      VXLA_ASSIGN_OR_RETURN(leaf, leaf.CopyTo(*devices_[device]));
+    for (size_t i = 0; i < results_.size(); ++i) {
+      DeviceBuffer& leaf = executions[device].results[i];
+      if (leaf.memory() == nullptr) continue;
+      const bool shared = !given.insert(leaf.memory().get()).second;
+      if (!shared && leaf.memory_kind() == result_memories_[i]) continue;
+      VXLA_ASSIGN_OR_RETURN(leaf, leaf.CopyTo(*devices_[device], result_memories_[i]));
     }
     for (size_t i = 0; i < arguments[device].size(); ++i) {
-      if (donated_[i] && !arguments[device][i].keep) arguments[device][i].leaves[0].Delete();
+      if (donated_[i] && !arguments[device][i].keep && !arguments[device][i].leaves.empty())
+        arguments[device][i].leaves[0].Delete();
     }
   }
   return executions;

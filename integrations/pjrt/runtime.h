@@ -26,6 +26,10 @@ namespace VXLA_NAMESPACE::pjrt {
 // Empty: each GPU, and where there is none the best software device. kDeviceFailure: there is no device.
 Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options);
 
+// The names of the memories, as JAX knows them.
+inline constexpr int kMemoryKinds = 2;
+inline constexpr const char* kMemoryKindNames[kMemoryKinds] = {"device", "pinned_host"};  // as BufferMemory
+
 // Runs the Python function of a number: elements of its arguments in, of its results out; kInternal's message where it
 // fails, which the caller frees. Python's side gives it (integrations/python); null: there are no callbacks.
 using CallPython = void (*)(int64_t function, const void* const* in, void* const* out, char* message, size_t size);
@@ -45,6 +49,8 @@ class Program {
   // Of a program of several partitions: what the parameters and results are tiles of.
   const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
+  const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
+  const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
   // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program.
@@ -63,11 +69,11 @@ class Program {
   Cost cost() const;
 
  private:
-  Result<std::vector<Execution>> ExecuteTogether(std::vector<std::vector<Argument>> arguments) const;
 
   std::string name_;
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
+  std::vector<BufferMemory> parameter_memories_, result_memories_;
   std::vector<bool> donated_;
   std::vector<std::shared_ptr<Client>> devices_;
   std::shared_ptr<Executable> executable_;            // for one device

@@ -478,13 +478,20 @@ TEST(StablehloTest, WhatIsStatedOfAResultCutsIt) {
 })");
   ASSERT_TRUE(program.ok()) << program.status().message();
   // An argument of which nothing is said is cut as its first constraint wants it.
-  EXPECT_EQ(program->parameters, (std::vector<Sharding>{{{4}, {3, 1, 0, 2}}}));
-  EXPECT_EQ(program->results, (std::vector<Sharding>{{{2}, {3, 0, 1, 2}}, {{2}, {3, 1, 0, 2}}, {}}));
+  EXPECT_EQ(program->parameters, (std::vector<Sharding>{{{4}, 1, {3, 1, 0, 2}}}));
+  EXPECT_EQ(program->results, (std::vector<Sharding>{{{2}, 1, {3, 0, 1, 2}}, {{2}, 1, {3, 1, 0, 2}}, {}}));
   const std::string text = PrintHlo(*program->module);
   EXPECT_THAT(text, testing::HasSubstr("ENTRY main {\n  a = f32[2]{0} parameter(0)"));
   EXPECT_THAT(text, testing::HasSubstr("s32[4]{0} constant({0,4,4,0})"));
   EXPECT_THAT(text, testing::HasSubstr("s32[4]{0} constant({4,0,4,0})"));
   EXPECT_THAT(text, testing::HasSubstr("(f32[4]{0}, f32[4]{0}, f32[8]{0}) tuple"));
+}
+
+TEST(StablehloTest, AddendsAreSummedWhereTheSumIsWanted) {
+  const std::string text = PartitionOf("[{\"y\"}, {}], unreduced={\"x\"}", R"(    %0 = stablehlo.negate %a : tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>)");
+  EXPECT_THAT(text, testing::HasSubstr("all-reduce(a), channel_id=1, replica_groups={{0,2},{1,3}}"));
+  EXPECT_THAT(text, testing::HasSubstr("replica_groups={{0,1},{2,3}}, dimensions={0}"));
 }
 
 TEST(StablehloTest, ManualComputationsStandAmongOtherOperations) {
