@@ -6,6 +6,8 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "core/devices/frontend_attributes.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -83,12 +85,6 @@ IntList DevicesOf(const Instruction& instruction, GroupMode mode, const DeviceGr
 }
 
 // Into the braces of frontend_attributes.
-void AddFrontendAttribute(Instruction& instruction, std::string_view attribute) {
-  std::string& text = instruction.mutable_common().frontend_attributes.text;
-  const bool others = text.size() > 2;  // than {}
-  text = fmt::format("{{{}{}", attribute, others ? "," + text.substr(1) : "}");
-}
-
 Status CheckId(const Instruction& instruction, const char* attribute, int64_t id, const Ids& ids) {
   if (id >= 0 && id < ids.count) return OkStatus();
   return CollectiveError(instruction, "{} name {}, but the run has {} {}{} (--replicas, --partitions)", attribute, id,
@@ -162,7 +158,7 @@ Result<GroupMode> GroupModeOf(const Instruction& instruction) {
 }
 
 bool GoesByPartition(const Instruction& collective) {
-  return collective.common().frontend_attributes.text.find(kByPartition) != std::string::npos;
+  return HasFrontendAttribute(collective, kByPartition);
 }
 
 void GoByPartition(Instruction& collective) {

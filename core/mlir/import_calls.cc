@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/devices/frontend_attributes.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/lexer.h"
 #include "core/text/lexer.h"
@@ -192,6 +193,8 @@ Status Importer::ImportCallOf(Frame& frame, const Operation& operation, std::vec
     call->mutable_common().backend_config.text = PrintAttribute(*config);
   if (const Attribute* sharding = operation.Find("mhlo.sharding"))
     call->mutable_common().sharding.text = sharding->text;
+  if (module_->attributes().num_partitions > 1 && manual_depth_ == 0 && HasSideEffect(*call))
+    AddFrontendAttribute(*call, kRunsOnce);
   return BindResults(frame, operation, call);
 }
 

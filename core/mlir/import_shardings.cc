@@ -235,7 +235,9 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
     }
     frame.values[argument] = tile;
   }
+  ++manual_depth_;
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));
+  --manual_depth_;
   if (results.size() != operation.results.size())
     return reader.Error("{} results are stated, its body returns {}", operation.results.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {

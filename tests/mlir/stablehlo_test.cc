@@ -494,6 +494,17 @@ TEST(StablehloTest, AddendsAreSummedWhereTheSumIsWanted) {
   EXPECT_THAT(text, testing::HasSubstr("replica_groups={{0,1},{2,3}}, dimensions={0}"));
 }
 
+TEST(StablehloTest, EffectsOfWholeArraysHappenOnce) {
+  const std::string once = "frontend_attributes={_vxla_once=\"true\"}";
+  const std::string call = "stablehlo.custom_call @f(%a) {has_side_effect = true} : (tensor<4x8xf32>) -> tensor<4x8xf32>\n";
+  EXPECT_THAT(PartitionOf("[{\"x\"}, {}]", "%0 = " + call + "return %0 : tensor<4x8xf32>"), testing::HasSubstr(once));
+  const std::string inside = "%0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{}, {}]>] out_shardings=[<@mesh, [{}, "
+                             "{}]>] manual_axes={\"x\"} (%b: tensor<4x8xf32>) {\n%1 = " + call +
+                             "sdy.return %1 : tensor<4x8xf32>\n} : (tensor<4x8xf32>) -> tensor<4x8xf32>\nreturn %0 : "
+                             "tensor<4x8xf32>";
+  EXPECT_THAT(PartitionOf("[{\"x\"}, {}]", inside), testing::Not(testing::HasSubstr(once)));
+}
+
 TEST(StablehloTest, ManualComputationsStandAmongOtherOperations) {
   const std::string text = PartitionOf("[{\"x\"}, {}]", R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {
       %1 = stablehlo.negate %b : tensor<2x8xf32>

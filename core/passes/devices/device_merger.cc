@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/devices/frontend_attributes.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"
@@ -86,7 +87,7 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
   if (instruction.opcode() == Opcode::kGetTupleElement) {
     return ElementOf(frame, instruction, operands[0], instruction.attributes<GetTupleElementAttributes>().index);
   }
-  const bool effect = HasSideEffect(instruction);
+  const bool effect = HasSideEffect(instruction) && !HasFrontendAttribute(instruction, kRunsOnce);
   Instruction*& known = frame.copies[{&instruction, operands}];
   if (known != nullptr && !effect) return known;
   std::vector<Computation*> called;
