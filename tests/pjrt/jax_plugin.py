@@ -109,6 +109,14 @@ def transfers():
 
 
 @case
+def other_libraries():
+    x = jax.device_put(np.arange(6, dtype=np.float32).reshape(2, 3), VULKAN[0])
+    np.testing.assert_array_equal(np.from_dlpack(x), np.arange(6).reshape(2, 3))
+    raises("cannot be lent", lambda: x.__dlpack__(copy=False))
+    np.testing.assert_array_equal(np.asarray(jax.device_put(jax.dlpack.from_dlpack(np.arange(4)), VULKAN[0])), np.arange(4))
+
+
+@case
 def products():
     a, b = numbers(17, 33), numbers(33, 9, seed=1)
     check(lambda a, b: a @ b, a, b, tolerance=1e-4)

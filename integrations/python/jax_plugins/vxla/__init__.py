@@ -137,6 +137,32 @@ def _export():
         f"chlo.{name}" for name in ("erf_inv", "lgamma", "digamma", "bessel_i1e", "zeta", "polygamma", "next_after"))
 
 
+@_guarded("np.from_dlpack and torch.from_dlpack do not take its arrays")
+def _dlpack():
+    """A copy on JAX's CPU: no other library can use memory of a Vulkan device."""
+    import jax
+    from jax._src import array
+    from jax._src.dlpack import DLDeviceType
+    pack, device_of = array.ArrayImpl.__dlpack__, array.ArrayImpl.__dlpack_device__
+
+    def is_own(x):
+        return len(x.sharding.device_set) == 1 and next(iter(x.sharding.device_set)).platform == PLATFORM
+
+    @functools.wraps(pack)
+    def __dlpack__(self, *, copy=None, **given):
+        if not is_own(self):
+            return pack(self, copy=copy, **given)
+        if copy is False:
+            raise BufferError("an array on a Vulkan device cannot be lent, only copied to the host")
+        return pack(jax.device_put(self, jax.devices("cpu")[0]), **given)
+
+    @functools.wraps(device_of)
+    def __dlpack_device__(self):
+        return (DLDeviceType.kDLCPU, 0) if is_own(self) else device_of(self)
+
+    array.ArrayImpl.__dlpack__, array.ArrayImpl.__dlpack_device__ = __dlpack__, __dlpack_device__
+
+
 # Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
 _callbacks = {}
 _numbers = itertools.count()
@@ -205,5 +231,5 @@ def initialize():
     from jax._src import xla_bridge
     xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
-    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _python_callbacks):
+    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks):
         step()
