@@ -29,8 +29,7 @@ IntList Sharding::TileNumbers(size_t dimension) const {
   const size_t below = DevicesBelow(*this, dimension);
   IntList numbers(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
-    numbers[static_cast<size_t>(devices[i])] =
-        static_cast<int64_t>(i / below % static_cast<size_t>(tiles[dimension]));
+    numbers[static_cast<size_t>(devices[i])] = static_cast<int64_t>(i / below % static_cast<size_t>(tiles[dimension]));
   }
   return numbers;
 }
@@ -38,8 +37,7 @@ IntList Sharding::TileNumbers(size_t dimension) const {
 std::vector<IntList> Sharding::GroupsAlong(size_t dimension) const {
   const size_t below = DevicesBelow(*this, dimension), count = static_cast<size_t>(tiles[dimension]);
   std::vector<IntList> groups(devices.size() / count);
-  for (size_t i = 0; i < devices.size(); ++i)
-    groups[i / (below * count) * below + i % below].push_back(devices[i]);
+  for (size_t i = 0; i < devices.size(); ++i) groups[i / (below * count) * below + i % below].push_back(devices[i]);
   return groups;
 }
 

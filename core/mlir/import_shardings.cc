@@ -95,8 +95,8 @@ Result<Instruction*> Importer::Gathered(Frame& frame, const Operation& operation
     along.replica_groups.groups = tile.sharding.GroupsAlong(d);
     Shape gathered = value->shape();
     gathered.set_dimension(static_cast<int>(d), gathered.dimension(static_cast<int>(d)) * tile.sharding.tiles[d]);
-    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kAllGather, {value}, std::move(along), {},
-                                             std::move(gathered)));
+    VXLA_ASSIGN_OR_RETURN(
+        value, AddInferred(frame, operation, Opcode::kAllGather, {value}, std::move(along), {}, std::move(gathered)));
   }
   return value;
 }
@@ -276,8 +276,8 @@ Result<bool> Importer::ImportOnTiles(Frame& frame, const Operation& operation, O
   const Result<Shape> stated = tile.sharding.TileOf(ResultShape(operation));
   if (!stated.ok()) return false;
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, opcode, std::move(operands),
-                                                               std::move(attributes), {}, *stated));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes), {}, *stated));
   if (!Compatible(*stated, result->shape())) {
     return OperationReader(operation).Error("the result is stated as {}, the operands give {}",
                                             PrintType(ResultShape(operation)), PrintType(result->shape()));

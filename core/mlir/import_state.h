@@ -484,7 +484,7 @@ class Importer {
   Frame* entry_frame_ = nullptr;
   const Operation* tiled_ = nullptr;  // the entry, where its arguments and results are tiles
   std::vector<Sharding> parameter_shardings_, result_shardings_;
-  int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
+  int manual_depth_ = 0;            // of what is written for a device rather than for whole arrays
   CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program
   int applied_ = 0;                 // regions on scalars that are being imported
   std::optional<RefinedProgram> question_;

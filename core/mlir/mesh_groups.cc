@@ -1,6 +1,5 @@
 #include "core/mlir/mesh_groups.h"
 
-
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 

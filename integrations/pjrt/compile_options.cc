@@ -219,7 +219,8 @@ std::string WriteSharding(const Sharding& sharding) {
     AddVarint(tiles, static_cast<uint64_t>(count));
     copies /= static_cast<size_t>(count);
   }
-  for (const auto& [count, kind] : {std::pair(copies, kReplicated), {static_cast<size_t>(sharding.addends), kUnreduced}}) {
+  for (const auto& [count, kind] :
+       {std::pair(copies, kReplicated), {static_cast<size_t>(sharding.addends), kUnreduced}}) {
     if (count == 1) continue;
     AddVarint(tiles, count);
     AddVarint(last, kind);

@@ -10,8 +10,8 @@
 
 #include "api/device_options.h"
 #include "core/module.h"
-#include "core/sharding.h"
 #include "core/shape.h"
+#include "core/sharding.h"
 #include "core/status.h"
 #include "scheduler/runtime/client.h"
 
@@ -69,7 +69,6 @@ class Program {
   Cost cost() const;
 
  private:
-
   std::string name_;
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;

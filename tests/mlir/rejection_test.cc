@@ -86,12 +86,12 @@ TEST(StablehloRejectionTest, ShardingsThatDoNotFitAreNamed) {
   EXPECT_EQ(error(2, halves), "(read)");
   EXPECT_EQ(error(1, halves), "(read)");
   EXPECT_EQ(error(3, halves), "3:3: func.func: sdy.sharding: a mesh of 2 devices in a program of 3 partitions");
-  EXPECT_EQ(error(2, "@mesh, [{}, {\"i\"}]"), "3:3: func.func: argument 0: dimension 1 of f32[4,3] is not 2 equal parts");
+  EXPECT_EQ(error(2, "@mesh, [{}, {\"i\"}]"),
+            "3:3: func.func: argument 0: dimension 1 of f32[4,3] is not 2 equal parts");
   EXPECT_EQ(error(2, "@mesh, [{\"i\"}]"), "3:3: func.func: sdy.sharding: 1 dimensions of tensor<4x3xf32>");
   EXPECT_EQ(error(2, "@other, [{\"i\"}, {}]"), "3:3: func.func: sdy.sharding: the module has no mesh '@other'");
   EXPECT_EQ(error(2, "@mesh, [{\"j\"}, {}]"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
-  EXPECT_EQ(error(2, "@mesh, [{\"i\"}, {\"i\"}]"),
-            "3:3: func.func: sdy.sharding: parts of axis \"i\" overlap");
+  EXPECT_EQ(error(2, "@mesh, [{\"i\"}, {\"i\"}]"), "3:3: func.func: sdy.sharding: parts of axis \"i\" overlap");
   EXPECT_EQ(error(2, "@mesh, [{}, {}], unreduced={\"j\"}"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
   EXPECT_EQ(error(2, "@mesh, [{i}, {}]"), "3:68: expected an axis of the mesh (\"x\"), found i");
 }
