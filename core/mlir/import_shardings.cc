@@ -110,9 +110,10 @@ Result<Instruction*> Importer::Cut(Frame& frame, const Operation& operation, Ins
   const Shape scalar(ElementType::kS32);
   Instruction* const device = Add(frame, Opcode::kPartitionId, Shape(ElementType::kU32));
   const auto of_device = [&](const IntList& values) {
-    Literal table(Shape(ElementType::kS32, {std::ssize(values)}));
+    const Shape listed(ElementType::kS32, {std::ssize(values)});
+    Literal table(listed);
     for (size_t i = 0; i < values.size(); ++i) table.SetInt(static_cast<int64_t>(i), values[i]);
-    Instruction* const all = Add(frame, Opcode::kConstant, table.shape(), {},
+    Instruction* const all = Add(frame, Opcode::kConstant, listed, {},
                                  ConstantAttributes{std::make_shared<const Literal>(std::move(table))});
     Instruction* const own =
         Add(frame, Opcode::kDynamicSlice, Shape(ElementType::kS32, {1}), {all, device}, DynamicSliceAttributes{{1}});

@@ -151,9 +151,9 @@ void Importer::AddAliasing(size_t argument, int64_t result) {
   module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
 }
 
-// Its memory is that of the first result like it which takes no other argument's, if there is one.
+// Its memory is that of the first result like it which takes no other argument's; without one it stays the caller's.
 void Importer::AddDonor(size_t argument) {
-  ModuleAttributes& attributes = module_->mutable_attributes();
+  const ModuleAttributes& attributes = module_->attributes();
   const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
   const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
   for (size_t i = 0; i < leaves.size(); ++i) {
@@ -162,7 +162,6 @@ void Importer::AddDonor(size_t argument) {
     });
     if (!taken && Compatible(*leaves[i], given)) return AddAliasing(argument, static_cast<int64_t>(i));
   }
-  attributes.buffer_donor.emplace_back(static_cast<int64_t>(argument), IntList());
 }
 
 // ---- functions and blocks

@@ -1,4 +1,6 @@
+#include "backend/device.h"
 #include "integrations/pjrt/plugin.h"
+#include "scheduler/runtime/buffer_pool.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 namespace {
@@ -67,9 +69,15 @@ Status Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args& args) {
   return OkStatus();
 }
 
-// The host cannot read device memory where it lies, not for long.
+// Where the host can read the array: in memory of its own. Null: nowhere.
+std::byte* OnHost(const DeviceBuffer& buffer) {
+  if (buffer.memory_kind() != BufferMemory::kPinnedHost || buffer.IsDeleted()) return nullptr;
+  return buffer.memory()->buffer().mapped();
+}
+
 Status Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args& args) {
-  args.is_on_cpu = false;
+  const auto hold = args.buffer->buffer.Hold();
+  args.is_on_cpu = hold != nullptr && OnHost(args.buffer->buffer) != nullptr;
   return OkStatus();
 }
 
@@ -79,10 +87,12 @@ Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
   return OkStatus();
 }
 
-// Vulkan's memory has no address that is of use to others: it tells arrays of one memory from those of another.
+// Memory of the device has no address that is of use to others: what stands for it tells one array's from another's.
 Result<void*> NameOf(const PJRT_Buffer& buffer) {
-  if (buffer.buffer.IsDeleted()) return InvalidArgument("the array has been deleted or donated");
-  return static_cast<void*>(buffer.buffer.memory().get());
+  const auto hold = buffer.buffer.Hold();
+  if (hold == nullptr) return InvalidArgument("the array has been deleted or donated");
+  std::byte* const on_host = OnHost(buffer.buffer);
+  return on_host != nullptr ? on_host : static_cast<void*>(buffer.buffer.memory().get());
 }
 
 Status Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args& args) {

@@ -16,6 +16,7 @@
 #include "api/replicas.h"
 #include "backend/device.h"
 #include "core/mlir/importer.h"
+#include "core/mlir/printer.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE::pjrt {
@@ -132,6 +133,10 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
   const std::unique_ptr<Module>& module = parsed.module;
   VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
   Program program;
+  if (partitions > 1) {
+    if (Result<std::string> text_of_one = mlir::PrintStablehlo(*module); text_of_one.ok())
+      program.partition_text_ = *std::move(text_of_one);
+  }
   program.parameter_shardings_ = parsed.parameters;
   program.result_shardings_ = parsed.results;
   program.name_ = module->name();

@@ -44,6 +44,8 @@ class Program {
   Program() = default;
 
   const std::string& name() const { return name_; }
+  // Of a program of several partitions, what one of them runs, as StableHLO; empty: the program is that already.
+  const std::string& partition_text() const { return partition_text_; }
   const std::vector<Shape>& parameters() const { return parameters_; }
   const std::vector<Shape>& results() const { return results_; }  // by leaf
   // Of a program of several partitions: what the parameters and results are tiles of.
@@ -69,7 +71,7 @@ class Program {
   Cost cost() const;
 
  private:
-  std::string name_;
+  std::string name_, partition_text_;
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
   std::vector<BufferMemory> parameter_memories_, result_memories_;

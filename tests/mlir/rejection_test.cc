@@ -93,7 +93,7 @@ TEST(StablehloRejectionTest, ShardingsThatDoNotFitAreNamed) {
   EXPECT_EQ(error(2, "@mesh, [{\"j\"}, {}]"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
   EXPECT_EQ(error(2, "@mesh, [{\"i\"}, {\"i\"}]"), "3:3: func.func: sdy.sharding: parts of axis \"i\" overlap");
   EXPECT_EQ(error(2, "@mesh, [{}, {}], unreduced={\"j\"}"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
-  EXPECT_EQ(error(2, "@mesh, [{i}, {}]"), "3:68: expected an axis of the mesh (\"x\"), found i");
+  EXPECT_EQ(error(2, "@mesh, [{i}, {}]"), "3:78: expected an axis of the mesh (\"x\"), found i");
 }
 
 TEST(StablehloRejectionTest, CustomCallsOfChloAreItsOperations) {

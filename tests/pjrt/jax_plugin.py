@@ -287,6 +287,8 @@ def callbacks():
     ordered(ordered(x))
     jax.effects_barrier()
     assert seen == [1.0, 0.0, 5.0, 1.0, 6.0], seen
+    assert float(jax.jit(lambda x: jax.pure_callback(lambda _: 2, jax.ShapeDtypeStruct((), jnp.int64), x))(x)) == 2
+    raises("Incorrect output shape", jax.jit(lambda x: jax.pure_callback(lambda v: v[:2], x, x)), x)
     raises("no luck", jax.jit(lambda x: jax.pure_callback(fail, x, x)), x)
     raises("no luck", jax.effects_barrier)  # JAX keeps the failed run for it
     jax._src.dispatch.runtime_tokens.clear()
@@ -367,6 +369,7 @@ def shardings():
     auto = jax.make_mesh((2, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2, devices=VULKAN[:4])
     x = jax.device_put(a, NamedSharding(auto, P("x", "y")))
     np.testing.assert_allclose(np.asarray(jax.jit(lambda v: v @ v.T + v.sum())(x)), a @ a.T + a.sum(), rtol=1e-4)
+    assert "all-gather" in jax.jit(lambda v: v @ v.T).lower(x).compile().as_text()
     columns = jax.jit(lambda v: v.sum(0), out_shardings=NamedSharding(auto, P("y")))(x)
     assert columns.sharding.spec == P("y") and columns.addressable_shards[0].data.shape == (4,)
     np.testing.assert_allclose(np.asarray(columns), a.sum(0), rtol=1e-5)
@@ -439,6 +442,11 @@ def memories():
     given = jax.jit(lambda v: v * 2, out_shardings=host)(x)
     assert given.sharding.memory_kind == "pinned_host"
     np.testing.assert_array_equal(np.asarray(given), [0, 2, 4, 6])
+    view = np.asarray(given)
+    assert not view.flags.owndata and view.ctypes.data == given.unsafe_buffer_pointer()  # it lies on the host
+    given.delete()
+    np.testing.assert_array_equal(view, [0, 2, 4, 6])
+    given = jax.device_put(view, host)
     inside = jax.jit(lambda v: (jax.device_put(v * 3, host), v + 1))(x)
     assert [v.sharding.memory_kind for v in inside] == ["pinned_host", "device"]
     np.testing.assert_array_equal(np.asarray(inside[0]), [0, 3, 6, 9])

@@ -183,8 +183,10 @@ def _call_python(number, operands, results, message, size):
         given = [view(operands[i], aval).copy() for i, aval in enumerate(operand_avals)]
         for i, (value, aval) in enumerate(zip(function(*given), result_avals, strict=True)):
             value = np.asarray(value)
-            if value.shape != aval.shape or value.dtype != aval.dtype:
-                raise RuntimeError(f"result {i} of a callback is {value.dtype}{value.shape}, {aval.dtype}{aval.shape} is wanted")
+            if value.shape != aval.shape:
+                raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {value.shape}")
+            if value.dtype != aval.dtype:
+                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {value.dtype}")
             if value.size:
                 view(results[i], aval)[...] = value
     except BaseException as error:
@@ -194,7 +196,8 @@ def _call_python(number, operands, results, message, size):
 
 @_guarded("pure_callback, io_callback and debug.print are missing")
 def _python_callbacks():
-    from jax._src import callback, checkify, debugging
+    import numpy as np
+    from jax._src import callback, checkify, debugging, dtypes
     from jax._src.interpreters import mlir
     original = callback.emit_python_callback
 
@@ -205,7 +208,10 @@ def _python_callbacks():
             return original(ctx, function, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
                             returns_token=returns_token, partitioned=partitioned, sharding=sharding)
         number = next(_numbers)
-        _callbacks[number] = (function, list(operand_avals), list(result_avals))
+
+        def canonical(*operands):  # a Python literal is of the type that JAX gives it
+            return [dtypes.canonicalize_value(np.asarray(value)) for value in function(*operands)]
+        _callbacks[number] = (canonical, list(operand_avals), list(result_avals))
         types = [mlir.ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
         # JAX's compilation cache leaves out programs with such functions.
         ctx.module_context.add_host_callback(function)
