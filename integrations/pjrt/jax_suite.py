@@ -216,6 +216,21 @@ def run_file(path, options, expected):
     return row, {f"{path.stem}.{name}": outcome for name, outcome in outcomes.items()}
 
 
+def table(rows):
+    """Markdown: of the tests that pass on JAX's CPU, which share passes here."""
+    lines = ["| file | run | skipped | pass | expected failures | others |", "|---|---|---|---|---|---|"]
+    total = {"file": "all", "run": 0, "skipped": 0, "passed": 0, "expected": 0, "unexpected": []}
+    for row in rows:
+        for key in ("run", "skipped", "passed", "expected", "unexpected"):
+            total[key] += row[key]
+    for row in [*rows, total]:
+        counted = row["passed"] + row["expected"] + len(row["unexpected"])
+        share = f"{100 * row['passed'] / counted:.1f} %" if counted else "-"
+        lines.append(f"| {row['file']} | {row['run']} | {row['skipped']} | {row['passed']} of {counted}, {share} | "
+                     f"{row['expected'] or '-'} | {len(row['unexpected']) or '-'} |")
+    return "\n".join(lines) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tests", type=pathlib.Path)
@@ -230,6 +245,7 @@ def main():
     parser.add_argument("--limit", type=float, default=120, help="seconds of a test")
     parser.add_argument("--start-limit", type=float, default=300, help="seconds until a file's first test")
     parser.add_argument("--json", type=pathlib.Path, help="rows and outcomes as JSON")
+    parser.add_argument("--table", type=pathlib.Path, help="the rows as a table of Markdown")
     parser.add_argument("--log", type=pathlib.Path, default=os.devnull, help="what the tests print")
     parser.add_argument("--text", type=int, default=1500, help="so many characters of a failure's text")
     parser.add_argument("--verbose", action="store_true")
@@ -245,6 +261,8 @@ def main():
         outcomes.update(own)
         if options.json:
             options.json.write_text(json.dumps({"x64": options.x64, "every": options.every, "rows": rows, "outcomes": outcomes}, indent=1))
+        if options.table:
+            options.table.write_text(table(rows))
     return any(row["unexpected"] for row in rows)
 
 
