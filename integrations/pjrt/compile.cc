@@ -114,17 +114,17 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->replicas = static_cast<int>(proto.num_replicas);
   compiled->partitions = static_cast<int>(proto.num_partitions);
-  std::vector<std::shared_ptr<Client>> runtimes;
+  std::vector<OpenedDevice> opened;
   for (int r = 0; r < compiled->replicas; ++r) {
     for (int p = 0; p < compiled->partitions; ++p) {
       const auto id = static_cast<size_t>(assignment[static_cast<size_t>(p)][static_cast<size_t>(r)]);
       compiled->devices.push_back(client.device_list[id]);
       compiled->logical_ids.push_back({r, p});
-      runtimes.push_back(client.device_list[id]->runtime);
+      opened.push_back({client.device_list[id]->runtime, client.device_list[id]->opened_with});
     }
   }
   VXLA_ASSIGN_OR_RETURN(compiled->program,
-                        Program::Compile(code, runtimes, compiled->replicas, compiled->partitions, options));
+                        Program::Compile(code, opened, compiled->replicas, compiled->partitions, options));
   VXLA_RETURN_IF_ERROR(CheckTypes(*compiled));
   compiled->name = compiled->program.name();
   compiled->format = format;

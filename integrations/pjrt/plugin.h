@@ -130,6 +130,7 @@ struct PJRT_Device {
   PJRT_Client* client = nullptr;
   PJRT_DeviceDescription description;
   std::shared_ptr<vxla::Client> runtime;
+  vxla::DeviceOptions opened_with;
   std::vector<PJRT_Memory*> memories;  // by BufferMemory
 };
 

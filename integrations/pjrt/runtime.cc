@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -15,6 +16,7 @@
 #include "api/program.h"
 #include "api/replicas.h"
 #include "backend/device.h"
+#include "core/devices/frontend_attributes.h"
 #include "core/mlir/importer.h"
 #include "core/mlir/printer.h"
 #include "scheduler/plan.h"
@@ -110,24 +112,40 @@ Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& wor
 
 void SetCallPython(CallPython function) { call_python = function; }
 
-Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options) {
+Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const DeviceOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> logical, LogicalDevices(words, options));
   if (logical.empty()) return InvalidArgument("devices '{}' names none", words);
   std::map<std::string, std::shared_ptr<Device>> opened;
-  std::vector<std::shared_ptr<Client>> clients;
+  std::vector<OpenedDevice> devices;
   for (const std::string& word : logical) {
+    DeviceOptions one = options;
+    one.device = word;
     std::shared_ptr<Device>& device = opened[word];
     if (device == nullptr) {
-      DeviceOptions one = options;
-      one.device = word;
       VXLA_ASSIGN_OR_RETURN(device, OpenDevice(one));
     }
-    clients.push_back(MakeClient(device, HostSteps()));
+    devices.push_back({MakeClient(device, HostSteps()), std::move(one)});
   }
-  return clients;
+  return devices;
 }
 
-Result<Program> Program::Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
+namespace {
+
+// What each of the devices tells the host on its own.
+Status CheckForPlaces(const Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!HasFrontendAttribute(*instruction, kRunsOnce)) continue;
+      return Unsupported("{}: an effect of whole arrays, in a program on several physical devices",
+                         instruction->name());
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDevice> devices, int replicas,
                                  int partitions, const CompileOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const mlir::PartitionedProgram parsed, mlir::ParsePartitioned(text));
   const std::unique_ptr<Module>& module = parsed.module;
@@ -140,7 +158,7 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
   program.parameter_shardings_ = parsed.parameters;
   program.result_shardings_ = parsed.results;
   program.name_ = module->name();
-  program.devices_.assign(devices.begin(), devices.end());
+  for (const OpenedDevice& device : devices) program.devices_.push_back(device.client);
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
   VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
@@ -151,27 +169,37 @@ Result<Program> Program::Compile(std::string_view text, std::span<const std::sha
   for (const auto& [number, index] : module->attributes().buffer_donor)
     program.donated_[static_cast<size_t>(number)] = true;
   if (devices.size() == 1) {
-    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0]->Compile(*module, options));
+    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0].client->Compile(*module, options));
     return program;
-  }
-  for (const auto& device : devices) {
-    if (&device->device() != &devices[0]->device())
-      return Unsupported("a program on several physical devices: logical devices of one run it (VXLA_DEVICES)");
   }
   // Each device has arrays of its own: none is one array for all.
   const std::vector<Literal> own(devices.size() * program.parameters_.size());
   std::vector<std::vector<const Literal*>> arguments(devices.size());
   for (size_t i = 0; i < own.size(); ++i) arguments[i / program.parameters_.size()].push_back(&own[i]);
-  VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable replicated,
-                        ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments,
-                                                      options, HostSteps()));
+  const DeviceGrid grid{replicas, partitions};
+  const bool one_physical = std::ranges::all_of(
+      devices, [&](const OpenedDevice& device) { return &device.client->device() == &devices[0].client->device(); });
+  if (!one_physical) {
+    VXLA_RETURN_IF_ERROR(CheckForPlaces(*module));
+    std::vector<std::string> places;
+    for (const OpenedDevice& device : devices) places.push_back(device.options.device);
+    VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed, PlacedExecutable::Compile(*module, grid, arguments, places,
+                                                                             devices[0].options, HostSteps(), options));
+    program.placed_ = std::make_shared<PlacedExecutable>(std::move(placed));
+    return program;
+  }
+  VXLA_ASSIGN_OR_RETURN(
+      ReplicatedExecutable replicated,
+      ReplicatedExecutable::Compile(*devices[0].client, *module, grid, arguments, options, HostSteps()));
   program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
   return program;
 }
 
 Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments) const {
   std::vector<Execution> executions(arguments.size());
-  if (executable_ != nullptr) {
+  if (placed_ != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(executions, ExecuteOnPlaces(arguments));
+  } else if (executable_ != nullptr) {
     VXLA_ASSIGN_OR_RETURN(vxla::Execution own, executable_->Execute(arguments[0]));
     executions[0] = {std::move(own.leaves), std::move(own.done)};
   } else {
@@ -200,7 +228,37 @@ Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector
   return executions;
 }
 
+Result<std::vector<Program::Execution>> Program::ExecuteOnPlaces(
+    std::span<const std::vector<Argument>> arguments) const {
+  std::deque<Literal> values;
+  std::vector<std::vector<const Literal*>> pointers(arguments.size());
+  for (size_t device = 0; device < arguments.size(); ++device) {
+    for (const Argument& argument : arguments[device]) {
+      if (argument.leaves.empty()) {
+        pointers[device].push_back(argument.literal);
+        continue;
+      }
+      VXLA_ASSIGN_OR_RETURN(Literal value, argument.leaves[0].ToLiteral());
+      pointers[device].push_back(&values.emplace_back(std::move(value)));
+    }
+  }
+  const std::lock_guard lock(*running_);
+  VXLA_ASSIGN_OR_RETURN(const Literal stacked, placed_->Run(pointers));
+  const std::vector<const Literal*> leaves = FlattenLiteral(stacked);
+  std::vector<Execution> executions(arguments.size());
+  for (size_t device = 0; device < arguments.size(); ++device) {
+    for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
+      const auto bytes = static_cast<size_t>(results_[leaf].SizeBytes());
+      const Client::HostArray part{leaves[leaf]->bytes().data() + device * bytes, results_[leaf], {}, {}};
+      VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, devices_[device]->FromHost(part, result_memories_[leaf]));
+      executions[device].results.push_back(std::move(uploaded.buffer));
+    }
+  }
+  return executions;
+}
+
 Program::Cost Program::cost() const {
+  if (placed_ != nullptr) return {};  // each place has a plan of its own
   const Plan& plan = executable_ != nullptr ? executable_->plan() : replicated_->executable().plan();
   Cost cost;
   for (const Step& step : plan.steps) {

@@ -16,15 +16,22 @@
 #include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
+class PlacedExecutable;
 class ReplicatedExecutable;
-}
+}  // namespace VXLA_NAMESPACE
 
 namespace VXLA_NAMESPACE::pjrt {
 
-// One client for each logical device. `words`: a number of logical devices that go round the machine's GPUs; "all",
+// A logical device, and how it was opened.
+struct OpenedDevice {
+  std::shared_ptr<Client> client;
+  DeviceOptions options;
+};
+
+// `words`: a number of logical devices that go round the machine's GPUs; "all",
 // each physical device; or device words (DeviceOptions::device) with ',' between, where repeats are logical devices.
 // Empty: each GPU, and where there is none the best software device. kDeviceFailure: there is no device.
-Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options);
+Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const DeviceOptions& options);
 
 // The names of the memories, as JAX knows them.
 inline constexpr int kMemoryKinds = 2;
@@ -39,7 +46,7 @@ void SetCallPython(CallPython function);
 class Program {
  public:
   // From StableHLO text or bytecode. The grid says how many devices there must be.
-  static Result<Program> Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
+  static Result<Program> Compile(std::string_view text, std::span<const OpenedDevice> devices, int replicas,
                                  int partitions, const CompileOptions& options);
   Program() = default;
 
@@ -55,7 +62,8 @@ class Program {
   const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
-  // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program.
+  // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program,
+  // or they are several physical ones: then what they exchange goes through the host, and the caller waits.
   struct Execution {
     std::vector<DeviceBuffer> results;
     Event done;
@@ -71,6 +79,8 @@ class Program {
   Cost cost() const;
 
  private:
+  Result<std::vector<Execution>> ExecuteOnPlaces(std::span<const std::vector<Argument>> arguments) const;
+
   std::string name_, partition_text_;
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
@@ -79,6 +89,7 @@ class Program {
   std::vector<std::shared_ptr<Client>> devices_;
   std::shared_ptr<Executable> executable_;            // for one device
   std::shared_ptr<ReplicatedExecutable> replicated_;  // for several, which run one run at a time
+  std::shared_ptr<PlacedExecutable> placed_;          // for several physical ones, likewise
   std::shared_ptr<std::mutex> running_ = std::make_shared<std::mutex>();
 };
 

@@ -399,6 +399,39 @@ def shardings():
 
 
 @case
+def several_physical_devices():
+    """llvmpipe and SwiftShader, where both are there."""
+    if "swiftshader" not in os.environ.get("VK_ADD_DRIVER_FILES", ""):
+        return
+    code = """if True:
+        import jax, jax.numpy as jnp, numpy as np
+        from jax import lax
+        from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+        devices = jax.devices("vulkan")
+        assert len({d.device_kind for d in devices}) == 2, devices
+        a = np.arange(24, dtype=np.float32).reshape(2, 12)
+        np.testing.assert_array_equal(np.asarray(jax.pmap(lambda v: lax.psum(v, "i"), "i", devices=devices)(a))[1], a.sum(0))
+        mesh = jax.make_mesh((2,), ("x",), axis_types=(AxisType.Auto,), devices=devices)
+        x = jax.device_put(a, NamedSharding(mesh, P("x")))
+        np.testing.assert_array_equal(np.asarray(jax.jit(lambda v: v @ v.T)(x)), a @ a.T)
+        step = jax.jit(lambda v: v * 2 + 1, donate_argnums=0)
+        y = step(x)
+        assert x.is_deleted() and y.sharding.spec == P("x")
+        np.testing.assert_array_equal(np.asarray(step(y)), a * 4 + 3)
+        try:
+            jax.jit(lambda v: (jax.debug.callback(print, v), v)[1])(jax.device_put(a, NamedSharding(mesh, P("x")))).block_until_ready()
+        except Exception as error:
+            assert "several physical devices" in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
+        print("good")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "VXLA_DEVICES": "llvmpipe,SwiftShader", "JAX_PLATFORMS": "vulkan,cpu"})
+    assert done.returncode == 0 and "good" in done.stdout, done.stderr[-1500:]
+
+
+@case
 def callbacks_of_several_devices():
     """A callback of whole arrays is called once, one of a shard_map by each device."""
     from jax.experimental import io_callback
