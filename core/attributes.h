@@ -385,6 +385,9 @@ struct Notes {
   IntList strides;
   bool begins = false;
   bool by_partition = false;  // the devices of a group, of all partitions: partition by partition
+  // Of an instruction with effects that a program of whole arrays runs once, though each of its devices runs the
+  // program: its operands are the same on all of them.
+  bool once = false;
   // Of passes.
   int64_t device = 0;           // whose state it draws from, or whose host it talks to
   bool draws_of_rng = false;    // a state that counts the draws of rng: (number of the draw, seed)
@@ -405,6 +408,7 @@ struct Notes {
     visit("strides", s.strides, kOptional);
     visit("begins", s.begins, kOptional);
     visit("by_partition", s.by_partition, kOptional);
+    visit("once", s.once, kOptional);
     visit("device", s.device, kOwn);
     visit("draws_of_rng", s.draws_of_rng, kOwn);
     visit("wide_sum", s.wide_sum, kOwn);

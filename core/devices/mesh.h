@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dimension_numbers.h"
 #include "core/shape.h"
 #include "core/status.h"
 

@@ -604,6 +604,15 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
   const bool known = dialect.empty() || dialect.starts_with("stablehlo") || dialect.starts_with("mhlo") ||
                      dialect.starts_with("chlo") || dialect.starts_with("vhlo");
   if (dialect == "sdy.mesh") return ParseMeshBody();
+  if (dialect == "sdy.sharding") return ParseShardingBody();
+  if (dialect == "sdy.sharding_per_value" || dialect == "sdy") {
+    lexer_.Next();
+    const bool axes = dialect == "sdy" && lexer_.EatWord("manual_axes");
+    if (dialect == "sdy" && !axes) return lexer_.Expected("manual_axes");
+    VXLA_ASSIGN_OR_RETURN(attribute, axes ? ParseAxes("}") : ParseShardings());
+    VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+    return attribute;
+  }
   if (!known) {
     attribute.kind = Attribute::Kind::kRaw;
     VXLA_ASSIGN_OR_RETURN(const std::string group, lexer_.TakeGroup());
@@ -697,6 +706,73 @@ Result<Attribute> AttributeParser::ParseMeshBody() {
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
   return MeshAttribute(std::move(axes), std::move(ids));
+}
+
+Result<Attribute> AttributeParser::ParseAxes(std::string_view end) {
+  Attribute list;
+  list.kind = Attribute::Kind::kArray;
+  lexer_.Next();
+  while (!lexer_.At(end)) {
+    VXLA_RETURN_IF_ERROR(Spend(1));
+    if (lexer_.Eat("?")) break;  // more of them may come
+    if (lexer_.token().kind != TokenKind::kString) return lexer_.Expected("an axis of the mesh (\"x\")");
+    VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
+    Attribute part;
+    if (lexer_.Eat(":")) {
+      VXLA_ASSIGN_OR_RETURN(part, ParseSubAxis());
+    }
+    list.elements.push_back(AxisAttribute(name.text, std::move(part)));
+    if (!lexer_.Eat(",")) break;
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(end));
+  return list;
+}
+
+// Shardy's <@mesh, [{"x"}, {"y", ?}p1], replicated={"z"}, unreduced={"w"}>, at '<'.
+Result<Attribute> AttributeParser::ParseShardingBody() {
+  Attribute mesh, dimensions, unreduced;
+  dimensions.kind = Attribute::Kind::kArray;
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
+  if (lexer_.EatWord("mesh")) {
+    VXLA_ASSIGN_OR_RETURN(mesh, ParseMeshBody());
+  } else {
+    if (lexer_.token().kind != TokenKind::kSymbol) return lexer_.Expected("a mesh (@name)");
+    VXLA_ASSIGN_OR_RETURN(mesh, ParseAttribute());
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(","));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
+  while (lexer_.At("{")) {
+    VXLA_ASSIGN_OR_RETURN(Attribute axes, ParseAxes("}"));
+    dimensions.elements.push_back(std::move(axes));
+    if (lexer_.token().kind == TokenKind::kWord) lexer_.Next();  // a priority
+    if (!lexer_.Eat(",")) break;
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
+  while (lexer_.Eat(",")) {
+    const bool sums = lexer_.AtWord("unreduced");
+    if (!sums && !lexer_.AtWord("replicated")) return lexer_.Expected("replicated or unreduced");
+    lexer_.Next();
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+    if (!lexer_.At("{")) return lexer_.Expected("'{'");
+    VXLA_ASSIGN_OR_RETURN(Attribute axes, ParseAxes("}"));
+    if (sums) unreduced = std::move(axes);
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+  return ShardingAttribute(std::move(mesh), std::move(dimensions), std::move(unreduced));
+}
+
+Result<Attribute> AttributeParser::ParseShardings() {
+  Attribute list;
+  list.kind = Attribute::Kind::kArray;
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
+  while (lexer_.At("<")) {
+    VXLA_RETURN_IF_ERROR(Spend(1));
+    VXLA_ASSIGN_OR_RETURN(Attribute sharding, ParseShardingBody());
+    list.elements.push_back(std::move(sharding));
+    if (!lexer_.Eat(",")) break;
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
+  return list;
 }
 
 // Three lists of keywords and numbers, as elements.

@@ -32,6 +32,12 @@ class AttributeParser {
   // [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
   Result<Attribute> ParseConvolutionDimensions();
   Result<Attribute> ParseMeshBody();
+  // <@mesh, [{"x"}, {?}]>
+  Result<Attribute> ParseShardingBody();
+  // of axes: "x", "y":(1)2, from the bracket that opens it to `end`
+  Result<Attribute> ParseAxes(std::string_view end);
+  // [<...>, <...>]
+  Result<Attribute> ParseShardings();
   Status SkipLocation();  // loc(...), if it is there
   Status DefineAlias();   // #name = attribute, !name = type
 

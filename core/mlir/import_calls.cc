@@ -121,15 +121,18 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   const Attribute* const target = operation.Find("call_target_name");
   if (checks_ != nullptr && target != nullptr && target->text.starts_with("check."))
     return ImportCheck(frame, operation);
-  if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
-    VXLA_ASSIGN_OR_RETURN(const bool chlo,
-                          ImportAsChlo(frame, operation, target->text, operation.Find("mhlo.attributes")));
-    if (chlo) return OkStatus();
-  }
+  // JAX's way to have XLA compute what nobody uses.
+  if (target != nullptr && target->text == "dce_sink" && operation.results.empty()) return OkStatus();
   std::vector<Shape> shapes;
   for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
-  if (operation.Find("indices_of_shape_operands") == nullptr) return ImportCallOf(frame, operation, std::move(shapes));
-  VXLA_ASSIGN_OR_RETURN(const Operation sized, WithoutShapeOperands(frame, operation, shapes));
+  Operation sized = operation;
+  if (operation.Find("indices_of_shape_operands") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sized, WithoutShapeOperands(frame, operation, shapes));
+  }
+  if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
+    VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, sized, target->text, sized.Find("mhlo.attributes")));
+    if (chlo) return OkStatus();
+  }
   return ImportCallOf(frame, sized, std::move(shapes));
 }
 
@@ -189,6 +192,8 @@ Status Importer::ImportCallOf(Frame& frame, const Operation& operation, std::vec
     call->mutable_common().backend_config.text = PrintAttribute(*config);
   if (const Attribute* sharding = operation.Find("mhlo.sharding"))
     call->mutable_common().sharding.text = sharding->text;
+  if (module_->attributes().num_partitions > 1 && manual_depth_ == 0 && HasSideEffect(*call))
+    call->mutable_notes().once = true;
   return BindResults(frame, operation, call);
 }
 
@@ -247,25 +252,6 @@ Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
       fmt::format("{{{}composite.name={},composite.version=\"{}\"}}",
                   attributes.empty() ? "" : fmt::format("composite.attributes={},", attributes), Quote(name), version);
   return OkStatus();
-}
-
-// Where every axis has one device, the body sees whole arrays.
-Status Importer::ImportManualComputation(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  if (block->arguments.size() != operands.size())
-    return reader.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Shape& inside = program_.ShapeOf(block->arguments[i]);
-    if (!Fits(program_.values[block->arguments[i]].type, operands[i]->shape())) {
-      return reader.NotSupported("operand {} of {} is {} on one device: only whole functions are cut into partitions",
-                                 i, PrintType(operands[i]->shape()), PrintType(inside));
-    }
-    frame.values[block->arguments[i]] = operands[i];
-  }
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));
-  return BindValues(frame, operation, results);
 }
 
 // What starts here is done here: an order that the operation allows. The future stands for the values.

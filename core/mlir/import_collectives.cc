@@ -161,6 +161,16 @@ Status Importer::ImportCollectiveReduce(Frame& frame, const Operation& operation
   return BindValues(frame, operation, results);
 }
 
+Computation* Importer::SumOf(ElementType type) {
+  const Shape element(type);
+  Frame sum;
+  sum.computation = std::make_unique<Computation>("sum");
+  Instruction* const a = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{0});
+  Instruction* const b = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{1});
+  sum.computation->set_root(Add(sum, Opcode::kAdd, element, {a, b}));
+  return module_->AddComputation(std::move(sum.computation));
+}
+
 // The sum over each group, an operation of before all_reduce.
 Status Importer::ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
@@ -169,13 +179,7 @@ Status Importer::ImportCrossReplicaSum(Frame& frame, const Operation& operation)
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, typed()));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (!operands[0]->shape().IsArray()) return reader.Error("an array is needed");
-  const Shape element(operands[0]->shape().element_type());
-  Frame sum;
-  sum.computation = std::make_unique<Computation>("sum");
-  Instruction* const a = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{0});
-  Instruction* const b = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{1});
-  sum.computation->set_root(Add(sum, Opcode::kAdd, element, {a, b}));
-  Computation* const reducer = module_->AddComputation(std::move(sum.computation));
+  Computation* const reducer = SumOf(operands[0]->shape().element_type());
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kAllReduce, {operands[0]},
                                                                std::move(attributes), {reducer}));
   return BindResults(frame, operation, result);

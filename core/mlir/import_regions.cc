@@ -217,7 +217,7 @@ Status Importer::ImportWithRegions(Frame& frame, const Operation& operation, Opc
 }
 
 Result<Importer::State> Importer::StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
-                                          std::vector<Shape> own) const {
+                                          std::vector<Shape> own) {
   State state;
   state.shapes = std::move(own);
   std::unordered_set<ValueId> seen;

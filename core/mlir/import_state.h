@@ -104,28 +104,38 @@ class Importer {
   Result<std::unique_ptr<Module>> Run();
   Result<CheckFunction> RunChecks(const std::string& name);
   Result<RefinedProgram> RunRefined();
+  const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
+  const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
 
  private:
+  struct Tile {
+    Instruction* value;
+    Sharding sharding;
+  };
   // A computation under construction, with what each value is there.
   struct Frame {
     std::unique_ptr<Computation> computation;
     std::unordered_map<ValueId, Instruction*> values;
+    // Arrays that each device has a tile of; they are among the values once an operation wanted them whole.
+    std::unordered_map<ValueId, Tile> tiles;
+    std::unordered_map<ValueId, Sharding> wanted;  // of values that are whole here
   };
   using Handler = Status (Importer::*)(Frame&, const Operation&);
 
   // Functions and blocks (importer.cc).
   Status CollectFunctions();
   Status SetEntryAttributes(const Operation& function);
+  void AddAliasing(size_t argument, int64_t result);
+  void AddDonor(size_t argument);
   Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
   Result<Computation*> BuildFunction(const Operation& function);
   Result<const Block*> OnlyBlock(const Operation& operation, size_t region) const;
-  const Operation* ManualBody(const Operation& function) const;
   Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
   Status CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const;
   Status ImportOperation(Frame& frame, const Operation& operation);
   Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
-  Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value) const;
-  Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) const;
+  Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
+  Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
   Status CheckType(const Operation& operation, const Type& type) const;
   static Handler HandlerOf(std::string_view name);
 
@@ -352,7 +362,7 @@ class Importer {
     std::vector<ValueId> sunk;
   };
   Result<State> StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
-                        std::vector<Shape> own) const;
+                        std::vector<Shape> own);
   Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation, size_t region, const State& state,
                                          bool returns_state);
   Status ImportWhile(Frame& frame, const Operation& operation);
@@ -414,9 +424,21 @@ class Importer {
   Status ImportOutfeed(Frame& frame, const Operation& operation);
   Status ImportSend(Frame& frame, const Operation& operation);
   Status ImportRecv(Frame& frame, const Operation& operation);
-  Status ImportManualComputation(Frame& frame, const Operation& operation);
   Status ImportNothing(Frame& frame, const Operation& operation);
   Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
+
+  // Arrays of which devices have tiles (import_shardings.cc).
+  Result<Sharding> ShardingOf(const OperationReader& reader, const Attribute* sharding, const Shape& shape,
+                              const Attribute* manual) const;
+  Result<Instruction*> Gathered(Frame& frame, const Operation& operation, const Tile& tile);
+  Result<Instruction*> Cut(Frame& frame, const Operation& operation, Instruction* whole, const Sharding& sharding);
+  Result<Instruction*> AsTile(Frame& frame, const Operation& operation, ValueId value, const Sharding& sharding);
+  static void BindTile(Frame& frame, ValueId value, Instruction* tile, Sharding sharding);
+  Result<Sharding> ParameterSharding(const Operation& function, const Block& block, size_t index) const;
+  Result<std::vector<Instruction*>> ReturnTiles(Frame& frame, const Operation& function, const Operation& back);
+  Status ImportShardingConstraint(Frame& frame, const Operation& operation);
+  Status ImportManualComputation(Frame& frame, const Operation& operation);
+  Result<bool> ImportOnTiles(Frame& frame, const Operation& operation, Opcode opcode);
 
   // Collectives with roots (import_collectives.cc).
   Instruction* Number(Frame& frame, ElementType type, int64_t value);
@@ -428,6 +450,7 @@ class Importer {
   Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& operation,
                                                   const std::vector<Instruction*>& operands,
                                                   const CollectiveAttributes& attributes, size_t member);
+  Computation* SumOf(ElementType type);  // of two scalars
   Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation);
   Status ImportCollectiveReduce(Frame& frame, const Operation& operation);
   Status ImportCrossReplicaSum(Frame& frame, const Operation& operation);
@@ -459,6 +482,9 @@ class Importer {
   Program actual_;  // its values only
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
+  const Operation* tiled_ = nullptr;  // the entry, where its arguments and results are tiles
+  std::vector<Sharding> parameter_shardings_, result_shardings_;
+  int manual_depth_ = 0;            // of what is written for a device rather than for whole arrays
   CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program
   int applied_ = 0;                 // regions on scalars that are being imported
   std::optional<RefinedProgram> question_;

@@ -126,42 +126,42 @@ Status SetModuleAttributes(const Program& program, Module& module) {
   return OkStatus();
 }
 
-// Whether JAX says of an argument or a result how its partitions lie: then shapes are those of all partitions together.
-bool IsSharded(const Operation& function) {
-  for (const char* list : {"arg_attrs", "res_attrs"}) {
-    const Attribute* const attributes = function.Find(list);
-    if (attributes == nullptr) continue;
-    for (const Attribute& each : attributes->elements) {
-      if (each.Find("sdy.sharding") != nullptr) return true;
-    }
-  }
-  return false;
-}
-
 // What the arguments' attributes say of the whole program: shardings, and results that take an argument's memory.
 Status Importer::SetEntryAttributes(const Operation& function) {
-  const int64_t partitions = module_->attributes().num_partitions;
-  if (partitions > 1 && ManualBody(function) == nullptr && IsSharded(function)) {
-    return OperationReader(function).NotSupported(
-        "arrays that are sharded over {} partitions, outside of one sdy.manual_computation that is the whole function",
-        partitions);
-  }
   const Attribute* arguments = function.Find("arg_attrs");
   if (arguments == nullptr) return OkStatus();
-  const Shape& result = module_->entry()->root()->shape();
   for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
     const Attribute& argument = arguments->elements[i];
     if (const Attribute* sharding = argument.Find("mhlo.sharding"))
       module_->entry()->parameter(static_cast<int64_t>(i))->mutable_common().sharding.text = sharding->text;
-    const Attribute* alias = argument.Find("tf.aliasing_output");
-    if (alias == nullptr) continue;
-    Aliasing aliasing;
-    aliasing.operand = static_cast<int64_t>(i);
-    aliasing.kind = "may-alias";
-    if (result.IsTuple()) aliasing.output_index = {alias->integer};
-    module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
+    if (const Attribute* alias = argument.Find("tf.aliasing_output")) AddAliasing(i, alias->integer);
+  }
+  for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
+    const Attribute* const donor = arguments->elements[i].Find("jax.buffer_donor");
+    if (donor != nullptr && donor->integer != 0) AddDonor(i);
   }
   return OkStatus();
+}
+
+void Importer::AddAliasing(size_t argument, int64_t result) {
+  Aliasing aliasing;
+  aliasing.operand = static_cast<int64_t>(argument);
+  aliasing.kind = "may-alias";
+  if (module_->entry()->root()->shape().IsTuple()) aliasing.output_index = {result};
+  module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
+}
+
+// Its memory is that of the first result like it which takes no other argument's; without one it stays the caller's.
+void Importer::AddDonor(size_t argument) {
+  const ModuleAttributes& attributes = module_->attributes();
+  const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
+  const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const bool taken = std::ranges::any_of(attributes.input_output_alias, [&](const Aliasing& alias) {
+      return alias.output_index.empty() || alias.output_index[0] == static_cast<int64_t>(i);
+    });
+    if (!taken && Compatible(*leaves[i], given)) return AddAliasing(argument, static_cast<int64_t>(i));
+  }
 }
 
 // ---- functions and blocks
@@ -179,25 +179,35 @@ Result<Computation*> Importer::ImportFunction(const std::string& name, SourceLoc
 }
 
 Result<Computation*> Importer::BuildFunction(const Operation& function) {
-  const Operation* const body = ManualBody(function);
-  VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(body != nullptr ? *body : function, 0));
+  VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(function, 0));
   Frame frame;
   frame.computation = std::make_unique<Computation>(CleanName(SymbolOf(function)));
   if (entry_frame_ == nullptr && checks_ == nullptr) entry_frame_ = &frame;
+  const bool has_tiles = entry_frame_ == &frame && module_->attributes().num_partitions > 1 && !refines();
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Value& value = program_.values[block->arguments[i]];
     VXLA_RETURN_IF_ERROR(CheckType(function, value.type));
     std::string name = InstructionName(value.name);
     location_ = function.location;
     name_hint_ = {};
-    VXLA_ASSIGN_OR_RETURN(const Shape shape, ArgumentShape(function, i, value.type));
+    VXLA_ASSIGN_OR_RETURN(Shape shape, ArgumentShape(function, i, value.type));
     SetActual(block->arguments[i], shape);
-    frame.values[block->arguments[i]] = frame.computation->Add(
+    Sharding sharding;
+    if (has_tiles) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ParameterSharding(function, *block, i));
+      Result<Shape> tile = sharding.TileOf(shape);
+      if (!tile.ok()) return OperationReader(function).NotSupported("argument {}: {}", i, tile.status().message());
+      shape = *std::move(tile);
+      parameter_shardings_.push_back(sharding);
+    }
+    Instruction* const parameter = frame.computation->Add(
         Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(i)}, {}, std::move(name));
-    frame.values[block->arguments[i]]->set_location(function.location);
+    parameter->set_location(function.location);
+    BindTile(frame, block->arguments[i], parameter, std::move(sharding));
   }
+  if (has_tiles) tiled_ = &function;
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
-  if (body == nullptr) VXLA_RETURN_IF_ERROR(CheckResultTypes(function, results));
+  VXLA_RETURN_IF_ERROR(CheckResultTypes(function, results));
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
   return module_->AddComputation(std::move(frame.computation));
 }
@@ -210,22 +220,16 @@ Status Importer::CheckResultTypes(const Operation& function, const std::vector<I
   if (stated.size() != results.size())
     return reader.Error("'@{}' returns {} values, its type says {}", SymbolOf(function), results.size(), stated.size());
   for (size_t i = 0; i < stated.size(); ++i) {
-    if (Fits(stated[i], results[i]->shape())) continue;
+    Type wanted = stated[i];
+    if (&function == tiled_) {
+      const Result<Shape> tile = result_shardings_[i].TileOf(wanted.shape);
+      if (tile.ok()) wanted.shape = *tile;
+    }
+    if (Fits(wanted, results[i]->shape())) continue;
     return reader.Error("'@{}' returns {} as result {}, its type says {}", SymbolOf(function),
-                        PrintType(results[i]->shape()), i, PrintType(stated[i]));
+                        PrintType(results[i]->shape()), i, PrintType(wanted));
   }
   return OkStatus();
-}
-
-// A function that does nothing but run a part of itself on every device: the program of a partition is that part.
-const Operation* Importer::ManualBody(const Operation& function) const {
-  if (function.regions.size() != 1 || function.regions[0].blocks.size() != 1) return nullptr;
-  const Block& block = function.regions[0].blocks[0];
-  if (block.operations.size() != 2) return nullptr;
-  const Operation &manual = block.operations[0], &back = block.operations[1];
-  const bool whole = manual.name == "sdy.manual_computation" && IsReturn(back.name) &&
-                     manual.operands == block.arguments && back.operands == manual.results;
-  return whole ? &manual : nullptr;
 }
 
 Result<const Block*> Importer::OnlyBlock(const Operation& operation, size_t region) const {
@@ -246,7 +250,8 @@ Result<std::vector<Instruction*>> Importer::RunBlock(Frame& frame, const Block& 
     }
     if (&operation != &block.operations.back())
       return InvalidArgument("{}: operations follow it", operation.name).At(operation.location);
-    return Operands(frame, operation);
+    const bool tiles = tiled_ != nullptr && &block == &tiled_->regions[0].blocks[0];
+    return tiles ? ReturnTiles(frame, *tiled_, operation) : Operands(frame, operation);
   }
   const SourceLocation end = block.operations.empty() ? program_.module.location : block.operations.back().location;
   return InvalidArgument("a block does not end with a return").At(end);
@@ -269,9 +274,13 @@ Status Importer::CheckType(const Operation& operation, const Type& type) const {
   return OkStatus();
 }
 
-Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) const {
+Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
+  if (const auto tile = frame.tiles.find(value); tile != frame.tiles.end()) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const whole, Gathered(frame, operation, tile->second));
+    return frame.values[value] = whole;
+  }
   const Value& outside = program_.values[value];
   return OperationReader(operation).NotSupported(
       "%{}, {}, comes from around the region, which only constants, scalars and arrays of up to 64 elements of some "
@@ -279,7 +288,7 @@ Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, 
       outside.name, PrintType(outside.type));
 }
 
-Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation) const {
+Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation) {
   std::vector<Instruction*> operands;
   for (const ValueId value : operation.operands) {
     VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, value));
@@ -449,7 +458,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"chlo.scan", &I::ImportScan},
       {"chlo.top_k", &I::ImportTopK},
       {"sdy.mesh", &I::ImportNothing},
-      {"sdy.sharding_constraint", &I::ImportIdentity},
+      {"sdy.sharding_constraint", &I::ImportShardingConstraint},
       {"sdy.manual_computation", &I::ImportManualComputation},
   };
   const std::string_view stablehlo = StablehloName(name);
@@ -488,6 +497,10 @@ Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
 Status Importer::ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
+  if (!frame.tiles.empty() && IsElementwise(opcode)) {
+    VXLA_ASSIGN_OR_RETURN(const bool done, ImportOnTiles(frame, operation, opcode));
+    if (done) return OkStatus();
+  }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   for (size_t i = 0; opcode == Opcode::kAfterAll && i < operands.size(); ++i) {  // HLO's takes any values
     const Shape& shape = operands[i]->shape();
@@ -507,14 +520,48 @@ Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& fa
   return Guarded([&] { return Importer(program, facts, fold).RunRefined(); });
 }
 
-Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text) {
+namespace {
+
+std::vector<std::string> MemoriesOf(const Operation& function, const char* list, size_t count) {
+  std::vector<std::string> memories(count);
+  const Attribute* const attributes = function.Find(list);
+  for (size_t i = 0; attributes != nullptr && i < std::min(count, attributes->elements.size()); ++i) {
+    const Attribute* const memory = attributes->elements[i].Find("mhlo.memory_kind");
+    if (memory != nullptr) memories[i] = memory->text;
+  }
+  return memories;
+}
+
+}  // namespace
+
+Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
   const std::vector<MlirSection> sections = SplitMlir(text);
   if (sections.size() > 1) {
     return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
         .At({sections[1].first_line, 1});
   }
   VXLA_ASSIGN_OR_RETURN(const Program program, ParseMlir(text));
-  return NeedsRefinement(program) ? MakeDynamicProgram(program, text) : ImportMlir(program);
+  PartitionedProgram partitioned;
+  if (NeedsRefinement(program)) {
+    VXLA_ASSIGN_OR_RETURN(partitioned.module, MakeDynamicProgram(program, text));
+    return partitioned;
+  }
+  return Guarded([&]() -> Result<PartitionedProgram> {
+    Importer importer(program);
+    VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
+    partitioned.parameters = importer.parameter_shardings();
+    partitioned.results = importer.result_shardings();
+    VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
+    const Computation& made = *partitioned.module->entry();
+    partitioned.parameter_memories = MemoriesOf(*entry, "arg_attrs", made.parameters().size());
+    partitioned.result_memories = MemoriesOf(*entry, "res_attrs", FlattenTuple(made.root()->shape()).size());
+    return std::move(partitioned);
+  });
+}
+
+Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text) {
+  VXLA_ASSIGN_OR_RETURN(PartitionedProgram program, ParsePartitioned(text));
+  return std::move(program.module);
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

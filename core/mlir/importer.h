@@ -8,6 +8,7 @@
 #include "core/mlir/ir.h"
 #include "core/module.h"
 #include "core/passes/sizes/live_specializer.h"
+#include "core/sharding.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -35,6 +36,15 @@ bool HasUnknownSize(const Shape& shape);
 bool NeedsRefinement(const Program& program);
 // `fold` evaluates instructions on constants, which sizes are computed with.
 Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
+
+// A program that devices run together, and of which arrays its arguments and results are a device's tiles.
+struct PartitionedProgram {
+  std::unique_ptr<Module> module;
+  std::vector<Sharding> parameters, results;  // none: those of one partition, and of a program that IsDynamicProgram
+  // In which of a device's memories they lie, "pinned_host"; empty: nothing is said.
+  std::vector<std::string> parameter_memories, result_memories;
+};
+Result<PartitionedProgram> ParsePartitioned(std::string_view text);
 
 // Text or bytecode with one program, as it is read: a module; one whose sizes are known with its arguments only is one
 // that IsDynamicProgram (core/mlir/dynamic_program.h).

@@ -1,12 +1,27 @@
 #include "core/mlir/mesh_groups.h"
 
-#include "core/devices/mesh.h"
-#include "core/mlir/import_state.h"
-
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
 constexpr std::string_view kGroups = "replica_groups";
+
+const Attribute* MeshCalled(const Program& program, std::string_view name) {
+  for (const Region& region : program.module.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& operation : block.operations) {
+        const Attribute* const symbol = operation.Find("sym_name");
+        if (operation.name == "sdy.mesh" && symbol != nullptr && symbol->text == name) return operation.Find("mesh");
+      }
+    }
+  }
+  return nullptr;
+}
+
+Result<std::string> NameOf(const OperationReader& reader, const Attribute& axis, std::string_view what) {
+  const Attribute* const name = axis.Find("name");
+  if (name == nullptr) return reader.Error("{}: {} names no axis", what, PrintAttribute(axis));
+  return "\"" + name->text + "\"";
+}
 
 class MeshExpander {
  public:
@@ -28,66 +43,18 @@ class MeshExpander {
 
  private:
   Result<Attribute> MatrixOf(const OperationReader& reader, const Attribute& groups) const {
-    const Attribute* mesh = groups.Find("mesh");
-    const Attribute* const parts = groups.Find("axes");
+    const Attribute *const mesh = groups.Find("mesh"), *const parts = groups.Find("axes");
     if (mesh == nullptr || parts == nullptr)
       return reader.Error("replica_groups are {}, ids of devices or axes of a mesh are needed", PrintAttribute(groups));
-    if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString) {
-      const std::string& name = mesh->text;
-      mesh = MeshCalled(name);
-      if (mesh == nullptr) return reader.Error("replica_groups: the module has no mesh '@{}'", name);
-    }
-    const Attribute* const list = mesh->Find("axes");
-    if (list == nullptr) return reader.Error("replica_groups: {} is no mesh", PrintAttribute(*mesh));
-    std::vector<MeshAxis> axes;
-    for (const Attribute& axis : list->elements) {
-      VXLA_ASSIGN_OR_RETURN(std::string name, NameOf(reader, axis));
-      const Attribute* const size = axis.Find("size");
-      if (size == nullptr) return reader.Error("replica_groups: axis {} of the mesh has no size", name);
-      axes.push_back({std::move(name), size->integer});
-    }
-    IntList ids;
-    if (const Attribute* const stated = mesh->Find("device_ids"); stated != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(ids, reader.IntsOf("device_ids", *stated));
-    }
+    VXLA_ASSIGN_OR_RETURN(const DeviceMesh read, ReadMesh(reader, program_, *mesh, kGroups));
     std::vector<MeshPart> named;
     for (const Attribute& axis : parts->elements) {
-      MeshPart& part = named.emplace_back();
-      VXLA_ASSIGN_OR_RETURN(part.name, NameOf(reader, axis));
-      const Attribute* const sub = axis.Find("sub_axis_info");
-      if (sub == nullptr) continue;
-      const Attribute *const before = sub->Find("pre_size"), *const size = sub->Find("size");
-      if (before == nullptr || size == nullptr || size->integer < 1)
-        return reader.Error("replica_groups: no part of axis {}: {}", part.name, PrintAttribute(*sub));
-      part.before = before->integer;
-      part.size = size->integer;
+      VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kGroups));
+      named.push_back(std::move(part));
     }
-    constexpr int64_t kMostDevices = 1 << 20;
-    const Result<int64_t> devices = MeshDevices(axes);
-    if (!devices.ok()) return reader.Error("replica_groups: {}", devices.status().message());
-    if (*devices > kMostDevices)
-      return reader.Error("replica_groups: a mesh of {} devices, {} at most", *devices, kMostDevices);
-    const Result<std::vector<IntList>> found = MeshGroups(axes, ids, named);
+    const Result<std::vector<IntList>> found = MeshGroups(read.axes, read.ids, named);
     if (!found.ok()) return reader.Error("replica_groups: {}", found.status().message());
     return Matrix(*found);
-  }
-
-  static Result<std::string> NameOf(const OperationReader& reader, const Attribute& axis) {
-    const Attribute* const name = axis.Find("name");
-    if (name == nullptr) return reader.Error("replica_groups: {} names no axis", PrintAttribute(axis));
-    return "\"" + name->text + "\"";
-  }
-
-  const Attribute* MeshCalled(std::string_view name) const {
-    for (const Region& region : program_.module.regions) {
-      for (const Block& block : region.blocks) {
-        for (const Operation& operation : block.operations) {
-          const Attribute* const symbol = operation.Find("sym_name");
-          if (operation.name == "sdy.mesh" && symbol != nullptr && symbol->text == name) return operation.Find("mesh");
-        }
-      }
-    }
-    return nullptr;
   }
 
   // Groups over a mesh are of one size.
@@ -125,6 +92,23 @@ Attribute MeshAxisAttribute(std::string_view name, int64_t size) {
   return axis;
 }
 
+Attribute AxisAttribute(std::string_view name, Attribute part) {
+  Attribute axis = EmptyDialect("stablehlo.axis_ref");
+  SetAttribute(axis.entries, "name", StringAttribute(name));
+  if (part.kind != Attribute::Kind::kUnit) SetAttribute(axis.entries, "sub_axis_info", std::move(part));
+  return axis;
+}
+
+Attribute ShardingAttribute(Attribute mesh, Attribute dimensions, Attribute unreduced) {
+  Attribute sharding;
+  sharding.kind = Attribute::Kind::kRaw;  // it says nothing of values: whoever writes a program leaves it out
+  sharding.text = "#sdy.sharding<...>";
+  SetAttribute(sharding.entries, "mesh", std::move(mesh));
+  SetAttribute(sharding.entries, "dimensions", std::move(dimensions));
+  if (!unreduced.elements.empty()) SetAttribute(sharding.entries, "unreduced", std::move(unreduced));
+  return sharding;
+}
+
 Attribute MeshAttribute(std::vector<Attribute> axes, Attribute device_ids) {
   Attribute mesh = EmptyDialect("stablehlo.mesh"), list;
   list.kind = Attribute::Kind::kArray;
@@ -132,6 +116,46 @@ Attribute MeshAttribute(std::vector<Attribute> axes, Attribute device_ids) {
   SetAttribute(mesh.entries, "axes", std::move(list));
   if (device_ids.kind != Attribute::Kind::kUnit) SetAttribute(mesh.entries, "device_ids", std::move(device_ids));
   return mesh;
+}
+
+Result<DeviceMesh> ReadMesh(const OperationReader& reader, const Program& program, const Attribute& attribute,
+                            std::string_view what) {
+  const Attribute* mesh = &attribute;
+  if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString) {
+    mesh = MeshCalled(program, attribute.text);
+    if (mesh == nullptr) return reader.Error("{}: the module has no mesh '@{}'", what, attribute.text);
+  }
+  const Attribute* const list = mesh->Find("axes");
+  if (list == nullptr) return reader.Error("{}: {} is no mesh", what, PrintAttribute(*mesh));
+  DeviceMesh read;
+  for (const Attribute& axis : list->elements) {
+    VXLA_ASSIGN_OR_RETURN(std::string name, NameOf(reader, axis, what));
+    const Attribute* const size = axis.Find("size");
+    if (size == nullptr) return reader.Error("{}: axis {} of the mesh has no size", what, name);
+    read.axes.push_back({std::move(name), size->integer});
+  }
+  if (const Attribute* const stated = mesh->Find("device_ids"); stated != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(read.ids, reader.IntsOf("device_ids", *stated));
+  }
+  constexpr int64_t kMostDevices = 1 << 20;
+  const Result<int64_t> devices = MeshDevices(read.axes);
+  if (!devices.ok()) return reader.Error("{}: {}", what, devices.status().message());
+  if (*devices > kMostDevices)
+    return reader.Error("{}: a mesh of {} devices, {} at most", what, *devices, kMostDevices);
+  return read;
+}
+
+Result<MeshPart> ReadMeshPart(const OperationReader& reader, const Attribute& axis, std::string_view what) {
+  MeshPart part;
+  VXLA_ASSIGN_OR_RETURN(part.name, NameOf(reader, axis, what));
+  const Attribute* const sub = axis.Find("sub_axis_info");
+  if (sub == nullptr) return part;
+  const Attribute *const before = sub->Find("pre_size"), *const size = sub->Find("size");
+  if (before == nullptr || size == nullptr || size->integer < 1)
+    return reader.Error("{}: no part of axis {}: {}", what, part.name, PrintAttribute(*sub));
+  part.before = before->integer;
+  part.size = size->integer;
+  return part;
 }
 
 Status ExpandMeshGroups(Program& program) { return MeshExpander(program).Expand(program.module); }

@@ -551,8 +551,8 @@ Status OperationParser::ParseMesh(Operation& operation) {
 // sdy.sharding_constraint %a <@mesh, [{}]> : T
 Status OperationParser::ParseShardingConstraint(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  if (!lexer_.At("<")) return lexer_.Expected("'<'");
-  VXLA_RETURN_IF_ERROR(lexer_.TakeGroup().status());
+  VXLA_ASSIGN_OR_RETURN(Attribute sharding, ParseShardingBody());
+  SetAttribute(operation.attributes, "sharding", std::move(sharding));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   return ParseTrailingTypes(operation);
 }
@@ -563,10 +563,12 @@ Status OperationParser::ParseManualComputation(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
   while (lexer_.token().kind == TokenKind::kWord) {
+    std::string name(lexer_.token().text);
     lexer_.Next();
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
     if (!lexer_.At("[") && !lexer_.At("{")) return lexer_.Expected("'[' or '{'");
-    VXLA_RETURN_IF_ERROR(lexer_.TakeGroup().status());
+    VXLA_ASSIGN_OR_RETURN(Attribute value, lexer_.At("{") ? ParseAxes("}") : ParseShardings());
+    SetAttribute(operation.attributes, std::move(name), std::move(value));
   }
   {
     const Scope scope(*this, false);

@@ -37,8 +37,6 @@ PJRT_Error* RefuseUnknown(void*) {
   }
 
 void RefuseTheRest(PJRT_Api& api) {
-  VXLA_PJRT_REFUSED(Buffer_UnsafePointer);
-  VXLA_PJRT_REFUSED(Buffer_OpaqueDeviceMemoryDataPointer);
   VXLA_PJRT_REFUSED(Buffer_Bitcast);
   VXLA_PJRT_REFUSED(Buffer_CopyRawToHostFuture);
   VXLA_PJRT_REFUSED(Buffer_DonateWithControlDependency);
@@ -83,7 +81,7 @@ PJRT_Api MakeApi() {
   for (size_t offset = kFirst; offset + sizeof(refuse) <= sizeof(PJRT_Api); offset += sizeof(refuse))
     std::memcpy(reinterpret_cast<std::byte*>(&api) + offset, &refuse, sizeof(refuse));
   api.struct_size = PJRT_Api_STRUCT_SIZE;
-  api.extension_start = LayoutsExtension();
+  api.extension_start = ShardingsExtension(LayoutsExtension());
   api.pjrt_api_version.struct_size = sizeof(PJRT_Api_Version);
   api.pjrt_api_version.major_version = PJRT_API_MAJOR;
   api.pjrt_api_version.minor_version = PJRT_API_MINOR;

@@ -1,4 +1,6 @@
+#include "backend/device.h"
 #include "integrations/pjrt/plugin.h"
+#include "scheduler/runtime/buffer_pool.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 namespace {
@@ -67,15 +69,40 @@ Status Buffer_IsDeleted(PJRT_Buffer_IsDeleted_Args& args) {
   return OkStatus();
 }
 
-// The host cannot read device memory where it lies, not for long.
+// Where the host can read the array: in memory of its own. Null: nowhere.
+std::byte* OnHost(const DeviceBuffer& buffer) {
+  if (buffer.memory_kind() != BufferMemory::kPinnedHost || buffer.IsDeleted()) return nullptr;
+  return buffer.memory()->buffer().mapped();
+}
+
 Status Buffer_IsOnCpu(PJRT_Buffer_IsOnCpu_Args& args) {
-  args.is_on_cpu = false;
+  const auto hold = args.buffer->buffer.Hold();
+  args.is_on_cpu = hold != nullptr && OnHost(args.buffer->buffer) != nullptr;
   return OkStatus();
 }
 
 Status Buffer_ReadyEvent(PJRT_Buffer_ReadyEvent_Args& args) {
   const bool is_token = args.buffer->buffer.shape().IsToken();
   args.event = MakeEvent(is_token ? args.buffer->done : args.buffer->buffer.ready());
+  return OkStatus();
+}
+
+// Memory of the device has no address that is of use to others: what stands for it tells one array's from another's.
+Result<void*> NameOf(const PJRT_Buffer& buffer) {
+  const auto hold = buffer.buffer.Hold();
+  if (hold == nullptr) return InvalidArgument("the array has been deleted or donated");
+  std::byte* const on_host = OnHost(buffer.buffer);
+  return on_host != nullptr ? on_host : static_cast<void*>(buffer.buffer.memory().get());
+}
+
+Status Buffer_UnsafePointer(PJRT_Buffer_UnsafePointer_Args& args) {
+  VXLA_ASSIGN_OR_RETURN(const void* const name, NameOf(*args.buffer));
+  args.buffer_pointer = reinterpret_cast<uintptr_t>(name);
+  return OkStatus();
+}
+
+Status Buffer_OpaqueDeviceMemoryDataPointer(PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args& args) {
+  VXLA_ASSIGN_OR_RETURN(args.device_memory_ptr, NameOf(*args.buffer));
   return OkStatus();
 }
 
@@ -122,6 +149,8 @@ void AddBufferSlots(PJRT_Api& api) {
   VXLA_PJRT_SLOT(api, Buffer_IsDeleted);
   VXLA_PJRT_SLOT(api, Buffer_IsOnCpu);
   VXLA_PJRT_SLOT(api, Buffer_ReadyEvent);
+  VXLA_PJRT_SLOT(api, Buffer_UnsafePointer);
+  VXLA_PJRT_SLOT(api, Buffer_OpaqueDeviceMemoryDataPointer);
   VXLA_PJRT_SLOT(api, Buffer_IncreaseExternalReferenceCount);
   VXLA_PJRT_SLOT(api, Buffer_DecreaseExternalReferenceCount);
 }

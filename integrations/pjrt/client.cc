@@ -26,11 +26,12 @@ void SetUserData(PJRT_Memory* memory, const void* key, void* data, void (*destro
 constexpr PJRT_Memory_FunctionTable kMemoryFunctions = {sizeof(PJRT_Memory_FunctionTable), nullptr, sizeof(PJRT_Memory),
                                                         UserDataOf, SetUserData};
 
-std::unique_ptr<PJRT_Device> MakeDevice(PJRT_Client& client, int id, std::shared_ptr<Client> runtime) {
+std::unique_ptr<PJRT_Device> MakeDevice(PJRT_Client& client, int id, OpenedDevice opened) {
   auto device = std::make_unique<PJRT_Device>();
-  const DeviceFacts& facts = runtime->device().facts();
+  const DeviceFacts& facts = opened.client->device().facts();
   device->client = &client;
-  device->runtime = std::move(runtime);
+  device->runtime = std::move(opened.client);
+  device->opened_with = std::move(opened.options);
   PJRT_DeviceDescription& d = device->description;
   d.id = id;
   d.kind = facts.name;
@@ -115,10 +116,10 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
   for (size_t i = 0; i < args.num_options; ++i) {
     VXLA_RETURN_IF_ERROR(ReadOption(Known(&args.create_options[i]), options, devices));
   }
-  VXLA_ASSIGN_OR_RETURN(const auto clients, OpenDevices(devices, options));
+  VXLA_ASSIGN_OR_RETURN(std::vector<OpenedDevice> opened, OpenDevices(devices, options));
   auto client = std::make_unique<PJRT_Client>();
-  for (const auto& runtime : clients) {
-    client->devices.push_back(MakeDevice(*client, static_cast<int>(client->devices.size()), runtime));
+  for (OpenedDevice& each : opened) {
+    client->devices.push_back(MakeDevice(*client, static_cast<int>(client->devices.size()), std::move(each)));
     client->device_list.push_back(client->devices.back().get());
     client->topology.descriptions.push_back(&client->devices.back()->description);
   }

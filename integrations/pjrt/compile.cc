@@ -23,6 +23,7 @@ Result<CompileOptions> OptionsOf(const CompileOptionsProto& proto) {
                                                  {"vxla_require_gpu", &options.require_gpu},
                                                  {"vxla_wide_accumulation", &options.wide_accumulation}};
   for (const auto& [name, text] : proto.overrides) {
+    if (name.starts_with("xla_")) continue;  // how XLA is to compile
     const auto* const option = std::ranges::find_if(known, [&](const auto& each) { return name == each.first; });
     if (option == std::end(known)) {
       return InvalidArgument(
@@ -75,11 +76,24 @@ void DescribeOutputs(CompiledProgram& compiled) {
     compiled.layouts.push_back(MakeLayout(static_cast<size_t>(shape.rank())));
     compiled.parameter_layouts.push_back(compiled.layouts.back().get());
   }
-  const size_t kind_size = std::strlen(kMemoryKindNames[0]);
-  compiled.output_memory_kinds.assign(compiled.output_types.size(), kMemoryKindNames[0]);
-  compiled.output_memory_kind_sizes.assign(compiled.output_types.size(), kind_size);
-  compiled.parameter_memory_kinds.assign(compiled.parameter_layouts.size(), kMemoryKindNames[0]);
-  compiled.parameter_memory_kind_sizes.assign(compiled.parameter_layouts.size(), kind_size);
+  const auto name = [](const std::vector<BufferMemory>& memories, auto& names, auto& sizes) {
+    for (const BufferMemory memory : memories) {
+      names.push_back(kMemoryKindNames[static_cast<size_t>(memory)]);
+      sizes.push_back(std::strlen(names.back()));
+    }
+  };
+  name(compiled.program.result_memories(), compiled.output_memory_kinds, compiled.output_memory_kind_sizes);
+  name(compiled.program.parameter_memories(), compiled.parameter_memory_kinds, compiled.parameter_memory_kind_sizes);
+}
+
+ShardingTexts TextsOf(const std::vector<Sharding>& shardings) {
+  ShardingTexts made;
+  for (const Sharding& sharding : shardings) made.texts.push_back(WriteSharding(sharding));
+  for (const std::string& text : made.texts) {
+    made.data.push_back(text.data());
+    made.sizes.push_back(text.size());
+  }
+  return made;
 }
 
 Status CheckTypes(const CompiledProgram& compiled) {
@@ -100,17 +114,17 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->replicas = static_cast<int>(proto.num_replicas);
   compiled->partitions = static_cast<int>(proto.num_partitions);
-  std::vector<std::shared_ptr<Client>> runtimes;
+  std::vector<OpenedDevice> opened;
   for (int r = 0; r < compiled->replicas; ++r) {
     for (int p = 0; p < compiled->partitions; ++p) {
       const auto id = static_cast<size_t>(assignment[static_cast<size_t>(p)][static_cast<size_t>(r)]);
       compiled->devices.push_back(client.device_list[id]);
       compiled->logical_ids.push_back({r, p});
-      runtimes.push_back(client.device_list[id]->runtime);
+      opened.push_back({client.device_list[id]->runtime, client.device_list[id]->opened_with});
     }
   }
   VXLA_ASSIGN_OR_RETURN(compiled->program,
-                        Program::Compile(code, runtimes, compiled->replicas, compiled->partitions, options));
+                        Program::Compile(code, opened, compiled->replicas, compiled->partitions, options));
   VXLA_RETURN_IF_ERROR(CheckTypes(*compiled));
   compiled->name = compiled->program.name();
   compiled->format = format;
@@ -121,6 +135,8 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
       HashText(client.topology.version + HashText(compiled->code).Hex() + HashText(compiled->compile_options).Hex())
           .Hex();
   DescribeOutputs(*compiled);
+  compiled->parameter_shardings = TextsOf(compiled->program.parameter_shardings());
+  compiled->output_shardings = TextsOf(compiled->program.result_shardings());
   const Program::Cost cost = compiled->program.cost();
   compiled->costs = {Named("flops", static_cast<float>(cost.flop)),
                      Named("bytes accessed", static_cast<float>(cost.bytes))};

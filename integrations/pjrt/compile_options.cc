@@ -208,6 +208,30 @@ Result<CompileOptionsProto> ReadCompileOptions(std::string_view bytes) {
   return options;
 }
 
+std::string WriteSharding(const Sharding& sharding) {
+  constexpr uint64_t kReplicated = 0, kTiled = 3, kUnreduced = 6;
+  std::string bytes;
+  AddNumber(bytes, 1, sharding.is_cut() ? kTiled : kReplicated);
+  if (!sharding.is_cut()) return bytes;
+  std::string tiles, devices, last;  // last: what the dimensions of tiles beyond the array's are
+  size_t copies = sharding.devices.size() / static_cast<size_t>(sharding.addends);
+  for (const int64_t count : sharding.tiles) {
+    AddVarint(tiles, static_cast<uint64_t>(count));
+    copies /= static_cast<size_t>(count);
+  }
+  for (const auto& [count, kind] :
+       {std::pair(copies, kReplicated), {static_cast<size_t>(sharding.addends), kUnreduced}}) {
+    if (count == 1) continue;
+    AddVarint(tiles, count);
+    AddVarint(last, kind);
+  }
+  for (const int64_t device : sharding.devices) AddVarint(devices, static_cast<uint64_t>(device));
+  AddBytes(bytes, 3, tiles);
+  AddBytes(bytes, 4, devices);
+  if (!last.empty()) AddBytes(bytes, 8, last);
+  return bytes;
+}
+
 std::string WriteDeviceAssignment(const std::vector<std::vector<int64_t>>& assignment) {
   std::string bytes;
   AddNumber(bytes, 1, assignment.empty() ? 0 : assignment[0].size());

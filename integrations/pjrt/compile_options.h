@@ -1,4 +1,4 @@
-// CompileOptionsProto, as far as the plugin heeds it, and DeviceAssignmentProto.
+// CompileOptionsProto, as far as the plugin heeds it, DeviceAssignmentProto and OpSharding.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sharding.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::pjrt {
@@ -22,6 +23,7 @@ struct CompileOptionsProto {
 
 // kInvalidArgument: no such message.
 Result<CompileOptionsProto> ReadCompileOptions(std::string_view bytes);
+std::string WriteSharding(const Sharding& sharding);
 // device ids by partition and replica.
 std::string WriteDeviceAssignment(const std::vector<std::vector<int64_t>>& assignment);
 

@@ -88,14 +88,17 @@ Status Executable_OptimizedProgram(PJRT_Executable_OptimizedProgram_Args& args) 
   const CompiledProgram& compiled = *args.executable->compiled;
   args.program->format = compiled.format.data();
   args.program->format_size = compiled.format.size();
+  // JAX makes HLO of it, which knows no meshes.
+  const std::string& of_partition = compiled.program.partition_text();
+  const std::string& code = of_partition.empty() ? compiled.code : of_partition;
   if (args.program->code == nullptr) {
-    args.program->code_size = compiled.code.size();
+    args.program->code_size = code.size();
     return OkStatus();
   }
-  if (args.program->code_size < compiled.code.size())
-    return InvalidArgument("{} bytes for a program of {}", args.program->code_size, compiled.code.size());
-  std::memcpy(args.program->code, compiled.code.data(), compiled.code.size());
-  args.program->code_size = compiled.code.size();
+  if (args.program->code_size < code.size())
+    return InvalidArgument("{} bytes for a program of {}", args.program->code_size, code.size());
+  std::memcpy(args.program->code, code.data(), code.size());
+  args.program->code_size = code.size();
   return OkStatus();
 }
 

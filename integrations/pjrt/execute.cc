@@ -89,8 +89,9 @@ Status LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   std::vector<std::unique_ptr<PJRT_Buffer>> outputs;
   std::vector<std::unique_ptr<PJRT_Event>> events;
   for (size_t d = 0; d < devices.size(); ++d) {
-    for (DeviceBuffer& result : executions[d].results) {
-      outputs.emplace_back(MakeBuffer(std::move(result), devices[d]->memories[0]));
+    for (size_t i = 0; i < executions[d].results.size(); ++i) {
+      const auto memory = static_cast<size_t>(compiled->program.result_memories()[i]);
+      outputs.emplace_back(MakeBuffer(std::move(executions[d].results[i]), devices[d]->memories[memory]));
       outputs.back()->done = executions[d].done;
     }
     if (args.device_complete_events != nullptr) events.emplace_back(MakeEvent(std::move(executions[d].done)));

@@ -21,10 +21,8 @@
 
 namespace VXLA_NAMESPACE::pjrt {
 
-// The names of JAX's platform and of its memories.
+// JAX's name of the platform.
 inline constexpr std::string_view kPlatform = "vulkan";
-inline constexpr int kMemoryKinds = 2;
-inline constexpr const char* kMemoryKindNames[kMemoryKinds] = {"device", "pinned_host"};  // as BufferMemory
 
 // Null for a status that is ok; the caller's to destroy. Without memory for it there is an error that says so.
 PJRT_Error* MakeError(const Status& status) noexcept;
@@ -76,6 +74,7 @@ void AddExecutableSlots(PJRT_Api& api);
 void AddExecuteSlots(PJRT_Api& api);
 // The extension by which clients ask how arrays lie.
 PJRT_Extension_Base* LayoutsExtension();
+PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 
 // INVALID: none of the API's.
 PJRT_Buffer_Type TypeOf(ElementType type);
@@ -131,6 +130,7 @@ struct PJRT_Device {
   PJRT_Client* client = nullptr;
   PJRT_DeviceDescription description;
   std::shared_ptr<vxla::Client> runtime;
+  vxla::DeviceOptions opened_with;
   std::vector<PJRT_Memory*> memories;  // by BufferMemory
 };
 
@@ -151,6 +151,13 @@ struct PJRT_Layouts_MemoryLayout {
   std::string text;
 };
 
+// Serialised messages as the API hands them out.
+struct ShardingTexts {
+  std::vector<std::string> texts;
+  std::vector<const char*> data;
+  std::vector<size_t> sizes;
+};
+
 // What PJRT_Executable and PJRT_LoadedExecutable share; it does not change.
 struct CompiledProgram {
   vxla::pjrt::Program program;
@@ -168,6 +175,7 @@ struct CompiledProgram {
   std::vector<size_t> output_memory_kind_sizes, parameter_memory_kind_sizes;
   std::vector<std::unique_ptr<PJRT_Layouts_MemoryLayout>> layouts;
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts, parameter_layouts;
+  ShardingTexts parameter_shardings, output_shardings;
   std::vector<PJRT_NamedValue> costs;
 };
 

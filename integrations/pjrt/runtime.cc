@@ -1,9 +1,14 @@
 #include "integrations/pjrt/runtime.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <deque>
 #include <map>
+#include <set>
 
 #include "api/devices.h"
 #include "api/open_device.h"
@@ -11,6 +16,8 @@
 #include "api/program.h"
 #include "api/replicas.h"
 #include "backend/device.h"
+#include "core/mlir/importer.h"
+#include "core/mlir/printer.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE::pjrt {
@@ -87,102 +94,170 @@ Result<std::vector<std::string>> LogicalDevices(const std::string& words, const 
   return logical;
 }
 
+// The memory that the words name; nothing said: where kernels are fastest.
+Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& words, size_t count) {
+  std::vector<BufferMemory> memories(count, BufferMemory::kDevice);
+  for (size_t i = 0; i < std::min(count, words.size()); ++i) {
+    if (words[i].empty()) continue;
+    const auto* const kind = std::ranges::find(kMemoryKindNames, words[i]);
+    if (kind == std::end(kMemoryKindNames))
+      return InvalidArgument("memory kind '{}': a device has {}", words[i], fmt::join(kMemoryKindNames, " and "));
+    memories[i] = static_cast<BufferMemory>(kind - std::begin(kMemoryKindNames));
+  }
+  return memories;
+}
+
 }  // namespace
 
 void SetCallPython(CallPython function) { call_python = function; }
 
-Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options) {
+Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const DeviceOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> logical, LogicalDevices(words, options));
   if (logical.empty()) return InvalidArgument("devices '{}' names none", words);
   std::map<std::string, std::shared_ptr<Device>> opened;
-  std::vector<std::shared_ptr<Client>> clients;
+  std::vector<OpenedDevice> devices;
   for (const std::string& word : logical) {
+    DeviceOptions one = options;
+    one.device = word;
     std::shared_ptr<Device>& device = opened[word];
     if (device == nullptr) {
-      DeviceOptions one = options;
-      one.device = word;
       VXLA_ASSIGN_OR_RETURN(device, OpenDevice(one));
     }
-    clients.push_back(MakeClient(device, HostSteps()));
+    devices.push_back({MakeClient(device, HostSteps()), std::move(one)});
   }
-  return clients;
+  return devices;
 }
 
-Result<Program> Program::Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
+namespace {
+
+// What each of the devices tells the host on its own.
+Status CheckForPlaces(const Module& module) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (!instruction->notes().once) continue;
+      return Unsupported("{}: an effect of whole arrays, in a program on several physical devices",
+                         instruction->name());
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDevice> devices, int replicas,
                                  int partitions, const CompileOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseProgram(text));
+  VXLA_ASSIGN_OR_RETURN(const mlir::PartitionedProgram parsed, mlir::ParsePartitioned(text));
+  const std::unique_ptr<Module>& module = parsed.module;
   VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
   Program program;
+  if (partitions > 1) {
+    if (Result<std::string> text_of_one = mlir::PrintStablehlo(*module); text_of_one.ok())
+      program.partition_text_ = *std::move(text_of_one);
+  }
+  program.parameter_shardings_ = parsed.parameters;
+  program.result_shardings_ = parsed.results;
   program.name_ = module->name();
-  program.devices_.assign(devices.begin(), devices.end());
+  for (const OpenedDevice& device : devices) program.devices_.push_back(device.client);
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
+  VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
+  VXLA_ASSIGN_OR_RETURN(program.result_memories_, MemoriesOf(parsed.result_memories, program.results_.size()));
   program.donated_.resize(program.parameters_.size());
   for (const Aliasing& alias : module->attributes().input_output_alias)
     program.donated_[static_cast<size_t>(alias.operand)] = true;
   for (const auto& [number, index] : module->attributes().buffer_donor)
     program.donated_[static_cast<size_t>(number)] = true;
   if (devices.size() == 1) {
-    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0]->Compile(*module, options));
+    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0].client->Compile(*module, options));
     return program;
-  }
-  for (const auto& device : devices) {
-    if (&device->device() != &devices[0]->device())
-      return Unsupported("a program on several physical devices: logical devices of one run it (VXLA_DEVICES)");
   }
   // Each device has arrays of its own: none is one array for all.
   const std::vector<Literal> own(devices.size() * program.parameters_.size());
   std::vector<std::vector<const Literal*>> arguments(devices.size());
   for (size_t i = 0; i < own.size(); ++i) arguments[i / program.parameters_.size()].push_back(&own[i]);
-  VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable replicated,
-                        ReplicatedExecutable::Compile(*devices[0], *module, DeviceGrid{replicas, partitions}, arguments,
-                                                      options, HostSteps()));
+  const DeviceGrid grid{replicas, partitions};
+  const bool one_physical = std::ranges::all_of(
+      devices, [&](const OpenedDevice& device) { return &device.client->device() == &devices[0].client->device(); });
+  if (!one_physical) {
+    VXLA_RETURN_IF_ERROR(CheckForPlaces(*module));
+    std::vector<std::string> places;
+    for (const OpenedDevice& device : devices) places.push_back(device.options.device);
+    VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed, PlacedExecutable::Compile(*module, grid, arguments, places,
+                                                                             devices[0].options, HostSteps(), options));
+    program.placed_ = std::make_shared<PlacedExecutable>(std::move(placed));
+    return program;
+  }
+  VXLA_ASSIGN_OR_RETURN(
+      ReplicatedExecutable replicated,
+      ReplicatedExecutable::Compile(*devices[0].client, *module, grid, arguments, options, HostSteps()));
   program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
   return program;
 }
 
 Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments) const {
-  if (replicated_ != nullptr) return ExecuteTogether(std::move(arguments));
-  VXLA_ASSIGN_OR_RETURN(vxla::Execution execution, executable_->Execute(arguments[0]));
-  std::vector<Execution> executions(1);
-  executions[0] = {std::move(execution.leaves), std::move(execution.done)};
+  std::vector<Execution> executions(arguments.size());
+  if (placed_ != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(executions, ExecuteOnPlaces(arguments));
+  } else if (executable_ != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(vxla::Execution own, executable_->Execute(arguments[0]));
+    executions[0] = {std::move(own.leaves), std::move(own.done)};
+  } else {
+    const std::lock_guard lock(*running_);
+    VXLA_ASSIGN_OR_RETURN(Launch launch, replicated_->program().Execute(arguments));
+    for (size_t device = 0; device < executions.size(); ++device) {
+      vxla::Execution& own = launch.by_device[device];
+      executions[device] = {std::move(own.leaves), std::move(own.done)};
+    }
+  }
+  // Results that are the same may share memory, but what becomes of one array is nothing to the others.
+  std::set<const void*> given;
+  for (size_t device = 0; device < executions.size(); ++device) {
+    for (size_t i = 0; i < results_.size(); ++i) {
+      DeviceBuffer& leaf = executions[device].results[i];
+      if (leaf.memory() == nullptr) continue;
+      const bool shared = !given.insert(leaf.memory().get()).second;
+      if (!shared && leaf.memory_kind() == result_memories_[i]) continue;
+      VXLA_ASSIGN_OR_RETURN(leaf, leaf.CopyTo(*devices_[device], result_memories_[i]));
+    }
+    for (size_t i = 0; i < arguments[device].size(); ++i) {
+      if (donated_[i] && !arguments[device][i].keep && !arguments[device][i].leaves.empty())
+        arguments[device][i].leaves[0].Delete();
+    }
+  }
   return executions;
 }
 
-// Through the host, and the caller waits.
-Result<std::vector<Program::Execution>> Program::ExecuteTogether(std::vector<std::vector<Argument>> arguments) const {
-  std::vector<std::vector<Literal>> values(arguments.size());
+Result<std::vector<Program::Execution>> Program::ExecuteOnPlaces(
+    std::span<const std::vector<Argument>> arguments) const {
+  std::deque<Literal> values;
   std::vector<std::vector<const Literal*>> pointers(arguments.size());
   for (size_t device = 0; device < arguments.size(); ++device) {
     for (const Argument& argument : arguments[device]) {
+      if (argument.leaves.empty()) {
+        pointers[device].push_back(argument.literal);
+        continue;
+      }
       VXLA_ASSIGN_OR_RETURN(Literal value, argument.leaves[0].ToLiteral());
-      values[device].push_back(std::move(value));
+      pointers[device].push_back(&values.emplace_back(std::move(value)));
     }
-    for (const Literal& value : values[device]) pointers[device].push_back(&value);
   }
-  VXLA_ASSIGN_OR_RETURN(const Literal stacked, Run(pointers));
+  const std::lock_guard lock(*running_);
+  VXLA_ASSIGN_OR_RETURN(const Literal stacked, placed_->Run(pointers));
   const std::vector<const Literal*> leaves = FlattenLiteral(stacked);
   std::vector<Execution> executions(arguments.size());
   for (size_t device = 0; device < arguments.size(); ++device) {
     for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
       const auto bytes = static_cast<size_t>(results_[leaf].SizeBytes());
       const Client::HostArray part{leaves[leaf]->bytes().data() + device * bytes, results_[leaf], {}, {}};
-      VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, devices_[device]->FromHost(part));
+      VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, devices_[device]->FromHost(part, result_memories_[leaf]));
       executions[device].results.push_back(std::move(uploaded.buffer));
-    }
-    for (size_t i = 0; i < arguments[device].size(); ++i) {
-      if (donated_[i] && !arguments[device][i].keep) arguments[device][i].leaves[0].Delete();
     }
   }
   return executions;
 }
 
-Result<Literal> Program::Run(std::span<const std::vector<const Literal*>> arguments) const {
-  const std::lock_guard lock(*running_);
-  return replicated_->Run(arguments);
-}
-
 Program::Cost Program::cost() const {
+  if (placed_ != nullptr) return {};  // each place has a plan of its own
   const Plan& plan = executable_ != nullptr ? executable_->plan() : replicated_->executable().plan();
   Cost cost;
   for (const Step& step : plan.steps) {

@@ -11,19 +11,31 @@
 #include "api/device_options.h"
 #include "core/module.h"
 #include "core/shape.h"
+#include "core/sharding.h"
 #include "core/status.h"
 #include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
+class PlacedExecutable;
 class ReplicatedExecutable;
-}
+}  // namespace VXLA_NAMESPACE
 
 namespace VXLA_NAMESPACE::pjrt {
 
-// One client for each logical device. `words`: a number of logical devices that go round the machine's GPUs; "all",
+// A logical device, and how it was opened.
+struct OpenedDevice {
+  std::shared_ptr<Client> client;
+  DeviceOptions options;
+};
+
+// `words`: a number of logical devices that go round the machine's GPUs; "all",
 // each physical device; or device words (DeviceOptions::device) with ',' between, where repeats are logical devices.
 // Empty: each GPU, and where there is none the best software device. kDeviceFailure: there is no device.
-Result<std::vector<std::shared_ptr<Client>>> OpenDevices(const std::string& words, const DeviceOptions& options);
+Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const DeviceOptions& options);
+
+// The names of the memories, as JAX knows them.
+inline constexpr int kMemoryKinds = 2;
+inline constexpr const char* kMemoryKindNames[kMemoryKinds] = {"device", "pinned_host"};  // as BufferMemory
 
 // Runs the Python function of a number: elements of its arguments in, of its results out; kInternal's message where it
 // fails, which the caller frees. Python's side gives it (integrations/python); null: there are no callbacks.
@@ -34,16 +46,24 @@ void SetCallPython(CallPython function);
 class Program {
  public:
   // From StableHLO text or bytecode. The grid says how many devices there must be.
-  static Result<Program> Compile(std::string_view text, std::span<const std::shared_ptr<Client>> devices, int replicas,
+  static Result<Program> Compile(std::string_view text, std::span<const OpenedDevice> devices, int replicas,
                                  int partitions, const CompileOptions& options);
   Program() = default;
 
   const std::string& name() const { return name_; }
+  // Of a program of several partitions, what one of them runs, as StableHLO; empty: the program is that already.
+  const std::string& partition_text() const { return partition_text_; }
   const std::vector<Shape>& parameters() const { return parameters_; }
   const std::vector<Shape>& results() const { return results_; }  // by leaf
+  // Of a program of several partitions: what the parameters and results are tiles of.
+  const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
+  const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
+  const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
+  const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
-  // By device: arguments by parameter, results by leaf. At once for one device.
+  // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program,
+  // or they are several physical ones: then what they exchange goes through the host, and the caller waits.
   struct Execution {
     std::vector<DeviceBuffer> results;
     Event done;
@@ -59,15 +79,17 @@ class Program {
   Cost cost() const;
 
  private:
-  Result<std::vector<Execution>> ExecuteTogether(std::vector<std::vector<Argument>> arguments) const;
-  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments) const;
+  Result<std::vector<Execution>> ExecuteOnPlaces(std::span<const std::vector<Argument>> arguments) const;
 
-  std::string name_;
+  std::string name_, partition_text_;
   std::vector<Shape> parameters_, results_;
+  std::vector<Sharding> parameter_shardings_, result_shardings_;
+  std::vector<BufferMemory> parameter_memories_, result_memories_;
   std::vector<bool> donated_;
   std::vector<std::shared_ptr<Client>> devices_;
   std::shared_ptr<Executable> executable_;            // for one device
   std::shared_ptr<ReplicatedExecutable> replicated_;  // for several, which run one run at a time
+  std::shared_ptr<PlacedExecutable> placed_;          // for several physical ones, likewise
   std::shared_ptr<std::mutex> running_ = std::make_shared<std::mutex>();
 };
 

@@ -74,19 +74,26 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "2:55: a string without its closing quote");
 }
 
-TEST(StablehloRejectionTest, ShardedArraysOutsideOfAWholeManualComputationAreRefused) {
+TEST(StablehloRejectionTest, ShardingsThatDoNotFitAreNamed) {
   const auto error = [](int partitions, const char* sharding) {
     return StablehloError(fmt::format(
         "module attributes {{mhlo.num_partitions = {} : i32}} {{\n  sdy.mesh @mesh = <[\"i\"=2]>\n  func.func "
-        "@main(%a: tensor<4xf32>{}) -> tensor<4xf32> {{\n    return %a : tensor<4xf32>\n  }}\n}}",
+        "@main(%a: tensor<4x3xf32> {{sdy.sharding = #sdy.sharding<{}>}}) -> tensor<4x3xf32> {{\n    return %a : "
+        "tensor<4x3xf32>\n  }}\n}}",
         partitions, sharding));
   };
-  const char* const halves = " {sdy.sharding = #sdy.sharding<@mesh, [{\"i\"}]>}";
-  EXPECT_EQ(error(2, halves),
-            "3:3: func.func: arrays that are sharded over 2 partitions, outside of one sdy.manual_computation that is "
-            "the whole function");
+  const char* const halves = "@mesh, [{\"i\"}, {}]";
+  EXPECT_EQ(error(2, halves), "(read)");
   EXPECT_EQ(error(1, halves), "(read)");
-  EXPECT_EQ(error(2, ""), "(read)");
+  EXPECT_EQ(error(3, halves), "3:3: func.func: sdy.sharding: a mesh of 2 devices in a program of 3 partitions");
+  EXPECT_EQ(error(2, "@mesh, [{}, {\"i\"}]"),
+            "3:3: func.func: argument 0: dimension 1 of f32[4,3] is not 2 equal parts");
+  EXPECT_EQ(error(2, "@mesh, [{\"i\"}]"), "3:3: func.func: sdy.sharding: 1 dimensions of tensor<4x3xf32>");
+  EXPECT_EQ(error(2, "@other, [{\"i\"}, {}]"), "3:3: func.func: sdy.sharding: the module has no mesh '@other'");
+  EXPECT_EQ(error(2, "@mesh, [{\"j\"}, {}]"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
+  EXPECT_EQ(error(2, "@mesh, [{\"i\"}, {\"i\"}]"), "3:3: func.func: sdy.sharding: parts of axis \"i\" overlap");
+  EXPECT_EQ(error(2, "@mesh, [{}, {}], unreduced={\"j\"}"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
+  EXPECT_EQ(error(2, "@mesh, [{i}, {}]"), "3:78: expected an axis of the mesh (\"x\"), found i");
 }
 
 TEST(StablehloRejectionTest, CustomCallsOfChloAreItsOperations) {

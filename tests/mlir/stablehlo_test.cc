@@ -434,5 +434,95 @@ TEST(StablehloTest, ManualComputationIsThePartitionsProgram) {
             "{-1, -2}");
 }
 
+// The program of a partition, as HLO.
+std::string PartitionOf(const std::string& sharding, const std::string& body) {
+  const auto module = ReadStablehlo(
+      "module @m attributes {mhlo.num_partitions = 4 : i32} {\n  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n"
+      "  func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, " +
+      sharding + ">}) -> tensor<4x8xf32> {\n" + body + "\n  }\n}");
+  return module.ok() ? PrintHlo(**module) : std::string(module.status().message());
+}
+
+TEST(StablehloTest, WholeArraysAreGatheredWhereTheyAreWantedWhole) {
+  const std::string reverse =
+      "%0 = stablehlo.reverse %a, dims = [0] : tensor<4x8xf32>\n    return %0 : tensor<4x8xf32>";
+  const std::string both = PartitionOf("[{\"x\"}, {\"y\"}]", reverse);
+  EXPECT_THAT(both, testing::HasSubstr("a = f32[2,4] parameter(0)"));
+  EXPECT_THAT(both, testing::HasSubstr("f32[4,4] all-gather(a), channel_id=1, replica_groups={{0,2},{1,3}}"));
+  EXPECT_THAT(both, testing::HasSubstr("channel_id=1, replica_groups={{0,1},{2,3}}, dimensions={1}"));
+  EXPECT_THAT(both, testing::HasSubstr("ROOT reverse = f32[4,8] reverse"));
+  // Major to minor, and with copies of each tile.
+  EXPECT_THAT(PartitionOf("[{\"y\", \"x\"}, {}]", reverse), testing::HasSubstr("replica_groups={{0,2,1,3}}"));
+  EXPECT_THAT(PartitionOf("[{\"y\"}, {?}]", reverse), testing::HasSubstr("replica_groups={{0,1},{2,3}}"));
+}
+
+TEST(StablehloTest, ElementwiseOperationsAndConstraintsTakeTilesAsTheyAre) {
+  const std::string text = PartitionOf("[{\"x\"}, {\"y\"}]", R"(    %c = stablehlo.constant dense<2.0> : tensor<f32>
+    %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+    %0 = stablehlo.multiply %a, %b : tensor<4x8xf32>
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {"y"}]> : tensor<4x8xf32>
+    %2 = stablehlo.add %1, %a : tensor<4x8xf32>
+    return %2 : tensor<4x8xf32>)");
+  EXPECT_THAT(text, testing::HasSubstr("= f32[2,4] add"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("all-gather")));
+}
+
+TEST(StablehloTest, WhatIsStatedOfAResultCutsIt) {
+  const Result<mlir::PartitionedProgram> program =
+      mlir::ParsePartitioned(R"(module @m attributes {mhlo.num_partitions = 4 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[3, 1, 0, 2]>
+  func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}, tensor<8xf32>, tensor<8xf32>) {
+    %0 = sdy.sharding_constraint %a <@mesh, [{"x", "y"}]> : tensor<8xf32>
+    %1 = stablehlo.reverse %0, dims = [0] : tensor<8xf32>
+    %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<8xf32>
+    return %0, %2, %1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+})");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  // An argument of which nothing is said is cut as its first constraint wants it.
+  EXPECT_EQ(program->parameters, (std::vector<Sharding>{{{4}, 1, {3, 1, 0, 2}}}));
+  EXPECT_EQ(program->results, (std::vector<Sharding>{{{2}, 1, {3, 0, 1, 2}}, {{2}, 1, {3, 1, 0, 2}}, {}}));
+  const std::string text = PrintHlo(*program->module);
+  EXPECT_THAT(text, testing::HasSubstr("ENTRY main {\n  a = f32[2] parameter(0)"));
+  EXPECT_THAT(text, testing::HasSubstr("s32[4] constant({0, 4, 4, 0})"));
+  EXPECT_THAT(text, testing::HasSubstr("s32[4] constant({4, 0, 4, 0})"));
+  EXPECT_THAT(text, testing::HasSubstr("(f32[4], f32[4], f32[8]) tuple"));
+}
+
+TEST(StablehloTest, AddendsAreSummedWhereTheSumIsWanted) {
+  const std::string text =
+      PartitionOf("[{\"y\"}, {}], unreduced={\"x\"}", R"(    %0 = stablehlo.negate %a : tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>)");
+  EXPECT_THAT(text, testing::HasSubstr("all-reduce(a), channel_id=1, replica_groups={{0,2},{1,3}}"));
+  EXPECT_THAT(text, testing::HasSubstr("replica_groups={{0,1},{2,3}}, dimensions={0}"));
+}
+
+TEST(StablehloTest, EffectsOfWholeArraysHappenOnce) {
+  const std::string once = "frontend_attributes={vxla=\"once=true\"}";
+  const std::string call =
+      "stablehlo.custom_call @f(%a) {has_side_effect = true} : (tensor<4x8xf32>) -> tensor<4x8xf32>\n";
+  EXPECT_THAT(PartitionOf("[{\"x\"}, {}]", "%0 = " + call + "return %0 : tensor<4x8xf32>"), testing::HasSubstr(once));
+  const std::string inside =
+      "%0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{}, {}]>] out_shardings=[<@mesh, [{}, "
+      "{}]>] manual_axes={\"x\"} (%b: tensor<4x8xf32>) {\n%1 = " +
+      call +
+      "sdy.return %1 : tensor<4x8xf32>\n} : (tensor<4x8xf32>) -> tensor<4x8xf32>\nreturn %0 : "
+      "tensor<4x8xf32>";
+  EXPECT_THAT(PartitionOf("[{\"x\"}, {}]", inside), testing::Not(testing::HasSubstr(once)));
+}
+
+TEST(StablehloTest, ManualComputationsStandAmongOtherOperations) {
+  const std::string text = PartitionOf(
+      "[{\"x\"}, {}]",
+      R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {
+      %1 = stablehlo.negate %b : tensor<2x8xf32>
+      sdy.return %1 : tensor<2x8xf32>
+    } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    %2 = stablehlo.reverse %0, dims = [0] : tensor<4x8xf32>
+    return %2 : tensor<4x8xf32>)");
+  EXPECT_THAT(text, testing::HasSubstr("f32[2,8] negate(a)"));
+  EXPECT_THAT(text, testing::HasSubstr("f32[4,8] all-gather(negate"));
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE

@@ -36,6 +36,7 @@ TEST(NotesTest, AreTheFirstFrontendAttribute) {
                        .strides = {1, 2},
                        .begins = true,
                        .by_partition = true,
+                       .once = true,
                        .device = 2,
                        .draws_of_rng = true,
                        .wide_sum = true,

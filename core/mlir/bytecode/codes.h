@@ -150,7 +150,18 @@ enum class StablehloAttribute : uint64_t {
 };
 
 // Shardy's, as far as they are looked into.
-enum class SdyAttribute : uint64_t { kMeshAxis = 1, kMesh = 2 };
+enum class SdyAttribute : uint64_t {
+  kManualAxes = 0,
+  kMeshAxis = 1,
+  kMesh = 2,
+  kSubAxisInfo = 3,
+  kAxisRef = 4,
+  kDimensionSharding = 5,
+  kSharding = 6,
+  kShardingPerValue = 7,
+  kShardingOfPartialSums = 15,
+  kShardingPerValueOfPartialSums = 16,
+};
 
 enum class StablehloType : uint64_t { kToken = 0 };
 

@@ -192,13 +192,8 @@ Status BytecodeEntries::Decode(ByteReader& in, const Entry<Attribute>& entry, At
   }
   VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("an attribute's code"));
   if (sdy) {
-    const auto kind = static_cast<SdyAttribute>(code);
-    if (kind != SdyAttribute::kMesh && kind != SdyAttribute::kMeshAxis) {
-      out = RawAttribute("#sdy<...>");
-      return OkStatus();
-    }
-    VXLA_RETURN_IF_ERROR(
-        DecodeMesh(in, kind == SdyAttribute::kMesh ? MeshPartKind::kSdyMesh : MeshPartKind::kAxis, false, out));
+    out = RawAttribute("#sdy<...>");
+    VXLA_RETURN_IF_ERROR(DecodeSdyAttribute(in, static_cast<SdyAttribute>(code), out));
   } else if (vhlo) {
     VXLA_RETURN_IF_ERROR(DecodeVhloAttribute(in, static_cast<VhloAttribute>(code), out));
   } else if (stablehlo) {

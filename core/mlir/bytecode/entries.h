@@ -65,6 +65,7 @@ class BytecodeEntries {
   // mesh_entries.cc
   enum class MeshPartKind : uint8_t { kSubAxis, kAxisRef, kGroups, kAxis, kMesh, kSdyMesh };
   Status DecodeMesh(ByteReader& in, MeshPartKind kind, bool vhlo, Attribute& out);
+  Status DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, Attribute& out);
   Result<std::string> ReadMeshName(ByteReader& in, bool vhlo);
   Result<const Attribute*> ReadFlagged(ByteReader& in, bool vhlo);
 

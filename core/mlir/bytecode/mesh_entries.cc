@@ -80,4 +80,42 @@ Status BytecodeEntries::DecodeMesh(ByteReader& in, MeshPartKind kind, bool vhlo,
   return OkStatus();
 }
 
+Status BytecodeEntries::DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, Attribute& out) {
+  switch (kind) {
+    case SdyAttribute::kMesh:
+      return DecodeMesh(in, MeshPartKind::kSdyMesh, false, out);
+    case SdyAttribute::kMeshAxis:
+      return DecodeMesh(in, MeshPartKind::kAxis, false, out);
+    case SdyAttribute::kSubAxisInfo:
+      return DecodeMesh(in, MeshPartKind::kSubAxis, false, out);
+    case SdyAttribute::kAxisRef: {
+      VXLA_ASSIGN_OR_RETURN(const std::string name, ReadString(in));
+      VXLA_ASSIGN_OR_RETURN(const Attribute* const part, ReadOptionalAttribute(in));
+      out = AxisAttribute(name, part == nullptr ? Attribute{} : *part);
+      return OkStatus();
+    }
+    case SdyAttribute::kManualAxes:
+    case SdyAttribute::kShardingPerValue:
+    case SdyAttribute::kShardingPerValueOfPartialSums:
+      return ReadArray(in, out);
+    case SdyAttribute::kDimensionSharding: {
+      VXLA_RETURN_IF_ERROR(ReadArray(in, out));
+      VXLA_RETURN_IF_ERROR(in.Byte("whether a dimension's sharding is closed").status());
+      VXLA_ASSIGN_OR_RETURN(const uint64_t has_priority, in.Varint("whether a priority follows"));
+      return has_priority != 0 ? in.Varint("a priority").status() : OkStatus();
+    }
+    case SdyAttribute::kSharding:
+    case SdyAttribute::kShardingOfPartialSums: {
+      VXLA_ASSIGN_OR_RETURN(const Attribute* const mesh, ReadAttribute(in));
+      Attribute dimensions, replicated, unreduced;
+      VXLA_RETURN_IF_ERROR(ReadArray(in, dimensions));
+      VXLA_RETURN_IF_ERROR(ReadArray(in, replicated));
+      if (kind == SdyAttribute::kShardingOfPartialSums) VXLA_RETURN_IF_ERROR(ReadArray(in, unreduced));
+      out = ShardingAttribute(*mesh, std::move(dimensions), std::move(unreduced));
+      return OkStatus();
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace VXLA_NAMESPACE::mlir

@@ -55,7 +55,7 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
   if (instruction.opcode() == Opcode::kGetTupleElement) {
     return ElementOf(frame, instruction, operands[0], instruction.attributes<GetTupleElementAttributes>().index);
   }
-  const bool effect = HasSideEffect(instruction);
+  const bool effect = HasSideEffect(instruction) && !instruction.notes().once;
   Instruction*& known = frame.copies[{&instruction, operands}];
   if (known != nullptr && !effect) return known;
   std::vector<Computation*> called;

@@ -83,8 +83,16 @@ def _linear_algebra():
                    "geqrf_p": "_geqrf_cpu_gpu_lowering", "geqp3_p": "_geqp3_cpu_gpu_lowering",
                    "householder_product_p": "_householder_product_cpu_gpu_lowering",
                    "tridiagonal_p": "_tridiagonal_cpu_gpu_lowering"}
-    plain = {"eig_p": "_eig_cpu_lowering", "schur_p": "_schur_cpu_lowering", "hessenberg_p": "_hessenberg_cpu_lowering"}
+    plain = {"eig_p": "_eig_cpu_lowering", "schur_p": "_schur_cpu_lowering", "hessenberg_p": "_hessenberg_cpu_lowering",
+             "tridiagonal_solve_p": "_tridiagonal_solve_cpu_lowering"}
     missing = []
+
+    def eigh(rule, *operands, algorithm=None, **parameters):
+        # JAX's names of ways to compute it; QDWH's is refused by the rule.
+        if algorithm is not None and algorithm.name == "JACOBI":
+            algorithm = None
+        return rule(*operands, algorithm=algorithm, **parameters)
+
     for primitive, rule in {**with_prefix, **plain}.items():
         primitive, rule_function = getattr(linalg, primitive, None), getattr(linalg, rule, None)
         if primitive is None or rule_function is None:
@@ -92,6 +100,8 @@ def _linear_algebra():
             continue
         if rule in with_prefix.values():
             rule_function = functools.partial(rule_function, target_name_prefix="cpu")
+        if primitive is linalg.eigh_p:
+            rule_function = functools.partial(eigh, rule_function)
         mlir.register_lowering(primitive, rule_function, platform=PLATFORM)
     if missing:
         raise AttributeError(", ".join(missing))
@@ -100,20 +110,57 @@ def _linear_algebra():
 @_guarded("special functions are JAX's expansions of them")
 def _special_functions():
     """jaxlib would send what these are made of; vxla has them itself, closer to the exact values."""
+    from jax._src import core
     from jax._src.interpreters import mlir
     from jax._src.lax import lax, special
 
-    def rule(name, ctx, *operands, **_):
-        operands = mlir.multi_broadcast_in_dim(ctx, operands, ctx.avals_in, ctx.avals_out[0].shape,
-                                               ctx.avals_out[0].sharding)
-        call = mlir.custom_call(f"chlo.{name}", result_types=[operands[0].type], operands=operands)
-        return call.results
+    names = {(special, "erf_inv_p"): "erf_inv", (special, "lgamma_p"): "lgamma", (special, "digamma_p"): "digamma",
+             (special, "bessel_i1e_p"): "bessel_i1e", (special, "zeta_p"): "zeta", (special, "polygamma_p"): "polygamma",
+             (lax, "nextafter_p"): "next_after"}
 
-    for module, primitive, name in ((special, "erf_inv_p", "erf_inv"), (special, "lgamma_p", "lgamma"),
-                                    (special, "digamma_p", "digamma"), (special, "bessel_i1e_p", "bessel_i1e"),
-                                    (special, "zeta_p", "zeta"), (special, "polygamma_p", "polygamma"),
-                                    (lax, "nextafter_p", "next_after")):
+    def rule(name, ctx, *operands, **_):
+        aval = ctx.avals_out[0]
+        operands = mlir.multi_broadcast_in_dim(ctx, operands, ctx.avals_in, aval.shape, aval.sharding)
+        sizes = None if core.is_constant_shape(aval.shape) else [mlir.eval_dynamic_shape_as_tensor(ctx, aval.shape)]
+        return mlir.custom_call(f"chlo.{name}", result_types=[operands[0].type], operands=operands,
+                                result_shapes=sizes).results
+
+    for (module, primitive), name in names.items():
         mlir.register_lowering(getattr(module, primitive), functools.partial(rule, name), platform=PLATFORM)
+
+
+@_guarded("exported programs with special functions need DisabledSafetyCheck.custom_call")
+def _export():
+    """What these calls mean does not change."""
+    from jax._src.export import _export
+    _export._CUSTOM_CALL_TARGETS_GUARANTEED_STABLE.update(
+        f"chlo.{name}" for name in ("erf_inv", "lgamma", "digamma", "bessel_i1e", "zeta", "polygamma", "next_after"))
+
+
+@_guarded("np.from_dlpack and torch.from_dlpack do not take its arrays")
+def _dlpack():
+    """A copy on JAX's CPU: no other library can use memory of a Vulkan device."""
+    import jax
+    from jax._src import array
+    from jax._src.dlpack import DLDeviceType
+    pack, device_of = array.ArrayImpl.__dlpack__, array.ArrayImpl.__dlpack_device__
+
+    def is_own(x):
+        return len(x.sharding.device_set) == 1 and next(iter(x.sharding.device_set)).platform == PLATFORM
+
+    @functools.wraps(pack)
+    def __dlpack__(self, *, copy=None, **given):
+        if not is_own(self):
+            return pack(self, copy=copy, **given)
+        if copy is False:
+            raise BufferError("an array on a Vulkan device cannot be lent, only copied to the host")
+        return pack(jax.device_put(self, jax.devices("cpu")[0]), **given)
+
+    @functools.wraps(device_of)
+    def __dlpack_device__(self):
+        return (DLDeviceType.kDLCPU, 0) if is_own(self) else device_of(self)
+
+    array.ArrayImpl.__dlpack__, array.ArrayImpl.__dlpack_device__ = __dlpack__, __dlpack_device__
 
 
 # Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
@@ -136,8 +183,10 @@ def _call_python(number, operands, results, message, size):
         given = [view(operands[i], aval).copy() for i, aval in enumerate(operand_avals)]
         for i, (value, aval) in enumerate(zip(function(*given), result_avals, strict=True)):
             value = np.asarray(value)
-            if value.shape != aval.shape or value.dtype != aval.dtype:
-                raise RuntimeError(f"result {i} of a callback is {value.dtype}{value.shape}, {aval.dtype}{aval.shape} is wanted")
+            if value.shape != aval.shape:
+                raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {value.shape}")
+            if value.dtype != aval.dtype:
+                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {value.dtype}")
             if value.size:
                 view(results[i], aval)[...] = value
     except BaseException as error:
@@ -147,7 +196,8 @@ def _call_python(number, operands, results, message, size):
 
 @_guarded("pure_callback, io_callback and debug.print are missing")
 def _python_callbacks():
-    from jax._src import callback, checkify, debugging
+    import numpy as np
+    from jax._src import callback, checkify, debugging, dtypes
     from jax._src.interpreters import mlir
     original = callback.emit_python_callback
 
@@ -158,12 +208,17 @@ def _python_callbacks():
             return original(ctx, function, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
                             returns_token=returns_token, partitioned=partitioned, sharding=sharding)
         number = next(_numbers)
-        _callbacks[number] = (function, list(operand_avals), list(result_avals))
+
+        def canonical(*operands):  # a Python literal is of the type that JAX gives it
+            return [dtypes.canonicalize_value(np.asarray(value)) for value in function(*operands)]
+        _callbacks[number] = (canonical, list(operand_avals), list(result_avals))
         types = [mlir.ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
         # JAX's compilation cache leaves out programs with such functions.
         ctx.module_context.add_host_callback(function)
         call = mlir.custom_call("vxla_python_callback", result_types=types, operands=operands,
                                 backend_config=f"{number} {len(types)}", has_side_effect=has_side_effect)
+        if sharding is not None:
+            mlir.set_sharding(ctx.module_context, call, sharding)
         return list(call.results), token, function
 
     callback.emit_python_callback = emit_python_callback
@@ -182,5 +237,5 @@ def initialize():
     from jax._src import xla_bridge
     xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
-    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _python_callbacks):
+    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks):
         step()
