@@ -13,8 +13,7 @@ add_library(vxla_shared SHARED ${objects})
 set_target_properties(vxla_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
 set_target_properties(vxla_archive vxla_shared PROPERTIES OUTPUT_NAME vxla LINKER_LANGUAGE CXX)
-target_link_libraries(vxla_shared PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads
-                      ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+target_link_libraries(vxla_shared PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
 if(UNIX AND NOT APPLE)
   # The map keeps back what templates of other libraries instantiate for public types.
   target_link_options(vxla_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined
@@ -65,14 +64,13 @@ function(vxla_install_sdk kind component)
     set(library vxla_archive)
     set(VXLA_FILE libvxla.a)
     set(VXLA_RUNTIME_FILE libvxla_runtime.a)
-    set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads
-        ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+    set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
     set(VXLA_RUNTIME_LINK_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
     set(runtime_flags " -lstdc++ -pthread")
     foreach(needed ${CMAKE_DL_LIBS})
       string(APPEND runtime_flags " -l${needed}")
     endforeach()
-    foreach(needed fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+    foreach(needed fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${CMAKE_DL_LIBS})
       string(REGEX REPLACE "^([^-].*)$" "-l\\1" flag ${needed})
       string(APPEND VXLA_PC_LIBS " ${flag}")
     endforeach()
