@@ -49,6 +49,16 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cma
 # The pkg-config file's prefix is relative to the file itself: it may be chosen when installing.
 file(RELATIVE_PATH VXLA_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 
+# The public headers into a folder, as an install component; a further argument: EXCLUDE_FROM_ALL. They are rewritten when they are
+# installed: cmake/install_headers.cmake.
+function(vxla_install_headers destination component)
+  set(headers ${PROJECT_BINARY_DIR}/sdk/include)
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${headers}
+                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
+          COMPONENT ${component} ${ARGN})
+  install(DIRECTORY ${headers}/ DESTINATION ${destination} COMPONENT ${component} ${ARGN})
+endfunction()
+
 # The SDK with the library of a kind (STATIC, SHARED) as an install component; a further argument: EXCLUDE_FROM_ALL.
 function(vxla_install_sdk kind component)
   set(VXLA_KIND ${kind})
@@ -90,12 +100,7 @@ function(vxla_install_sdk kind component)
   string(TOLOWER vxla_runtime_${kind} runtime)
   install(TARGETS ${library} ${runtime} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} ${ARGN}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component} ${ARGN})
-  # The headers are rewritten when they are installed: cmake/install_headers.cmake.
-  set(headers ${PROJECT_BINARY_DIR}/sdk/include)
-  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${headers}
-                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
-          COMPONENT ${component} ${ARGN})
-  install(DIRECTORY ${headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component} ${ARGN})
+  vxla_install_headers(${CMAKE_INSTALL_INCLUDEDIR} ${component} ${ARGN})
   install(FILES ${made}/vxlaConfig.cmake ${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
           COMPONENT ${component} ${ARGN})
   install(FILES ${made}/vxla.pc ${made}/vxla_runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})
