@@ -1,9 +1,8 @@
 """The module vxla: what diff, run and explain return and raise. PYTHONPATH names the build's python folder; the device is llvmpipe's.
 
-Options: --only=PART of a name. JAX is on its CPU here: the command runs what JAX lowers for the platform "vulkan".
+Options: --only=PART of a name, --custom-calls=LIBRARY (tests/support/custom_call_library.cc). JAX is on its CPU here: the command runs what JAX lowers for the platform "vulkan".
 """
 
-import dataclasses
 import functools
 import os
 import pathlib
@@ -29,6 +28,7 @@ run = functools.partial(vxla.run, device=DEVICE)
 explain = functools.partial(vxla.explain, device=DEVICE)
 ADD = "HloModule m\nENTRY e { a = f32[3] parameter(0)  b = f32[3] parameter(1)  ROOT r = f32[3] add(a, b) }\n"
 ONES = np.ones(3, np.float32)
+CUSTOM_CALLS = next((word.partition("=")[2] for word in sys.argv if word.startswith("--custom-calls=")), None)
 CASES = {}
 
 
@@ -86,15 +86,20 @@ def a_difference_names_its_element():
 
 @case
 def a_wrong_instruction_becomes_a_program():
-    # A sum that is judged by itself: a tolerance that nothing meets makes the search begin, and no instruction is wrong.
-    verdict = diff("HloModule m\nENTRY e { a = f32[64] parameter(0)  b = f32[64] exponential(a)  ROOT r = f32[64] sine(b) }",
-                   rtol=0, atol=0, bisect=True)
-    assert verdict.bisected is None and verdict.json["bisect"] is None
-    # A kernel in a custom call's place that is wrong, so that the search finds it.
+    text = "HloModule m\nENTRY e { a = f32[5] parameter(0)  b = f32[5] exponential(a)  ROOT r = f32[5] custom-call(b), custom_call_target=\"twice\" }"
     with tempfile.TemporaryDirectory() as folder:
-        kernel = pathlib.Path(folder, "wrong.comp")
-        kernel.write_text("void kernel() { uint i = item(); if (i < n) out0(i, in0(i)); }\n")
-    assert dataclasses.is_dataclass(vxla.Bisected)
+        kernel = pathlib.Path(folder, "twice.comp")
+        options = ["--kernel", f"twice={kernel}", "--custom-call", f"twice={CUSTOM_CALLS}:twice"]
+        kernel.write_text("void vxla_element(uint i) { SET_OUT0(i, 2 * IN0(i)); }\n")
+        verdict = diff(text, bisect=True, options=options)
+        assert verdict and verdict.bisected is None
+        kernel.write_text("void vxla_element(uint i) { SET_OUT0(i, (i == 3 ? 2.5 : 2.0) * IN0(i)); }\n")
+        verdict = diff(text, bisect=True, options=options)
+        assert not verdict and verdict.fault == "algorithm" and verdict.results[0].max_ulp_where == (3,)
+        found = verdict.bisected
+        assert found is not None and found.instruction == verdict.first_bad and "custom-call" in found.program
+        assert [argument.shape for argument in found.arguments] == [(5,)]
+        assert diff(found.program, *found.arguments, options=options).results[0].max_ulp_where == (3,)
 
 
 @case
