@@ -13,8 +13,7 @@ add_library(vxla_shared SHARED ${objects})
 set_target_properties(vxla_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
 set_target_properties(vxla_archive vxla_shared PROPERTIES OUTPUT_NAME vxla LINKER_LANGUAGE CXX)
-target_link_libraries(vxla_shared PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads
-                      ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+target_link_libraries(vxla_shared PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
 if(UNIX AND NOT APPLE)
   # The map keeps back what templates of other libraries instantiate for public types.
   target_link_options(vxla_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined
@@ -50,6 +49,16 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cma
 # The pkg-config file's prefix is relative to the file itself: it may be chosen when installing.
 file(RELATIVE_PATH VXLA_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 
+# The public headers into a folder, as an install component; a further argument: EXCLUDE_FROM_ALL. They are rewritten when they are
+# installed: cmake/install_headers.cmake.
+function(vxla_install_headers destination component)
+  set(headers ${PROJECT_BINARY_DIR}/sdk/include)
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${headers}
+                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
+          COMPONENT ${component} ${ARGN})
+  install(DIRECTORY ${headers}/ DESTINATION ${destination} COMPONENT ${component} ${ARGN})
+endfunction()
+
 # The SDK with the library of a kind (STATIC, SHARED) as an install component; a further argument: EXCLUDE_FROM_ALL.
 function(vxla_install_sdk kind component)
   set(VXLA_KIND ${kind})
@@ -65,14 +74,13 @@ function(vxla_install_sdk kind component)
     set(library vxla_archive)
     set(VXLA_FILE libvxla.a)
     set(VXLA_RUNTIME_FILE libvxla_runtime.a)
-    set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads
-        ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+    set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
     set(VXLA_RUNTIME_LINK_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
     set(runtime_flags " -lstdc++ -pthread")
     foreach(needed ${CMAKE_DL_LIBS})
       string(APPEND runtime_flags " -l${needed}")
     endforeach()
-    foreach(needed fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+    foreach(needed fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${CMAKE_DL_LIBS})
       string(REGEX REPLACE "^([^-].*)$" "-l\\1" flag ${needed})
       string(APPEND VXLA_PC_LIBS " ${flag}")
     endforeach()
@@ -92,12 +100,7 @@ function(vxla_install_sdk kind component)
   string(TOLOWER vxla_runtime_${kind} runtime)
   install(TARGETS ${library} ${runtime} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} ${ARGN}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component} ${ARGN})
-  # The headers are rewritten when they are installed: cmake/install_headers.cmake.
-  set(headers ${PROJECT_BINARY_DIR}/sdk/include)
-  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${PROJECT_SOURCE_DIR} -DOUTPUT=${headers}
-                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
-          COMPONENT ${component} ${ARGN})
-  install(DIRECTORY ${headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component} ${ARGN})
+  vxla_install_headers(${CMAKE_INSTALL_INCLUDEDIR} ${component} ${ARGN})
   install(FILES ${made}/vxlaConfig.cmake ${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
           COMPONENT ${component} ${ARGN})
   install(FILES ${made}/vxla.pc ${made}/vxla_runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})

@@ -202,8 +202,49 @@ Json ComparisonJson(const Comparison& c) {
           {"infinity_mismatches", c.infinity_mismatches}};
 }
 
+// "worst difference 3 ulp at result_0[1,2], 1e-06 absolute at result_1[0]", over all results.
+std::string WorstOfAll(const DiffOutcome& outcome) {
+  const LeafReport *ulp = nullptr, *abs = nullptr;
+  bool same_bits = true;
+  for (const LeafReport& leaf : outcome.leaves) {
+    const Comparison& c = leaf.comparison;
+    same_bits &= c.shapes_match && c.differing == 0;
+    if (c.worst_ulp && (ulp == nullptr || c.max_ulp > ulp->comparison.max_ulp)) ulp = &leaf;
+    if (c.worst_abs && (abs == nullptr || c.max_abs > abs->comparison.max_abs)) abs = &leaf;
+  }
+  if (same_bits) return "bit for bit";
+  std::string text;
+  if (ulp != nullptr)
+    text += fmt::format("worst difference {:.4g} ulp at result_{}[{}]", ulp->comparison.max_ulp, ulp->index,
+                        ulp->comparison.worst_ulp->where);
+  if (abs != nullptr)
+    text += fmt::format("{}{:.3g} absolute at result_{}[{}]", text.empty() ? "worst difference " : ", ",
+                        abs->comparison.max_abs, abs->index, abs->comparison.worst_abs->where);
+  return text.empty() ? "no difference of finite numbers" : text;
+}
+
+// The verdict in a line, after the given word.
+std::string VerdictText(const DiffOutcome& outcome, const std::string& word) {
+  const size_t count = outcome.leaves.size();
+  std::string verdict = count == 1 ? "agree on the result" : fmt::format("agree on all {} results", count);
+  const auto grown = std::ranges::max_element(outcome.leaves, {}, [](const LeafReport& leaf) {
+    return leaf.conditioning ? leaf.conditioning->amplification : -1;
+  });
+  if (grown != outcome.leaves.end() && grown->conditioning)
+    verdict += fmt::format("; the program amplifies rounding errors: by {:.2g}x at result_{}",
+                           grown->conditioning->amplification, grown->index);
+  if (!outcome.agrees()) {
+    verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
+                          outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));
+  }
+  return fmt::format("{}: {} and {} {}; {}", word, outcome.device, outcome.reference, verdict, WorstOfAll(outcome));
+}
+
+constexpr char kAgree[] = "AGREE", kDiffer[] = "DIFFER";
+
 Json OutcomeJson(const DiffOutcome& outcome) {
   Json json{{"verdict", outcome.agrees() ? "agree" : "differ"},
+            {"summary", VerdictText(outcome, outcome.agrees() ? kAgree : kDiffer)},
             {"device", outcome.device},
             {"reference", outcome.reference},
             {"results", Json::array()}};
@@ -257,47 +298,10 @@ Result<std::pair<std::string, std::string>> WriteSmallProgram(const InstructionR
   return std::pair(program, arguments);
 }
 
-// "worst difference 3 ulp at result_0[1,2], 1e-06 absolute at result_1[0]", over all results.
-std::string WorstOfAll(const DiffOutcome& outcome) {
-  const LeafReport *ulp = nullptr, *abs = nullptr;
-  bool same_bits = true;
-  for (const LeafReport& leaf : outcome.leaves) {
-    const Comparison& c = leaf.comparison;
-    same_bits &= c.shapes_match && c.differing == 0;
-    if (c.worst_ulp && (ulp == nullptr || c.max_ulp > ulp->comparison.max_ulp)) ulp = &leaf;
-    if (c.worst_abs && (abs == nullptr || c.max_abs > abs->comparison.max_abs)) abs = &leaf;
-  }
-  if (same_bits) return "bit for bit";
-  std::string text;
-  if (ulp != nullptr)
-    text += fmt::format("worst difference {:.4g} ulp at result_{}[{}]", ulp->comparison.max_ulp, ulp->index,
-                        ulp->comparison.worst_ulp->where);
-  if (abs != nullptr)
-    text += fmt::format("{}{:.3g} absolute at result_{}[{}]", text.empty() ? "worst difference " : ", ",
-                        abs->comparison.max_abs, abs->index, abs->comparison.worst_abs->where);
-  return text.empty() ? "no difference of finite numbers" : text;
-}
-
-void PrintVerdict(const DiffOutcome& outcome) {
-  const size_t count = outcome.leaves.size();
-  std::string verdict = count == 1 ? "agree on the result" : fmt::format("agree on all {} results", count);
-  const auto grown = std::ranges::max_element(outcome.leaves, {}, [](const LeafReport& leaf) {
-    return leaf.conditioning ? leaf.conditioning->amplification : -1;
-  });
-  if (grown != outcome.leaves.end() && grown->conditioning)
-    verdict += fmt::format("; the program amplifies rounding errors: by {:.2g}x at result_{}",
-                           grown->conditioning->amplification, grown->index);
-  if (!outcome.agrees()) {
-    verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
-                          outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));
-  }
-  fmt::print("{}: {} and {} {}; {}\n", outcome.agrees() ? Toned(Tone::kGood, "AGREE") : Toned(Tone::kBad, "DIFFER"),
-             outcome.device, outcome.reference, verdict, WorstOfAll(outcome));
-}
-
 // The verdict in a line, then what differs; with -v also what agrees.
 void PrintOutcome(const DiffOutcome& outcome, const DiffFlags& flags) {
-  PrintVerdict(outcome);
+  const std::string word = outcome.agrees() ? Toned(Tone::kGood, kAgree) : Toned(Tone::kBad, kDiffer);
+  fmt::print("{}\n", VerdictText(outcome, word));
   for (const LeafReport& leaf : outcome.leaves) {
     if (flags.verbose || !leaf.agrees()) PrintLeaf(outcome, leaf);
   }

@@ -322,6 +322,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_RETURN_IF_ERROR(CheckValidation(client->device()));
   if (flags.json) {
     json = ToJson(executable->plan());
+    json["summary"] = SummaryOf(executable->plan());
     if (!kernels.is_null()) json["isa"] = std::move(kernels);
     json["passes"] = passes.Json();
     for (const auto& dump : passes.dumps) json["after"].push_back({{"pass", dump.title}, {"module", dump.text}});

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building (`tools/install_deps.sh build`, the default) or testing (`test`, which includes building)
-# needs. Quick when nothing is missing. Without root it prints the line to run and stops with 3. A system without dpkg is told what is
+# Installs the Debian packages that building (`tools/install_deps.sh build`, the default), testing (`test`) or the wheel (`wheel`, both of
+# which include building) needs. Quick when nothing is missing. Without root it prints the line to run and stops with 3. A system without dpkg is told what is
 # needed, and the caller goes on: CMake says what it does not find. The tests' second Vulkan driver is not installed but unpacked:
 # tools/swiftshader.sh, which tools/test.sh calls.
 set -euo pipefail
 
 build=(
   g++ cmake ninja-build
-  libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev liblapack-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev liblapack3
   # Vulkan: headers, loader, shader compiler, reflection, the software driver
   libvulkan-dev libvulkan1 libshaderc-dev glslang-dev spirv-tools libspirv-cross-c-shared-dev mesa-vulkan-drivers
   # examples: the renderer's shaders, what reads JSON and writes pictures
@@ -23,7 +23,8 @@ test=(
 case ${1:-build} in
   build) packages=("${build[@]}") ;;
   test) packages=("${build[@]}" "${test[@]}") ;;
-  *) printf 'install_deps.sh: %s is neither build nor test\n' "$1" >&2; exit 2 ;;
+  wheel) packages=("${build[@]}" python3-venv ca-certificates) ;;
+  *) printf 'install_deps.sh: %s is neither build, test nor wheel\n' "$1" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

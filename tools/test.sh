@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation hosts emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax)
+all_parts=(suites validation hosts emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax scripts wheel)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -248,6 +248,22 @@ part_jax() {
     "$python" tests/jax/primitive_harnesses.py --vxla build/vxla --device "$device" >"$log" 2>&1 || failed "JAX's harnesses on $device"
     record "JAX's harnesses of its primitives on $device" "$(tail -n 1 "$log")"
   done
+}
+
+# Scripts as users of JAX and its libraries write them, on the plugin and on JAX's CPU.
+part_scripts() {
+  local python
+  python=$(tools/jax_python.sh build tests/jax/scripts/requirements.txt) || { record "scripts of JAX users" "skipped: no jax"; return; }
+  PYTHONPATH=build/python "$python" tests/jax/scripts/run.py | tee "$log" || failed "scripts of JAX users"
+  record "scripts of JAX users on the plugin, lavapipe" "$(tail -n 1 "$log")"
+}
+
+# The wheel, built and installed as a user does.
+part_wheel() {
+  tools/wheel.sh >"$log" 2>&1 || failed "tools/wheel.sh"
+  record "tools/wheel.sh" "$(tail -n 1 "$log")"
+  tests/python/wheel_test.sh >"$log" 2>&1 || failed "the installed wheel"
+  record "the wheel in an empty environment" "$(head -n 1 "$log")"
 }
 
 for part in "${parts[@]}"; do "part_$part"; done

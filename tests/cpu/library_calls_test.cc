@@ -264,8 +264,8 @@ TEST(LibraryCallTest, GeneralEigenvaluesAndSchurForms) {
     const std::string eig_text =
         LapackProgram("geev", {{type, {2, 5, 5}}}, eig, "compute_left = 86 : ui8, compute_right = 86 : ui8");
     const auto module = TryRun(eig_text, {a});
-    if (!module.ok()) {  // a build without LAPACK
-      EXPECT_THAT(module.status().message(), HasSubstr("this build found none"));
+    if (!module.ok()) {  // a machine without LAPACK
+      EXPECT_THAT(module.status().message(), HasSubstr("this machine has none"));
       continue;
     }
     const auto values = Results(eig_text, {a});

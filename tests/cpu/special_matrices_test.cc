@@ -2,11 +2,11 @@
 #include "tests/support/special_matrices.h"
 
 #ifdef __ELF__
-#include <dlfcn.h>
 #include <unistd.h>
 #endif
 
 #include "backend/cpu/reference/lapack_errors.h"
+#include "backend/cpu/reference/lapack_library.h"
 #include "backend/cpu/reference/library_calls.h"
 #include "tests/cpu/cpu_test_support.h"
 
@@ -104,7 +104,7 @@ TEST(SpecialMatricesTest, ValuesGoUpAndDownWithTheMatrix) {
 
 // The largest numbers that there are, whose magnitude as complex ones overflows.
 TEST(SpecialMatricesTest, EigenvaluesOfTheLargestNumbers) {
-  if (!HasLapack()) GTEST_SKIP() << "this build found no LAPACK";
+  if (!HasLapack()) GTEST_SKIP() << "no LAPACK on this machine";
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
   Literal a(Shape(kC64, {2, 2}));
   a.SetComplex(0, {largest / 2, largest / 2}), a.SetComplex(3, {largest, largest});
@@ -137,7 +137,7 @@ TEST(SpecialMatricesTest, NoMatricesAndEmptyOnes) {
 #ifdef __ELF__
 // A call of LAPACK's that refuses its first argument.
 int BadCall() {
-  void* const symbol = dlsym(RTLD_DEFAULT, "dgeev_");
+  void* const symbol = LapackRoutine("dgeev_");
   using Geev = void (*)(const char*, const char*, const int*, double*, const int*, double*, double*, double*,
                         const int*, double*, const int*, double*, const int*, int*);
   const int n = 1, length = 8;
@@ -149,7 +149,7 @@ int BadCall() {
 }
 
 TEST(LapackErrorsTest, ARefusedArgumentOfOursIsNoted) {
-  if (dlsym(RTLD_DEFAULT, "dgeev_") == nullptr) GTEST_SKIP() << "no LAPACK in this process";
+  if (LapackRoutine("dgeev_") == nullptr) GTEST_SKIP() << "no LAPACK on this machine";
   const LapackErrors outer;
   {
     const LapackErrors errors;
@@ -162,7 +162,7 @@ TEST(LapackErrorsTest, ARefusedArgumentOfOursIsNoted) {
 // Other users of LAPACK in the process have the XERBLA that they would have without vxla: it prints, on standard
 // output.
 TEST(LapackErrorsTest, CallsOfOthersReachTheirOwnXerbla) {
-  if (dlsym(RTLD_DEFAULT, "dgeev_") == nullptr) GTEST_SKIP() << "no LAPACK in this process";
+  if (LapackRoutine("dgeev_") == nullptr) GTEST_SKIP() << "no LAPACK on this machine";
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {

@@ -1,40 +1,62 @@
-// Eigenvalues and Schur forms of general matrices, by the machine's LAPACK (Fortran's interface) where it was found.
+// Eigenvalues and Schur forms of general matrices, by the machine's LAPACK (Fortran's interface) where it has one.
 #include <cmath>
 #include <complex>
 #include <functional>
 #include <limits>
+#include <string>
+#include <type_traits>
 
 #include "backend/cpu/reference/dense_matrix.h"
 #include "backend/cpu/reference/lapack_errors.h"
+#include "backend/cpu/reference/lapack_library.h"
 #include "backend/cpu/reference/library_calls.h"
-
-#ifdef VXLA_HAVE_LAPACK
-
-using ComplexFloat = std::complex<float>;
-using ComplexDouble = std::complex<double>;
-extern "C" {
-// NOLINTBEGIN: the names and types are LAPACK's
-#define VXLA_REAL_ROUTINES(letter, T)                                                                                  \
-  void letter##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*, \
-                     const int*, int*);                                                                                \
-  void letter##gees_(const char*, const char*, void*, const int*, T*, const int*, int*, T*, T*, T*, const int*, T*,    \
-                     const int*, int*, int*);
-#define VXLA_COMPLEX_ROUTINES(letter, T, R)                                                                        \
-  void letter##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, \
-                     const int*, R*, int*);                                                                        \
-  void letter##gees_(const char*, const char*, void*, const int*, T*, const int*, int*, T*, T*, const int*, T*,    \
-                     const int*, R*, int*, int*);
-VXLA_REAL_ROUTINES(s, float)
-VXLA_REAL_ROUTINES(d, double)
-VXLA_COMPLEX_ROUTINES(c, ComplexFloat, float)
-VXLA_COMPLEX_ROUTINES(z, ComplexDouble, double)
-#undef VXLA_REAL_ROUTINES
-#undef VXLA_COMPLEX_ROUTINES
-// NOLINTEND
-}
 
 namespace VXLA_NAMESPACE {
 namespace {
+
+using ComplexFloat = std::complex<float>;
+using ComplexDouble = std::complex<double>;
+
+// The two routines for a type of numbers, as Fortran has them; null where there is no LAPACK.
+template <typename T>
+struct Routines {
+  using Real = T;
+  using Geev = void (*)(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*,
+                        T*, const int*, int*);
+  using Gees = void (*)(const char*, const char*, void*, const int*, T*, const int*, int*, T*, T*, T*, const int*, T*,
+                        const int*, int*, int*);
+};
+template <typename R>
+struct Routines<std::complex<R>> {
+  using Real = R;
+  using T = std::complex<R>;
+  using Geev = void (*)(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*,
+                        const int*, R*, int*);
+  using Gees = void (*)(const char*, const char*, void*, const int*, T*, const int*, int*, T*, T*, const int*, T*,
+                        const int*, R*, int*, int*);
+};
+template <typename T>
+constexpr bool kReal = std::is_same_v<T, typename Routines<T>::Real>;
+
+template <typename T>
+std::string NameOf(const char* routine) {
+  constexpr bool kSingle = std::is_same_v<typename Routines<T>::Real, float>;
+  return (kReal<T> ? (kSingle ? "s" : "d") : (kSingle ? "c" : "z")) + std::string(routine);
+}
+template <typename T>
+typename Routines<T>::Geev Geev() {
+  static const auto routine = reinterpret_cast<typename Routines<T>::Geev>(LapackRoutine(NameOf<T>("geev_")));
+  return routine;
+}
+template <typename T>
+typename Routines<T>::Gees Gees() {
+  static const auto routine = reinterpret_cast<typename Routines<T>::Gees>(LapackRoutine(NameOf<T>("gees_")));
+  return routine;
+}
+template <typename... T>
+bool HasAll() {
+  return ((Geev<T>() != nullptr && Gees<T>() != nullptr) && ...);
+}
 
 // A matrix column by column, as LAPACK has it.
 template <typename T>
@@ -49,35 +71,6 @@ void StoreColumns(const std::vector<T>& columns, Literal& literal, int64_t b, in
   T* const to = literal.mutable_data<T>().data() + b * n * n;
   for (int64_t i = 0; i < n * n; ++i) to[i] = columns[static_cast<size_t>(i % n * n + i / n)];
 }
-
-template <typename T>
-struct Routines;
-template <>
-struct Routines<float> {
-  using Real = float;
-  static constexpr auto geev = sgeev_;
-  static constexpr auto gees = sgees_;
-};
-template <>
-struct Routines<double> {
-  using Real = double;
-  static constexpr auto geev = dgeev_;
-  static constexpr auto gees = dgees_;
-};
-template <>
-struct Routines<ComplexFloat> {
-  using Real = float;
-  static constexpr auto geev = cgeev_;
-  static constexpr auto gees = cgees_;
-};
-template <>
-struct Routines<ComplexDouble> {
-  using Real = double;
-  static constexpr auto geev = zgeev_;
-  static constexpr auto gees = zgees_;
-};
-template <typename T>
-constexpr bool kReal = std::is_same_v<T, typename Routines<T>::Real>;
 
 // A power of two by which the matrix, finite, is divided so that LAPACK takes it as it is. LAPACK itself brings others
 // into that range, but not where a complex magnitude overflows, and OpenBLAS 0.3's does not bring the eigenvalues back.
@@ -150,11 +143,11 @@ struct OneMatrix {
     const char jobs[2] = {left_wanted ? 'V' : 'N', right_wanted ? 'V' : 'N'};
     Run([&](T* work, const int* length) {
       if constexpr (kReal<T>) {
-        Routines<T>::geev(&jobs[0], &jobs[1], &n, a.data(), &n, values.data(), imaginary.data(), left.data(), &n,
-                          right.data(), &n, work, length, &info);
+        Geev<T>()(&jobs[0], &jobs[1], &n, a.data(), &n, values.data(), imaginary.data(), left.data(), &n, right.data(),
+                  &n, work, length, &info);
       } else {
-        Routines<T>::geev(&jobs[0], &jobs[1], &n, a.data(), &n, values.data(), left.data(), &n, right.data(), &n, work,
-                          length, real_work.data(), &info);
+        Geev<T>()(&jobs[0], &jobs[1], &n, a.data(), &n, values.data(), left.data(), &n, right.data(), &n, work, length,
+                  real_work.data(), &info);
       }
     });
   }
@@ -162,11 +155,11 @@ struct OneMatrix {
     const char job = vectors_wanted ? 'V' : 'N', sort = 'N';
     Run([&](T* work, const int* length) {
       if constexpr (kReal<T>) {
-        Routines<T>::gees(&job, &sort, nullptr, &n, a.data(), &n, &selected, values.data(), imaginary.data(),
-                          left.data(), &n, work, length, nullptr, &info);
+        Gees<T>()(&job, &sort, nullptr, &n, a.data(), &n, &selected, values.data(), imaginary.data(), left.data(), &n,
+                  work, length, nullptr, &info);
       } else {
-        Routines<T>::gees(&job, &sort, nullptr, &n, a.data(), &n, &selected, values.data(), left.data(), &n, work,
-                          length, real_work.data(), nullptr, &info);
+        Gees<T>()(&job, &sort, nullptr, &n, a.data(), &n, &selected, values.data(), left.data(), &n, work, length,
+                  real_work.data(), nullptr, &info);
       }
     });
   }
@@ -232,7 +225,7 @@ void Evaluate(const LibraryCall& call, const Literal& a, std::vector<Literal>& r
 
 }  // namespace
 
-bool HasLapack() { return true; }
+bool HasLapack() { return HasAll<float, double, ComplexFloat, ComplexDouble>(); }
 
 void EvalByLapack(const EvalContext& context, const LibraryCall& call, const Literal& a, Literal& result) {
   const Shape& shape = a.shape();
@@ -260,16 +253,3 @@ void EvalByLapack(const EvalContext& context, const LibraryCall& call, const Lit
 }
 
 }  // namespace VXLA_NAMESPACE
-
-#else
-
-namespace VXLA_NAMESPACE {
-
-bool HasLapack() { return false; }
-void EvalByLapack(const EvalContext&, const LibraryCall&, const Literal&, Literal&) {
-  VXLA_CHECK(false, "CheckLibraryCall refuses what LAPACK would compute");
-}
-
-}  // namespace VXLA_NAMESPACE
-
-#endif

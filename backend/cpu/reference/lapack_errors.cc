@@ -19,8 +19,8 @@ LapackErrors::~LapackErrors() { innermost = outer_; }
 
 #include <dlfcn.h>
 
-// LAPACK calls XERBLA by its name, so the first one in the order of loading is called: this one in a program that vxla
-// is linked into, and where libvxla.so comes before LAPACK. It is weak: a program that has one of its own keeps it.
+// LAPACK calls XERBLA by its name, so the first one in the order of loading is called: this one where the program
+// exports it or links libvxla.so, for LAPACK is opened later. It is weak: a program that has one of its own keeps it.
 extern "C" __attribute__((weak, visibility("default"))) void xerbla_(const char* routine, const int* argument,
                                                                      size_t routine_length) {
   if (vxla::innermost != nullptr) return vxla::innermost->Note(*argument);

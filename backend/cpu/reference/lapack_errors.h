@@ -5,8 +5,9 @@
 namespace VXLA_NAMESPACE {
 
 // As long as one lives, this thread's calls of LAPACK come back from an argument that it refuses, where the linker lets
-// this library's XERBLA come before LAPACK's: with ELF, unless a host defines one of its own or opens vxla with
-// RTLD_LOCAL beside a LAPACK that is open already. Calls that are not vxla's reach the XERBLA that they had without it.
+// this library's XERBLA come before LAPACK's: with ELF, in a program that exports it (as vxla's own do) or links
+// libvxla.so, unless a host defines one of its own or opens vxla with RTLD_LOCAL. Calls that are not vxla's reach the
+// XERBLA that they had without it.
 class LapackErrors {
  public:
   LapackErrors();

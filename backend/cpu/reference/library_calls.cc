@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/reference/dense_matrix.h"
+#include "backend/cpu/reference/lapack_library.h"
 #include "core/programs/library_programs.h"
 
 namespace VXLA_NAMESPACE {
@@ -242,9 +243,9 @@ void VisitWide(ElementType type, F&& f) {
 Status CheckLibraryCall(const Instruction& instruction) {
   VXLA_ASSIGN_OR_RETURN(const LibraryCall call, LibraryCallOf(instruction));
   if (!NeedsLapack(call.routine) || HasLapack()) return OkStatus();
-  return Unsupported(
-             "custom-call {}: {} is LAPACK's, and this build found none (Debian: liblapack-dev, before cmake runs)",
-             instruction.name(), instruction.attributes<CustomCallAttributes>().custom_call_target)
+  return Unsupported("custom-call {}: {} is LAPACK's, and this machine has none that vxla can open: {}",
+                     instruction.name(), instruction.attributes<CustomCallAttributes>().custom_call_target,
+                     WhyNoLapack())
       .At(instruction.location());
 }
 

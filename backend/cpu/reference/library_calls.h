@@ -1,6 +1,5 @@
 // Library calls (core/library/library_calls.h) on the reference: textbook algorithms in numbers wider than the type,
-// but for eigenvalues and Schur forms of general matrices, which LAPACK computes where it was found when this was
-// built.
+// but for eigenvalues and Schur forms of general matrices, which the machine's LAPACK computes (lapack_library.h).
 #pragma once
 
 #include <span>

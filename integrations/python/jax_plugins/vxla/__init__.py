@@ -228,12 +228,22 @@ def _python_callbacks():
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=PLATFORM)
 
 
+def _name_lapack():
+    """General eigenvalues are LAPACK's: SciPy's, unless the user names one, or this module stands alone."""
+    try:
+        from vxla import _lapack
+    except ImportError:
+        return
+    _lapack.name_in(os.environ)
+
+
 def initialize():
     """Called by JAX when it looks for plugins."""
     path = library_path()
     if path is None:
         _logger.warning("vxla: pjrt_plugin_vxla.so is not beside %s", __file__)
         return
+    _name_lapack()
     from jax._src import xla_bridge
     xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})

@@ -1,0 +1,3 @@
+from vxla._command import main
+
+main()
