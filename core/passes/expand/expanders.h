@@ -34,7 +34,7 @@ bool ExpandRngBitGenerators(Module& module);
 // Random numbers that no operand seeds are drawn in the order of the text: control edges say so from here on.
 void OrderRandomNumbers(Module& module);
 
-// rng becomes a count of its draws (random_state.h) and operations on Philox's bits, exact ones but for the normal
+// rng becomes a count of its draws (Notes::draws_of_rng) and operations on Philox's bits, exact ones but for the normal
 // distribution's logarithm and cosine in f64; a uniform number that rounds up to the bound is drawn again in a while.
 bool ExpandRngs(Module& module);
 
