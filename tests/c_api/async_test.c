@@ -388,6 +388,38 @@ static const char kSumOverReplicas[] =
     "  ROOT r = f32[3] add(s, b)\n"
     "}\n";
 
+// One run of several at the same time, on arguments that all of them read.
+typedef struct Runs {
+  VxlaExecutable executable;
+  const VxlaValue* arguments;
+  const float (*sums)[3];
+  int wrong;
+} Runs;
+
+static void* RunOften(void* user_data) {
+  Runs* runs = user_data;
+  for (int i = 0; i < 5; ++i) {
+    VxlaValue results[2] = {NULL, NULL};
+    VxlaExecuteInfo infos[2];
+    const VxlaExecuteInfo* pointers[2] = {&infos[0], &infos[1]};
+    for (int d = 0; d < 2; ++d) {
+      infos[d] = (VxlaExecuteInfo){.struct_size = sizeof(infos[d]),
+                                   .argument_count = 1,
+                                   .arguments = &runs->arguments[d],
+                                   .result_count = 1,
+                                   .results = &results[d]};
+    }
+    runs->wrong += vxlaExecuteOnDevices(runs->executable, 2, pointers, NULL) != VXLA_OK;
+    for (int d = 0; d < 2; ++d) {
+      float got[3] = {0};
+      runs->wrong += vxlaReadValue(results[d], got, sizeof(got), NULL) != VXLA_OK;
+      runs->wrong += memcmp(got, runs->sums[d], sizeof(got)) != 0;
+      vxlaDestroyValue(results[d]);
+    }
+  }
+  return NULL;
+}
+
 // Devices of one handle, and of two.
 static void TestSeveralDevices(VxlaDevice device) {
   VxlaDevice other = Open(VXLA_DEVICE_CHECK_HANDLES);
@@ -417,6 +449,16 @@ static void TestSeveralDevices(VxlaDevice device) {
       ExpectFloats(results[d], 3, sums[d]);
       vxlaDestroyValue(results[d]);
       vxlaDestroyEvent(done[d]);
+    }
+    pthread_t threads[3];
+    Runs of_thread[3];
+    for (int i = 0; i < 3; ++i) {
+      of_thread[i] = (Runs){executable, arguments, sums, 0};
+      EXPECT(pthread_create(&threads[i], NULL, RunOften, &of_thread[i]) == 0);
+    }
+    for (int i = 0; i < 3; ++i) {
+      pthread_join(threads[i], NULL);
+      EXPECT(of_thread[i].wrong == 0);
     }
     VxlaExecutableDescription description = {.struct_size = sizeof(description)};
     EXPECT_OK(vxlaDescribeExecutable(executable, &description, &message));
