@@ -92,6 +92,10 @@ TEST(StablehloRejectionTest, ShardingsThatDoNotFitAreNamed) {
   EXPECT_EQ(error(2, "@other, [{\"i\"}, {}]"), "3:3: func.func: sdy.sharding: the module has no mesh '@other'");
   EXPECT_EQ(error(2, "@mesh, [{\"j\"}, {}]"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
   EXPECT_EQ(error(2, "@mesh, [{\"i\"}, {\"i\"}]"), "3:3: func.func: sdy.sharding: parts of axis \"i\" overlap");
+  std::string often = "\"i\"";
+  for (int i = 0; i < 70; ++i) often += ", \"i\"";
+  EXPECT_EQ(error(2, ("@mesh, [{" + often + "}, {}]").c_str()),
+            "3:3: func.func: sdy.sharding: more than 1048576 tiles");
   EXPECT_EQ(error(2, "@mesh, [{}, {}], unreduced={\"j\"}"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
   EXPECT_EQ(error(2, "@mesh, [{i}, {}]"), "3:78: expected an axis of the mesh (\"x\"), found i");
 }
