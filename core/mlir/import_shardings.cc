@@ -62,6 +62,8 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
     VXLA_ASSIGN_OR_RETURN(read.addends, take(*unreduced));
   }
   if (total == 1) return Sharding();
+  if (const int64_t replicas = module_->attributes().replica_count; replicas > 1)
+    return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", kSharding, replicas);
   const Result<std::vector<IntList>> groups = MeshGroups(devices.axes, devices.ids, parts);
   if (!groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
   for (int64_t tile = 0; tile < tiles; ++tile) {
