@@ -763,7 +763,8 @@ Result<Attribute> AttributeParser::ParseShardingBody() {
 
 Result<Attribute> AttributeParser::ParseShardings() {
   Attribute list;
-  list.kind = Attribute::Kind::kArray;
+  list.kind = Attribute::Kind::kRaw;
+  list.text = "#sdy.sharding_per_value<...>";
   VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
   while (lexer_.At("<")) {
     VXLA_RETURN_IF_ERROR(Spend(1));

@@ -37,6 +37,8 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
     return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
   Sharding read;
   std::vector<MeshPart> parts;
+  constexpr int64_t kMostTiles = 1 << 20;
+  int64_t total = 1;
   const auto take = [&](const Attribute& axes) -> Result<int64_t> {
     int64_t count = 1;
     for (const Attribute& axis : axes.elements) {
@@ -45,20 +47,23 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
       const auto found = std::ranges::find(devices.axes, part.name, &MeshAxis::name);
       if (found == devices.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
       count *= part.size == 0 ? found->size : part.size;
+      total *= part.size == 0 ? found->size : part.size;
+      if (total > kMostTiles) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
       parts.push_back(std::move(part));
     }
     return count;
   };
-  int64_t tiles = 1;
   for (const Attribute& axes : dimensions->elements) {
     VXLA_ASSIGN_OR_RETURN(const int64_t count, take(axes));
     read.tiles.push_back(count);
-    tiles *= count;
   }
+  const int64_t tiles = total;
   if (const Attribute* const unreduced = sharding->Find("unreduced"); unreduced != nullptr) {
     VXLA_ASSIGN_OR_RETURN(read.addends, take(*unreduced));
   }
-  if (tiles * read.addends == 1) return Sharding();
+  if (total == 1) return Sharding();
+  if (const int64_t replicas = module_->attributes().replica_count; replicas > 1)
+    return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", kSharding, replicas);
   const Result<std::vector<IntList>> groups = MeshGroups(devices.axes, devices.ids, parts);
   if (!groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
   for (int64_t tile = 0; tile < tiles; ++tile) {

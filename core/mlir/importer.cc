@@ -151,7 +151,7 @@ void Importer::AddAliasing(size_t argument, int64_t result) {
   module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
 }
 
-// Its memory is that of the first result like it which takes no other argument's; without one it stays the caller's.
+// Its memory is that of the first result like it which takes no other argument's.
 void Importer::AddDonor(size_t argument) {
   const ModuleAttributes& attributes = module_->attributes();
   const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
@@ -162,6 +162,10 @@ void Importer::AddDonor(size_t argument) {
     });
     if (!taken && Compatible(*leaves[i], given)) return AddAliasing(argument, static_cast<int64_t>(i));
   }
+  // JAX counts on it that an argument as large as a result is gone.
+  const bool as_large =
+      std::ranges::any_of(leaves, [&](const Shape* leaf) { return leaf->SizeBytes() == given.SizeBytes(); });
+  if (as_large) module_->mutable_attributes().buffer_donor.emplace_back(static_cast<int64_t>(argument), IntList());
 }
 
 // ---- functions and blocks

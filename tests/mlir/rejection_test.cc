@@ -85,6 +85,12 @@ TEST(StablehloRejectionTest, ShardingsThatDoNotFitAreNamed) {
   const char* const halves = "@mesh, [{\"i\"}, {}]";
   EXPECT_EQ(error(2, halves), "(read)");
   EXPECT_EQ(error(1, halves), "(read)");
+  EXPECT_THAT(
+      StablehloError(
+          "module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {\n  sdy.mesh @mesh = "
+          "<[\"i\"=2]>\n  func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, "
+          "[{\"i\"}]>}) -> tensor<4xf32> {\n    return %a : tensor<4xf32>\n  }\n}"),
+      testing::HasSubstr("arrays that are cut, in a program of 2 replicas"));
   EXPECT_EQ(error(3, halves), "3:3: func.func: sdy.sharding: a mesh of 2 devices in a program of 3 partitions");
   EXPECT_EQ(error(2, "@mesh, [{}, {\"i\"}]"),
             "3:3: func.func: argument 0: dimension 1 of f32[4,3] is not 2 equal parts");
@@ -92,6 +98,10 @@ TEST(StablehloRejectionTest, ShardingsThatDoNotFitAreNamed) {
   EXPECT_EQ(error(2, "@other, [{\"i\"}, {}]"), "3:3: func.func: sdy.sharding: the module has no mesh '@other'");
   EXPECT_EQ(error(2, "@mesh, [{\"j\"}, {}]"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
   EXPECT_EQ(error(2, "@mesh, [{\"i\"}, {\"i\"}]"), "3:3: func.func: sdy.sharding: parts of axis \"i\" overlap");
+  std::string often = "\"i\"";
+  for (int i = 0; i < 70; ++i) often += ", \"i\"";
+  EXPECT_EQ(error(2, ("@mesh, [{" + often + "}, {}]").c_str()),
+            "3:3: func.func: sdy.sharding: more than 1048576 tiles");
   EXPECT_EQ(error(2, "@mesh, [{}, {}], unreduced={\"j\"}"), "3:3: func.func: sdy.sharding: the mesh has no axis \"j\"");
   EXPECT_EQ(error(2, "@mesh, [{i}, {}]"), "3:78: expected an axis of the mesh (\"x\"), found i");
 }

@@ -197,6 +197,7 @@ def linear_algebra_of_other_names():
     d, b = np.array([4.0, 5, 6, 7], np.float32), numbers(4, 2)
     lower, upper = np.array([0, 1, 1, 1], np.float32), np.array([1, 1, 1, 0], np.float32)
     check(lambda *a: lax.linalg.tridiagonal_solve(*a), lower, d, upper, b, tolerance=1e-4)
+    check(jnp.linalg.cholesky, np.stack([np.ones((2, 2)), np.array([[4, 2], [2, 3]])]).astype(np.float32))  # one is singular
     s = b @ b.T + 4 * np.eye(4, dtype=np.float32)
     jacobi = lax.linalg.EighImplementation.JACOBI
     with jax.default_device(VULKAN[0]):
@@ -236,6 +237,10 @@ def donation():
     np.testing.assert_array_equal(np.asarray(total), expected)
     raises("deleted", lambda: x + 1)
     raises("donate", lambda: step(y, y))
+    flat = jax.jit(lambda v: v.reshape(-1) * 2, donate_argnums=0)
+    square = jax.device_put(numbers(8, 8), VULKAN[0])
+    jax.block_until_ready(flat(square))
+    assert square.is_deleted()
     before = VULKAN[0].memory_stats()["bytes_in_use"]
     for _ in range(50):
         total = step(total, y)[0]

@@ -97,7 +97,9 @@ Status BytecodeEntries::DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, At
     case SdyAttribute::kManualAxes:
     case SdyAttribute::kShardingPerValue:
     case SdyAttribute::kShardingPerValueOfPartialSums:
-      return ReadArray(in, out);
+      VXLA_RETURN_IF_ERROR(ReadArray(in, out));
+      out.kind = Attribute::Kind::kRaw;
+      return OkStatus();
     case SdyAttribute::kDimensionSharding: {
       VXLA_RETURN_IF_ERROR(ReadArray(in, out));
       VXLA_RETURN_IF_ERROR(in.Byte("whether a dimension's sharding is closed").status());

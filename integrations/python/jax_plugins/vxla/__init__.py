@@ -84,7 +84,7 @@ def _linear_algebra():
                    "householder_product_p": "_householder_product_cpu_gpu_lowering",
                    "tridiagonal_p": "_tridiagonal_cpu_gpu_lowering"}
     plain = {"eig_p": "_eig_cpu_lowering", "schur_p": "_schur_cpu_lowering", "hessenberg_p": "_hessenberg_cpu_lowering",
-             "tridiagonal_solve_p": "_tridiagonal_solve_cpu_lowering"}
+             "tridiagonal_solve_p": "_tridiagonal_solve_cpu_lowering", "cholesky_p": "_cholesky_cpu_lowering"}
     missing = []
 
     def eigh(rule, *operands, algorithm=None, **parameters):
