@@ -126,7 +126,7 @@ const Street kStreets[] = {
     {"api/runtime", {"api/c"}},
     {"integrations/mpi", {"scheduler/replicas"}},
     {"integrations/pjrt",
-     {"api", "backend", "core", "core/devices", "core/host", "core/mlir", "scheduler", "scheduler/runtime"}},
+     {"api", "backend", "core", "core/host", "core/mlir", "scheduler", "scheduler/runtime"}},
 };
 // The two files that put the passes in order include them all.
 const std::vector<std::string> kContents = {"core/passes/base/pipeline.cc", "core/passes/base/prepare.cc"};
