@@ -88,6 +88,7 @@ SKIPPED(BindDescriptorSets, VkPipelineBindPoint point, VkPipelineLayout layout, 
         const VkDescriptorSet* sets, uint32_t offset_count, const uint32_t* offsets)
 SKIPPED(PushDescriptorSetKHR, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t set, uint32_t count,
         const VkWriteDescriptorSet* writes)
+SKIPPED(SetEvent, VkEvent event, VkPipelineStageFlags stages)
 SKIPPED(Dispatch, uint32_t x, uint32_t y, uint32_t z)
 SKIPPED(CopyBuffer, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy* regions)
 SKIPPED(CopyImageToBuffer, VkImage from, VkImageLayout layout, VkBuffer to, uint32_t count,
@@ -114,6 +115,7 @@ static PFN_vkVoidFunction Skipping(const char* name) {
                   {"vkCmdPushConstants", (PFN_vkVoidFunction)SkipPushConstants},
                   {"vkCmdBindDescriptorSets", (PFN_vkVoidFunction)SkipBindDescriptorSets},
                   {"vkCmdPushDescriptorSetKHR", (PFN_vkVoidFunction)SkipPushDescriptorSetKHR},
+                  {"vkCmdSetEvent", (PFN_vkVoidFunction)SkipSetEvent},
                   {"vkCmdDispatch", (PFN_vkVoidFunction)SkipDispatch},
                   {"vkCmdPipelineBarrier2", (PFN_vkVoidFunction)SkipPipelineBarrier2},
                   {"vkCmdCopyBuffer", (PFN_vkVoidFunction)SkipCopyBuffer},

@@ -26,9 +26,11 @@ def step(state, key):
 
 params = {"w1": 0.2 * jax.random.normal(jax.random.key(2), (32, 64)), "b1": jnp.zeros(64), "w2": 0.1 * jax.random.normal(jax.random.key(3), (64, 4))}
 state, losses = {"params": params, "momentum": jax.tree.map(jnp.zeros_like, params), "step": jnp.zeros((), jnp.int32)}, []
+given = state
 for key in jax.random.split(jax.random.key(4), 60):
     state, value = step(state, key)
     losses.append(value)
 print(f"loss {losses[0]:.4f} -> {losses[-1]:.4f}")
 assert losses[-1] < 0.7 * losses[0]
+assert all(array.is_deleted() for array in jax.tree.leaves(given))
 results = {"losses": jnp.stack(losses)}
