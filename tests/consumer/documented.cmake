@@ -55,7 +55,7 @@ void Example(void);
 void Example(void) {")
 set(number 0)
 find_program(c_compiler NAMES cc gcc clang REQUIRED)
-examples_of(docs/embedding.md "${indented}" blocks)
+examples_of(docs/guides/embedding.md "${indented}" blocks)
 list(FILTER blocks INCLUDE REGEX "[vV]xla[A-Z]")
 foreach(block IN LISTS blocks)
   math(EXPR number "${number} + 1")
@@ -63,7 +63,7 @@ foreach(block IN LISTS blocks)
   run(${c_compiler} -std=c11 -pedantic -Wall -Wextra -Werror -Wno-unused -fsyntax-only -I${work}/prefix/include ${work}/documented_${number}.c)
 endforeach()
 if(NOT number EQUAL 6)
-  message(FATAL_ERROR "docs/embedding.md has ${number} examples in C, and 6 were there when this was written")
+  message(FATAL_ERROR "docs/guides/embedding.md has ${number} examples in C, and 6 were there when this was written")
 endif()
 
 # Fragments in C++.
@@ -78,7 +78,7 @@ struct XLA_FFI_CallFrame;
 XLA_FFI_Error* Solve(XLA_FFI_CallFrame*);
 using namespace vxla;
 void Example() {")
-set(cc_examples docs/diff.md "${fenced}" docs/custom_calls.md "${indented}")
+set(cc_examples docs/guides/diff.md "${fenced}" docs/guides/custom_calls.md "${indented}")
 while(cc_examples)
   list(POP_FRONT cc_examples page pattern)
   examples_of(${page} "${pattern}" blocks)
