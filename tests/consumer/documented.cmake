@@ -1,4 +1,4 @@
-# The examples of the pages, against the installed headers: those in C (C11) and C++ are compiled, and the README's program is run.
+# The examples of the pages, against the installed headers: those in C (C11) and C++ are compiled, and the whole program of docs/start/cpp.md is run.
 # Included by run.cmake, which sets work and CXX.
 
 # Each example's text, in lists, of which ; [ ] have no place: other characters stand for them until a file is written.
@@ -92,6 +92,6 @@ while(cc_examples)
   run(${CXX} -std=c++20 -Wall -Werror -Wno-unused -Wno-unused-result -fsyntax-only -I${work}/prefix/include ${work}/documented_${name}.cc)
 endwhile()
 
-# The README's program is whole, so that it is a consumer as well, which run.cmake builds and runs.
-examples_of(README.md "${fenced}" blocks)
-write_example(${work}/readme.cc "" "${blocks}" "")
+# This program is whole, so that it is a consumer as well, which run.cmake builds and runs.
+examples_of(docs/start/cpp.md "${fenced}" blocks)
+write_example(${work}/documented.cc "" "${blocks}" "")
