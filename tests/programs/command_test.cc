@@ -309,8 +309,7 @@ TEST(CommandTest, TheDocumentedTableIsWhatOpsPrints) {
   const std::string page = ReadScratch(std::string(SourceDir()) + "/docs/reference/operations.md");
   const size_t begin = page.find("<!-- ops -->\n") + 13, end = page.find("<!-- /ops -->");
   ASSERT_LT(begin, end);
-  EXPECT_EQ(page.substr(begin, end - begin), RunVxla("ops").out)
-      << "paste the output of `vxla ops` between the marks";
+  EXPECT_EQ(page.substr(begin, end - begin), RunVxla("ops").out) << "paste the output of `vxla ops` between the marks";
 }
 
 TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
