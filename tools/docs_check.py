@@ -60,7 +60,7 @@ def sentences(text):
         block = re.sub(r"\]\([^)]*\)", "]", block)
         block = re.sub(r"`[^`]*`", "code", block)
         block = " ".join(block.split())
-        for sentence in re.split(r"(?<=[.?!])(?<!e\.g\.)\**\)? +(?=[\"'(\[*A-Z`c\d])", block):
+        for sentence in re.split(r"(?<=[.?!])(?<!e\.g\.)\**\)? +(?=[\"'(\[*A-Z`\d]|code|vxla|f\d|dot )", block):
             if sentence.strip():
                 yield sentence.strip()
 
