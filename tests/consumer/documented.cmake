@@ -40,10 +40,14 @@ extern const char *hlo_or_stablehlo_text, *text;
 extern const void* bytes_of_the_file;
 extern size_t size;
 extern float x[1000], y[1000];
-extern VxlaDevice device;
-extern VxlaExecutable executable;
+extern const void *pixels, *new_elements;
+extern const int64_t* strides;
+extern VxlaDevice device, gpu0, gpu1;
+extern VxlaExecutable executable, small, large;
+extern VxlaArray array;
+extern VxlaCompileInfo other_program;
 extern VxlaMessage message;
-extern VxlaExecuteInfo run;
+extern VxlaExecuteInfo run, on_gpu0, on_gpu1;
 extern VxlaValue value, result;
 extern VxlaRecordingInfo recording_info;
 extern VxlaRecording recording;
@@ -62,8 +66,8 @@ foreach(block IN LISTS blocks)
   write_example(${work}/documented_${number}.c "${c_before}" "${block}" "}\n")
   run(${c_compiler} -std=c11 -pedantic -Wall -Wextra -Werror -Wno-unused -fsyntax-only -I${work}/prefix/include ${work}/documented_${number}.c)
 endforeach()
-if(NOT number EQUAL 6)
-  message(FATAL_ERROR "docs/guides/embedding.md has ${number} examples in C, and 6 were there when this was written")
+if(NOT number EQUAL 9)
+  message(FATAL_ERROR "docs/guides/embedding.md has ${number} examples in C, and 9 were there when this was written")
 endif()
 
 # Fragments in C++.
