@@ -7,9 +7,8 @@ cd "$(dirname "$0")/.."
 python3 tools/docs_check.py "$@"
 venv=${VXLA_DOCS_VENV:-$PWD/build/docs_venv}
 if ! "$venv/bin/python" -c 'import material' 2>/dev/null; then
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install -q --retries 1 'mkdocs-material>=9.6,<10' ||
-    { printf 'docs.sh: PyPI gives no mkdocs-material\n' >&2; exit 77; }
+  { python3 -m venv "$venv" && "$venv/bin/pip" install -q --retries 1 'mkdocs-material>=9.6,<10'; } ||
+    { printf 'docs.sh: no virtual environment, or PyPI gives no mkdocs-material\n' >&2; exit 77; }
 fi
 # The makers of the theme advertise their next product in every build.
 NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build -q --strict -f packaging/mkdocs.yml
