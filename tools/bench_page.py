@@ -30,7 +30,7 @@ def plot(data):
              'font-family="sans-serif" font-size="11">',
              f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
              f'<text x="8" y="18" font-size="14" font-weight="bold" fill="#222222">{escape(data["title"])}</text>',
-             f'<text x="8" y="35" fill="#666666">{escape(data["driver"])}, {escape(data["day"])}; {escape(data["note"])}</text>']
+             f'<text x="8" y="35" fill="#666666">Driver {escape(data["driver"])}, {escape(data["day"])}; {escape(data["note"])}</text>']
     for power in range(-reach, reach + 1):
         x, label = middle + power * unit, f"{2 ** power}" if power >= 0 else f"1/{2 ** -power}"
         lines.append(f'<path d="M{x:.1f} {TOP - 6}V{height - 8}" stroke="{"#888888" if power == 0 else "#e4e4e4"}"/>')
