@@ -40,7 +40,7 @@ class BenchPageTest(unittest.TestCase):
         self.assertIn("| a | 1 | 4 | 4.00 |", page)
         self.assertNotIn("old", page)
         self.assertTrue(page.startswith("before\n") and page.endswith("after\n"))
-        self.assertIn("A &amp; B", (self.root / "docs/pictures/two.svg").read_text())
+        self.assertIn("A &amp; B", (self.root / "docs/pictures" / "two.svg").read_text())
         self.assertEqual(self.run_script("--check").returncode, 0)
 
     def test_check_writes_nothing_and_names_what_is_stale(self):
