@@ -23,7 +23,7 @@ struct DeviceOptions {
   std::string emulate;
   // Null hardware (a driver without its GPU) is opened too, to compile for: Client::Compile works, nothing runs.
   bool compile_only = false;
-  // Products round as on every other device, instead of by what this one does fastest (docs/numerics.md).
+  // Products round as on every other device, instead of by what this one does fastest (docs/reference/numerics.md).
   bool same_bits = false;
   bool capture_executables = false;  // Device::KernelExecutables answers; not every driver can
   bool cache = true;                 // keep compiled kernels and probe results on disk

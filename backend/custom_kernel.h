@@ -9,7 +9,7 @@
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
-// docs/custom_calls.md says what a kernel may count on.
+// docs/guides/custom_calls.md says what a kernel may count on.
 struct CustomKernel {
   enum class Language : uint8_t { kGlsl, kSpirv };
   Language language = Language::kGlsl;

@@ -107,7 +107,7 @@ struct DeviceFacts {
   };  // corrected: by integers, in shaders/include/math
   Division division_f32 = Division::kUnmeasured, division_f64 = Division::kUnmeasured;
   // fma of f32 rounds once, as a probe found. Products then use it, unless same_bits asks for the bits that every
-  // device can give (docs/numerics.md).
+  // device can give (docs/reference/numerics.md).
   bool fused_multiply_add = false, same_bits = false;
   // Conversions between f32 and f16 are the device's own: a probe found that they round to nearest even, keep denormals
   // and are not folded away (shaders/include/math/narrow.glsl).

@@ -104,6 +104,7 @@ function(vxla_install_sdk kind component)
   install(FILES ${made}/vxlaConfig.cmake ${PROJECT_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
           COMPONENT ${component} ${ARGN})
   install(FILES ${made}/vxla.pc ${made}/vxla_runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})
+  install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT ${component} ${ARGN})
 endfunction()
 
 if(VXLA_SHARED)

@@ -2,6 +2,7 @@
 # installed.
 include(GNUInstallDirs)
 install(TARGETS vxla RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT command)
 
 # A command for another system cannot be run here; there `vxla completion` and `vxla help --man` write the same files.
 function(install_what_vxla_prints words file destination)

@@ -1,5 +1,5 @@
-// The limits that vxla sets itself, in one place; docs/limits.md states them. Beyond each there is a message: text,
-// files and callers can ask for more than recursion, memory and 64-bit sums can give.
+// The limits that vxla sets itself, in one place; docs/reference/limits.md states them. Beyond each there is a message:
+// text, files and callers can ask for more than recursion, memory and 64-bit sums can give.
 #pragma once
 
 #include <cstdint>

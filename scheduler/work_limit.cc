@@ -11,7 +11,7 @@ namespace {
 constexpr int kMostParts = 4096;
 // A flop of a step may be a function call, and steps that count none still compute: so many operations per byte.
 constexpr double kOperationsPerFlop = 4, kOperationsPerByte = 4;
-// Measured on 64-bit types in words (docs/benchmarks.md: emulated_f64_add).
+// Measured on 64-bit types in words (docs/benchmarks/index.md: emulated_f64_add).
 constexpr double kEmulation = 50;
 
 bool Emulates(const Step& step, const DeviceFacts& facts) {

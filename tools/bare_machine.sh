@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the README's commands as a new user does: in a fresh clone of HEAD, on a Debian 12 (debootstrap) that has no package of this
 # machine's. `tools/bare_machine.sh [quickstart] [test]`, both by default; wants root, debootstrap and git. Times and results get their
-# rows in docs/full-run.md. The packages come from where this machine's own do.
+# rows in docs/internals/full-run.md. The packages come from where this machine's own do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commands=("$@")

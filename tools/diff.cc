@@ -47,11 +47,11 @@ struct DiffFlags {
 };
 
 constexpr char kAbout[] =
-    "A result agrees when each element is within --ulp, or within atol + rtol * |expected|. A program of one operation "
-    "is judged by that operation's bound: the accuracy table for functions (docs/accuracy.md); for sums so much of the "
-    "sum of the terms' magnitudes, growing with the square root of their number. Whole programs are first judged by "
-    "rtol 1e-5 and atol 1e-6 of the largest expected magnitude; 4 sqrt(n) 2^-24 of it where the program's longest sum "
-    "has n > 16 terms; a few ulp for types narrower than f32.\n"
+    "A result agrees when each element is within --ulp, or within atol + rtol * |expected|. A program of one "
+    "operation is judged by that operation's bound: the accuracy table for functions (docs/reference/accuracy.md); "
+    "for sums so much of the sum of the terms' magnitudes, growing with the square root of their number. Whole "
+    "programs are first judged by rtol 1e-5 and atol 1e-6 of the largest expected magnitude; 4 sqrt(n) 2^-24 of it "
+    "where the program's longest sum has n > 16 terms; a few ulp for types narrower than f32.\n"
     "\n"
     "What is outside is judged again, unless --rtol, --atol or --ulp is given: every instruction by itself by its own "
     "bound, on the reference's operands, and the results by how far rounding can move them: the reference runs again "
@@ -60,11 +60,11 @@ constexpr char kAbout[] =
     "\n"
     "Three values are compared: the CPU reference's, the device's, and those of the shaders' own arithmetic compiled "
     "for the CPU and summed in the order of the device's plan. `fault` is then: algorithm (the shader math leaves the "
-    "bound too), driver (the device's bits are not the shader math's), order (a combiner cannot be shown to associate, "
-    "so that its elements' order decides), rounding (every operation is within its bound, and a stated tolerance is too "
-    "small), expected file (the reference gives other values than the file too) or other device (the first one agrees "
-    "with the reference). Denormals that the device flushes are taken as zeros. A loop's "
-    "body is looked at in its first iteration (--bisect: the first 16); of a conditional, the branch taken.";
+    "bound too), driver (the device's bits are not the shader math's), order (a combiner cannot be shown to "
+    "associate, so that its elements' order decides), rounding (every operation is within its bound, and a stated "
+    "tolerance is too small), expected file (the reference gives other values than the file too) or other device (the "
+    "first one agrees with the reference). Denormals that the device flushes are taken as zeros. A loop's body is "
+    "looked at in its first iteration (--bisect: the first 16); of a conditional, the branch taken.";
 
 // An .npy holds the only result.
 Result<std::vector<Literal>> ExpectedFromArray(const std::string& path, const std::vector<const Shape*>& leaves) {

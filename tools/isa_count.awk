@@ -1,4 +1,4 @@
-# Counts the instructions of one file that `vxla explain --isa` wrote of an AMD kernel, and prints a row of docs/isa.md:
+# Counts the instructions of one file that `vxla explain --isa` wrote of an AMD kernel, and prints a row of docs/internals/isa.md:
 # the kernel's statistics, then what its hot part is made of: of the innermost loops (a label, and the last branch back
 # to it, with none within) the one with the most instructions, or all of a kernel in which none has a twentieth of them. A loop of divisions by
 # integers, which ordinary numbers do not enter (it goes by the bits of a word, and counts leading zeros of denormal

@@ -1,4 +1,4 @@
-// The table of operations in Markdown, as the README shows it.
+// The table of operations in Markdown, as docs/reference/operations.md shows it.
 #pragma once
 
 #include <string>

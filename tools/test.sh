@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds and runs the tests. `tools/test.sh` is what CI runs (under 30 minutes on 2 cores, the build from nothing included).
 # `tools/test.sh --full` goes on with the long parts, `tools/test.sh --full PART...` runs the named ones alone. Together they take
-# hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
+# hours; each result goes into its row of docs/internals/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all_parts=(suites validation hosts emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax scripts wheel)
@@ -80,7 +80,7 @@ part_validation() {
   for suite in spec_vulkan_tests ops_tests; do
     for layers in core,sync core,gpu; do
       for driver in llvmpipe SwiftShader; do
-        # Some of its tests choose addresses, which these checks cannot follow on lavapipe 22 (docs/full-run.md).
+        # Some of its tests choose addresses, which these checks cannot follow on lavapipe 22 (docs/internals/full-run.md).
         [ "$suite $layers $driver" = "ops_tests core,gpu llvmpipe" ] && continue
         run_suite "$suite on $driver, validation $layers" VXLA_TEST_VALIDATE=$layers VXLA_TEST_DEVICE=$driver build/tests/$suite
       done

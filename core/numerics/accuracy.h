@@ -1,5 +1,5 @@
 // Accuracy: the one table of how far a result may lie from the exact one, per operation and element type. The math
-// tests assert it, docs/accuracy.md prints it, `vxla diff` takes its budgets from it.
+// tests assert it, docs/reference/accuracy.md prints it, `vxla diff` takes its budgets from it.
 #pragma once
 
 #include <cstdint>

@@ -148,7 +148,7 @@ VXLA_API VxlaCode vxlaDescribeDevice(uint32_t index, VxlaDeviceDescription* desc
 
 enum {
   VXLA_DEVICE_NO_CACHE = 1,   // nothing is kept on disk
-  VXLA_DEVICE_SAME_BITS = 2,  // the rounding that every device has (docs/numerics.md)
+  VXLA_DEVICE_SAME_BITS = 2,  // the rounding that every device has (docs/reference/numerics.md)
   // Use after destroy is an error, for some lasting bytes a handle; so is a use of a recording beyond those that it
   // has. For debug builds.
   VXLA_DEVICE_CHECK_HANDLES = 4
@@ -206,7 +206,7 @@ typedef void (*VxlaEventFunction)(void* user_data, VxlaCode code, const char* te
 VXLA_API VxlaCode vxlaOnEvent(VxlaEvent event, VxlaEventFunction function, void* user_data, VxlaMessage* message);
 VXLA_API void vxlaDestroyEvent(VxlaEvent event);
 
-// ---- custom calls (docs/custom_calls.md) ----
+// ---- custom calls (docs/guides/custom_calls.md) ----
 
 typedef struct VxlaKernelInfo {
   uint32_t struct_size;
@@ -275,7 +275,7 @@ typedef struct VxlaCompileInfo {
   uint32_t flags;
   const char* text;    // HLO or StableHLO text, told apart by how it begins
   uint64_t text_size;  // 0: up to the terminating zero
-  // On several devices: so many replicas of so many partitions, 0: 1 (docs/several_devices.md).
+  // On several devices: so many replicas of so many partitions, 0: 1 (docs/guides/several_devices.md).
   uint32_t replica_count, partition_count;
   // Where they run, each replica's partitions one after the other; handles may come several times. NULL: all on
   // vxlaCompile's device. Those of one handle run as one program; those of several meet through the host's memory.
@@ -324,9 +324,9 @@ VXLA_API VxlaCode vxlaCancelCompile(VxlaExecutable executable, VxlaMessage* mess
 // (VXLA_COMPILE_IN_BACKGROUND, VXLA_LOAD_IN_BACKGROUND).
 VXLA_API VxlaCode vxlaGetExecutableEvent(VxlaExecutable executable, VxlaEvent* event, VxlaMessage* message);
 
-// Bytes that vxlaLoadBundle takes: a bundle with the one variant that this device runs (docs/bundle.md): its plan, the
-// SPIR-V of its kernels, its constants. Loading it on a device like this one compiles nothing but what the driver does,
-// and the runs have the same bits; other devices refuse it. `bytes` is filled in; vxlaFreeBytes frees it.
+// Bytes that vxlaLoadBundle takes: a bundle with the one variant that this device runs (docs/guides/bundle.md): its
+// plan, the SPIR-V of its kernels, its constants. Loading it on a device like this one compiles nothing but what the
+// driver does, and the runs have the same bits; other devices refuse it. `bytes` is filled in; vxlaFreeBytes frees it.
 // VXLA_UNSUPPORTED: steps for the host, sizes that arguments decide, several devices. VXLA_INVALID_ARGUMENT: the
 // executable is from a bundle.
 VXLA_API VxlaCode vxlaSerializeExecutable(VxlaExecutable executable, VxlaBytes* bytes, VxlaMessage* message);

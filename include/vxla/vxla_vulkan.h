@@ -1,5 +1,5 @@
 // vxla inside a program that has a Vulkan device: what to enable on it, how vxla lives there, and how it records into
-// the host's command buffers. vxla.h says what all functions have in common; docs/embedding.md draws a frame.
+// the host's command buffers. vxla.h says what all functions have in common; docs/guides/embedding.md draws a frame.
 #ifndef VXLA_VXLA_VULKAN_H_
 #define VXLA_VXLA_VULKAN_H_
 
@@ -303,7 +303,7 @@ typedef struct VxlaImage {
 // asks for no transfer. What a VkBuffer is bound for must lie within its memory (vkGetBufferMemoryRequirements), and
 // its usage is what the host states: Vulkan does not tell more. None of them, the lent scratch included, overlaps
 // another that is written, as far as their VkBuffers and addresses tell. A result that the program puts into a donated
-// argument's memory (docs/embedding.md) has the argument's binding or an empty one; arrays without elements, and
+// argument's memory (docs/guides/embedding.md) has the argument's binding or an empty one; arrays without elements, and
 // arguments that nothing reads, may be empty.
 typedef struct VxlaBindings {
   uint32_t struct_size;

@@ -1,6 +1,6 @@
-// Bundle: a program as it was compiled, in one file that needs no compiler: docs/bundle.md has the format. A file holds
-// several variants, each a plan with the SPIR-V of its kernels for a device or for any; all share constants and
-// modules that are equal.
+// Bundle: a program as it was compiled, in one file that needs no compiler: docs/guides/bundle.md has the format. A
+// file holds several variants, each a plan with the SPIR-V of its kernels for a device or for any; all share constants
+// and modules that are equal.
 #pragma once
 
 #include <cstddef>

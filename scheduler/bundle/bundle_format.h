@@ -1,4 +1,4 @@
-// The bytes of a bundle: a header, a table of sections, and numbers in little-endian order (docs/bundle.md).
+// The bytes of a bundle: a header, a table of sections, and numbers in little-endian order (docs/guides/bundle.md).
 #pragma once
 
 #include <array>

@@ -280,7 +280,7 @@ static inline void HostBegin(Host* host, VkCommandBuffer commands) {
   EXPECT(host->BeginCommandBuffer(commands, &info) == VK_SUCCESS);
 }
 
-// The barrier of docs/embedding.md between two programs, and between a program and the host.
+// The barrier of docs/guides/embedding.md between two programs, and between a program and the host.
 static inline void HostBarrier(Host* host, VkCommandBuffer commands, VkPipelineStageFlags to, VkAccessFlags reads) {
   VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                              .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,

@@ -1,4 +1,4 @@
-# The examples of the pages, against the installed headers: those in C (C11) and C++ are compiled, and the README's program is run.
+# The examples of the pages, against the installed headers: those in C (C11) and C++ are compiled, and the whole program of docs/start/cpp.md is run.
 # Included by run.cmake, which sets work and CXX.
 
 # Each example's text, in lists, of which ; [ ] have no place: other characters stand for them until a file is written.
@@ -40,10 +40,14 @@ extern const char *hlo_or_stablehlo_text, *text;
 extern const void* bytes_of_the_file;
 extern size_t size;
 extern float x[1000], y[1000];
-extern VxlaDevice device;
-extern VxlaExecutable executable;
+extern const void *pixels, *new_elements;
+extern const int64_t* strides;
+extern VxlaDevice device, gpu0, gpu1;
+extern VxlaExecutable executable, small, large;
+extern VxlaArray array;
+extern VxlaCompileInfo other_program;
 extern VxlaMessage message;
-extern VxlaExecuteInfo run;
+extern VxlaExecuteInfo run, on_gpu0, on_gpu1;
 extern VxlaValue value, result;
 extern VxlaRecordingInfo recording_info;
 extern VxlaRecording recording;
@@ -55,15 +59,15 @@ void Example(void);
 void Example(void) {")
 set(number 0)
 find_program(c_compiler NAMES cc gcc clang REQUIRED)
-examples_of(docs/embedding.md "${indented}" blocks)
+examples_of(docs/guides/embedding.md "${indented}" blocks)
 list(FILTER blocks INCLUDE REGEX "[vV]xla[A-Z]")
 foreach(block IN LISTS blocks)
   math(EXPR number "${number} + 1")
   write_example(${work}/documented_${number}.c "${c_before}" "${block}" "}\n")
   run(${c_compiler} -std=c11 -pedantic -Wall -Wextra -Werror -Wno-unused -fsyntax-only -I${work}/prefix/include ${work}/documented_${number}.c)
 endforeach()
-if(NOT number EQUAL 6)
-  message(FATAL_ERROR "docs/embedding.md has ${number} examples in C, and 6 were there when this was written")
+if(NOT number EQUAL 9)
+  message(FATAL_ERROR "docs/guides/embedding.md has ${number} examples in C, and 9 were there when this was written")
 endif()
 
 # Fragments in C++.
@@ -78,7 +82,7 @@ struct XLA_FFI_CallFrame;
 XLA_FFI_Error* Solve(XLA_FFI_CallFrame*);
 using namespace vxla;
 void Example() {")
-set(cc_examples docs/diff.md "${fenced}" docs/custom_calls.md "${indented}")
+set(cc_examples docs/guides/diff.md "${fenced}" docs/guides/custom_calls.md "${indented}")
 while(cc_examples)
   list(POP_FRONT cc_examples page pattern)
   examples_of(${page} "${pattern}" blocks)
@@ -92,6 +96,6 @@ while(cc_examples)
   run(${CXX} -std=c++20 -Wall -Werror -Wno-unused -Wno-unused-result -fsyntax-only -I${work}/prefix/include ${work}/documented_${name}.cc)
 endwhile()
 
-# The README's program is whole, so that it is a consumer as well, which run.cmake builds and runs.
-examples_of(README.md "${fenced}" blocks)
-write_example(${work}/readme.cc "" "${blocks}" "")
+# This program is whole, so that it is a consumer as well, which run.cmake builds and runs.
+examples_of(docs/start/cpp.md "${fenced}" blocks)
+write_example(${work}/documented.cc "" "${blocks}" "")

@@ -25,11 +25,11 @@ endforeach()
 
 include(${CMAKE_CURRENT_LIST_DIR}/documented.cmake)
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${CXX}
-    -DREADME=${work}/readme.cc)
+    -DDOCUMENTED=${work}/documented.cc)
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
 run(${work}/build/runtime_consumer)
-run(${work}/build/readme)
+run(${work}/build/documented)
 
 # A shared library exports what these headers declare and nothing else.
 file(GLOB shared ${work}/prefix/lib*/libvxla.so ${work}/prefix/lib*/*/libvxla.so)

@@ -1,6 +1,6 @@
 // What the complex functions should give at any pair of components: finite ones from MPFR with so many digits that
 // nothing is lost beside the largest and the least numbers, infinities and NaN from C99 Annex G, or from the rule that
-// docs/accuracy.md states where that has none.
+// docs/reference/accuracy.md states where that has none.
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,8 @@
 // math_exhaustive [function ...] [--stride N] [--pairs N]: the f32 functions of the shader math at all 2^32 arguments
 // (two-argument ones at N random pairs, 10^8 by default) against the C library's double, and MPFR at what that cannot
 // decide. The shader text is compiled here once more so that loops vectorise (minutes, not hours); samples of each
-// block are compared with the library's build, bit for bit. Prints one row of docs/accuracy.md for each function; fails
-// if one leaves its bound of core/numerics/accuracy.h.
+// block are compared with the library's build, bit for bit. Prints one row of docs/reference/accuracy.md for each
+// function; fails if one leaves its bound of core/numerics/accuracy.h.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

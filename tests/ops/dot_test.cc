@@ -111,7 +111,7 @@ TEST(DotTest, EveryAlgorithm) {
   }
 }
 
-// Infinities stay where they are, the largest numbers finite. (Drivers may flush denormals: docs/devices.md.)
+// Infinities stay where they are, the largest numbers finite. (Drivers may flush denormals: docs/reference/devices.md.)
 TEST(DotTest, AlgorithmsKeepSpecialValues) {
   const float inf = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
   const std::vector<float> values{inf, -inf, std::nanf(""), largest, -largest, 1e-30f, 0.0f, -0.0f, 1.5f, 3e-5f};

@@ -174,7 +174,7 @@ TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
   Client* client = DeviceClient(ModesToRun().front());
   ASSERT_NE(client, nullptr);
   for (const bool wide : {false, true}) {
-    // Emulated, no butterfly has more than five points: up to 1.11 times FFTW's error (docs/benchmarks.md).
+    // Emulated, no butterfly has more than five points: up to 1.11 times FFTW's error (docs/benchmarks/index.md).
     if (wide && !client->device().facts().float64) continue;
     for (const Kind kind : kKinds) {
       for (const int n : {20, 48, 67, 400, 1009, 2048}) ExpectNoLargerThanFftws({kind, std::max(1, 4096 / n), n, wide});

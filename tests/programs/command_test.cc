@@ -305,12 +305,11 @@ TEST(CommandTest, DiffOnAllDevicesGivesAVerdictForEach) {
   EXPECT_EQ(json["devices"].size(), devices.size());
 }
 
-TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {
-  const std::string readme = ReadScratch(std::string(SourceDir()) + "/README.md");
-  const size_t begin = readme.find("<!-- ops -->\n") + 13, end = readme.find("<!-- /ops -->");
+TEST(CommandTest, TheDocumentedTableIsWhatOpsPrints) {
+  const std::string page = ReadScratch(std::string(SourceDir()) + "/docs/reference/operations.md");
+  const size_t begin = page.find("<!-- ops -->\n") + 13, end = page.find("<!-- /ops -->");
   ASSERT_LT(begin, end);
-  EXPECT_EQ(readme.substr(begin, end - begin), RunVxla("ops").out)
-      << "paste the output of `vxla ops` between the marks";
+  EXPECT_EQ(page.substr(begin, end - begin), RunVxla("ops").out) << "paste the output of `vxla ops` between the marks";
 }
 
 TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {

@@ -47,7 +47,7 @@ struct FfiHandlers {
 // and types below 8 bits one byte an element. `out` points to the result's elements, in[k] to operand k's; a tuple is
 // an array of pointers to its elements. The functions must neither write to their operands nor have side effects, and
 // are called from several threads if a program runs on several devices. The form of dynamic arrays:
-// docs/dynamic_dimensions.md.
+// docs/guides/dynamic_dimensions.md.
 class CustomCallRegistry {
  public:
   // Accepts functions and function objects with one of these signatures:

@@ -1,6 +1,6 @@
 // The scalar arithmetic of the shaders (shaders/include/math) as C++ functions, bit for bit what a kernel computes.
-// Names and rules: shaders/include/math/prelude.glsl; accuracy: docs/accuracy.md. The declarations are made from that
-// text when the project is built (tools/declare_shader_math.cmake).
+// Names and rules: shaders/include/math/prelude.glsl; accuracy: docs/reference/accuracy.md. The declarations are made
+// from that text when the project is built (tools/declare_shader_math.cmake).
 //
 // With VXLA_SHADER_MATH_EMULATED defined, the same functions over the emulated 64-bit types, in namespace
 // shader_math_emulated (shader_math_emulated.h).

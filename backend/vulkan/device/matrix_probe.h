@@ -16,7 +16,7 @@ namespace VXLA_NAMESPACE::vulkan {
 struct MatrixVerdict {
   MatrixRounding rounding = MatrixRounding::kUnmeasured;
   bool flushes = false;  // terms that are denormal count as zeros
-  bool wrong = false;    // a sum lies beyond the bound of docs/numerics.md, or is another integer
+  bool wrong = false;    // a sum lies beyond the bound of docs/reference/numerics.md, or is another integer
   friend bool operator==(const MatrixVerdict&, const MatrixVerdict&) = default;
 };
 

@@ -29,7 +29,7 @@ struct OpenOptions {
   // VK_LAYER_KHRONOS_validation: its core checks, synchronization checks, GPU-assisted checks.
   bool validate_core = false, validate_sync = false, validate_gpu = false;
   Emulation emulate;
-  bool same_bits = false;  // only what gives the same bits on every device (docs/numerics.md)
+  bool same_bits = false;  // only what gives the same bits on every device (docs/reference/numerics.md)
   bool cache = true;       // keep SPIR-V, pipelines and probe results on disk
   std::string cache_dir;   // empty: the user's cache folder
   // Memory is filled with kPoisonWord when it is handed out. VXLA_POISON=1 in the environment does the same.

@@ -1,4 +1,4 @@
-// Custom calls by the user's kernels: docs/custom_calls.md.
+// Custom calls by the user's kernels: docs/guides/custom_calls.md.
 #pragma once
 
 #include <memory>

@@ -95,7 +95,7 @@ struct FftPlan {
   ElementType complex = ElementType::kC64;
   std::vector<FftJob> jobs;
   FftTables tables{ElementType::kC64};
-  // Products are added without a rounding of their own (docs/numerics.md).
+  // Products are added without a rounding of their own (docs/reference/numerics.md).
   bool fuses = false;
   int64_t flop = 0;
 

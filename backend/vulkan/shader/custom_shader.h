@@ -1,4 +1,4 @@
-// Custom shaders: the user's kernels as keys, texts and modules (docs/custom_calls.md).
+// Custom shaders: the user's kernels as keys, texts and modules (docs/guides/custom_calls.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// User modules: the user's GLSL compiled, and what it must be like (docs/custom_calls.md).
+// User modules: the user's GLSL compiled, and what it must be like (docs/guides/custom_calls.md).
 #pragma once
 
 #include <cstdint>

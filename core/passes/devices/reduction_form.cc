@@ -5,7 +5,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// How many bytes a place must be spared so that a second meeting pays (docs/benchmarks.md, over places; between
+// How many bytes a place must be spared so that a second meeting pays (docs/benchmarks/index.md, over places; between
 // processes a meeting costs more).
 int64_t LeastBytesSpared(PlaceLink link) { return (link == PlaceLink::kProcesses ? 64 : 32) << 10; }
 

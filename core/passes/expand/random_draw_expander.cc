@@ -1,5 +1,5 @@
-// rng as operations over a counter that the device keeps: the numbers that docs/several_devices.md states, Philox of
-// the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
+// rng as operations over a counter that the device keeps: the numbers that docs/guides/several_devices.md states,
+// Philox of the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
 #include <numbers>
 
 #include "core/passes/base/control_flow.h"

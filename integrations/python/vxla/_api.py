@@ -53,7 +53,7 @@ def diff(program: ProgramLike, *args: Any, device: str | None = None, against: A
         and so on). A `jax.ShapeDtypeStruct`, None, and parameters that are not given stand for seeded values.
       device: "vulkan:0", "lavapipe", a part of a name; the best one where it is not given.
       against: instead of the reference: another device's name, the path of an .npz, or the expected results as a pytree of arrays.
-      rtol, atol, ulp: a tolerance instead of the default, which is the program's own error bound (docs/diff.md).
+      rtol, atol, ulp: a tolerance instead of the default, which is the program's own error bound (docs/guides/diff.md).
       isolate: each instruction is run by itself too (`verdict.json["instructions"]`).
       bisect: the first instruction that is wrong becomes a program of its own (`verdict.bisected`).
       options: further words of the command `vxla diff`, such as ["--fill", "special"].

@@ -69,7 +69,7 @@ def command_path() -> str:
 
 
 def library_path() -> str:
-    """The path of libvxla, the C and C++ library (docs/embedding.md); FileNotFoundError where the package has none."""
+    """The path of libvxla, the C and C++ library (docs/guides/embedding.md); FileNotFoundError where the package has none."""
     return _existing(next((_HERE / "lib").glob("libvxla.so*"), _HERE / "lib" / "libvxla.so"), "library")
 
 

@@ -20,7 +20,7 @@ class ResultVerdict:
     """"result", "result[0]['loss']" ...: where it is in what the function returns; of a program "result_0", "result_1" ..."""
     agrees: bool
     judged_by: str
-    """"tolerance", "operation" (a program of one operation, by that operation's bound) or "conditioning" (docs/diff.md)"""
+    """"tolerance", "operation" (a program of one operation, by that operation's bound) or "conditioning" (docs/guides/diff.md)"""
     elements: int
     differing: int
     """elements with other bits"""
@@ -62,7 +62,7 @@ class Verdict:
     first_bad: str | None
     """the first instruction that is wrong by itself, or the result"""
     fault: str | None
-    """whose the difference is: "algorithm", "driver", "order", "rounding", "expected file" or "other device" (docs/diff.md)"""
+    """whose the difference is: "algorithm", "driver", "order", "rounding", "expected file" or "other device" (docs/guides/diff.md)"""
     amplification: float | None
     notes: tuple[str, ...]
     bisected: Bisected | None

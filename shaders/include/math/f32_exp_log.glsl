@@ -1,6 +1,6 @@
 // f32 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two floats
-// good to about 2^-29 or better, rounded once by scale_f32 or by the last addition: at most 1 ulp (docs/accuracy.md has
-// what was measured). Polynomials are Chebyshev fits of the series' remainders.
+// good to about 2^-29 or better, rounded once by scale_f32 or by the last addition: at most 1 ulp
+// (docs/reference/accuracy.md has what was measured). Polynomials are Chebyshev fits of the series' remainders.
 
 // k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| < 200.
 FN F reduce_ln2_f32(float xh, float xl, OUT(int) k, OUT(float) rl) {

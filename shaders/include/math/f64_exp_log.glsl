@@ -1,6 +1,6 @@
 // f64 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two doubles
 // good to about 2^-58 or better, rounded once by scale_f64 or by the last addition: at most 1 ulp (2 stated)
-// (docs/accuracy.md has what was measured). Polynomials are Chebyshev fits of the series' remainders.
+// (docs/reference/accuracy.md has what was measured). Polynomials are Chebyshev fits of the series' remainders.
 
 // k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| <= 1600.
 FN D reduce_ln2_f64(f64_t xh, f64_t xl, OUT(int) k, OUT(f64_t) rl) {

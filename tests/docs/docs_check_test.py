@@ -1,0 +1,57 @@
+"""tools/docs_check.py finds what it is for, and nothing in a page that is right: docs_check_test.py SOURCES."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DOCS = "docs"  # spelt apart, for these names are of no page of the tree
+CHECK = pathlib.Path(sys.argv.pop(1)).resolve() / "tools/docs_check.py"
+GOOD = f"""# A page
+
+See [this heading](#a-page), [that page]({DOCS}/other.md#two-words) and {DOCS}/other.md. A second sentence.
+
+    a block of code with [no link](nowhere.md)
+
+| a table has no sentences | """ + "word " * 60 + """|
+|---|---|
+
+- an item
+- another item, with `code that is one word however long it may be`
+"""
+
+
+class DocsCheckTest(unittest.TestCase):
+    def found(self, addition):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            (folder / DOCS).mkdir()
+            (folder / DOCS / "other.md").write_text("# Other\n\n## Two words\n")
+            (folder / "README.md").write_text(GOOD + addition)
+            done = subprocess.run([sys.executable, CHECK], cwd=folder, capture_output=True, text=True, check=False)
+            self.assertEqual(done.stderr, "")
+            self.assertEqual(done.returncode, 1 if done.stdout else 0)
+            return done.stdout
+
+    def test_a_good_page_passes(self):
+        self.assertEqual(self.found(""), "")
+
+    def test_a_link_to_no_file(self):
+        self.assertEqual(self.found(f"\n[x]({DOCS}/gone_page.md)\n").splitlines()[0], f"README.md: {DOCS}/gone_page.md: no such file")
+
+    def test_a_link_to_no_heading(self):
+        self.assertEqual(self.found(f"\n[x]({DOCS}/other.md#three-words)\n"), f"README.md: {DOCS}/other.md#three-words: no such heading\n")
+
+    def test_a_mention_of_no_file(self):
+        self.assertEqual(self.found(f"\n    // {DOCS}/gone.md says why\n"), f"README.md: mentions {DOCS}/gone.md, which is not there\n")
+
+    def test_a_sentence_of_forty_words_passes(self):
+        self.assertEqual(self.found("\nSo " + "word " * 38 + "ends.\n"), "")
+
+    def test_a_sentence_of_forty_one_words(self):
+        self.assertIn("README.md: a sentence of 41 words (at most 40): So word", self.found("\nSo " + "word " * 39 + "ends.\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

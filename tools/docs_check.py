@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Checks the documentation: links and anchors of every Markdown file, mentions of docs/ anywhere, the length of sentences.
+
+    tools/docs_check.py            # exit code 1 if something is wrong
+    tools/docs_check.py --words    # also each page's sentences, mean words, and how many are too long
+"""
+import os
+import re
+import subprocess
+import sys
+
+MOST_WORDS = 40
+# Records of runs, one row each; prose is for the other pages.
+DATA = ("docs/internals/full-run.md", "docs/internals/isa.md", "docs/benchmarks/index.md", "docs/benchmarks/loading.md")
+
+
+def tracked():
+    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True, check=True).stdout
+    for name in names.splitlines():
+        if not os.path.isfile(name):
+            continue
+        try:
+            with open(name, encoding="utf-8") as file:
+                yield name, file.read()
+        except UnicodeDecodeError:
+            pass
+
+
+def without_code(text):
+    """The text with fenced blocks and indented ones as empty lines."""
+    lines, fenced, listed = [], False, False
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+            line = ""
+        elif fenced or (line.startswith("    ") and not listed):
+            line = ""
+        elif line.strip():
+            listed = bool(re.match(r"\s*([-*]|\d+\.) ", line)) or (listed and line.startswith(" "))
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def anchors(text):
+    """The names of a page's headings, as GitHub and Python-Markdown make them."""
+    found = {}
+    for heading in re.findall(r"^#+ +(.*?) *$", without_code(text), re.M):
+        heading = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+        found[name] = found.get(name, -1) + 1
+    return {name if n == 0 else f"{name}-{n}" for name, most in found.items() for n in range(most + 1)}
+
+
+def sentences(text):
+    """Of paragraphs and list items; tables and headings are none."""
+    text = re.sub(r"<!--.*?-->", "", without_code(text), flags=re.S)
+    lines = ["" if line.startswith(("|", "#")) else line for line in text.splitlines()]
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", "\n".join(lines)):
+        block = re.sub(r"^\s*(?:[-*]|\d+\.) ", "", block)
+        block = re.sub(r"\]\([^)]*\)", "]", block)
+        block = re.sub(r"`[^`]*`", "code", block)
+        block = " ".join(block.split())
+        for sentence in re.split(r"(?<=[.?!])(?<!e\.g\.)\**\)? +(?=[\"'(\[*A-Z`\d]|code|vxla|f\d|dot )", block):
+            if sentence.strip():
+                yield sentence.strip()
+
+
+def main():
+    files = dict(tracked())
+    pages = {name: text for name, text in files.items() if name.endswith(".md")}
+    wrong = []
+    for name, text in pages.items():
+        for target in re.findall(r"\]\(([^)\s]+)\)", without_code(text)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            full = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            if not os.path.exists(full):
+                wrong.append(f"{name}: {target}: no such file")
+            elif anchor and anchor not in anchors(pages.get(full, "")):
+                wrong.append(f"{name}: {target}: no such heading")
+    for name, text in files.items():
+        for mention in set(re.findall(r"(?<![\w/.])docs/[\w/-]+\.(?:md|png|svg)\b", text)):
+            if not os.path.exists(mention):
+                wrong.append(f"{name}: mentions {mention}, which is not there")
+    for name, text in sorted(pages.items()):
+        if name != "README.md" and not name.startswith("docs/") or name in DATA:
+            continue
+        lengths = [(len(sentence.split()), sentence) for sentence in sentences(text)]
+        long = [each for each in lengths if each[0] > MOST_WORDS]
+        if "--words" in sys.argv and lengths:
+            print(f"{name}: {len(lengths)} sentences, mean {sum(n for n, _ in lengths) / len(lengths):.0f} words, {len(long)} long")
+        wrong += [f"{name}: a sentence of {n} words (at most {MOST_WORDS}): {sentence}" for n, sentence in long]
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
