@@ -75,6 +75,8 @@ void AddExecuteSlots(PJRT_Api& api);
 // The extension by which clients ask how arrays lie.
 PJRT_Extension_Base* LayoutsExtension();
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
+// Those by which they register functions for custom calls.
+PJRT_Extension_Base* CustomCallExtensions(PJRT_Extension_Base* next);
 
 // INVALID: none of the API's.
 PJRT_Buffer_Type TypeOf(ElementType type);

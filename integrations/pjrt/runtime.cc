@@ -63,18 +63,61 @@ void PythonCallback(void* out, const void** in, std::string_view opaque, CustomC
   if (message[0] != 0) status.SetFailure(message);
 }
 
-const EvaluateOptions& HostSteps() {
-  static const CustomCallRegistry* const registry = [] {
-    auto* const made = new CustomCallRegistry;
-    made->Register("vxla_python_callback", PythonCallback);
-    return made;
-  }();
-  static const EvaluateOptions* const options = [] {
-    auto* const made = new EvaluateOptions;
-    made->custom_calls = registry;
-    return made;
-  }();
-  return *options;
+// What programs may call. A registry that a client has does not change, so each function that is added makes another
+// one, and all are kept. The first has Python's callbacks only, and is that of the clients of devices.
+class Registries {
+ public:
+  static Registries& Get() {
+    static auto* const registries = new Registries;
+    return *registries;
+  }
+  template <typename Add>
+  void Extend(Add&& add) {
+    const std::lock_guard lock(mutex_);
+    add(registries_.emplace_back(registries_.back()));
+  }
+  EvaluateOptions first() {
+    const std::lock_guard lock(mutex_);
+    return OptionsOf(registries_.front());
+  }
+  EvaluateOptions latest() {
+    const std::lock_guard lock(mutex_);
+    return OptionsOf(registries_.back());
+  }
+  // A client of the same device, with that registry; the same one as long as a program has it.
+  std::shared_ptr<Client> ClientWith(const std::shared_ptr<Client>& client, const EvaluateOptions& host_steps) {
+    const std::lock_guard lock(mutex_);
+    if (host_steps.custom_calls == &registries_.front()) return client;
+    std::erase_if(clients_, [](const auto& known) { return known.second.expired(); });
+    std::weak_ptr<Client>& known = clients_[{client.get(), host_steps.custom_calls}];
+    std::shared_ptr<Client> own = known.lock();
+    if (own == nullptr) known = own = MakeClient(client->shared_device(), host_steps);
+    return own;
+  }
+
+ private:
+  Registries() { registries_.emplace_back().Register("vxla_python_callback", PythonCallback); }
+  static EvaluateOptions OptionsOf(const CustomCallRegistry& registry) {
+    EvaluateOptions options;
+    options.custom_calls = &registry;
+    return options;
+  }
+  std::mutex mutex_;
+  std::deque<CustomCallRegistry> registries_;
+  std::map<std::pair<const Client*, const CustomCallRegistry*>, std::weak_ptr<Client>> clients_;
+};
+
+// Those that the program's calls need: the first ones where it calls no function of the user's.
+EvaluateOptions HostStepsOf(const Module& module) {
+  const EvaluateOptions first = Registries::Get().first(), latest = Registries::Get().latest();
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
+      if (first.custom_calls->Find(target) == nullptr && latest.custom_calls->Find(target) != nullptr) return latest;
+    }
+  }
+  return first;
 }
 
 Result<std::vector<std::string>> LogicalDevices(const std::string& words, const DeviceOptions& options) {
@@ -111,6 +154,14 @@ Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& wor
 
 void SetCallPython(CallPython function) { call_python = function; }
 
+void RegisterCustomCall(const std::string& target, const FfiHandlers& handlers) {
+  Registries::Get().Extend([&](CustomCallRegistry& registry) { registry.RegisterFfi(target, handlers); });
+}
+
+void RegisterCustomCall(const std::string& target, void* symbol) {
+  Registries::Get().Extend([&](CustomCallRegistry& registry) { registry.RegisterSymbol(target, symbol); });
+}
+
 Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const DeviceOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> logical, LogicalDevices(words, options));
   if (logical.empty()) return InvalidArgument("devices '{}' names none", words);
@@ -123,7 +174,7 @@ Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const De
     if (device == nullptr) {
       VXLA_ASSIGN_OR_RETURN(device, OpenDevice(one));
     }
-    devices.push_back({MakeClient(device, HostSteps()), std::move(one)});
+    devices.push_back({MakeClient(device, Registries::Get().first()), std::move(one)});
   }
   return devices;
 }
@@ -148,7 +199,8 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
                                  int partitions, const CompileOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const mlir::PartitionedProgram parsed, mlir::ParsePartitioned(text));
   const std::unique_ptr<Module>& module = parsed.module;
-  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
+  const EvaluateOptions host_steps = HostStepsOf(*module);
+  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, host_steps.custom_calls));
   Program program;
   if (partitions > 1) {
     if (Result<std::string> text_of_one = mlir::PrintStablehlo(*module); text_of_one.ok())
@@ -157,7 +209,8 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   program.parameter_shardings_ = parsed.parameters;
   program.result_shardings_ = parsed.results;
   program.name_ = module->name();
-  for (const OpenedDevice& device : devices) program.devices_.push_back(device.client);
+  for (const OpenedDevice& device : devices)
+    program.devices_.push_back(Registries::Get().ClientWith(device.client, host_steps));
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
   VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
@@ -168,7 +221,7 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   for (const auto& [number, index] : module->attributes().buffer_donor)
     program.donated_[static_cast<size_t>(number)] = true;
   if (devices.size() == 1) {
-    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0].client->Compile(*module, options));
+    VXLA_ASSIGN_OR_RETURN(program.executable_, program.devices_[0]->Compile(*module, options));
     return program;
   }
   // Each device has arrays of its own: none is one array for all.
@@ -183,13 +236,13 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
     std::vector<std::string> places;
     for (const OpenedDevice& device : devices) places.push_back(device.options.device);
     VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed, PlacedExecutable::Compile(*module, grid, arguments, places,
-                                                                             devices[0].options, HostSteps(), options));
+                                                                             devices[0].options, host_steps, options));
     program.placed_ = std::make_shared<PlacedExecutable>(std::move(placed));
     return program;
   }
   VXLA_ASSIGN_OR_RETURN(
       ReplicatedExecutable replicated,
-      ReplicatedExecutable::Compile(*devices[0].client, *module, grid, arguments, options, HostSteps()));
+      ReplicatedExecutable::Compile(*program.devices_[0], *module, grid, arguments, options, host_steps));
   program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
   return program;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/custom_call_files.h"
 #include "api/device_options.h"
 #include "core/module.h"
 #include "core/shape.h"
@@ -41,6 +42,11 @@ inline constexpr const char* kMemoryKindNames[kMemoryKinds] = {"device", "pinned
 // fails, which the caller frees. Python's side gives it (integrations/python); null: there are no callbacks.
 using CallPython = void (*)(int64_t function, const void* const* in, void* const* out, char* message, size_t size);
 void SetCallPython(CallPython function);
+
+// A function of the user's, which the custom calls of this name run on the host, in programs that are compiled
+// afterwards. `symbol`: their api_version says what the function is. The address is good as long as the process lives.
+void RegisterCustomCall(const std::string& target, const FfiHandlers& handlers);
+void RegisterCustomCall(const std::string& target, void* symbol);
 
 // A program on the devices that it was compiled for.
 class Program {
