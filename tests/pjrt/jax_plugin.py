@@ -326,8 +326,8 @@ def libraries():
     assert int(count) == 30, count
     np.testing.assert_allclose(np.asarray(scale(x)[0]), expected, rtol=1e-6)  # eager
     np.testing.assert_array_equal(np.asarray(jax.vmap(scale)(x)[1]), [5, 5, 5])
-    whole = jax.jit(jax.shard_map(lambda x: scale(x)[0], mesh=jax.make_mesh((2,), ("i",), devices=VULKAN[:2]),
-                                  in_specs=jax.P("i"), out_specs=jax.P("i"), check_vma=False))
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,), devices=VULKAN[:2])
+    whole = jax.jit(jax.shard_map(lambda x: scale(x)[0], mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"), check_vma=False))
     np.testing.assert_allclose(np.asarray(whole(jnp.tile(np.asarray(x), (2, 1)))), np.tile(expected, (2, 1)), rtol=1e-6)
     raises("INVALID_ARGUMENT: custom-call", lambda: scale(x, scale=-1))
     raises("the scale is negative", jax.jit(lambda x: scale(x, scale=-1)), x)
@@ -348,7 +348,7 @@ def libraries():
         calls = jax.jit(lambda: jax.ffi.ffi_call("count_calls", jax.ShapeDtypeStruct((), jnp.int32), has_side_effect=True)())
         assert [int(calls()) for _ in range(3)] == [101, 102, 103]
     jax.ffi.register_ffi_target("add_one", jax.ffi.pycapsule(library.add_one), platform="vulkan", api_version=0)
-    assert float(like("add_one", custom_call_api_version=1)(x[0, 0])) == float(x[0, 0]) + 1
+    assert float(like("add_one", custom_call_api_version=1)(x[0, 0])) == np.asarray(x)[0, 0] + np.float32(1)
     capsule = stages["execute"]
     raises("no handler of execute", lambda: jax.ffi.register_ffi_target("none", {"prepare": capsule}, platform="vulkan"))
     raises("api_version 7", lambda: jax.ffi.register_ffi_target("none", capsule, platform="vulkan", api_version=7))

@@ -156,7 +156,7 @@ CASES = {
         works()
     """,
     "memory that is not there": """
-        big = 1 << 44
+        big = 1 << 41
         x = jax.device_put(np.ones(4, np.float32), VULKAN[0])
         with jax.default_device(VULKAN[0]):
             raises("RESOURCE_EXHAUSTED", lambda: jnp.zeros(big, jnp.float32))
