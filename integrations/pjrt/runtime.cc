@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <set>
@@ -44,7 +44,43 @@ Result<std::vector<std::string>> PhysicalDevices(bool all, const DeviceOptions& 
   return words;
 }
 
-std::atomic<CallPython> call_python = nullptr;
+// Python's side, as long as its interpreter is there: a thread that calls into one that ends never comes back.
+class Python {
+ public:
+  static Python& Get() {
+    static auto* const python = new Python;
+    return *python;
+  }
+  void Open(CallPython call) {
+    const std::lock_guard lock(mutex_);
+    call_ = call;
+  }
+  // False: it is not there.
+  bool Call(int64_t function, const void* const* in, void* const* out, std::span<char> message) {
+    std::unique_lock lock(mutex_);
+    const CallPython call = call_;
+    if (call == nullptr) return false;
+    ++running_;
+    lock.unlock();
+    call(function, in, out, message.data(), message.size());
+    lock.lock();
+    if (--running_ == 0) idle_.notify_all();
+    return true;
+  }
+  // Waits for calls that run; there are none afterwards.
+  void Close() {
+    std::unique_lock lock(mutex_);
+    call_ = nullptr;
+    idle_.wait(lock, [&] { return running_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  CallPython call_ = nullptr;
+  int running_ = 0;
+};
+void ClosePython() { Python::Get().Close(); }
 
 // The custom call that Python's side writes: its backend_config is the function's number and how many results it has.
 void PythonCallback(void* out, const void** in, std::string_view opaque, CustomCallStatus& status) {
@@ -54,12 +90,11 @@ void PythonCallback(void* out, const void** in, std::string_view opaque, CustomC
   const auto [next, error] = std::from_chars(opaque.data(), end, function);
   if (error != std::errc() || next == end || std::from_chars(next + 1, end, results).ec != std::errc())
     return status.SetFailure("a Python callback without its number");
-  const CallPython call = call_python;
-  if (call == nullptr) return status.SetFailure("a Python callback, but Python's side of the plugin is not there");
   char message[2048] = "";
   // One result is an array, several are a tuple of them.
   void* const one[] = {out};
-  call(function, in, results == 1 ? one : static_cast<void* const*>(out), message, sizeof(message));
+  if (!Python::Get().Call(function, in, results == 1 ? one : static_cast<void* const*>(out), message))
+    return status.SetFailure("a Python callback, but Python has ended, or its side of the plugin is not there");
   if (message[0] != 0) status.SetFailure(message);
 }
 
@@ -152,7 +187,12 @@ Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& wor
 
 }  // namespace
 
-void SetCallPython(CallPython function) { call_python = function; }
+void SetCallPython(CallPython function) {
+  const void* const close[] = {reinterpret_cast<const void*>(&ClosePython)};
+  char message[256] = "";
+  if (function != nullptr) function(kPythonEnds, close, nullptr, message, sizeof(message));
+  Python::Get().Open(function);
+}
 
 void RegisterCustomCall(const std::string& target, const FfiHandlers& handlers) {
   Registries::Get().Extend([&](CustomCallRegistry& registry) { registry.RegisterFfi(target, handlers); });

@@ -92,17 +92,6 @@ CASES = {
         results = [function(x) for _ in range(3)]
         time.sleep(0.1)
     """,
-    "exit with a thread at work": """
-        stop = False
-        def work():
-            function = jax.jit(lambda x: jnp.cumsum(x) * 2)
-            x = jax.device_put(np.ones(1000, np.float32), VULKAN[0])
-            while True:
-                np.asarray(function(x))
-        for _ in range(2):
-            threading.Thread(target=work, daemon=True).start()
-        time.sleep(0.5)
-    """,
     "exit by an exception": """
         x = jnp.ones((300, 300)) @ jnp.ones((300, 300))
         raise SystemExit(0)

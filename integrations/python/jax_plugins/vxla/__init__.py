@@ -4,6 +4,7 @@ JAX finds this module by itself. VXLA_DEVICES says which devices there are: a nu
 between. VXLA_PJRT_LIBRARY names another plugin library than the one beside this file.
 """
 
+import atexit
 import ctypes
 import dataclasses
 import functools
@@ -166,12 +167,16 @@ def _dlpack():
 # Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
 _callbacks = {}
 _numbers = itertools.count()
+_ENDS = -1
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
                   ctypes.c_size_t)
 def _call_python(number, operands, results, message, size):
-    """What the library calls, on a thread of its own."""
+    """What the library calls, on a thread of its own; once with its function that must be called before the interpreter ends."""
+    if number == _ENDS:
+        atexit.register(ctypes.CFUNCTYPE(None)(operands[0]))
+        return
     import numpy as np
 
     def view(address, aval):
