@@ -100,22 +100,33 @@ CASES = {
         import warnings
         warnings.simplefilter("ignore")
         works()
-        function = jax.jit(lambda x: io_callback(lambda v: v, x, x))
-        np.asarray(function(jax.device_put(np.ones(4, np.float32), VULKAN[0])))
-        def ends(child):
+        x = jax.device_put(np.ones(4, np.float32), VULKAN[0])
+        function = jax.jit(lambda x: x * 3)
+        np.asarray(function(x))
+        def forked(work):
+            child = os.fork()
+            if child == 0:
+                work()
+                sys.exit(0)  # with all that Python does at its end
             for _ in range(100):
                 pid, status = os.waitpid(child, os.WNOHANG)
                 if pid:
-                    return status
+                    assert status == 0, f"the child ends with {status}"
+                    return
                 time.sleep(0.1)
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             raise AssertionError("the child never ends")
-        child = os.fork()
-        if child == 0:
-            sys.exit(0)  # with all that Python does at its end
-        assert ends(child) == 0
+        def use():
+            raises("was forked", function, x)
+            raises("was forked", lambda: jax.device_put(np.ones(3, np.float32), VULKAN[0]))
+            raises("was forked", lambda: np.asarray(x))
+            assert x.shape == (4,) and x.devices() == {VULKAN[0]}
+            x.delete()
+        forked(lambda: None)
+        forked(use)
         works()
+        assert float(function(x)[0]) == 3
     """,
     "callbacks that raise": """
         def fail(*_):

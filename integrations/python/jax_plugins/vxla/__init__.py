@@ -321,6 +321,18 @@ def _take_ffi_targets(c_api):
     xla_client.register_custom_type_handler(PLATFORM, register_type)
 
 
+@_guarded("a child that is forked may never end")
+def _keep_in_children():
+    """A client that goes waits for threads, which a forked child does not have."""
+    from jax._src import xla_bridge
+    xla_bridge._backends.values()
+
+    def keep():
+        for client in xla_bridge._backends.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+    os.register_at_fork(after_in_child=keep)
+
+
 def _name_lapack():
     """General eigenvalues are LAPACK's: SciPy's, unless the user names one, or this module stands alone."""
     try:
@@ -341,5 +353,6 @@ def initialize():
     c_api = xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
     targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
-    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks):
+    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks,
+                 _keep_in_children):
         step()
