@@ -103,6 +103,8 @@ Status ReadOption(const PJRT_NamedValue& given, DeviceOptions& options, std::str
     VXLA_ASSIGN_OR_RETURN(options.cache, FlagOf(name, given, text));
   } else if (name == "same_bits") {
     VXLA_ASSIGN_OR_RETURN(options.same_bits, FlagOf(name, given, text));
+  } else if (name == "preallocate" || name == "memory_fraction") {
+    // Stated by clients for every plugin with GPUs' extension for custom calls. No memory is taken beforehand.
   } else if (name == "num_nodes" || name == "node_id" || name == "partition_index") {
     if (name == "num_nodes" && text != "1")
       return Unsupported("{} processes: devices of several processes do not work together yet", text);
