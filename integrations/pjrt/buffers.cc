@@ -136,7 +136,7 @@ PJRT_Buffer* MakeBuffer(DeviceBuffer buffer, PJRT_Memory* memory) {
 }
 
 void AddBufferSlots(PJRT_Api& api) {
-  VXLA_PJRT_SLOT(api, Buffer_Destroy);
+  VXLA_PJRT_FREE_SLOT(api, Buffer_Destroy);
   VXLA_PJRT_SLOT(api, Buffer_ElementType);
   VXLA_PJRT_SLOT(api, Buffer_Dimensions);
   VXLA_PJRT_SLOT(api, Buffer_UnpaddedDimensions);
@@ -145,14 +145,14 @@ void AddBufferSlots(PJRT_Api& api) {
   VXLA_PJRT_SLOT(api, Buffer_OnDeviceSizeInBytes);
   VXLA_PJRT_SLOT(api, Buffer_Device);
   VXLA_PJRT_SLOT(api, Buffer_Memory);
-  VXLA_PJRT_SLOT(api, Buffer_Delete);
+  VXLA_PJRT_FREE_SLOT(api, Buffer_Delete);
   VXLA_PJRT_SLOT(api, Buffer_IsDeleted);
   VXLA_PJRT_SLOT(api, Buffer_IsOnCpu);
   VXLA_PJRT_SLOT(api, Buffer_ReadyEvent);
   VXLA_PJRT_SLOT(api, Buffer_UnsafePointer);
   VXLA_PJRT_SLOT(api, Buffer_OpaqueDeviceMemoryDataPointer);
   VXLA_PJRT_SLOT(api, Buffer_IncreaseExternalReferenceCount);
-  VXLA_PJRT_SLOT(api, Buffer_DecreaseExternalReferenceCount);
+  VXLA_PJRT_FREE_SLOT(api, Buffer_DecreaseExternalReferenceCount);
 }
 
 }  // namespace VXLA_NAMESPACE::pjrt

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
 #include "backend/device.h"
 #include "integrations/pjrt/plugin.h"
 
@@ -99,6 +103,8 @@ Status ReadOption(const PJRT_NamedValue& given, DeviceOptions& options, std::str
     VXLA_ASSIGN_OR_RETURN(options.cache, FlagOf(name, given, text));
   } else if (name == "same_bits") {
     VXLA_ASSIGN_OR_RETURN(options.same_bits, FlagOf(name, given, text));
+  } else if (name == "preallocate" || name == "memory_fraction") {
+    // Stated by clients for every plugin with GPUs' extension for custom calls. No memory is taken beforehand.
   } else if (name == "num_nodes" || name == "node_id" || name == "partition_index") {
     if (name == "num_nodes" && text != "1")
       return Unsupported("{} processes: devices of several processes do not work together yet", text);
@@ -109,7 +115,10 @@ Status ReadOption(const PJRT_NamedValue& given, DeviceOptions& options, std::str
   return OkStatus();
 }
 
+std::atomic<bool> is_forked = false;
+
 Status Client_Create(PJRT_Client_Create_Args& args) {
+  NoticeForks();
   DeviceOptions options;
   const char* const words = std::getenv("VXLA_DEVICES");
   std::string devices = words == nullptr ? "" : words;
@@ -204,9 +213,25 @@ Status Client_DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args& 
 
 }  // namespace
 
+bool IsForked() { return is_forked; }
+
+void NoticeForks() {
+#ifndef _WIN32
+  static const int failed = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  static_cast<void>(failed);
+#endif
+}
+
+Status CheckNotForked() {
+  if (!IsForked()) return OkStatus();
+  return DeviceFailure(
+      "this process was forked from one that uses Vulkan devices, and cannot use them: start it anew "
+      "(multiprocessing's \"spawn\")");
+}
+
 void AddClientSlots(PJRT_Api& api) {
-  VXLA_PJRT_SLOT(api, Client_Create);
-  VXLA_PJRT_SLOT(api, Client_Destroy);
+  VXLA_PJRT_WORK_SLOT(api, Client_Create);
+  VXLA_PJRT_FREE_SLOT(api, Client_Destroy);
   VXLA_PJRT_SLOT(api, Client_PlatformName);
   VXLA_PJRT_SLOT(api, Client_ProcessIndex);
   VXLA_PJRT_SLOT(api, Client_PlatformVersion);

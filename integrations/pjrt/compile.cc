@@ -213,9 +213,9 @@ Status Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args& args
 }  // namespace
 
 void AddCompileSlots(PJRT_Api& api) {
-  VXLA_PJRT_SLOT(api, Client_Compile);
+  VXLA_PJRT_WORK_SLOT(api, Client_Compile);
   VXLA_PJRT_SLOT(api, Executable_Serialize);
-  VXLA_PJRT_SLOT(api, Executable_DeserializeAndLoad);
+  VXLA_PJRT_WORK_SLOT(api, Executable_DeserializeAndLoad);
   VXLA_PJRT_SLOT(api, Executable_GetCompileOptions);
 }
 

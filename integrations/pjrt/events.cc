@@ -21,12 +21,17 @@ Status Event_Error(PJRT_Event_Error_Args& args) {
 
 Status Event_Await(PJRT_Event_Await_Args& args) {
   const Event event = args.event->event;
+  if (!event.IsReady()) VXLA_RETURN_IF_ERROR(CheckNotForked());
   return event.Await();
 }
 
 Status Event_OnReady(PJRT_Event_OnReady_Args& args) {
   // The callback may destroy the handle.
   const Event event = args.event->event;
+  if (!event.IsReady() && IsForked()) {
+    args.callback(MakeError(CheckNotForked()), args.user_arg);
+    return OkStatus();
+  }
   event.OnReady(
       [callback = args.callback, user = args.user_arg](const Status& status) { callback(MakeError(status), user); });
   return OkStatus();
@@ -52,7 +57,7 @@ Status Event_Set(PJRT_Event_Set_Args& args) {
 PJRT_Event* MakeEvent(Event event) { return new PJRT_Event{std::move(event), std::nullopt}; }
 
 void AddEventSlots(PJRT_Api& api) {
-  VXLA_PJRT_SLOT(api, Event_Destroy);
+  VXLA_PJRT_FREE_SLOT(api, Event_Destroy);
   VXLA_PJRT_SLOT(api, Event_IsReady);
   VXLA_PJRT_SLOT(api, Event_Error);
   VXLA_PJRT_SLOT(api, Event_Await);

@@ -158,7 +158,7 @@ Status LoadedExecutable_Fingerprint(PJRT_LoadedExecutable_Fingerprint_Args& args
 }  // namespace
 
 void AddExecutableSlots(PJRT_Api& api) {
-  VXLA_PJRT_SLOT(api, Executable_Destroy);
+  VXLA_PJRT_FREE_SLOT(api, Executable_Destroy);
   VXLA_PJRT_SLOT(api, Executable_Name);
   VXLA_PJRT_SLOT(api, Executable_NumReplicas);
   VXLA_PJRT_SLOT(api, Executable_NumPartitions);
@@ -172,12 +172,12 @@ void AddExecutableSlots(PJRT_Api& api) {
   VXLA_PJRT_SLOT(api, Executable_OutputDimensions);
   VXLA_PJRT_SLOT(api, Executable_OptimizedProgram);
   VXLA_PJRT_SLOT(api, Executable_Fingerprint);
-  VXLA_PJRT_SLOT(api, LoadedExecutable_Destroy);
+  VXLA_PJRT_FREE_SLOT(api, LoadedExecutable_Destroy);
   VXLA_PJRT_SLOT(api, LoadedExecutable_GetExecutable);
   VXLA_PJRT_SLOT(api, LoadedExecutable_AddressableDevices);
   VXLA_PJRT_SLOT(api, LoadedExecutable_AddressableDeviceLogicalIds);
   VXLA_PJRT_SLOT(api, LoadedExecutable_GetDeviceAssignment);
-  VXLA_PJRT_SLOT(api, LoadedExecutable_Delete);
+  VXLA_PJRT_FREE_SLOT(api, LoadedExecutable_Delete);
   VXLA_PJRT_SLOT(api, LoadedExecutable_IsDeleted);
   VXLA_PJRT_SLOT(api, LoadedExecutable_Fingerprint);
 }

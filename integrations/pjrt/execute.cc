@@ -107,7 +107,7 @@ Status LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args& args) {
 void AddExecuteSlots(PJRT_Api& api) {
   VXLA_PJRT_SLOT(api, ExecuteContext_Create);
   VXLA_PJRT_SLOT(api, ExecuteContext_Destroy);
-  VXLA_PJRT_SLOT(api, LoadedExecutable_Execute);
+  VXLA_PJRT_WORK_SLOT(api, LoadedExecutable_Execute);
 }
 
 }  // namespace VXLA_NAMESPACE::pjrt

@@ -39,11 +39,25 @@ Struct Known(const Struct* from) {
   return known;
 }
 
+// Of a child process, forked from one that had a client: the devices' threads are not there, nor do drivers work there.
+bool IsForked();
+void NoticeForks();  // from now on
+Status CheckNotForked();
+enum class InChild : uint8_t {
+  kSame,     // it only reads
+  kNothing,  // what it frees stays
+  kRefused,  // it works on a device
+};
+
 // A slot: the function sees all fields of its arguments, and those that the caller has come back. Whatever is thrown is
 // an error.
-template <typename Args, Status (*function)(Args&)>
+template <typename Args, Status (*function)(Args&), InChild in_child = InChild::kSame>
 PJRT_Error* Slot(Args* args) noexcept {
   return MakeError(Guarded([&]() -> Status {
+    if constexpr (in_child == InChild::kNothing) {
+      if (IsForked()) return OkStatus();
+    }
+    if constexpr (in_child == InChild::kRefused) VXLA_RETURN_IF_ERROR(CheckNotForked());
     if (args == nullptr || args->struct_size < offsetof(Args, extension_start))
       return InvalidArgument("a call of PJRT's C API without its arguments");
     Args known = Known(args);
@@ -60,6 +74,8 @@ void ClearFrom(Args& args, Field& first) {
 }
 // api.PJRT_Buffer_Delete runs Buffer_Delete.
 #define VXLA_PJRT_SLOT(api, NAME) (api).PJRT_##NAME = &Slot<PJRT_##NAME##_Args, NAME>
+#define VXLA_PJRT_FREE_SLOT(api, NAME) (api).PJRT_##NAME = &Slot<PJRT_##NAME##_Args, NAME, InChild::kNothing>
+#define VXLA_PJRT_WORK_SLOT(api, NAME) (api).PJRT_##NAME = &Slot<PJRT_##NAME##_Args, NAME, InChild::kRefused>
 
 // Each file fills in its slots.
 void AddErrorSlots(PJRT_Api& api);
@@ -75,6 +91,8 @@ void AddExecuteSlots(PJRT_Api& api);
 // The extension by which clients ask how arrays lie.
 PJRT_Extension_Base* LayoutsExtension();
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
+// Those by which they register functions for custom calls.
+PJRT_Extension_Base* CustomCallExtensions(PJRT_Extension_Base* next);
 
 // INVALID: none of the API's.
 PJRT_Buffer_Type TypeOf(ElementType type);

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <set>
@@ -44,7 +44,43 @@ Result<std::vector<std::string>> PhysicalDevices(bool all, const DeviceOptions& 
   return words;
 }
 
-std::atomic<CallPython> call_python = nullptr;
+// Python's side, as long as its interpreter is there: a thread that calls into one that ends never comes back.
+class Python {
+ public:
+  static Python& Get() {
+    static auto* const python = new Python;
+    return *python;
+  }
+  void Open(CallPython call) {
+    const std::lock_guard lock(mutex_);
+    call_ = call;
+  }
+  // False: it is not there.
+  bool Call(int64_t function, const void* const* in, void* const* out, std::span<char> message) {
+    std::unique_lock lock(mutex_);
+    const CallPython call = call_;
+    if (call == nullptr) return false;
+    ++running_;
+    lock.unlock();
+    call(function, in, out, message.data(), message.size());
+    lock.lock();
+    if (--running_ == 0) idle_.notify_all();
+    return true;
+  }
+  // Waits for calls that run; there are none afterwards.
+  void Close() {
+    std::unique_lock lock(mutex_);
+    call_ = nullptr;
+    idle_.wait(lock, [&] { return running_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  CallPython call_ = nullptr;
+  int running_ = 0;
+};
+void ClosePython() { Python::Get().Close(); }
 
 // The custom call that Python's side writes: its backend_config is the function's number and how many results it has.
 void PythonCallback(void* out, const void** in, std::string_view opaque, CustomCallStatus& status) {
@@ -54,27 +90,69 @@ void PythonCallback(void* out, const void** in, std::string_view opaque, CustomC
   const auto [next, error] = std::from_chars(opaque.data(), end, function);
   if (error != std::errc() || next == end || std::from_chars(next + 1, end, results).ec != std::errc())
     return status.SetFailure("a Python callback without its number");
-  const CallPython call = call_python;
-  if (call == nullptr) return status.SetFailure("a Python callback, but Python's side of the plugin is not there");
   char message[2048] = "";
   // One result is an array, several are a tuple of them.
   void* const one[] = {out};
-  call(function, in, results == 1 ? one : static_cast<void* const*>(out), message, sizeof(message));
+  if (!Python::Get().Call(function, in, results == 1 ? one : static_cast<void* const*>(out), message))
+    return status.SetFailure("a Python callback, but Python has ended, or its side of the plugin is not there");
   if (message[0] != 0) status.SetFailure(message);
 }
 
-const EvaluateOptions& HostSteps() {
-  static const CustomCallRegistry* const registry = [] {
-    auto* const made = new CustomCallRegistry;
-    made->Register("vxla_python_callback", PythonCallback);
-    return made;
-  }();
-  static const EvaluateOptions* const options = [] {
-    auto* const made = new EvaluateOptions;
-    made->custom_calls = registry;
-    return made;
-  }();
-  return *options;
+// What programs may call. A registry that a client has does not change, so each function that is added makes another
+// one, and all are kept. The first has Python's callbacks only, and is that of the clients of devices.
+class Registries {
+ public:
+  static Registries& Get() {
+    static auto* const registries = new Registries;
+    return *registries;
+  }
+  template <typename Add>
+  void Extend(Add&& add) {
+    const std::lock_guard lock(mutex_);
+    add(registries_.emplace_back(registries_.back()));
+  }
+  EvaluateOptions first() {
+    const std::lock_guard lock(mutex_);
+    return OptionsOf(registries_.front());
+  }
+  EvaluateOptions latest() {
+    const std::lock_guard lock(mutex_);
+    return OptionsOf(registries_.back());
+  }
+  // A client of the same device, with that registry; the same one as long as a program has it.
+  std::shared_ptr<Client> ClientWith(const std::shared_ptr<Client>& client, const EvaluateOptions& host_steps) {
+    const std::lock_guard lock(mutex_);
+    if (host_steps.custom_calls == &registries_.front()) return client;
+    std::erase_if(clients_, [](const auto& known) { return known.second.expired(); });
+    std::weak_ptr<Client>& known = clients_[{client.get(), host_steps.custom_calls}];
+    std::shared_ptr<Client> own = known.lock();
+    if (own == nullptr) known = own = MakeClient(client->shared_device(), host_steps);
+    return own;
+  }
+
+ private:
+  Registries() { registries_.emplace_back().Register("vxla_python_callback", PythonCallback); }
+  static EvaluateOptions OptionsOf(const CustomCallRegistry& registry) {
+    EvaluateOptions options;
+    options.custom_calls = &registry;
+    return options;
+  }
+  std::mutex mutex_;
+  std::deque<CustomCallRegistry> registries_;
+  std::map<std::pair<const Client*, const CustomCallRegistry*>, std::weak_ptr<Client>> clients_;
+};
+
+// Those that the program's calls need: the first ones where it calls no function of the user's.
+EvaluateOptions HostStepsOf(const Module& module) {
+  const EvaluateOptions first = Registries::Get().first(), latest = Registries::Get().latest();
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      if (instruction->opcode() != Opcode::kCustomCall) continue;
+      const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
+      if (first.custom_calls->Find(target) == nullptr && latest.custom_calls->Find(target) != nullptr) return latest;
+    }
+  }
+  return first;
 }
 
 Result<std::vector<std::string>> LogicalDevices(const std::string& words, const DeviceOptions& options) {
@@ -109,7 +187,20 @@ Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& wor
 
 }  // namespace
 
-void SetCallPython(CallPython function) { call_python = function; }
+void SetCallPython(CallPython function) {
+  const void* const close[] = {reinterpret_cast<const void*>(&ClosePython)};
+  char message[256] = "";
+  if (function != nullptr) function(kPythonEnds, close, nullptr, message, sizeof(message));
+  Python::Get().Open(function);
+}
+
+void RegisterCustomCall(const std::string& target, const FfiHandlers& handlers) {
+  Registries::Get().Extend([&](CustomCallRegistry& registry) { registry.RegisterFfi(target, handlers); });
+}
+
+void RegisterCustomCall(const std::string& target, void* symbol) {
+  Registries::Get().Extend([&](CustomCallRegistry& registry) { registry.RegisterSymbol(target, symbol); });
+}
 
 Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const DeviceOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> logical, LogicalDevices(words, options));
@@ -123,7 +214,7 @@ Result<std::vector<OpenedDevice>> OpenDevices(const std::string& words, const De
     if (device == nullptr) {
       VXLA_ASSIGN_OR_RETURN(device, OpenDevice(one));
     }
-    devices.push_back({MakeClient(device, HostSteps()), std::move(one)});
+    devices.push_back({MakeClient(device, Registries::Get().first()), std::move(one)});
   }
   return devices;
 }
@@ -148,7 +239,8 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
                                  int partitions, const CompileOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const mlir::PartitionedProgram parsed, mlir::ParsePartitioned(text));
   const std::unique_ptr<Module>& module = parsed.module;
-  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, HostSteps().custom_calls));
+  const EvaluateOptions host_steps = HostStepsOf(*module);
+  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, {}, host_steps.custom_calls));
   Program program;
   if (partitions > 1) {
     if (Result<std::string> text_of_one = mlir::PrintStablehlo(*module); text_of_one.ok())
@@ -157,7 +249,8 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   program.parameter_shardings_ = parsed.parameters;
   program.result_shardings_ = parsed.results;
   program.name_ = module->name();
-  for (const OpenedDevice& device : devices) program.devices_.push_back(device.client);
+  for (const OpenedDevice& device : devices)
+    program.devices_.push_back(Registries::Get().ClientWith(device.client, host_steps));
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
   VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
@@ -168,7 +261,7 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   for (const auto& [number, index] : module->attributes().buffer_donor)
     program.donated_[static_cast<size_t>(number)] = true;
   if (devices.size() == 1) {
-    VXLA_ASSIGN_OR_RETURN(program.executable_, devices[0].client->Compile(*module, options));
+    VXLA_ASSIGN_OR_RETURN(program.executable_, program.devices_[0]->Compile(*module, options));
     return program;
   }
   // Each device has arrays of its own: none is one array for all.
@@ -183,13 +276,13 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
     std::vector<std::string> places;
     for (const OpenedDevice& device : devices) places.push_back(device.options.device);
     VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed, PlacedExecutable::Compile(*module, grid, arguments, places,
-                                                                             devices[0].options, HostSteps(), options));
+                                                                             devices[0].options, host_steps, options));
     program.placed_ = std::make_shared<PlacedExecutable>(std::move(placed));
     return program;
   }
   VXLA_ASSIGN_OR_RETURN(
       ReplicatedExecutable replicated,
-      ReplicatedExecutable::Compile(*devices[0].client, *module, grid, arguments, options, HostSteps()));
+      ReplicatedExecutable::Compile(*program.devices_[0], *module, grid, arguments, options, host_steps));
   program.replicated_ = std::make_shared<ReplicatedExecutable>(std::move(replicated));
   return program;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/custom_call_files.h"
 #include "api/device_options.h"
 #include "core/module.h"
 #include "core/shape.h"
@@ -40,7 +41,15 @@ inline constexpr const char* kMemoryKindNames[kMemoryKinds] = {"device", "pinned
 // Runs the Python function of a number: elements of its arguments in, of its results out; kInternal's message where it
 // fails, which the caller frees. Python's side gives it (integrations/python); null: there are no callbacks.
 using CallPython = void (*)(int64_t function, const void* const* in, void* const* out, char* message, size_t size);
+// It is called first with kPythonEnds and the address of a void(), which Python calls before its interpreter ends: that
+// waits for functions that run, and none runs afterwards.
 void SetCallPython(CallPython function);
+inline constexpr int64_t kPythonEnds = -1;
+
+// A function of the user's, which the custom calls of this name run on the host, in programs that are compiled
+// afterwards. `symbol`: their api_version says what the function is. The address is good as long as the process lives.
+void RegisterCustomCall(const std::string& target, const FfiHandlers& handlers);
+void RegisterCustomCall(const std::string& target, void* symbol);
 
 // A program on the devices that it was compiled for.
 class Program {

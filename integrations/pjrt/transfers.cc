@@ -97,12 +97,12 @@ Status Buffer_CopyToMemory(PJRT_Buffer_CopyToMemory_Args& args) {
 }  // namespace
 
 void AddTransferSlots(PJRT_Api& api) {
-  VXLA_PJRT_SLOT(api, Client_BufferFromHostBuffer);
-  VXLA_PJRT_SLOT(api, Client_CreateUninitializedBuffer);
-  VXLA_PJRT_SLOT(api, Buffer_ToHostBuffer);
-  VXLA_PJRT_SLOT(api, Buffer_CopyRawToHost);
-  VXLA_PJRT_SLOT(api, Buffer_CopyToDevice);
-  VXLA_PJRT_SLOT(api, Buffer_CopyToMemory);
+  VXLA_PJRT_WORK_SLOT(api, Client_BufferFromHostBuffer);
+  VXLA_PJRT_WORK_SLOT(api, Client_CreateUninitializedBuffer);
+  VXLA_PJRT_WORK_SLOT(api, Buffer_ToHostBuffer);
+  VXLA_PJRT_WORK_SLOT(api, Buffer_CopyRawToHost);
+  VXLA_PJRT_WORK_SLOT(api, Buffer_CopyToDevice);
+  VXLA_PJRT_WORK_SLOT(api, Buffer_CopyToMemory);
 }
 
 }  // namespace VXLA_NAMESPACE::pjrt

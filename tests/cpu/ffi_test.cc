@@ -109,6 +109,36 @@ TEST(FfiTest, AHandlerSeesBuffersAndAttributes) {
   EXPECT_TRUE(TryRun(ScaleProgram("2.0"), arguments, With(registry)).ok());
 }
 
+ffi::Error* FailWithCode(ffi::CallFrame* frame) {
+  if (AnswersMetadata(frame)) return nullptr;
+  ffi::ErrorCreate create{{sizeof(ffi::ErrorCreate), nullptr}, "why", *DataOf<int32_t>(frame->arguments, 0)};
+  return frame->api->error_create(&create);
+}
+
+TEST(FfiTest, AnErrorKeepsItsCode) {
+  CustomCallRegistry registry;
+  registry.RegisterFfi("fail", &FailWithCode);
+  const std::string program = Entry(
+      "code = s32[] parameter(0)\nROOT r = s32[] custom-call(code), custom_call_target=\"fail\", "
+      "api_version=API_VERSION_TYPED_FFI");
+  const std::pair<int, StatusCode> codes[] = {
+      {1, StatusCode::kCancelled},    {3, StatusCode::kInvalidArgument},   {4, StatusCode::kDeadlineExceeded},
+      {5, StatusCode::kNotFound},     {8, StatusCode::kResourceExhausted}, {10, StatusCode::kAborted},
+      {12, StatusCode::kUnsupported}, {13, StatusCode::kInvalidArgument},  {99, StatusCode::kInvalidArgument}};
+  for (const auto& [code, expected] : codes) {
+    const Status status = TryRun(program, {Ints(ElementType::kS32, {}, {code})}, With(registry)).status();
+    EXPECT_EQ(status.code(), expected) << code;
+    EXPECT_EQ(status.message(), "custom-call r: fail failed: why");
+  }
+}
+
+TEST(FfiTest, ATypeHasOneNumber) {
+  const int64_t number = CustomCallRegistry::RegisterFfiType("a type of this test", nullptr);
+  EXPECT_GT(number, 0);
+  EXPECT_EQ(CustomCallRegistry::RegisterFfiType("a type of this test", nullptr), number);
+  EXPECT_NE(CustomCallRegistry::RegisterFfiType("another type of this test", nullptr), number);
+}
+
 ffi::Error* FromTheFuture(ffi::CallFrame* frame) {
   EXPECT_TRUE(AnswersMetadata(frame, 9));
   return nullptr;

@@ -1,11 +1,14 @@
 """Programs of JAX on the platform "vulkan", by the PJRT plugin, against JAX's own results for the CPU.
 
-PYTHONPATH names the build's python folder. Options: --only=PART of a name, --brief.
+PYTHONPATH names the build's python folder. Options: --only=PART of a name, --brief, --compiler=a C++ compiler.
 """
 
+import ctypes
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 
 os.environ.setdefault("JAX_PLATFORMS", "vulkan,cpu")
@@ -300,6 +303,61 @@ def callbacks():
 
 
 @case
+def libraries():
+    """jax.ffi: functions of a library that is compiled against jaxlib's headers, which run on the host."""
+    compiler = [argument.removeprefix("--compiler=") for argument in sys.argv if argument.startswith("--compiler=")] or ["c++"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/library.so"
+        subprocess.run([compiler[0], "-std=c++17", "-shared", "-fPIC", "-w", "-isystem", jax.ffi.include_dir(), "-o", path,
+                        pathlib.Path(__file__).parent / "ffi_library.cc"], check=True)
+        library = ctypes.CDLL(path)
+    for name in ("counter_type", "counter_info"):
+        getattr(library, name).restype = ctypes.c_void_p
+    jax.ffi.register_ffi_target("scale_and_count", jax.ffi.pycapsule(library.scale_and_count), platform="vulkan")
+    x = jax.device_put(numbers(3, 5), VULKAN[0])
+
+    def scale(x, scale=2.5, name="a name"):
+        results = (jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((), jnp.int32))
+        call = jax.ffi.ffi_call("scale_and_count", results, vmap_method="sequential")
+        return call(x * 2, scale=np.float32(scale), name=name, offsets=np.array([1, 0, 0, 0, 4]))
+    expected = np.asarray(x) * 5 + np.array([1, 0, 0, 0, 4])
+    scaled, count = jax.jit(lambda x: [v + v for v in scale(x)])(x)
+    np.testing.assert_allclose(np.asarray(scaled), 2 * expected, rtol=1e-6)
+    assert int(count) == 30, count
+    np.testing.assert_allclose(np.asarray(scale(x)[0]), expected, rtol=1e-6)  # eager
+    np.testing.assert_array_equal(np.asarray(jax.vmap(scale)(x)[1]), [5, 5, 5])
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,), devices=VULKAN[:2])
+    whole = jax.jit(jax.shard_map(lambda x: scale(x)[0], mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i"), check_vma=False))
+    np.testing.assert_allclose(np.asarray(whole(jnp.tile(np.asarray(x), (2, 1)))), np.tile(expected, (2, 1)), rtol=1e-6)
+    raises("INVALID_ARGUMENT: custom-call", lambda: scale(x, scale=-1))
+    raises("the scale is negative", jax.jit(lambda x: scale(x, scale=-1)), x)
+    raises("UNIMPLEMENTED: custom-call", lambda: scale(x, name="another"))
+    raises("scale", lambda: jax.ffi.ffi_call("scale_and_count", x)(x))  # attributes and a result are missing
+
+    def like(target, **options):
+        return jax.jit(lambda x: jax.ffi.ffi_call(target, jax.ShapeDtypeStruct(x.shape, x.dtype), **options)(x))
+    raises('no function is registered for "throws"', like("throws"), x)
+    jax.ffi.register_ffi_target("throws", jax.ffi.pycapsule(library.throws), platform="vulkan")
+    raises("thrown", like("throws"), x)
+    # A state, which one executable's calls share; its type is registered first.
+    pointers = [jax.ffi.pycapsule(ctypes.cast(function(), ctypes.c_void_p)) for function in (library.counter_type, library.counter_info)]
+    jax.ffi.register_ffi_type("Counter", dict(zip(("type_id", "type_info"), pointers)), platform="vulkan")
+    other = jax.ffi.pycapsule(ctypes.pointer(ctypes.c_int64(77)))
+    raises("its number is", lambda: jax.ffi.register_ffi_type("Counter", {"type_id": other}, platform="vulkan"))
+    stages = {"instantiate": jax.ffi.pycapsule(library.make_counter), "execute": jax.ffi.pycapsule(library.count_calls)}
+    jax.ffi.register_ffi_target("count_calls", stages, platform="vulkan")
+    with jax.default_device(VULKAN[0]):
+        calls = jax.jit(lambda: jax.ffi.ffi_call("count_calls", jax.ShapeDtypeStruct((), jnp.int32), has_side_effect=True)())
+        assert [int(calls()) for _ in range(3)] == [101, 102, 103]
+    jax.ffi.register_ffi_target("add_one", jax.ffi.pycapsule(library.add_one), platform="vulkan", api_version=0)
+    assert float(like("add_one", custom_call_api_version=1)(x[0, 0])) == np.asarray(x)[0, 0] + np.float32(1)
+    capsule = stages["execute"]
+    raises("no handler of execute", lambda: jax.ffi.register_ffi_target("none", {"prepare": capsule}, platform="vulkan"))
+    raises("api_version 7", lambda: jax.ffi.register_ffi_target("none", capsule, platform="vulkan", api_version=7))
+    raises("finish is no stage", lambda: jax.ffi.register_ffi_target("none", {"finish": capsule}, platform="vulkan"))
+
+
+@case
 def analysis():
     with jax.default_device(VULKAN[0]):
         compiled = jax.jit(lambda x: x @ x).lower(jnp.ones((8, 8))).compile()
@@ -482,6 +540,7 @@ def memories():
     np.testing.assert_array_equal(np.asarray(given), [0, 2, 4, 6])
     view = np.asarray(given)
     assert not view.flags.owndata and view.ctypes.data == given.unsafe_buffer_pointer()  # it lies on the host
+    assert memoryview(given).tobytes() == view.tobytes()
     given.delete()
     np.testing.assert_array_equal(view, [0, 2, 4, 6])
     given = jax.device_put(view, host)

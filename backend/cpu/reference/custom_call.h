@@ -2,6 +2,7 @@
 // the standard library only.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -77,6 +78,9 @@ class CustomCallRegistry {
   //   API_VERSION_TYPED_FFI                  a handler, as above
   // XlaCustomCallStatusSetFailure(status, message, size) and XlaCustomCallStatusSetSuccess(status) are this library's.
   void RegisterSymbol(std::string target, void* symbol);
+  // The number of the type of that name, which handlers' states are of; the same for the whole process. `deleter`, which
+  // may be null, frees an object of it; the first registration's holds.
+  static int64_t RegisterFfiType(const std::string& name, void (*deleter)(void*));
 
   // A kernel, which runs where the client's device does. A function of the same name stands beside it: the reference
   // calls that, so that a comparison has two sides.

@@ -50,7 +50,9 @@ struct Context {
 
 namespace {
 
-constexpr int32_t kInvalidArgumentCode = 3, kNotFoundCode = 5, kExhaustedCode = 8, kUnimplementedCode = 12;
+// XLA_FFI_Error_Code.
+constexpr int32_t kCancelledCode = 1, kInvalidArgumentCode = 3, kDeadlineCode = 4, kNotFoundCode = 5,
+                  kExhaustedCode = 8, kAbortedCode = 10, kUnimplementedCode = 12;
 
 Error* Fail(int32_t code, std::string message) { return new Error{std::move(message), code}; }
 
@@ -69,15 +71,8 @@ Types& AllTypes() {
 }
 
 Error* RegisterType(TypeRegister* call) {
-  Types& types = AllTypes();
-  const std::string name(call->name.data, call->name.size);
-  std::lock_guard lock(types.mutex);
-  auto at = std::ranges::find(types.entries, name, &Types::Entry::name);
-  if (at == types.entries.end()) {
-    types.entries.push_back({name, call->info == nullptr ? nullptr : call->info->deleter});
-    at = std::prev(types.entries.end());
-  }
-  *call->type = at - types.entries.begin() + 1;
+  *call->type = CustomCallRegistry::RegisterFfiType(std::string(call->name.data, call->name.size),
+                                                    call->info == nullptr ? nullptr : call->info->deleter);
   return nullptr;
 }
 
@@ -316,6 +311,26 @@ struct FfiInstances {
 
 namespace {
 
+// What a handler's error stands for. Whatever it calls an internal one is no bug of this library's.
+StatusCode CodeOf(const ffi::Error& error) {
+  switch (error.code) {
+    case ffi::kCancelledCode:
+      return StatusCode::kCancelled;
+    case ffi::kDeadlineCode:
+      return StatusCode::kDeadlineExceeded;
+    case ffi::kNotFoundCode:
+      return StatusCode::kNotFound;
+    case ffi::kExhaustedCode:
+      return StatusCode::kResourceExhausted;
+    case ffi::kAbortedCode:
+      return StatusCode::kAborted;
+    case ffi::kUnimplementedCode:
+      return StatusCode::kUnsupported;
+    default:
+      return StatusCode::kInvalidArgument;
+  }
+}
+
 class FfiCall {
  public:
   FfiCall(const Instruction& instruction, const CustomCallRegistry::Target& function)
@@ -346,9 +361,9 @@ class FfiCall {
   }
 
  private:
-  Status Failed(std::string_view why) const {
-    return InvalidArgument("custom-call {}: {} failed: {}", instruction_.name(),
-                           instruction_.attributes<CustomCallAttributes>().custom_call_target, why);
+  Status Failed(std::string_view why, StatusCode code = StatusCode::kInvalidArgument) const {
+    const std::string& target = instruction_.attributes<CustomCallAttributes>().custom_call_target;
+    return {code, fmt::format("custom-call {}: {} failed: {}", instruction_.name(), target, why)};
   }
 
   Status AskVersion() const {
@@ -386,7 +401,7 @@ class FfiCall {
       future->changed.wait(lock, [&] { return future->done; });
       error = std::move(future->error);
     }
-    return error == nullptr ? OkStatus() : Failed(error->message);
+    return error == nullptr ? OkStatus() : Failed(error->message, CodeOf(*error));
   }
 
   const Instruction& instruction_;
@@ -396,6 +411,17 @@ class FfiCall {
 };
 
 }  // namespace
+
+int64_t CustomCallRegistry::RegisterFfiType(const std::string& name, void (*deleter)(void*)) {
+  ffi::Types& types = ffi::AllTypes();
+  const std::lock_guard lock(types.mutex);
+  auto at = std::ranges::find(types.entries, name, &ffi::Types::Entry::name);
+  if (at == types.entries.end()) {
+    types.entries.push_back({name, deleter});
+    at = std::prev(types.entries.end());
+  }
+  return at - types.entries.begin() + 1;
+}
 
 std::shared_ptr<FfiInstances> MakeFfiInstances() { return std::make_shared<FfiInstances>(); }
 

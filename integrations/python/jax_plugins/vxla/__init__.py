@@ -4,6 +4,7 @@ JAX finds this module by itself. VXLA_DEVICES says which devices there are: a nu
 between. VXLA_PJRT_LIBRARY names another plugin library than the one beside this file.
 """
 
+import atexit
 import ctypes
 import dataclasses
 import functools
@@ -166,12 +167,16 @@ def _dlpack():
 # Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
 _callbacks = {}
 _numbers = itertools.count()
+_ENDS = -1
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p,
                   ctypes.c_size_t)
 def _call_python(number, operands, results, message, size):
-    """What the library calls, on a thread of its own."""
+    """What the library calls, on a thread of its own; once with its function that must be called before the interpreter ends."""
+    if number == _ENDS:
+        atexit.register(ctypes.CFUNCTYPE(None)(operands[0]))
+        return
     import numpy as np
 
     def view(address, aval):
@@ -228,6 +233,106 @@ def _python_callbacks():
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=PLATFORM)
 
 
+class _Struct(ctypes.Structure):
+    """One of PJRT's C API, which begins with its size."""
+    def __init__(self, *values):
+        super().__init__(ctypes.sizeof(self), *values)
+
+
+class _Extension(ctypes.Structure):
+    """Those of the two extensions that follow have functions after it."""
+    _fields_ = [("struct_size", ctypes.c_size_t), ("type", ctypes.c_int), ("next", ctypes.c_void_p), ("function", ctypes.c_void_p)]
+
+
+class _Error(_Struct):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("extensions", ctypes.c_void_p), ("error", ctypes.c_void_p),
+                ("message", ctypes.c_void_p), ("message_size", ctypes.c_size_t)]
+
+
+class _CustomCall(_Struct):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("name_size", ctypes.c_size_t),
+                ("api_version", ctypes.c_int), ("instantiate", ctypes.c_void_p), ("prepare", ctypes.c_void_p),
+                ("initialize", ctypes.c_void_p), ("execute", ctypes.c_void_p)]
+
+
+class _Type(_Struct):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("extensions", ctypes.c_void_p), ("name", ctypes.c_char_p),
+                ("name_size", ctypes.c_size_t), ("number", ctypes.c_int64), ("info", ctypes.c_void_p)]
+
+
+class _Extensions:
+    """Calls functions of the plugin's extensions, the first of each."""
+    CUSTOM_CALLS, FFI_TYPES = 0, 5  # PJRT_Extension_Type
+
+    def __init__(self, c_api):
+        api = ctypes.cast(_address(c_api), ctypes.POINTER(ctypes.c_void_p))
+        self._destroy, self._message = (ctypes.CFUNCTYPE(None, ctypes.c_void_p)(api[i]) for i in (5, 6))
+        self._functions = {}
+        address = api[1]
+        while address:
+            extension = _Extension.from_address(address)
+            self._functions[extension.type] = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(extension.function)
+            address = extension.next
+
+    def call(self, extension, arguments):
+        error = self._functions[extension](ctypes.addressof(arguments))
+        if error:
+            seen = _Error(None, error)
+            self._message(ctypes.addressof(seen))
+            text = ctypes.string_at(seen.message, seen.message_size).decode()
+            self._destroy(ctypes.addressof(seen))
+            raise ValueError(text)
+
+
+def _address(capsule):
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
+
+
+def _take_ffi_targets(c_api):
+    """jax.ffi.register_ffi_target and register_ffi_type of this platform, also those of before."""
+    from jax._src.lib import xla_client
+    extensions = _Extensions(c_api)
+
+    def register(name, function, platform, api_version=0, traits=0):
+        name = name if isinstance(name, bytes) else name.encode()
+        stages = function if isinstance(function, dict) else {"execute": function}
+        addresses = {stage: _address(capsule) for stage, capsule in stages.items()}
+        unknown = set(addresses) - {"instantiate", "prepare", "initialize", "execute"}
+        if unknown:
+            raise ValueError(f"custom call {name.decode()}: {', '.join(sorted(unknown))} is no stage of a handler")
+        extensions.call(_Extensions.CUSTOM_CALLS, _CustomCall(
+            name, len(name), api_version, *(addresses.get(stage) for stage in ("instantiate", "prepare", "initialize", "execute"))))
+
+    def register_type(name, registration):
+        """The type's number goes where the handler reads it."""
+        name = name if isinstance(name, bytes) else name.encode()
+        number = ctypes.c_int64.from_address(_address(registration["type_id"]))
+        info, functions = registration.get("type_info"), (ctypes.c_void_p * 3)()
+        if info is not None:  # the deleter, after the size and the list of extensions
+            functions[0] = ctypes.c_void_p.from_address(_address(info) + 16).value
+        arguments = _Type(None, name, len(name), number.value, ctypes.addressof(functions))
+        extensions.call(_Extensions.FFI_TYPES, arguments)
+        number.value = arguments.number
+
+    xla_client.register_custom_call_handler(PLATFORM, register)
+    xla_client.register_custom_type_handler(PLATFORM, register_type)
+
+
+@_guarded("a child that is forked may never end")
+def _keep_in_children():
+    """A client that goes waits for threads, which a forked child does not have."""
+    from jax._src import xla_bridge
+    xla_bridge._backends.values()
+
+    def keep():
+        for client in xla_bridge._backends.values():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(client))
+    os.register_at_fork(after_in_child=keep)
+
+
 def _name_lapack():
     """General eigenvalues are LAPACK's: SciPy's, unless the user names one, or this module stands alone."""
     try:
@@ -245,7 +350,9 @@ def initialize():
         return
     _name_lapack()
     from jax._src import xla_bridge
-    xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
-                               options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
-    for step in (_fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks):
+    c_api = xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
+                                       options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
+    targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
+    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks,
+                 _keep_in_children):
         step()
