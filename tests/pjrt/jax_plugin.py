@@ -342,8 +342,10 @@ def libraries():
     # A state, which one executable's calls share; its type is registered first.
     pointers = [jax.ffi.pycapsule(ctypes.cast(function(), ctypes.c_void_p)) for function in (library.counter_type, library.counter_info)]
     jax.ffi.register_ffi_type("Counter", dict(zip(("type_id", "type_info"), pointers)), platform="vulkan")
-    other = jax.ffi.pycapsule(ctypes.pointer(ctypes.c_int64(77)))
-    raises("its number is", lambda: jax.ffi.register_ffi_type("Counter", {"type_id": other}, platform="vulkan"))
+    number = ctypes.c_int64(77)
+    other = {"type_id": jax.ffi.pycapsule(ctypes.cast(ctypes.pointer(number), ctypes.c_void_p))}
+    raises("its number is", lambda: jax.ffi.register_ffi_type("Counter", other, platform="vulkan"))
+    assert number.value == 77
     stages = {"instantiate": jax.ffi.pycapsule(library.make_counter), "execute": jax.ffi.pycapsule(library.count_calls)}
     jax.ffi.register_ffi_target("count_calls", stages, platform="vulkan")
     with jax.default_device(VULKAN[0]):
