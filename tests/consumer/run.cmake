@@ -10,7 +10,7 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix --component sdk_
 
 # The public headers are these, each of which compiles alone.
 file(GLOB headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*/* ${work}/prefix/include/*/*/*)
-set(wanted buffer.h builder.h check.h client.h conditioning_result.h custom_call.h custom_call_files.h custom_kernel.h device_options.h diff.h dimension_numbers.h element_type.h evaluator.h event.h
+set(wanted buffer.h builder.h check.h client.h compilation.h conditioning_result.h custom_call.h custom_call_files.h custom_kernel.h device_options.h diff.h dimension_numbers.h element_type.h evaluator.h event.h
     feed_queues.h host_bytes.h host_transfer.h isolate.h literal.h literal_compare.h math.h shape.h statistics.h status.h vxla.h vxla.hpp vxla_vulkan.h xla_names.h)
 list(TRANSFORM wanted PREPEND vxla/)
 list(SORT headers)
