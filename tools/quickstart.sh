@@ -3,6 +3,10 @@
 # the best Vulkan device (software where there is no GPU) with the CPU reference.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [ $# -gt 0 ]; then
+  printf 'quickstart.sh: it takes no options: %s\n' "$1" >&2
+  exit 2
+fi
 tools/install_deps.sh build
 VXLA_TARGETS="vxla renderer" tools/build.sh build -DVXLA_BUILD_TESTS=OFF
 example=examples/digits_mlp
