@@ -104,7 +104,7 @@ TEST(SpecialMatricesTest, ValuesGoUpAndDownWithTheMatrix) {
 
 // The largest numbers that there are, whose magnitude as complex ones overflows.
 TEST(SpecialMatricesTest, EigenvaluesOfTheLargestNumbers) {
-  if (!HasLapack()) GTEST_SKIP() << "no LAPACK on this machine";
+  ASSERT_TRUE(HasLapack());  // tools/install_deps.sh
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
   Literal a(Shape(kC64, {2, 2}));
   a.SetComplex(0, {largest / 2, largest / 2}), a.SetComplex(3, {largest, largest});
@@ -149,7 +149,7 @@ int BadCall() {
 }
 
 TEST(LapackErrorsTest, ARefusedArgumentOfOursIsNoted) {
-  if (LapackRoutine("dgeev_") == nullptr) GTEST_SKIP() << "no LAPACK on this machine";
+  ASSERT_NE(LapackRoutine("dgeev_"), nullptr);  // tools/install_deps.sh
   const LapackErrors outer;
   {
     const LapackErrors errors;
@@ -162,7 +162,7 @@ TEST(LapackErrorsTest, ARefusedArgumentOfOursIsNoted) {
 // Other users of LAPACK in the process have the XERBLA that they would have without vxla: it prints, on standard
 // output.
 TEST(LapackErrorsTest, CallsOfOthersReachTheirOwnXerbla) {
-  if (LapackRoutine("dgeev_") == nullptr) GTEST_SKIP() << "no LAPACK on this machine";
+  ASSERT_NE(LapackRoutine("dgeev_"), nullptr);  // tools/install_deps.sh
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
