@@ -153,6 +153,9 @@ CASES = {
         jax.jit(lambda x: (jax.debug.callback(fail, x), x)[1])(x)
         raises("no luck", jax.effects_barrier)
         jax._src.dispatch.runtime_tokens.clear()
+        for number in range(3):  # functions are there, but no program from elsewhere knows their numbers
+            raises("CpuCallback error: KeyError", jax.jit(lambda x: jax.ffi.ffi_call(
+                "vxla_python_callback", x, custom_call_api_version=2, legacy_backend_config=f"{number} 1")(x)), x)
         works()
     """,
     "memory that is not there": """

@@ -8,10 +8,10 @@ import atexit
 import ctypes
 import dataclasses
 import functools
-import itertools
 import logging
 import os
 import pathlib
+import secrets
 import warnings
 
 PLATFORM = "vulkan"
@@ -164,9 +164,9 @@ def _dlpack():
     array.ArrayImpl.__dlpack__, array.ArrayImpl.__dlpack_device__ = __dlpack__, __dlpack_device__
 
 
-# Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere.
+# Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere. Numbers are secrets,
+# so that no program from elsewhere names one, whose operands might be of other sizes.
 _callbacks = {}
-_numbers = itertools.count()
 _ENDS = -1
 
 
@@ -212,7 +212,7 @@ def _python_callbacks():
         if tuple(ctx.module_context.platforms) != (PLATFORM,):
             return original(ctx, function, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
                             returns_token=returns_token, partitioned=partitioned, sharding=sharding)
-        number = next(_numbers)
+        number = secrets.randbits(62)
 
         def canonical(*operands):  # a Python literal is of the type that JAX gives it
             return [dtypes.canonicalize_value(np.asarray(value)) for value in function(*operands)]
