@@ -1,7 +1,7 @@
 // Custom calls by what a C program registers: kernels in GLSL and SPIR-V, functions of its own and of XLA's signatures.
 #include <stdlib.h>
 
-#include "tests/c_api/c_test.h"
+#include "tests/c_api/c_values.h"
 
 static const char kTwice[] =
     "HloModule m\n"
@@ -47,13 +47,6 @@ static VxlaDevice Open(const char* bindings) {
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
   return device;
-}
-
-static VxlaExecutable Compile(VxlaDevice device, const char* text, uint32_t flags) {
-  VxlaCompileInfo info = {.struct_size = sizeof(info), .flags = flags, .text = text};
-  VxlaExecutable executable = NULL;
-  EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
-  return executable;
 }
 
 static const float kArgument[8] = {0, 1, 2, 3, 4, 5, 6, 7};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <threads.h>
 
-#include "tests/c_api/c_test.h"
+#include "tests/c_api/c_values.h"
 
 static VxlaDevice Open(void) {
   VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_CHECK_HANDLES};
@@ -19,31 +19,6 @@ static VxlaExecutable CompileWith(VxlaDevice device, VxlaCompileInfo info) {
   VxlaExecutable executable = NULL;
   EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
   return executable;
-}
-
-static VxlaExecutable Compile(VxlaDevice device, const char* text, uint32_t flags) {
-  return CompileWith(device, (VxlaCompileInfo){.flags = flags, .text = text});
-}
-
-static VxlaValue Make(VxlaDevice device, int64_t size, const float* data) {
-  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = &size};
-  VxlaValue value = NULL;
-  EXPECT_OK(vxlaCreateValue(device, &array, data, &value, &message));
-  return value;
-}
-
-static VxlaValue Execute(VxlaExecutable executable, VxlaValue argument) {
-  VxlaValue result = NULL;
-  const VxlaExecuteInfo info = {
-      .struct_size = sizeof(info), .argument_count = 1, .arguments = &argument, .result_count = 1, .results = &result};
-  EXPECT_OK(vxlaExecute(executable, &info, &message));
-  return result;
-}
-
-static void ExpectFloats(VxlaValue value, int64_t size, const float* wanted) {
-  float got[16] = {0};
-  EXPECT_OK(vxlaReadValue(value, got, sizeof(float) * (size_t)size, &message));
-  for (int64_t i = 0; i < size; ++i) EXPECT(got[i] == wanted[i]);
 }
 
 // y = 2 x, of three numbers.
@@ -269,7 +244,7 @@ static const char kWeighed[] =
     "  ROOT r = f32[3] add(b, shift)\n}\n";
 
 static void ExpectWeighed(VxlaDevice device, VxlaExecutable executable, const float* wanted) {
-  VxlaValue argument = Make(device, 3, kX), result = Execute(executable, argument);
+  VxlaValue argument = Make(device, 3, kX), result = Execute(executable, argument, NULL);
   ExpectFloats(result, 3, wanted);
   vxlaDestroyValue(argument);
   vxlaDestroyValue(result);
@@ -313,7 +288,7 @@ static void TestWeights(VxlaDevice device) {
                                     "ENTRY e {\n  x = f32[3] parameter(0)\n  ROOT r = f32[3] negate(x)\n}\n",
                                     0);
   const float minus[3] = {-3, -10, -100};
-  VxlaValue negated = Execute(donating, scale);
+  VxlaValue negated = Execute(donating, scale, NULL);
   ExpectFloats(negated, 3, minus);
   ExpectFloats(scale, 3, threes);
   vxlaDestroyValue(scale);
@@ -325,7 +300,7 @@ static void TestWeights(VxlaDevice device) {
     VxlaEvent written = NULL;
     const float next[3] = {(float)i, 0, 1};
     EXPECT_OK(vxlaWriteValue(negated, next, sizeof(next), &written, &message));
-    results[i] = Execute(two, argument);
+    results[i] = Execute(two, argument, NULL);
     EXPECT_OK(vxlaAwaitEvent(written, UINT64_MAX, &message));
     vxlaDestroyEvent(written);
   }
@@ -351,7 +326,7 @@ static void TestWeights(VxlaDevice device) {
   EXPECT_CODE(vxlaBindWeight(one, 2, negated, &message), VXLA_INVALID_ARGUMENT, "weight 2: there are 2");
   EXPECT_CODE(vxlaBindWeight(one, 0, NULL, &message), VXLA_INVALID_ARGUMENT, "value: NULL");
   EXPECT_CODE(vxlaBindWeight(NULL, 0, negated, &message), VXLA_INVALID_ARGUMENT, "executable: NULL");
-  VxlaValue longer = Make(device, 2, kX), gone = Make(device, 3, kX), taken = Execute(donating, gone);
+  VxlaValue longer = Make(device, 2, kX), gone = Make(device, 3, kX), taken = Execute(donating, gone, NULL);
   EXPECT_CODE(vxlaBindWeight(one, 0, longer, &message), VXLA_INVALID_ARGUMENT,
               "weight 0: f32[2] given, the program wants f32[3]");
   EXPECT_CODE(vxlaBindWeight(one, 0, gone, &message), VXLA_INVALID_ARGUMENT, "was donated");
