@@ -46,9 +46,10 @@ Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attri
       if (manual != nullptr && !Names(*manual, axis.Find("name")->text)) continue;
       const auto found = std::ranges::find(devices.axes, part.name, &MeshAxis::name);
       if (found == devices.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
-      count *= part.size == 0 ? found->size : part.size;
-      total *= part.size == 0 ? found->size : part.size;
-      if (total > kMostTiles) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
+      const int64_t size = part.size == 0 ? found->size : part.size;
+      if (size > kMostTiles / total) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
+      count *= size;
+      total *= size;
       parts.push_back(std::move(part));
     }
     return count;
