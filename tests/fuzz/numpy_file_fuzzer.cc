@@ -1,10 +1,9 @@
 // Arrays in numpy's files: one (.npy), and archives of them (.npz, which begin as any archive does).
-#include "tools/numpy_file.h"
-
 #include <filesystem>
 #include <fstream>
 
 #include "tests/fuzz/fuzz_support.h"
+#include "tools/numpy_file.h"
 
 namespace {
 
