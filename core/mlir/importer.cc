@@ -278,6 +278,22 @@ Status Importer::CheckType(const Operation& operation, const Type& type) const {
   return OkStatus();
 }
 
+// An array whose memory is its own is for calls, and for what hands values on.
+Status Importer::CheckBuffers(const Operation& operation) const {
+  const std::string_view name = StablehloName(operation.name);
+  for (const std::string_view taker : {"custom_call", "while", "case", "if", "optimization_barrier", "composite"}) {
+    if (name == taker) return OkStatus();
+  }
+  if (operation.name.starts_with("func.")) return OkStatus();
+  for (const std::vector<ValueId>* const values : {&operation.operands, &operation.results}) {
+    for (const ValueId value : *values) {
+      const Type& type = program_.values[value].type;
+      if (type.buffer) return OperationReader(operation).Error("{}, where a tensor is wanted", PrintType(type));
+    }
+  }
+  return OkStatus();
+}
+
 Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
@@ -481,6 +497,7 @@ Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
   location_ = operation.location;
   for (const ValueId result : operation.results)
     VXLA_RETURN_IF_ERROR(CheckType(operation, program_.values[result].type));
+  VXLA_RETURN_IF_ERROR(CheckBuffers(operation));
   if (!lane_sizes_.empty() && !RunsForLanes(operation.name) && HasLanes(operation)) {
     return OperationReader(operation).NotSupported(
         "values that differ from element to element of a region are not supported");

@@ -556,6 +556,30 @@ def memories():
 
 
 @case
+def references():
+    """Arrays that a program changes, and values whose memory is their own."""
+    from jax._src.state import primitives
+
+    def changed(x):
+        reference = jax.new_ref(x)
+
+        def body(i, carry):
+            reference[i] = reference[i] * 2 + carry
+            return carry + 1
+
+        lax.fori_loop(0, x.shape[0], body, jnp.float32(1))
+        return reference[...]
+
+    check(changed, numbers(5))
+    outside = jax.new_ref(jax.device_put(numbers(4), VULKAN[0]))
+    update = jax.jit(lambda reference: reference.__setitem__(1, 5.0))
+    update(outside)
+    assert outside[...][1] == 5 and jax.freeze(outside).devices() == {VULKAN[0]}
+    x = jax.device_put(numbers(3), VULKAN[0])
+    np.testing.assert_array_equal(jax.jit(lambda x: primitives.unpin(primitives.pin(x * 2)) + 1)(x), np.asarray(x) * 2 + 1)
+
+
+@case
 def profiles():
     """jax.profiler has each run, each kernel with its bytes, and what the host computes."""
     def step(x, y):
