@@ -42,7 +42,7 @@ struct ClientState {
 
 struct ExecutableState {
   std::shared_ptr<ClientState> client;
-  std::unique_ptr<SizeDependent> specializations;  // then nothing else
+  std::unique_ptr<SizeDependent> sized;  // then nothing else, but a module for whoever looks before the first run
   std::unique_ptr<Module> module;
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;

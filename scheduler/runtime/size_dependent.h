@@ -14,12 +14,6 @@
 
 namespace VXLA_NAMESPACE {
 
-// For the parts of a program that say a size, which run before it.
-inline ExecuteOptions AsQuestion(ExecuteOptions options) {
-  options.statistics = nullptr;
-  return options;
-}
-
 // What is made for sizes, by their key. Of more than `most` the one that was asked for longest ago goes; whoever asks
 // for what another thread is making waits for that.
 template <typename Made>
@@ -79,8 +73,8 @@ class SizeDependent {
  public:
   virtual ~SizeDependent() = default;
 
-  // For whoever looks at plans.
-  virtual Executable& shown() const = 0;
+  // For whoever looks at plans; null: nothing has run that could be looked at.
+  virtual const Executable* shown() const = 0;
   virtual Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
                                     const ExecuteOptions& options) = 0;
   virtual Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) = 0;
