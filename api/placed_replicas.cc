@@ -65,13 +65,6 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   return places;
 }
 
-namespace {
-
-// What processes of a job have to know of each other; flags.
-enum : uint8_t { kMayPart = 1, kRunsApart = 2, kIsReference = 4, kMayFail = 8, kHasFailed = 16 };
-
-}  // namespace
-
 struct PlacedExecutable::State {
   struct Place {
     int64_t number = 0;
@@ -88,6 +81,8 @@ struct PlacedExecutable::State {
         result(module.entry()->root()->shape()),
         timeout(evaluate.collective_timeout) {}
 
+  DeviceAssignment Assignment() const { return {grid, place_of}; }
+
   const DeviceGrid grid;
   const IntList place_of;
   const Shape result;  // of a device
@@ -95,23 +90,21 @@ struct PlacedExecutable::State {
   std::vector<std::unique_ptr<Place>> places;  // of this process
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
-  std::unique_ptr<Transport> transport;                                     // of the run, which is one at a time
-  LocalTransport* local = nullptr;                                          // the same; null: a job's
-  std::map<int64_t, std::string> ways;                                      // of each exchange, by number
-  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;                // those that go through shared memory
-  std::function<Result<std::unique_ptr<SeparateExecutable>>()> separately;  // empty: not to be
-  std::unique_ptr<SeparateExecutable> separate;  // once the devices run apart: from the beginning, or in a job
-  std::unique_ptr<Program> program;              // of one process
-  uint8_t here = 0, anywhere = 0;                // of a job: flags of this process, and of all together
-  bool has_met = false;                          // `anywhere` is known
+  std::unique_ptr<Transport> transport;                       // of the run, which is one at a time
+  LocalTransport* local = nullptr;                            // the same; null: a job's
+  std::map<int64_t, std::string> ways;                        // of each exchange, by number
+  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
+  std::vector<std::string> names;                             // of the places that have devices
+  std::function<Result<std::unique_ptr<SeparateExecutable>>()> separately;
+  std::unique_ptr<Program> program;
 
-  Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
+  Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared, bool may_run_apart,
                   const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
     auto made = std::make_unique<Place>();
     Place& place = *made;
     place.number = at.here;
     VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, at));
-    if (separately && RunsApart(module, place.program))
+    if (may_run_apart && RunsApart(module, place.program))
       return Unsupported("the devices may part, and what they tell the host cannot be told twice");
     if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
     for (const PlaceExchange& exchange : place.program.exchanges) RegisterExchange(place, exchange);
@@ -160,36 +153,11 @@ struct PlacedExecutable::State {
     return OkStatus();
   }
 
-  // Whether places of a job may find at the end of their runs what a run with the devices apart is made for.
-  bool MayRunAgain() const {
-    if ((anywhere & kRunsApart) != 0) return false;
-    return (anywhere & kMayPart) != 0 || (anywhere & (kMayFail | kIsReference)) == kMayFail;
-  }
-
-  // The flags of all processes of the job together.
-  Result<uint8_t> Together(const std::string& what, uint8_t own) const {
-    VXLA_ASSIGN_OR_RETURN(const auto all, Gather(*group, what, {std::byte{own}}, GatherAt::kAll, waits));
-    uint8_t flags = 0;
-    for (const std::vector<std::byte>& of_rank : all) flags |= std::to_integer<uint8_t>(of_rank.at(0));
-    return flags;
-  }
-
-  // Those of a job, from here on; all processes call it.
-  Status RunJobApart(const Status& why) {
-    if ((anywhere & kIsReference) != 0) {
-      return Unsupported("{}; the devices of a job run apart on Vulkan devices alone, and a rank has the reference",
-                         why.ok() ? "devices meet by ways that only a run shows" : why.message())
-          .At(why.location());
-    }
-    anywhere |= kRunsApart;
-    if (group->rank() > place_of.back()) return OkStatus();
-    return RunSeparately();
-  }
-
-  // From here on.
-  Status RunSeparately() {
-    VXLA_ASSIGN_OR_RETURN(separate, separately());
-    return OkStatus();
+  // From the first run on.
+  Result<std::unique_ptr<Program>> Separately() {
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<SeparateExecutable> made, separately());
+    names = made->names();
+    return std::unique_ptr<Program>(std::move(made));
   }
 
   Result<bool> RunShared(const Place& place, const Instruction& instruction, DeviceStep& step) {
@@ -249,7 +217,7 @@ struct PlacedExecutable::State {
     for (size_t p = 0; p < results.size(); ++p) {
       if (results[p]->ok()) continue;
       const Status& status = results[p]->status();
-      if (transport->Missed(static_cast<int64_t>(p))) {
+      if (transport->Missed(places[p]->number)) {
         if (waited == nullptr) waited = &status;
       } else if (!failed) {
         failed = p;
@@ -267,7 +235,7 @@ struct PlacedExecutable::State {
 
 namespace {
 
-// Each place runs on a thread of its own.
+// Each place runs on a thread of its own, the last one on the caller's. In a job there is one here, or none.
 class PlacesTogether : public DevicesTogether {
  public:
   PlacesTogether(PlacedExecutable::State& state, std::vector<std::string> titles)
@@ -277,38 +245,128 @@ class PlacesTogether : public DevicesTogether {
   Attempt Try(ArgumentLists arguments, RunStatistics* statistics) override;
 
  private:
+  void RunPlaces(ArgumentLists arguments, std::vector<std::optional<Result<Execution>>>& results);
+
   PlacedExecutable::State& state_;
   const std::vector<std::string> titles_;
 };
 
+void PlacesTogether::RunPlaces(ArgumentLists arguments, std::vector<std::optional<Result<Execution>>>& results) {
+  const auto run = [&](size_t p) {
+    results[p] = state_.RunPlace(*state_.places[p], arguments);
+    if (state_.local != nullptr) state_.local->Leave(state_.places[p]->number);
+  };
+  std::vector<std::thread> threads;
+  for (size_t p = 0; p + 1 < results.size(); ++p) threads.emplace_back(run, p);
+  if (!results.empty()) run(results.size() - 1);
+  for (std::thread& thread : threads) thread.join();
+}
+
 Attempt PlacesTogether::Try(ArgumentLists arguments, RunStatistics* statistics) {
-  auto local = std::make_unique<LocalTransport>(titles_, state_.timeout);
-  state_.local = local.get();
-  state_.transport = std::move(local);
+  if (state_.group == nullptr) {
+    auto local = std::make_unique<LocalTransport>(titles_, state_.timeout);
+    state_.local = local.get();
+    state_.transport = std::move(local);
+  }
   for (const auto& [number, exchange] : state_.shared) {
     if (Status status = exchange->Rewind(); !status.ok()) return Attempt::Failed(std::move(status));
   }
   std::vector<std::optional<Result<Execution>>> results(state_.places.size());
-  std::vector<std::thread> threads;
-  for (size_t p = 0; p < state_.places.size(); ++p) {
-    threads.emplace_back([&, p] {
-      results[p] = state_.RunPlace(*state_.places[p], arguments);
-      state_.transport->Leave(static_cast<int64_t>(p));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  RunPlaces(arguments, results);
   if (Status status = state_.Outcome(results, titles_); !status.ok()) return Attempt::Failed(std::move(status));
   Attempt all;
   all.launch.by_device.resize(static_cast<size_t>(state_.grid.count()));
   for (size_t p = 0; p < state_.places.size(); ++p) {
-    Attempt place = ResultsByDevice(state_.places[p]->program, state_.result, **results[p], statistics);
-    if (place.how != Attempt::How::kDone) return place;
+    const PlacedExecutable::State::Place& place = *state_.places[p];
+    Attempt attempt = ResultsByDevice(place.program, state_.result, **results[p], statistics);
+    if (attempt.how != Attempt::How::kDone) return attempt;
     for (size_t d = 0; d < all.launch.by_device.size(); ++d) {
-      if (state_.place_of[d] == static_cast<int64_t>(p)) all.launch.by_device[d] = std::move(place.launch.by_device[d]);
+      if (state_.place_of[d] == place.number) all.launch.by_device[d] = std::move(attempt.launch.by_device[d]);
     }
   }
   return all;
 }
+
+// In a process of a job that has no devices.
+class NoDevices : public Program {
+ public:
+  using Program::Program;
+  const Executable& executable() const override { VXLA_CHECK(false, "a process of a job without devices"); }
+  Result<Launch> Execute(ArgumentLists arguments, RunStatistics*) override {
+    return Launch{std::vector<Execution>(arguments.size())};
+  }
+};
+
+// What the processes of a job have to know of each other; flags.
+enum : uint8_t { kMayPart = 1, kRunsApart = 2, kIsReference = 4, kMayFail = 8, kHasFailed = 16 };
+
+class JobOfPlaces : public Job {
+ public:
+  explicit JobOfPlaces(PlacedExecutable::State& state) : state_(state) {}
+
+  // Of this process, before the first run.
+  void Say(uint8_t flag) { anywhere_ |= flag; }
+  void SayOf(PlacedExecutable::State::Place& place, bool talks_to_host) {
+    state_.names = {place.name};
+    for (const Status& parting : place.program.partings) {
+      if (parting.code() == StatusCode::kUnsupported) {
+        Say(kMayPart);
+      } else if (Attempt::Parted(parting).how == Attempt::How::kWrong && !talks_to_host) {
+        Say(kMayFail);
+      }
+    }
+  }
+
+  Result<bool> RunsApart() override {
+    if (!met_) {
+      VXLA_ASSIGN_OR_RETURN(anywhere_, Together("the start of the run", anywhere_));
+      met_ = true;
+    }
+    return (anywhere_ & kRunsApart) != 0;
+  }
+
+  Result<Attempt::How> Agree(const Attempt& here) override {
+    using How = Attempt::How;
+    const bool may_part = (anywhere_ & kMayPart) != 0, may_fail = (anywhere_ & (kMayFail | kIsReference)) == kMayFail;
+    const bool goes_on =
+        here.how == How::kDone || (here.how == How::kParted && may_part) || (here.how == How::kWrong && may_fail);
+    if (!goes_on) {
+      Leave();
+      return How::kFailed;
+    }
+    if (!may_part && !may_fail) return How::kDone;
+    // Who parts may be known at one place alone; the run is made again by all.
+    const uint8_t found = here.how == How::kDone ? 0 : here.how == How::kWrong ? kHasFailed : kRunsApart;
+    VXLA_ASSIGN_OR_RETURN(const uint8_t together, Together("the end of the run", found));
+    return together == 0 ? How::kDone : together == kHasFailed ? How::kWrong : How::kParted;
+  }
+
+  void Leave() override { state_.transport->Leave(state_.group->rank()); }
+
+  // The program whose devices run apart, in this process.
+  Result<std::unique_ptr<Program>> MakeApart(const Status& why) const {
+    if ((anywhere_ & kIsReference) != 0) {
+      return Unsupported("{}; the devices of a job run apart on Vulkan devices alone, and a rank has the reference",
+                         why.ok() ? "devices meet by ways that only a run shows" : why.message())
+          .At(why.location());
+    }
+    if (!state_.separately) return std::unique_ptr<Program>(std::make_unique<NoDevices>(state_.Assignment()));
+    return state_.Separately();
+  }
+
+ private:
+  // The flags of all processes together.
+  Result<uint8_t> Together(const std::string& what, uint8_t own) const {
+    VXLA_ASSIGN_OR_RETURN(const auto all, Gather(*state_.group, what, {std::byte{own}}, GatherAt::kAll, state_.waits));
+    uint8_t flags = 0;
+    for (const std::vector<std::byte>& of_rank : all) flags |= std::to_integer<uint8_t>(of_rank.at(0));
+    return flags;
+  }
+
+  PlacedExecutable::State& state_;
+  uint8_t anywhere_ = 0;  // flags of all processes, once they have met; of this one before
+  bool met_ = false;
+};
 
 }  // namespace
 
@@ -349,25 +407,19 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   const PlaceLink link = LinkOf(choices.sharing.value_or(ChooseSharing(facts)));
   for (int64_t number = 0; number < used; ++number) {
     const DevicePlaces at{state->place_of, number, link, choices.form};
-    const Status added = state->AddPlace(module, at, shared, options_of(number), evaluate, compile);
-    if (!added.ok() && added.code() == StatusCode::kUnsupported && state->separately) {
-      VXLA_RETURN_IF_ERROR(state->RunSeparately());
+    const Status added = state->AddPlace(module, at, shared, true, options_of(number), evaluate, compile);
+    if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+      VXLA_ASSIGN_OR_RETURN(state->program, state->Separately());
       return PlacedExecutable(std::move(state));
     }
     VXLA_RETURN_IF_ERROR(added);
   }
   VXLA_RETURN_IF_ERROR(state->Share(choices.sharing));
-  std::vector<std::string> names;
-  for (const auto& place : state->places) names.push_back(place->name);
+  for (const auto& place : state->places) state->names.push_back(place->name);
   MakeApart apart;
-  if (!TalksToHost(module)) {
-    apart = [make = state->separately]() -> Result<std::unique_ptr<Program>> {
-      VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made, make());
-      return made;
-    };
-  }
-  auto together = std::make_unique<PlacesTogether>(*state, PlaceTitles(grid, state->place_of, names));
-  state->program = ChooseInRuns({grid, state->place_of}, std::move(together), std::move(apart));
+  if (!TalksToHost(module)) apart = [placed = state.get()](const Status&) { return placed->Separately(); };
+  auto together = std::make_unique<PlacesTogether>(*state, PlaceTitles(grid, state->place_of, state->names));
+  state->program = ChooseInRuns(state->Assignment(), std::move(together), std::move(apart));
   return PlacedExecutable(std::move(state));
 }
 
@@ -379,38 +431,36 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
   auto state = std::make_unique<State>(module, grid, PlaceDevices(grid.count(), group.size()), evaluate);
   state->group = &group;
   state->waits = waits;
-  if (group.rank() > state->place_of.back()) return PlacedExecutable(std::move(state));
-  if (IsCpu(options.device)) {
-    state->here |= kIsReference;
-  } else {
+  auto job = std::make_unique<JobOfPlaces>(*state);
+  std::unique_ptr<Program> from_first_run;
+  if (group.rank() <= state->place_of.back()) {
+    const bool is_reference = IsCpu(options.device);
+    if (is_reference) job->Say(kIsReference);
     state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of,
                          &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
       VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(options));
       return SeparateExecutable::CompileInJob(*source, grid, device, place_of, group, waits, evaluate, compile);
     };
-  }
-  const Status added = state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
-                                       SharedParameters(arguments), options, evaluate, compile);
-  if (!added.ok() && added.code() == StatusCode::kUnsupported) {
-    state->anywhere = state->here;
-    VXLA_RETURN_IF_ERROR(state->RunJobApart(added));
-    state->here |= kRunsApart;
-    return PlacedExecutable(std::move(state));
-  }
-  VXLA_RETURN_IF_ERROR(added);
-  for (const Status& parting : state->places[0]->program.partings) {
-    if (parting.code() == StatusCode::kUnsupported) {
-      state->here |= kMayPart;
-    } else if (Attempt::Parted(parting).how == Attempt::How::kWrong && !TalksToHost(module)) {
-      state->here |= kMayFail;
+    const DevicePlaces at{state->place_of, group.rank(), PlaceLink::kProcesses, choices.form};
+    const Status added =
+        state->AddPlace(module, at, SharedParameters(arguments), !is_reference, options, evaluate, compile);
+    if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+      VXLA_ASSIGN_OR_RETURN(from_first_run, job->MakeApart(added));
+      job->Say(kRunsApart);
+    } else {
+      VXLA_RETURN_IF_ERROR(added);
+      job->SayOf(*state->places[0], TalksToHost(module));
     }
   }
+  const MakeApart apart = [job = job.get()](const Status& why) { return job->MakeApart(why); };
+  auto together = std::make_unique<PlacesTogether>(*state, std::vector<std::string>());
+  state->program =
+      ChooseInJob(state->Assignment(), std::move(together), std::move(from_first_run), apart, std::move(job));
   return PlacedExecutable(std::move(state));
 }
 
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
-  Program& program = state_->separate != nullptr ? *state_->separate : *state_->program;
-  VXLA_ASSIGN_OR_RETURN(const HostResults results, program.Run(arguments));
+  VXLA_ASSIGN_OR_RETURN(const HostResults results, state_->program->Run(arguments));
   return StackResults(results.leaves, state_->result.IsTuple());
 }
 
@@ -420,69 +470,16 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   for (int64_t place = 0; place <= state.place_of.back(); ++place) ranks.push_back(fmt::format("rank {}", place));
   state.transport =
       std::make_unique<GroupTransport>(*state.group, PlaceTitles(state.grid, state.place_of, ranks), state.waits);
-  const auto run_apart = [&](const Status& why) {
-    Status status = state.RunJobApart(why);
-    if (!status.ok()) state.transport->Leave(state.group->rank());
-    return status;
-  };
-  if (!state.has_met) {
-    VXLA_ASSIGN_OR_RETURN(state.anywhere, state.Together("the start of the run", state.here));
-    state.has_met = true;
-    if ((state.anywhere & kRunsApart) != 0 && !state.separate) VXLA_RETURN_IF_ERROR(run_apart(OkStatus()));
-  }
   const auto devices = static_cast<size_t>(state.grid.count());
-  const std::vector<std::vector<Argument>> lent = LentArguments(arguments);
+  VXLA_ASSIGN_OR_RETURN(const Launch launch, state.program->Execute(LentArguments(arguments)));
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::vector<Literal> own(devices);
-  Attempt parted;  // or what else the data of the devices here come to
-  for (const auto& place : state.places) {
-    if ((state.anywhere & kRunsApart) != 0) break;
-    const Result<Execution> execution = state.RunPlace(*place, lent);
-    Attempt attempt = execution.ok() ? ResultsByDevice(place->program, state.result, *execution, nullptr)
-                                     : Attempt::Failed(execution.status());
-    for (size_t d = 0; d < devices && attempt.how == Attempt::How::kDone; ++d) {
-      const Execution& of_device = attempt.launch.by_device[d];
-      if (state.place_of[d] != place->number) continue;
-      Result<Literal> literal = of_device.ToLiteral();
-      if (literal.ok()) {
-        own[d] = *std::move(literal);
-        leaves[d] = FlattenLiteral(own[d]);
-      } else {
-        attempt = Attempt::Failed(literal.status());
-      }
-    }
-    const bool parts = attempt.how == Attempt::How::kParted && (state.anywhere & kMayPart) != 0;
-    const bool fails = attempt.how == Attempt::How::kWrong && (state.anywhere & (kMayFail | kIsReference)) == kMayFail;
-    if (attempt.how == Attempt::How::kDone) continue;
-    if (parts || fails) {
-      parted = std::move(attempt);
-    } else {
-      state.transport->Leave(place->number);
-      return attempt.status;
-    }
-  }
-  bool only_to_report = false;
-  if (state.MayRunAgain()) {
-    // Who parts may be known at one place alone; the run is made again by all.
-    const uint8_t found = parted.status.ok() ? 0 : parted.how == Attempt::How::kWrong ? kHasFailed : kRunsApart;
-    VXLA_ASSIGN_OR_RETURN(const uint8_t together, state.Together("the end of the run", found));
-    only_to_report = together == kHasFailed;
-    if (together != 0) VXLA_RETURN_IF_ERROR(run_apart(parted.status));
-  }
-  std::vector<Literal> apart;
-  if (only_to_report) {
-    const Status said = state.separate ? state.separate->RunInJob(lent).status() : OkStatus();
-    state.separate.reset();
-    state.anywhere &= static_cast<uint8_t>(~kRunsApart);
-    VXLA_RETURN_IF_ERROR(said);  // all places have it
-    if (!parted.status.ok()) state.transport->Leave(state.group->rank());
-    VXLA_RETURN_IF_ERROR(parted.status);
-  } else if (state.separate) {
-    VXLA_ASSIGN_OR_RETURN(apart, state.separate->RunInJob(lent));
-    for (size_t d = 0; d < devices; ++d) {
-      leaves[d].clear();
-      if (state.place_of[d] == state.group->rank()) leaves[d] = FlattenLiteral(apart[d]);
-    }
+  for (size_t d = 0; d < devices; ++d) {
+    if (state.place_of[d] != state.group->rank()) continue;
+    Result<Literal> literal = launch.by_device[d].ToLiteral();
+    if (!literal.ok()) state.transport->Leave(state.group->rank());
+    VXLA_ASSIGN_OR_RETURN(own[d], std::move(literal));
+    leaves[d] = FlattenLiteral(own[d]);
   }
   std::vector<std::byte> bytes;
   const std::vector<const Shape*> shapes = FlattenTuple(state.result);
@@ -509,12 +506,7 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   return std::optional<Literal>(std::move(stacked));
 }
 
-std::vector<std::string> PlacedExecutable::names() const {
-  if (state_->separate) return state_->separate->names();
-  std::vector<std::string> names;
-  for (const auto& place : state_->places) names.push_back(place->name);
-  return names;
-}
+std::vector<std::string> PlacedExecutable::names() const { return state_->names; }
 
 std::string PlacedExecutable::sharing() const {
   std::string text;

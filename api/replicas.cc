@@ -78,7 +78,7 @@ Result<std::unique_ptr<Program>> ProgramOnOneDevice(Client& client, const Module
                                                     const std::vector<bool>& shared, const CompileOptions& options,
                                                     const EvaluateOptions& evaluate) {
   const MakeApart apart = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
-                           grid, evaluate, options]() -> Result<std::unique_ptr<Program>> {
+                           grid, evaluate, options](const Status&) -> Result<std::unique_ptr<Program>> {
     VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made,
                           SeparateExecutable::Compile(*source, grid, {device}, DeviceAssignment::OnOne(grid).device_of,
                                                       evaluate, options));

@@ -225,28 +225,16 @@ Result<std::unique_ptr<SeparateExecutable>> SeparateExecutable::Build(
 }
 
 Result<Launch> SeparateExecutable::Execute(ArgumentLists arguments, RunStatistics* statistics) {
-  const std::lock_guard lock(state_->running);
-  Launch launch;
-  VXLA_RETURN_IF_ERROR(state_->RunDevices(arguments, launch.by_device, statistics));
-  return launch;
-}
-
-Result<std::vector<Literal>> SeparateExecutable::RunInJob(ArgumentLists arguments) {
   State& state = *state_;
-  std::vector<Execution> executions;
-  std::vector<Literal> results;
-  Status status = state.RunDevices(arguments, executions, nullptr);
-  for (size_t d = 0; status.ok() && d < executions.size(); ++d) {
-    results.emplace_back();
-    if (!state.IsHere(static_cast<int64_t>(d))) continue;
-    Result<Literal> result = executions[d].ToLiteral();
-    status = result.status();
-    if (result.ok()) results.back() = *std::move(result);
+  const std::lock_guard lock(state.running);
+  Launch launch;
+  Status status = state.RunDevices(arguments, launch.by_device, statistics);
+  if (state.group != nullptr) {
+    status = state.group->rank() == 0 ? TellOutcome(*state.group, state.place_of.back() + 1, status, state.waits)
+                                      : HearOutcome(*state.group, status, state.waits);
   }
-  status = state.group->rank() == 0 ? TellOutcome(*state.group, state.place_of.back() + 1, status, state.waits)
-                                    : HearOutcome(*state.group, status, state.waits);
   VXLA_RETURN_IF_ERROR(status);
-  return results;
+  return launch;
 }
 
 std::vector<std::string> SeparateExecutable::names() const {

@@ -35,11 +35,10 @@ class SeparateExecutable : public Program {
       ProcessGroup& group, const JobWaits& waits, const EvaluateOptions& evaluate, const CompileOptions& options);
   ~SeparateExecutable() override;
 
-  // Returns when all devices are done; their results stay where they are. One run at a time: others wait.
+  // Returns when all devices are done; their results stay where they are. One run at a time: others wait. Of
+  // CompileInJob, the processes that have devices call it: each has the results of its own devices, and an error of one
+  // is an error of all.
   Result<Launch> Execute(ArgumentLists arguments, RunStatistics* statistics = nullptr) override;
-  // Of CompileInJob; the processes that have devices call it. By device, the results of this process's; an error of one
-  // process is an error of all.
-  Result<std::vector<Literal>> RunInJob(ArgumentLists arguments);
   // The first place's; CHECKs that this is not the reference.
   const Executable& executable() const override;
   // Of the places.

@@ -28,8 +28,13 @@ class SingleDevice : public Program {
 
 class ChosenInRuns : public Program {
  public:
-  ChosenInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together, MakeApart make_apart)
-      : Program(std::move(assignment)), together_(std::move(together)), make_apart_(std::move(make_apart)) {}
+  ChosenInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+               std::unique_ptr<Program> from_first_run, MakeApart make_apart, std::unique_ptr<Job> job)
+      : Program(std::move(assignment)),
+        together_(std::move(together)),
+        make_apart_(std::move(make_apart)),
+        job_(std::move(job)),
+        apart_(std::move(from_first_run)) {}
 
   const Executable& executable() const override {
     const std::shared_ptr<Program> apart = Apart();
@@ -37,31 +42,29 @@ class ChosenInRuns : public Program {
   }
 
   Result<Launch> Execute(ArgumentLists arguments, RunStatistics* statistics) override {
+    if (job_ != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(const bool from_first_run, job_->RunsApart());
+      if (from_first_run && Apart() == nullptr) VXLA_RETURN_IF_ERROR(RunApart(OkStatus()));
+    }
     if (const std::shared_ptr<Program> apart = Apart()) return apart->Execute(arguments, statistics);
     Attempt attempt = together_->Try(arguments, statistics);
-    switch (attempt.how) {
-      case Attempt::How::kDone:
-        return std::move(attempt.launch);
-      case Attempt::How::kFailed:
-        return std::move(attempt.status);
-      case Attempt::How::kParted: {
-        if (!make_apart_) return std::move(attempt.status);
-        VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Program> apart, make_apart_());
-        {
-          const std::lock_guard lock(mutex_);
-          apart_ = apart;
-        }
-        return apart->Execute(arguments, statistics);
-      }
-      case Attempt::How::kWrong: {
-        if (!make_apart_) return std::move(attempt.status);
-        VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Program> once, make_apart_());
-        const Result<Launch> again = once->Execute(arguments, nullptr);
-        const Status said = again.ok() ? again->Done().Await() : again.status();
-        return said.ok() ? std::move(attempt.status) : said;
-      }
+    Attempt::How how = attempt.how;
+    if (job_ != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(how, job_->Agree(attempt));
     }
-    return Internal("an attempt that ended in no way");
+    const bool runs_again = how == Attempt::How::kParted || how == Attempt::How::kWrong;
+    if (runs_again && make_apart_) {
+      if (how == Attempt::How::kParted) {
+        VXLA_RETURN_IF_ERROR(RunApart(attempt.status));
+        return Apart()->Execute(arguments, statistics);
+      }
+      VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Program> once, MakeOrLeave(attempt.status));
+      const Result<Launch> again = once->Execute(arguments, nullptr);
+      VXLA_RETURN_IF_ERROR(again.ok() ? again->Done().Await() : again.status());
+      if (job_ != nullptr && attempt.how != Attempt::How::kDone) job_->Leave();
+    }
+    if (attempt.how == Attempt::How::kDone) return std::move(attempt.launch);
+    return std::move(attempt.status);
   }
 
  private:
@@ -70,8 +73,23 @@ class ChosenInRuns : public Program {
     return apart_;
   }
 
+  Result<std::unique_ptr<Program>> MakeOrLeave(const Status& why) {
+    Result<std::unique_ptr<Program>> made = make_apart_(why);
+    if (!made.ok() && job_ != nullptr) job_->Leave();
+    return made;
+  }
+
+  // From here on.
+  Status RunApart(const Status& why) {
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Program> apart, MakeOrLeave(why));
+    const std::lock_guard lock(mutex_);
+    apart_ = std::move(apart);
+    return OkStatus();
+  }
+
   const std::unique_ptr<DevicesTogether> together_;
   const MakeApart make_apart_;
+  const std::unique_ptr<Job> job_;  // null: one process
   mutable std::mutex mutex_;
   std::shared_ptr<Program> apart_;  // once the devices run apart; it stays
 };
@@ -97,7 +115,7 @@ Result<std::unique_ptr<Program>> ChooseOnOneDevice(Client& client, const Module&
     return std::unique_ptr<Program>(std::make_unique<SingleDevice>(std::move(assignment), std::move(executable)));
   }
   Result<MergedProgram> merged = MergeDevices(module, grid, shared);
-  if (apart && RunsApart(module, merged)) return apart();
+  if (apart && RunsApart(module, merged)) return apart(merged.status());
   VXLA_RETURN_IF_ERROR(merged.status());
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(*merged->module, options));
   auto together =
@@ -107,7 +125,14 @@ Result<std::unique_ptr<Program>> ChooseOnOneDevice(Client& client, const Module&
 
 std::unique_ptr<Program> ChooseInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
                                       MakeApart apart) {
-  return std::make_unique<ChosenInRuns>(std::move(assignment), std::move(together), std::move(apart));
+  return ChooseInJob(std::move(assignment), std::move(together), nullptr, std::move(apart), nullptr);
+}
+
+std::unique_ptr<Program> ChooseInJob(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+                                     std::unique_ptr<Program> from_first_run, MakeApart apart,
+                                     std::unique_ptr<Job> job) {
+  return std::make_unique<ChosenInRuns>(std::move(assignment), std::move(together), std::move(from_first_run),
+                                        std::move(apart), std::move(job));
 }
 
 }  // namespace VXLA_NAMESPACE

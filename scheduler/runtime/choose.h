@@ -10,8 +10,22 @@
 
 namespace VXLA_NAMESPACE {
 
-// Makes the program whose devices run by themselves and meet on the host; empty: not to be.
-using MakeApart = std::function<Result<std::unique_ptr<Program>>()>;
+// Makes the program whose devices run by themselves and meet on the host, as those that run together cannot go on for
+// this reason; empty: not to be.
+using MakeApart = std::function<Result<std::unique_ptr<Program>>(const Status& why)>;
+
+// The processes of a job that run a program together, each on its devices, and have to choose the same. All of them ask
+// the same questions.
+class Job {
+ public:
+  virtual ~Job() = default;
+  // Asked before each run: whether the devices of one of them run apart from the first run on.
+  virtual Result<bool> RunsApart() = 0;
+  // How the run ended for all together, of how it did here; kFailed: it ends here, and the others know.
+  virtual Result<Attempt::How> Agree(const Attempt& here) = 0;
+  // Those that wait for this process end too.
+  virtual void Leave() = 0;
+};
 
 // Whether devices have to run apart from the first run on: they cannot be merged, or may part in a run that cannot be
 // made again, for what it tells the host is told.
@@ -28,5 +42,11 @@ Result<std::unique_ptr<Program>> ChooseOnOneDevice(Client& client, const Module&
 // apart once, which says more of it.
 std::unique_ptr<Program> ChooseInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
                                       MakeApart apart);
+
+// The same in a process of a job. `from_first_run`: the devices here are apart already; else null, and `together` is
+// not.
+std::unique_ptr<Program> ChooseInJob(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+                                     std::unique_ptr<Program> from_first_run, MakeApart apart,
+                                     std::unique_ptr<Job> job);
 
 }  // namespace VXLA_NAMESPACE
