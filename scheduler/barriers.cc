@@ -7,19 +7,14 @@ namespace {
 
 void InsertInto(const Plan& plan, GpuCommands& segment) {
   std::vector<GpuCommand> ordered;
-  TouchedMemory reads, writes;
+  CommandsMemory memory;  // since the last barrier
   for (GpuCommand& command : segment.commands) {
     const std::vector<MemoryUse> uses = MemoryUses(plan, command);
-    bool hazard = false;
-    for (const MemoryUse& use : uses) {
-      hazard |= use.range.begin < use.range.end && (writes.Hits(use.range) || (use.writes && reads.Hits(use.range)));
-    }
-    if (hazard) {
+    if (std::ranges::any_of(uses, [&](const MemoryUse& use) { return memory.IsBefore(use); })) {
       ordered.push_back(Barrier{});
-      reads.Clear();
-      writes.Clear();
+      memory = {};
     }
-    for (const MemoryUse& use : uses) (use.writes ? writes : reads).Add(use.range);
+    for (const MemoryUse& use : uses) memory.Add(use);
     ordered.push_back(std::move(command));
   }
   segment.commands = std::move(ordered);
