@@ -15,8 +15,8 @@
 #include "scheduler/replicas/remote_devices.h"
 #include "scheduler/replicas/shared_exchange.h"
 #include "scheduler/replicas/transport.h"
-#include "scheduler/runtime/choose.h"
-#include "scheduler/runtime/merged.h"
+#include "scheduler/runtime/programs/choose.h"
+#include "scheduler/runtime/programs/merged.h"
 
 namespace VXLA_NAMESPACE {
 

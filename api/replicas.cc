@@ -10,7 +10,7 @@
 #include "api/separate_replicas.h"
 #include "backend/device.h"
 #include "core/sizes/live_sizes.h"
-#include "scheduler/runtime/choose.h"
+#include "scheduler/runtime/programs/choose.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -12,7 +12,7 @@
 #include "core/passes/devices/device_merger.h"
 #include "core/passes/devices/device_separation.h"
 #include "scheduler/replicas/group_transport.h"
-#include "scheduler/runtime/program.h"
+#include "scheduler/runtime/programs/program.h"
 
 namespace VXLA_NAMESPACE {
 

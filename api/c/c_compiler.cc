@@ -16,7 +16,7 @@
 #include "include/vxla/vxla.hpp"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -10,7 +10,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/executor.h"
-#include "scheduler/runtime/sized.h"
+#include "scheduler/runtime/programs/sized.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,8 +7,8 @@
 #include "core/host/guarded.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/live_values.h"
-#include "scheduler/runtime/run.h"
+#include "scheduler/runtime/commands/run.h"
+#include "scheduler/runtime/memory/live_values.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -11,9 +11,9 @@
 #include "core/module.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/runtime/context_pool.h"
-#include "scheduler/runtime/recorder.h"
-#include "scheduler/runtime/size_dependent.h"
+#include "scheduler/runtime/commands/context_pool.h"
+#include "scheduler/runtime/commands/recorder.h"
+#include "scheduler/runtime/programs/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,10 +1,10 @@
-#include "scheduler/runtime/live_values.h"
+#include "scheduler/runtime/memory/live_values.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/sizes/live_sizes.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 

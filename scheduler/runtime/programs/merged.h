@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/passes/devices/device_merger.h"
-#include "scheduler/runtime/program.h"
+#include "scheduler/runtime/programs/program.h"
 
 namespace VXLA_NAMESPACE {
 

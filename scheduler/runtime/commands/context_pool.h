@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "scheduler/runtime/recorder.h"
+#include "scheduler/runtime/commands/recorder.h"
 
 namespace VXLA_NAMESPACE {
 

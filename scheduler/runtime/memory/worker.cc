@@ -1,4 +1,4 @@
-#include "scheduler/runtime/worker.h"
+#include "scheduler/runtime/memory/worker.h"
 
 #include <system_error>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "scheduler/runtime/profiler.h"
+#include "scheduler/runtime/commands/profiler.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 #include <algorithm>
 #include <new>

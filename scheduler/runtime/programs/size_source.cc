@@ -1,4 +1,4 @@
-#include "scheduler/runtime/size_source.h"
+#include "scheduler/runtime/programs/size_source.h"
 
 #include <utility>
 

@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "scheduler/runtime/size_dependent.h"
-#include "scheduler/runtime/size_source.h"
+#include "scheduler/runtime/programs/size_dependent.h"
+#include "scheduler/runtime/programs/size_source.h"
 
 namespace VXLA_NAMESPACE {
 

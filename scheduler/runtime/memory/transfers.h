@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "scheduler/runtime/buffer.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 

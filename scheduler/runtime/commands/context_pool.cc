@@ -1,4 +1,4 @@
-#include "scheduler/runtime/context_pool.h"
+#include "scheduler/runtime/commands/context_pool.h"
 
 #include <algorithm>
 

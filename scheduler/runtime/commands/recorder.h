@@ -8,8 +8,8 @@
 
 #include "backend/device.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/argument_block.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/commands/argument_block.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -37,8 +37,8 @@ class ExecutionContext {
  public:
   static Result<std::unique_ptr<ExecutionContext>> Create(const CompiledPlan& program, BufferPool& pool,
                                                           int64_t& allocated_bytes);
-  // Of a plan that the caller's command buffers run (scheduler/runtime/recording.h): it has none of its own, and its
-  // scratch may be the caller's, by block; none: its own.
+  // Of a plan that the caller's command buffers run (scheduler/runtime/commands/recording.h): it has none of its own,
+  // and its scratch may be the caller's, by block; none: its own.
   static Result<std::unique_ptr<ExecutionContext>> CreateForRecording(const CompiledPlan& program, BufferPool& pool,
                                                                       std::vector<std::shared_ptr<Buffer>> scratch);
 

@@ -1,4 +1,4 @@
-#include "scheduler/runtime/merged.h"
+#include "scheduler/runtime/programs/merged.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Program: what runs on the devices of an assignment, in whichever way scheduler/runtime/choose.h has found.
+// Program: what runs on the devices of an assignment, in whichever way scheduler/runtime/programs/choose.h has found.
 #pragma once
 
 #include <deque>
@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "scheduler/runtime/assignment.h"
 #include "scheduler/runtime/client.h"
+#include "scheduler/runtime/programs/assignment.h"
 
 namespace VXLA_NAMESPACE {
 

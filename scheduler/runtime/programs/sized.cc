@@ -1,4 +1,4 @@
-#include "scheduler/runtime/sized.h"
+#include "scheduler/runtime/programs/sized.h"
 
 #include <utility>
 

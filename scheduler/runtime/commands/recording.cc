@@ -1,4 +1,4 @@
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
 
 #include <algorithm>
 

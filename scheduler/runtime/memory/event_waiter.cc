@@ -1,4 +1,4 @@
-#include "scheduler/runtime/event_waiter.h"
+#include "scheduler/runtime/memory/event_waiter.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "scheduler/runtime/worker.h"
+#include "scheduler/runtime/memory/worker.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

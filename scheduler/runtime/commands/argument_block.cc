@@ -1,4 +1,4 @@
-#include "scheduler/runtime/argument_block.h"
+#include "scheduler/runtime/commands/argument_block.h"
 
 #include <cstring>
 

@@ -1,11 +1,11 @@
-#include "scheduler/runtime/choose.h"
+#include "scheduler/runtime/programs/choose.h"
 
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "core/passes/devices/device_separation.h"
-#include "scheduler/runtime/merged.h"
+#include "scheduler/runtime/programs/merged.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

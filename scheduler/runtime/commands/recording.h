@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "scheduler/runtime/commands/recorder.h"
 #include "scheduler/runtime/executor.h"
-#include "scheduler/runtime/recorder.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,9 +1,9 @@
-#include "scheduler/runtime/recorder.h"
+#include "scheduler/runtime/commands/recorder.h"
 
 #include <algorithm>
 
 #include "scheduler/barriers.h"
-#include "scheduler/runtime/profiler.h"
+#include "scheduler/runtime/commands/profiler.h"
 #include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,4 +1,4 @@
-#include "scheduler/runtime/transfers.h"
+#include "scheduler/runtime/memory/transfers.h"
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "scheduler/runtime/host_array.h"
+#include "scheduler/runtime/memory/host_array.h"
 
 #include <cstring>
 #include <vector>

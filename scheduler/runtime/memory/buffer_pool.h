@@ -13,8 +13,8 @@
 #include "backend/device.h"
 #include "core/status.h"
 #include "scheduler/runtime/event.h"
-#include "scheduler/runtime/event_waiter.h"
-#include "scheduler/runtime/worker.h"
+#include "scheduler/runtime/memory/event_waiter.h"
+#include "scheduler/runtime/memory/worker.h"
 
 namespace VXLA_NAMESPACE {
 

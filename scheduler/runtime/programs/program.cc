@@ -1,4 +1,4 @@
-#include "scheduler/runtime/program.h"
+#include "scheduler/runtime/programs/program.h"
 
 #include <chrono>
 #include <map>

@@ -1,4 +1,4 @@
-#include "scheduler/runtime/run.h"
+#include "scheduler/runtime/commands/run.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +12,8 @@
 #include "scheduler/plan.h"
 #include "scheduler/replicas/device_step.h"
 #include "scheduler/runtime/argument_check.h"
-#include "scheduler/runtime/live_values.h"
-#include "scheduler/runtime/profiler.h"
+#include "scheduler/runtime/commands/profiler.h"
+#include "scheduler/runtime/memory/live_values.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
