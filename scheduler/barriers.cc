@@ -57,15 +57,6 @@ std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command) {
   return uses;
 }
 
-bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later) {
-  for (const MemoryUse& a : earlier) {
-    for (const MemoryUse& b : later) {
-      if ((a.writes || b.writes) && Overlap(a.range, b.range)) return true;
-    }
-  }
-  return false;
-}
-
 void InsertBarriers(Plan& plan) {
   for (Segment& segment : plan.segments) {
     if (auto* gpu = std::get_if<GpuCommands>(&segment)) InsertInto(plan, *gpu);

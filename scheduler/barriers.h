@@ -25,7 +25,6 @@ class TouchedMemory {
  public:
   bool Hits(const PhysicalRange& range) const;
   void Add(const PhysicalRange& range);
-  void Clear() { ranges_.clear(); }
 
  private:
   static std::pair<MemorySpace, int> Key(const PhysicalRange& range) { return {range.space, range.index}; }
@@ -41,8 +40,5 @@ struct CommandsMemory {
   }
   void Add(const MemoryUse& use) { (use.writes ? writes : reads).Add(use.range); }
 };
-
-// Both touch the same bytes, and one of them writes.
-bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later);
 
 }  // namespace VXLA_NAMESPACE
