@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -90,6 +91,7 @@ struct PlacedExecutable::State {
   std::vector<std::unique_ptr<Place>> places;  // of this process
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
+  std::mutex running;
   std::unique_ptr<Transport> transport;                       // of the run, which is one at a time
   LocalTransport* local = nullptr;                            // the same; null: a job's
   std::map<int64_t, std::string> ways;                        // of each exchange, by number
@@ -263,6 +265,7 @@ void PlacesTogether::RunPlaces(ArgumentLists arguments, std::vector<std::optiona
 }
 
 Attempt PlacesTogether::Try(ArgumentLists arguments, RunStatistics* statistics) {
+  const std::lock_guard lock(state_.running);
   if (state_.group == nullptr) {
     auto local = std::make_unique<LocalTransport>(titles_, state_.timeout);
     state_.local = local.get();
