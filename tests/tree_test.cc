@@ -274,7 +274,6 @@ TEST(TreeTest, NoFolderHasMoreThanTwentyFiveFiles) {
       {"core", 35},
       {"core/mlir", 55},
       {"scheduler", 35},
-      {"scheduler/runtime", 50},
       {"shaders/include/math", 30},
       {"tools", 60},
   };
