@@ -125,7 +125,7 @@ const Street kStreets[] = {
     {"scheduler/runtime/memory", {"scheduler/runtime"}},
     {"scheduler/runtime/commands",
      {"scheduler", "scheduler/replicas", "scheduler/runtime", "scheduler/runtime/memory"}},
-    {"scheduler/runtime/programs", {"scheduler/runtime"}},
+    {"scheduler/runtime/programs", {"scheduler/replicas", "scheduler/runtime"}},
     {"api", {"api/verify"}},
     {"api/verify", {"api"}},
     {"api/c", {"api"}},

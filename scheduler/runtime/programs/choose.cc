@@ -28,7 +28,7 @@ class SingleDevice : public Program {
 
 class ChosenInRuns : public Program {
  public:
-  ChosenInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+  ChosenInRuns(DeviceAssignment assignment, std::shared_ptr<DevicesTogether> together,
                std::unique_ptr<Program> from_first_run, MakeApart make_apart, std::unique_ptr<Job> job)
       : Program(std::move(assignment)),
         together_(std::move(together)),
@@ -87,7 +87,7 @@ class ChosenInRuns : public Program {
     return OkStatus();
   }
 
-  const std::unique_ptr<DevicesTogether> together_;
+  const std::shared_ptr<DevicesTogether> together_;
   const MakeApart make_apart_;
   const std::unique_ptr<Job> job_;  // null: one process
   mutable std::mutex mutex_;
@@ -123,12 +123,12 @@ Result<std::unique_ptr<Program>> ChooseOnOneDevice(Client& client, const Module&
   return ChooseInRuns(std::move(assignment), std::move(together), TalksToHost(module) ? MakeApart() : apart);
 }
 
-std::unique_ptr<Program> ChooseInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+std::unique_ptr<Program> ChooseInRuns(DeviceAssignment assignment, std::shared_ptr<DevicesTogether> together,
                                       MakeApart apart) {
   return ChooseInJob(std::move(assignment), std::move(together), nullptr, std::move(apart), nullptr);
 }
 
-std::unique_ptr<Program> ChooseInJob(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+std::unique_ptr<Program> ChooseInJob(DeviceAssignment assignment, std::shared_ptr<DevicesTogether> together,
                                      std::unique_ptr<Program> from_first_run, MakeApart apart,
                                      std::unique_ptr<Job> job) {
   return std::make_unique<ChosenInRuns>(std::move(assignment), std::move(together), std::move(from_first_run),

@@ -40,12 +40,12 @@ Result<std::unique_ptr<Program>> ChooseOnOneDevice(Client& client, const Module&
 
 // Together as long as the data allow it; apart from the first run on that parts. A run whose data are wrong is made
 // apart once, which says more of it.
-std::unique_ptr<Program> ChooseInRuns(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+std::unique_ptr<Program> ChooseInRuns(DeviceAssignment assignment, std::shared_ptr<DevicesTogether> together,
                                       MakeApart apart);
 
 // The same in a process of a job. `from_first_run`: the devices here are apart already; else null, and `together` is
 // not.
-std::unique_ptr<Program> ChooseInJob(DeviceAssignment assignment, std::unique_ptr<DevicesTogether> together,
+std::unique_ptr<Program> ChooseInJob(DeviceAssignment assignment, std::shared_ptr<DevicesTogether> together,
                                      std::unique_ptr<Program> from_first_run, MakeApart apart,
                                      std::unique_ptr<Job> job);
 
