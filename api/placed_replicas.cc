@@ -80,7 +80,7 @@ struct PlacedExecutable::State {
   ProcessGroup* group = nullptr;         // of a job
   JobWaits waits;
   std::vector<std::string> names;  // of the places that have devices
-  std::function<Result<std::unique_ptr<SeparateExecutable>>()> separately;
+  std::function<Result<std::unique_ptr<DevicesApart>>()> separately;
   std::unique_ptr<Program> program;
 
   Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared, bool may_run_apart,
@@ -119,7 +119,7 @@ struct PlacedExecutable::State {
 
   // From the first run on.
   Result<std::unique_ptr<Program>> Separately() {
-    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<SeparateExecutable> made, separately());
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<DevicesApart> made, separately());
     names = made->names();
     return std::unique_ptr<Program>(std::move(made));
   }
@@ -153,14 +153,14 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     return device;
   };
   state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = list.place_of, used,
-                       options_of, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
+                       options_of, evaluate, compile]() -> Result<std::unique_ptr<DevicesApart>> {
     std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
     for (int64_t place = 0; place < used; ++place) {
       const DeviceOptions device = options_of(place);
       if (IsCpu(device.device)) continue;
       VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
     }
-    return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
+    return CompileApart(*source, {grid, place_of}, devices, evaluate, compile);
   };
   std::vector<const DeviceFacts*> facts;
   for (int64_t place = 0; place < used; ++place) {
@@ -206,9 +206,9 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
     const bool is_reference = IsCpu(options.device);
     if (is_reference) job->SayIsReference();
     state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of(),
-                         &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
+                         &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<DevicesApart>> {
       VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(options));
-      return SeparateExecutable::CompileInJob(*source, grid, device, place_of, group, waits, evaluate, compile);
+      return CompileApartInJob(*source, {grid, place_of}, device, group, waits, evaluate, compile);
     };
     const DevicePlaces at{state->place_of(), group.rank(), PlaceLink::kProcesses, choices.form};
     const Status added =

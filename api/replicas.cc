@@ -80,8 +80,7 @@ Result<std::unique_ptr<Program>> ProgramOnOneDevice(Client& client, const Module
   const MakeApart apart = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
                            grid, evaluate, options](const Status&) -> Result<std::unique_ptr<Program>> {
     VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made,
-                          SeparateExecutable::Compile(*source, grid, {device}, DeviceAssignment::OnOne(grid).device_of,
-                                                      evaluate, options));
+                          CompileApart(*source, DeviceAssignment::OnOne(grid), {device}, evaluate, options));
     return made;
   };
   return ChooseOnOneDevice(client, module, grid, shared, options, apart);
