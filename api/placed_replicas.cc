@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <thread>
 
 #include "api/devices.h"
 #include "api/separate_replicas.h"
@@ -13,10 +11,7 @@
 #include "core/attributes.h"
 #include "scheduler/replicas/placement.h"
 #include "scheduler/replicas/remote_devices.h"
-#include "scheduler/replicas/shared_exchange.h"
-#include "scheduler/replicas/transport.h"
-#include "scheduler/runtime/choose.h"
-#include "scheduler/runtime/merged.h"
+#include "scheduler/runtime/programs/placed.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -65,252 +60,78 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   return places;
 }
 
-namespace {
-
-// What processes of a job have to know of each other; flags.
-enum : uint8_t { kMayPart = 1, kRunsApart = 2, kIsReference = 4, kMayFail = 8, kHasFailed = 16 };
-
-}  // namespace
-
 struct PlacedExecutable::State {
-  struct Place {
-    int64_t number = 0;
-    std::string name;
-    MergedProgram program;
+  // What the host does for a place.
+  struct Host {
     CustomCallRegistry registry;  // the user's, and the exchanges
     EvaluateOptions evaluate;
     std::unique_ptr<Client> client;  // null: the reference
-    std::shared_ptr<Executable> executable;
   };
-  State(const Module& module, const DeviceGrid& devices, IntList places, const EvaluateOptions& evaluate)
-      : grid(devices),
-        place_of(std::move(places)),
-        result(module.entry()->root()->shape()),
-        timeout(evaluate.collective_timeout) {}
+  State(const Module& module, DeviceAssignment assignment, const EvaluateOptions& evaluate)
+      : result(module.entry()->root()->shape()),
+        places(std::make_shared<Places>(std::move(assignment), result, evaluate.collective_timeout)) {}
 
-  const DeviceGrid grid;
-  const IntList place_of;
+  const DeviceGrid& grid() const { return places->assignment().grid; }
+  const IntList& place_of() const { return places->assignment().device_of; }
+
   const Shape result;  // of a device
-  const std::chrono::milliseconds timeout;
-  std::vector<std::unique_ptr<Place>> places;  // of this process
-  ProcessGroup* group = nullptr;               // of a job
+  std::vector<std::unique_ptr<Host>> hosts;
+  const std::shared_ptr<Places> places;  // of this process
+  ProcessGroup* group = nullptr;         // of a job
   JobWaits waits;
-  std::unique_ptr<Transport> transport;                                     // of the run, which is one at a time
-  LocalTransport* local = nullptr;                                          // the same; null: a job's
-  std::map<int64_t, std::string> ways;                                      // of each exchange, by number
-  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;                // those that go through shared memory
-  std::function<Result<std::unique_ptr<SeparateExecutable>>()> separately;  // empty: not to be
-  std::unique_ptr<SeparateExecutable> separate;  // once the devices run apart: from the beginning, or in a job
-  std::unique_ptr<Program> program;              // of one process
-  uint8_t here = 0, anywhere = 0;                // of a job: flags of this process, and of all together
-  bool has_met = false;                          // `anywhere` is known
+  std::vector<std::string> names;  // of the places that have devices
+  std::function<Result<std::unique_ptr<DevicesApart>>()> separately;
+  std::unique_ptr<Program> program;
 
-  Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared,
+  Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared, bool may_run_apart,
                   const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
-    auto made = std::make_unique<Place>();
-    Place& place = *made;
-    place.number = at.here;
-    VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, at));
-    if (separately && RunsApart(module, place.program))
+    auto place = std::make_unique<Places::Place>();
+    auto host = std::make_unique<Host>();
+    place->number = at.here;
+    VXLA_ASSIGN_OR_RETURN(place->program, MergeDevicesOfPlace(module, grid(), shared, at));
+    if (may_run_apart && RunsApart(module, place->program))
       return Unsupported("the devices may part, and what they tell the host cannot be told twice");
-    if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
-    for (const PlaceExchange& exchange : place.program.exchanges) RegisterExchange(place, exchange);
-    place.evaluate = evaluate;
-    place.evaluate.custom_calls = &place.registry;
+    if (evaluate.custom_calls != nullptr) host->registry = *evaluate.custom_calls;
+    for (const PlaceExchange& exchange : place->program.exchanges) RegisterExchange(*host, at.here, exchange);
+    host->evaluate = evaluate;
+    host->evaluate.custom_calls = &host->registry;
     if (IsCpu(device.device)) {
-      place.name = "the CPU reference";
-      places.push_back(std::move(made));
-      return OkStatus();
-    }
-    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
-    place.client = MakeClient(std::move(opened), place.evaluate, device.progress);
-    place.name = place.client->device().facts().name;
-    VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
-    places.push_back(std::move(made));
-    return OkStatus();
-  }
-
-  // The exchanges whose places see the same memory. Afterwards all places are here.
-  Status Share(std::optional<SharingWay> wanted) {
-    std::vector<Device*> devices(places.size(), nullptr);
-    std::vector<const DeviceFacts*> facts(places.size(), nullptr);
-    for (size_t p = 0; p < places.size(); ++p) {
-      if (places[p]->client == nullptr) continue;
-      devices[p] = &places[p]->client->device();
-      facts[p] = &devices[p]->facts();
-    }
-    for (const auto& place : places) {
-      for (const PlaceExchange& exchange : place->program.exchanges) {
-        const SharingWay way = wanted.value_or(ChooseSharing(exchange, facts));
-        if (ways.contains(exchange.number)) continue;
-        ways.emplace(exchange.number, ExchangeText(exchange.what, SharingWay::kStaging, TellingWay::kHost));
-        if (way == SharingWay::kStaging) continue;
-        TellingWay telling = ChooseTelling(exchange, way, facts);
-        auto made = SharedExchange::Create(exchange, way, telling, devices);
-        if (!made.ok() && telling != TellingWay::kHost) {
-          telling = TellingWay::kHost;
-          made = SharedExchange::Create(exchange, way, telling, devices);
+      place->name = "the CPU reference";
+      place->on_reference = [module = place->program.module.get(),
+                             host = host.get()](const std::vector<Argument>& arguments) -> Result<Literal> {
+        std::vector<const Literal*> literals;
+        for (const Argument& argument : arguments) {
+          if (argument.literal == nullptr) return InvalidArgument("the reference takes the host's arrays");
+          literals.push_back(argument.literal);
         }
-        if (!made.ok() && wanted) return made.status();
-        if (!made.ok()) continue;  // no memory for the boxes, or the driver has another mind than its facts
-        ways.at(exchange.number) = ExchangeText(exchange.what, way, telling);
-        shared.emplace(exchange.number, std::move(*made));
-      }
+        return Evaluate(*module, literals, host->evaluate);
+      };
+    } else {
+      VXLA_ASSIGN_OR_RETURN(place->device, OpenDevice(device));
+      host->client = MakeClient(place->device, host->evaluate, device.progress);
+      place->name = place->device->facts().name;
+      VXLA_ASSIGN_OR_RETURN(place->executable, host->client->Compile(*place->program.module, compile));
     }
+    hosts.push_back(std::move(host));
+    places->Add(std::move(place));
     return OkStatus();
   }
 
-  // Whether places of a job may find at the end of their runs what a run with the devices apart is made for.
-  bool MayRunAgain() const {
-    if ((anywhere & kRunsApart) != 0) return false;
-    return (anywhere & kMayPart) != 0 || (anywhere & (kMayFail | kIsReference)) == kMayFail;
+  // From the first run on.
+  Result<std::unique_ptr<Program>> Separately() {
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<DevicesApart> made, separately());
+    names = made->names();
+    return std::unique_ptr<Program>(std::move(made));
   }
 
-  // The flags of all processes of the job together.
-  Result<uint8_t> Together(const std::string& what, uint8_t own) const {
-    VXLA_ASSIGN_OR_RETURN(const auto all, Gather(*group, what, {std::byte{own}}, GatherAt::kAll, waits));
-    uint8_t flags = 0;
-    for (const std::vector<std::byte>& of_rank : all) flags |= std::to_integer<uint8_t>(of_rank.at(0));
-    return flags;
-  }
-
-  // Those of a job, from here on; all processes call it.
-  Status RunJobApart(const Status& why) {
-    if ((anywhere & kIsReference) != 0) {
-      return Unsupported("{}; the devices of a job run apart on Vulkan devices alone, and a rank has the reference",
-                         why.ok() ? "devices meet by ways that only a run shows" : why.message())
-          .At(why.location());
-    }
-    anywhere |= kRunsApart;
-    if (group->rank() > place_of.back()) return OkStatus();
-    return RunSeparately();
-  }
-
-  // From here on.
-  Status RunSeparately() {
-    VXLA_ASSIGN_OR_RETURN(separate, separately());
-    return OkStatus();
-  }
-
-  Result<bool> RunShared(const Place& place, const Instruction& instruction, DeviceStep& step) {
-    if (instruction.call_kind() != CallKind::kExchange) return false;
-    const auto exchange = std::ranges::find(
-        place.program.exchanges, instruction.attributes<CustomCallAttributes>().number, &PlaceExchange::number);
-    if (exchange == place.program.exchanges.end() || !shared.contains(exchange->number)) return false;
-    VXLA_RETURN_IF_ERROR(shared.at(exchange->number)->Run(*exchange, place.number, step, *local));
-    return true;
-  }
-
-  void RegisterExchange(Place& place, const PlaceExchange& exchange) {
-    place.registry.Register(exchange.target(), [this, number = place.number, &exchange](void* out, const void** in,
-                                                                                        CustomCallStatus& status) {
-      const Status exchanged = transport->ExchangeArrays(exchange, number, in, static_cast<void**>(out));
+  void RegisterExchange(Host& host, int64_t number, const PlaceExchange& exchange) {
+    host.registry.Register(exchange.target(), [places = places.get(), number, &exchange](void* out, const void** in,
+                                                                                         CustomCallStatus& status) {
+      const Status exchanged = places->Exchange(exchange, number, in, static_cast<void**>(out));
       if (!exchanged.ok()) status.SetFailure(std::string(exchanged.message()));
     });
   }
-
-  // Until the place is done.
-  Result<Execution> RunPlace(Place& place, ArgumentLists arguments) {
-    Result<Execution> execution = Start(place, MergedArguments(place.program, arguments));
-    const Status status = execution.ok() ? execution->Wait() : execution.status();
-    if (status.ok()) return execution;
-    // What an exchange reports comes back as the failure of a custom call.
-    const std::optional<Status> missed = transport->Missed(place.number);
-    return missed ? Status(missed->code(), missed->message(), status.location()) : status;
-  }
-
-  Result<Execution> Start(Place& place, const std::vector<Argument>& arguments) {
-    if (place.executable != nullptr) {
-      ExecuteOptions options;
-      options.waits_for_host = true;
-      if (local != nullptr) {
-        options.device_step = [&](const Instruction& instruction, DeviceStep& step) {
-          return RunShared(place, instruction, step);
-        };
-      }
-      return place.executable->Execute(arguments, options);
-    }
-    std::vector<const Literal*> literals;
-    for (const Argument& argument : arguments) {
-      if (argument.literal == nullptr) return InvalidArgument("the reference takes the host's arrays");
-      literals.push_back(argument.literal);
-    }
-    VXLA_ASSIGN_OR_RETURN(Literal literal, Evaluate(*place.program.module, literals, place.evaluate));
-    Execution execution{.shape = literal.shape(), .leaves = {}, .done = {}, .on_host = {}};
-    execution.on_host = std::make_shared<const Literal>(std::move(literal));
-    return execution;
-  }
-
-  // A place that failed by itself says more than those that waited for it, who say where it was missed.
-  Status Outcome(const std::vector<std::optional<Result<Execution>>>& results,
-                 const std::vector<std::string>& titles) const {
-    const Status* waited = nullptr;
-    std::optional<size_t> failed;
-    for (size_t p = 0; p < results.size(); ++p) {
-      if (results[p]->ok()) continue;
-      const Status& status = results[p]->status();
-      if (transport->Missed(static_cast<int64_t>(p))) {
-        if (waited == nullptr) waited = &status;
-      } else if (!failed) {
-        failed = p;
-      }
-    }
-    if (!failed) return waited == nullptr ? OkStatus() : *waited;
-    const Status& status = results[*failed]->status();
-    if (waited == nullptr) return status;
-    return Status(
-        status.code(),
-        fmt::format("{}; that was place {} ({}); {}", status.message(), *failed, titles[*failed], waited->message()),
-        status.location());
-  }
 };
-
-namespace {
-
-// Each place runs on a thread of its own.
-class PlacesTogether : public DevicesTogether {
- public:
-  PlacesTogether(PlacedExecutable::State& state, std::vector<std::string> titles)
-      : state_(state), titles_(std::move(titles)) {}
-
-  const Executable& executable() const override { return *state_.places[0]->executable; }
-  Attempt Try(ArgumentLists arguments, RunStatistics* statistics) override;
-
- private:
-  PlacedExecutable::State& state_;
-  const std::vector<std::string> titles_;
-};
-
-Attempt PlacesTogether::Try(ArgumentLists arguments, RunStatistics* statistics) {
-  auto local = std::make_unique<LocalTransport>(titles_, state_.timeout);
-  state_.local = local.get();
-  state_.transport = std::move(local);
-  for (const auto& [number, exchange] : state_.shared) {
-    if (Status status = exchange->Rewind(); !status.ok()) return Attempt::Failed(std::move(status));
-  }
-  std::vector<std::optional<Result<Execution>>> results(state_.places.size());
-  std::vector<std::thread> threads;
-  for (size_t p = 0; p < state_.places.size(); ++p) {
-    threads.emplace_back([&, p] {
-      results[p] = state_.RunPlace(*state_.places[p], arguments);
-      state_.transport->Leave(static_cast<int64_t>(p));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  if (Status status = state_.Outcome(results, titles_); !status.ok()) return Attempt::Failed(std::move(status));
-  Attempt all;
-  all.launch.by_device.resize(static_cast<size_t>(state_.grid.count()));
-  for (size_t p = 0; p < state_.places.size(); ++p) {
-    Attempt place = ResultsByDevice(state_.places[p]->program, state_.result, **results[p], statistics);
-    if (place.how != Attempt::How::kDone) return place;
-    for (size_t d = 0; d < all.launch.by_device.size(); ++d) {
-      if (state_.place_of[d] == static_cast<int64_t>(p)) all.launch.by_device[d] = std::move(place.launch.by_device[d]);
-    }
-  }
-  return all;
-}
-
-}  // namespace
 
 PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PlacedExecutable::PlacedExecutable(PlacedExecutable&&) noexcept = default;
@@ -323,23 +144,23 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
                                                    const EvaluateOptions& evaluate, const CompileOptions& compile,
                                                    const PlaceChoices& choices) {
   VXLA_ASSIGN_OR_RETURN(const PlaceList list, PlacesOf(places, grid.count(), options));
-  auto state = std::make_unique<State>(module, grid, list.place_of, evaluate);
+  auto state = std::make_unique<State>(module, DeviceAssignment{grid, list.place_of}, evaluate);
   const std::vector<bool> shared = SharedParameters(arguments);
-  const int64_t used = state->place_of.back() + 1;
+  const int64_t used = list.place_of.back() + 1;
   const auto options_of = [options, devices = list.devices](int64_t place) {
     DeviceOptions device = options;
     device.device = devices[static_cast<size_t>(place)];
     return device;
   };
-  state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
-                       options_of, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
+  state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = list.place_of, used,
+                       options_of, evaluate, compile]() -> Result<std::unique_ptr<DevicesApart>> {
     std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
     for (int64_t place = 0; place < used; ++place) {
       const DeviceOptions device = options_of(place);
       if (IsCpu(device.device)) continue;
       VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
     }
-    return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
+    return CompileApart(*source, {grid, place_of}, devices, evaluate, compile);
   };
   std::vector<const DeviceFacts*> facts;
   for (int64_t place = 0; place < used; ++place) {
@@ -348,26 +169,19 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   }
   const PlaceLink link = LinkOf(choices.sharing.value_or(ChooseSharing(facts)));
   for (int64_t number = 0; number < used; ++number) {
-    const DevicePlaces at{state->place_of, number, link, choices.form};
-    const Status added = state->AddPlace(module, at, shared, options_of(number), evaluate, compile);
-    if (!added.ok() && added.code() == StatusCode::kUnsupported && state->separately) {
-      VXLA_RETURN_IF_ERROR(state->RunSeparately());
+    const DevicePlaces at{state->place_of(), number, link, choices.form};
+    const Status added = state->AddPlace(module, at, shared, true, options_of(number), evaluate, compile);
+    if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+      VXLA_ASSIGN_OR_RETURN(state->program, state->Separately());
       return PlacedExecutable(std::move(state));
     }
     VXLA_RETURN_IF_ERROR(added);
   }
-  VXLA_RETURN_IF_ERROR(state->Share(choices.sharing));
-  std::vector<std::string> names;
-  for (const auto& place : state->places) names.push_back(place->name);
+  VXLA_RETURN_IF_ERROR(state->places->Share(choices.sharing));
+  state->names = state->places->names();
   MakeApart apart;
-  if (!TalksToHost(module)) {
-    apart = [make = state->separately]() -> Result<std::unique_ptr<Program>> {
-      VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made, make());
-      return made;
-    };
-  }
-  auto together = std::make_unique<PlacesTogether>(*state, PlaceTitles(grid, state->place_of, names));
-  state->program = ChooseInRuns({grid, state->place_of}, std::move(together), std::move(apart));
+  if (!TalksToHost(module)) apart = [placed = state.get()](const Status&) { return placed->Separately(); };
+  state->program = ChooseInRuns(state->places->assignment(), state->places, std::move(apart));
   return PlacedExecutable(std::move(state));
 }
 
@@ -376,128 +190,80 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
                                                         ProcessGroup& group, const JobWaits& waits,
                                                         const DeviceOptions& options, const EvaluateOptions& evaluate,
                                                         const CompileOptions& compile, const PlaceChoices& choices) {
-  auto state = std::make_unique<State>(module, grid, PlaceDevices(grid.count(), group.size()), evaluate);
+  auto state =
+      std::make_unique<State>(module, DeviceAssignment{grid, PlaceDevices(grid.count(), group.size())}, evaluate);
   state->group = &group;
   state->waits = waits;
-  if (group.rank() > state->place_of.back()) return PlacedExecutable(std::move(state));
-  if (IsCpu(options.device)) {
-    state->here |= kIsReference;
-  } else {
-    state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of,
-                         &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<SeparateExecutable>> {
+  auto job = std::make_unique<JobOfPlaces>(*state->places, group, waits);
+  const MakeApart apart = [placed = state.get(),
+                           job = job.get()](const Status& why) -> Result<std::unique_ptr<Program>> {
+    VXLA_RETURN_IF_ERROR(job->CheckApart(why));
+    if (!placed->separately) return WithoutDevices(placed->places->assignment());
+    return placed->Separately();
+  };
+  std::unique_ptr<Program> from_first_run;
+  if (group.rank() <= state->place_of().back()) {
+    const bool is_reference = IsCpu(options.device);
+    if (is_reference) job->SayIsReference();
+    state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of(),
+                         &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<DevicesApart>> {
       VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(options));
-      return SeparateExecutable::CompileInJob(*source, grid, device, place_of, group, waits, evaluate, compile);
+      return CompileApartInJob(*source, {grid, place_of}, device, group, waits, evaluate, compile);
     };
-  }
-  const Status added = state->AddPlace(module, {state->place_of, group.rank(), PlaceLink::kProcesses, choices.form},
-                                       SharedParameters(arguments), options, evaluate, compile);
-  if (!added.ok() && added.code() == StatusCode::kUnsupported) {
-    state->anywhere = state->here;
-    VXLA_RETURN_IF_ERROR(state->RunJobApart(added));
-    state->here |= kRunsApart;
-    return PlacedExecutable(std::move(state));
-  }
-  VXLA_RETURN_IF_ERROR(added);
-  for (const Status& parting : state->places[0]->program.partings) {
-    if (parting.code() == StatusCode::kUnsupported) {
-      state->here |= kMayPart;
-    } else if (Attempt::Parted(parting).how == Attempt::How::kWrong && !TalksToHost(module)) {
-      state->here |= kMayFail;
+    const DevicePlaces at{state->place_of(), group.rank(), PlaceLink::kProcesses, choices.form};
+    const Status added =
+        state->AddPlace(module, at, SharedParameters(arguments), !is_reference, options, evaluate, compile);
+    if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+      VXLA_ASSIGN_OR_RETURN(from_first_run, apart(added));
+      job->SayRunsApart();
+    } else {
+      VXLA_RETURN_IF_ERROR(added);
+      state->names = state->places->names();
+      job->SayOf(state->places->places()[0]->program, TalksToHost(module));
     }
   }
+  state->program =
+      ChooseInJob(state->places->assignment(), state->places, std::move(from_first_run), apart, std::move(job));
   return PlacedExecutable(std::move(state));
 }
 
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
-  Program& program = state_->separate != nullptr ? *state_->separate : *state_->program;
-  VXLA_ASSIGN_OR_RETURN(const HostResults results, program.Run(arguments));
+  VXLA_ASSIGN_OR_RETURN(const HostResults results, state_->program->Run(arguments));
   return StackResults(results.leaves, state_->result.IsTuple());
 }
 
 Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
+  const int64_t rank = state.group->rank();
   std::vector<std::string> ranks;
-  for (int64_t place = 0; place <= state.place_of.back(); ++place) ranks.push_back(fmt::format("rank {}", place));
-  state.transport =
-      std::make_unique<GroupTransport>(*state.group, PlaceTitles(state.grid, state.place_of, ranks), state.waits);
-  const auto run_apart = [&](const Status& why) {
-    Status status = state.RunJobApart(why);
-    if (!status.ok()) state.transport->Leave(state.group->rank());
-    return status;
-  };
-  if (!state.has_met) {
-    VXLA_ASSIGN_OR_RETURN(state.anywhere, state.Together("the start of the run", state.here));
-    state.has_met = true;
-    if ((state.anywhere & kRunsApart) != 0 && !state.separate) VXLA_RETURN_IF_ERROR(run_apart(OkStatus()));
-  }
-  const auto devices = static_cast<size_t>(state.grid.count());
-  const std::vector<std::vector<Argument>> lent = LentArguments(arguments);
+  for (int64_t place = 0; place <= state.place_of().back(); ++place) ranks.push_back(fmt::format("rank {}", place));
+  std::vector<std::string> titles = PlaceTitles(state.grid(), state.place_of(), ranks);
+  state.places->Meet(std::make_unique<GroupTransport>(*state.group, std::move(titles), state.waits));
+  const auto devices = static_cast<size_t>(state.grid().count());
+  VXLA_ASSIGN_OR_RETURN(const Launch launch, state.program->Execute(LentArguments(arguments)));
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::vector<Literal> own(devices);
-  Attempt parted;  // or what else the data of the devices here come to
-  for (const auto& place : state.places) {
-    if ((state.anywhere & kRunsApart) != 0) break;
-    const Result<Execution> execution = state.RunPlace(*place, lent);
-    Attempt attempt = execution.ok() ? ResultsByDevice(place->program, state.result, *execution, nullptr)
-                                     : Attempt::Failed(execution.status());
-    for (size_t d = 0; d < devices && attempt.how == Attempt::How::kDone; ++d) {
-      const Execution& of_device = attempt.launch.by_device[d];
-      if (state.place_of[d] != place->number) continue;
-      Result<Literal> literal = of_device.ToLiteral();
-      if (literal.ok()) {
-        own[d] = *std::move(literal);
-        leaves[d] = FlattenLiteral(own[d]);
-      } else {
-        attempt = Attempt::Failed(literal.status());
-      }
-    }
-    const bool parts = attempt.how == Attempt::How::kParted && (state.anywhere & kMayPart) != 0;
-    const bool fails = attempt.how == Attempt::How::kWrong && (state.anywhere & (kMayFail | kIsReference)) == kMayFail;
-    if (attempt.how == Attempt::How::kDone) continue;
-    if (parts || fails) {
-      parted = std::move(attempt);
-    } else {
-      state.transport->Leave(place->number);
-      return attempt.status;
-    }
-  }
-  bool only_to_report = false;
-  if (state.MayRunAgain()) {
-    // Who parts may be known at one place alone; the run is made again by all.
-    const uint8_t found = parted.status.ok() ? 0 : parted.how == Attempt::How::kWrong ? kHasFailed : kRunsApart;
-    VXLA_ASSIGN_OR_RETURN(const uint8_t together, state.Together("the end of the run", found));
-    only_to_report = together == kHasFailed;
-    if (together != 0) VXLA_RETURN_IF_ERROR(run_apart(parted.status));
-  }
-  std::vector<Literal> apart;
-  if (only_to_report) {
-    const Status said = state.separate ? state.separate->RunInJob(lent).status() : OkStatus();
-    state.separate.reset();
-    state.anywhere &= static_cast<uint8_t>(~kRunsApart);
-    VXLA_RETURN_IF_ERROR(said);  // all places have it
-    if (!parted.status.ok()) state.transport->Leave(state.group->rank());
-    VXLA_RETURN_IF_ERROR(parted.status);
-  } else if (state.separate) {
-    VXLA_ASSIGN_OR_RETURN(apart, state.separate->RunInJob(lent));
-    for (size_t d = 0; d < devices; ++d) {
-      leaves[d].clear();
-      if (state.place_of[d] == state.group->rank()) leaves[d] = FlattenLiteral(apart[d]);
-    }
+  for (size_t d = 0; d < devices; ++d) {
+    if (state.place_of()[d] != rank) continue;
+    Result<Literal> literal = launch.by_device[d].ToLiteral();
+    if (!literal.ok()) state.places->Leave(rank);
+    VXLA_ASSIGN_OR_RETURN(own[d], std::move(literal));
+    leaves[d] = FlattenLiteral(own[d]);
   }
   std::vector<std::byte> bytes;
   const std::vector<const Shape*> shapes = FlattenTuple(state.result);
   for (const auto& of_device : leaves) {
     for (const Literal* leaf : of_device) PackLiteral(*leaf, bytes);
   }
-  if (state.group->rank() == 0) bytes.clear();  // they are here
+  if (rank == 0) bytes.clear();  // they are here
   VXLA_ASSIGN_OR_RETURN(const auto all,
                         Gather(*state.group, "the results", std::move(bytes), GatherAt::kFirst, state.waits));
-  if (state.group->rank() != 0) return std::optional<Literal>();
+  if (rank != 0) return std::optional<Literal>();
   std::vector<Literal> received;
   received.reserve(devices * shapes.size());
   std::vector<std::span<const std::byte>> left(all.begin(), all.end());
   for (size_t d = 0; d < devices; ++d) {
-    const auto place = static_cast<size_t>(state.place_of[d]);
+    const auto place = static_cast<size_t>(state.place_of()[d]);
     if (place == 0) continue;
     leaves[d].clear();
     for (const Shape* shape : shapes) {
@@ -509,30 +275,12 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   return std::optional<Literal>(std::move(stacked));
 }
 
-std::vector<std::string> PlacedExecutable::names() const {
-  if (state_->separate) return state_->separate->names();
-  std::vector<std::string> names;
-  for (const auto& place : state_->places) names.push_back(place->name);
-  return names;
-}
+std::vector<std::string> PlacedExecutable::names() const { return state_->names; }
 
-std::string PlacedExecutable::sharing() const {
-  std::string text;
-  for (const auto& [number, way] : state_->ways) text += way + "\n";
-  return text;
-}
+std::string PlacedExecutable::sharing() const { return state_->places->sharing(); }
 
-int64_t PlacedExecutable::bytes_received() const {
-  std::map<int64_t, int64_t> most;  // by exchange
-  for (const auto& place : state_->places) {
-    for (const PlaceExchange& exchange : place->program.exchanges)
-      most[exchange.number] = std::max(most[exchange.number], exchange.BytesReceived(place->number));
-  }
-  int64_t bytes = 0;
-  for (const auto& [number, received] : most) bytes += received;
-  return bytes;
-}
+int64_t PlacedExecutable::bytes_received() const { return state_->places->bytes_received(); }
 
-std::string PlacedExecutable::placement() const { return PlacementText(state_->grid, state_->place_of, names()); }
+std::string PlacedExecutable::placement() const { return PlacementText(state_->grid(), state_->place_of(), names()); }
 
 }  // namespace VXLA_NAMESPACE

@@ -58,8 +58,8 @@ class PlacedExecutable {
   PlacedExecutable& operator=(PlacedExecutable&&) noexcept;
   ~PlacedExecutable();
 
-  // As RunReplicated. One run at a time. If a place fails, the others that wait for it end too; the next run starts
-  // afresh.
+  // As RunReplicated. One run at a time: others wait. If a place fails, the others that wait for it end too; the next
+  // run starts afresh.
   Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments);
 
   // Of CompileInJob; all processes call it. The result of all devices in the first process, nothing in the others.

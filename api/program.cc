@@ -46,13 +46,13 @@ Result<std::unique_ptr<Module>> ParseText(std::string_view text) {
 
 // Null: the arguments decide sizes.
 Result<std::unique_ptr<Module>> WithKnownSizes(const Module& module) {
-  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  const mlir::DynamicProgram program = mlir::DynamicProgram::Of(module);
   mlir::ProgramFacts facts;
   for (const mlir::Type& type : program.parameters()) {
     if (type.unranked || mlir::HasUnknownSize(type.shape)) return std::unique_ptr<Module>();
     facts.arguments.push_back(type.shape);
   }
-  VXLA_ASSIGN_OR_RETURN(mlir::RefinedProgram refined,
+  VXLA_ASSIGN_OR_RETURN(SpecializedModule refined,
                         program.Refine(facts, [](const Instruction& i, std::span<const Literal* const> operands) {
                           return EvaluateInstruction(i, operands);
                         }));

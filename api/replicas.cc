@@ -10,7 +10,7 @@
 #include "api/separate_replicas.h"
 #include "backend/device.h"
 #include "core/sizes/live_sizes.h"
-#include "scheduler/runtime/choose.h"
+#include "scheduler/runtime/programs/choose.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -78,10 +78,9 @@ Result<std::unique_ptr<Program>> ProgramOnOneDevice(Client& client, const Module
                                                     const std::vector<bool>& shared, const CompileOptions& options,
                                                     const EvaluateOptions& evaluate) {
   const MakeApart apart = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
-                           grid, evaluate, options]() -> Result<std::unique_ptr<Program>> {
+                           grid, evaluate, options](const Status&) -> Result<std::unique_ptr<Program>> {
     VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> made,
-                          SeparateExecutable::Compile(*source, grid, {device}, DeviceAssignment::OnOne(grid).device_of,
-                                                      evaluate, options));
+                          CompileApart(*source, DeviceAssignment::OnOne(grid), {device}, evaluate, options));
     return made;
   };
   return ChooseOnOneDevice(client, module, grid, shared, options, apart);

@@ -11,7 +11,7 @@
 #include "core/devices/replica_groups.h"
 #include "core/module.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/runtime/program.h"
+#include "scheduler/runtime/programs/program.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -34,8 +34,8 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);
 
-// As many devices on the one of a client, in the way that scheduler/runtime/choose.h finds; shared[p]: parameter p is
-// one value for all of them in every run. `evaluate`: what the client was opened with.
+// As many devices on the one of a client, in the way that scheduler/runtime/programs/choose.h finds; shared[p]:
+// parameter p is one value for all of them in every run. `evaluate`: what the client was opened with.
 Result<std::unique_ptr<Program>> ProgramOnOneDevice(Client& client, const Module& module, const DeviceGrid& grid,
                                                     const std::vector<bool>& shared, const CompileOptions& options,
                                                     const EvaluateOptions& evaluate);

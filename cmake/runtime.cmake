@@ -18,8 +18,9 @@ vxla_runtime_sources(backend/vulkan/shader custom_shader disk_cache pipeline_cac
 vxla_runtime_sources(backend/vulkan/spirv float_modes spirv_words)
 vxla_runtime_sources(scheduler barriers plan work_limit)
 vxla_runtime_sources(scheduler/bundle bundle bundle_check bundle_load bundle_target)
-vxla_runtime_sources(scheduler/runtime argument_block argument_check buffer buffer_pool client compilation context_pool event event_waiter executor host_array live_values profiler recorder
-                     recording run transfers worker)
+vxla_runtime_sources(scheduler/runtime argument_check buffer client compilation event executor)
+vxla_runtime_sources(scheduler/runtime/commands argument_block context_pool profiler recorder recording run)
+vxla_runtime_sources(scheduler/runtime/memory buffer_pool event_waiter host_array live_values transfers worker)
 set(base ${VXLA_RUNTIME_SOURCES})
 vxla_runtime_sources(api binding_overlap image_format open_device)
 vxla_runtime_sources(api/c c_api c_events c_handles c_image c_memory c_values c_vulkan c_weights)

@@ -7,19 +7,14 @@ namespace {
 
 void InsertInto(const Plan& plan, GpuCommands& segment) {
   std::vector<GpuCommand> ordered;
-  TouchedMemory reads, writes;
+  CommandsMemory memory;  // since the last barrier
   for (GpuCommand& command : segment.commands) {
     const std::vector<MemoryUse> uses = MemoryUses(plan, command);
-    bool hazard = false;
-    for (const MemoryUse& use : uses) {
-      hazard |= use.range.begin < use.range.end && (writes.Hits(use.range) || (use.writes && reads.Hits(use.range)));
-    }
-    if (hazard) {
+    if (std::ranges::any_of(uses, [&](const MemoryUse& use) { return memory.IsBefore(use); })) {
       ordered.push_back(Barrier{});
-      reads.Clear();
-      writes.Clear();
+      memory = {};
     }
-    for (const MemoryUse& use : uses) (use.writes ? writes : reads).Add(use.range);
+    for (const MemoryUse& use : uses) memory.Add(use);
     ordered.push_back(std::move(command));
   }
   segment.commands = std::move(ordered);
@@ -60,15 +55,6 @@ std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command) {
     uses.push_back({RangeOf(plan, copy->target), true});
   }
   return uses;
-}
-
-bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later) {
-  for (const MemoryUse& a : earlier) {
-    for (const MemoryUse& b : later) {
-      if ((a.writes || b.writes) && Overlap(a.range, b.range)) return true;
-    }
-  }
-  return false;
 }
 
 void InsertBarriers(Plan& plan) {

@@ -25,14 +25,20 @@ class TouchedMemory {
  public:
   bool Hits(const PhysicalRange& range) const;
   void Add(const PhysicalRange& range);
-  void Clear() { ranges_.clear(); }
 
  private:
   static std::pair<MemorySpace, int> Key(const PhysicalRange& range) { return {range.space, range.index}; }
   std::map<std::pair<MemorySpace, int>, std::map<int64_t, int64_t>> ranges_;
 };
 
-// Both touch the same bytes, and one of them writes.
-bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later);
+// What commands read and write together, and whether another one has to wait for them.
+struct CommandsMemory {
+  TouchedMemory reads, writes;
+
+  bool IsBefore(const MemoryUse& use) const {
+    return use.range.begin < use.range.end && (writes.Hits(use.range) || (use.writes && reads.Hits(use.range)));
+  }
+  void Add(const MemoryUse& use) { (use.writes ? writes : reads).Add(use.range); }
+};
 
 }  // namespace VXLA_NAMESPACE

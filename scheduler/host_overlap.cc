@@ -7,6 +7,7 @@
 
 #include "core/passes/devices/device_merger.h"
 #include "scheduler/barriers.h"
+#include "scheduler/dependencies.h"
 #include "scheduler/queue_assignment.h"
 
 namespace VXLA_NAMESPACE {
@@ -147,34 +148,24 @@ class HostOverlap {
     }
   }
 
-  // Through buffers. A copy also waits for the host steps that read its source: behind them the copy may cost nothing,
+  // A copy also waits for the host steps that read its source: behind them the copy may cost nothing,
   // before them it has to be made.
   void FindDependencies(std::vector<Node>& nodes) const {
-    struct Touched {
-      int writer = -1;
-      std::vector<int> readers, host_readers;
-    };
-    std::unordered_map<int, Touched> touched;
+    Dependencies dependencies(Dependencies::By::kBuffers);
     for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
       Node& node = nodes[static_cast<size_t>(n)];
       for (int i = node.begin; i < node.end; ++i) {
-        const bool copies = std::holds_alternative<CopyBytes>(At(i).action);
-        for (const Binding& use : At(i).uses) {
-          Touched& buffer = touched[use.slice.buffer];
-          if (buffer.writer >= 0 && buffer.writer != n) node.before.push_back(buffer.writer);
-          if (copies && use.access == Access::kRead)
-            node.before.insert(node.before.end(), buffer.host_readers.begin(), buffer.host_readers.end());
-          if (use.access == Access::kRead) {
-            if (buffer.readers.empty() || buffer.readers.back() != n) buffer.readers.push_back(n);
-            if (node.kind == Node::Kind::kHost) buffer.host_readers.push_back(n);
-            continue;
+        if (const auto* copy = std::get_if<CopyBytes>(&At(i).action)) {
+          for (const int reader : dependencies.ReadersOf(copy->source.buffer)) {
+            if (nodes[static_cast<size_t>(reader)].kind == Node::Kind::kHost) node.before.push_back(reader);
           }
-          for (const int reader : buffer.readers) {
-            if (reader != n) node.before.push_back(reader);
-          }
-          buffer = {n, {}, {}};
         }
+        dependencies.Add(At(i), n);
       }
+    }
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      const std::vector<int>& before = dependencies.before()[n];
+      nodes[n].before.insert(nodes[n].before.end(), before.begin(), before.end());
     }
   }
 
@@ -218,11 +209,6 @@ class HostOverlap {
   std::vector<int> close_;  // of each decision, the operation
   std::vector<int> order_;
   std::unordered_map<int, int> group_of_;  // by operation
-};
-
-// What a segment reads and writes.
-struct SegmentMemory {
-  TouchedMemory reads, writes;
 };
 
 // By segment, whether a loop runs it again.
@@ -273,13 +259,13 @@ bool OverlapHostSteps(StepGraph& graph, const DeviceFacts& facts) {
 void FindHostWaits(Plan& plan) {
   const std::vector<bool> in_loop = InLoops(plan);
   const std::vector<int> decisions_before = DecisionsBefore(plan);
-  std::vector<std::pair<int, SegmentMemory>> device;
+  std::vector<std::pair<int, CommandsMemory>> device;
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
     const auto* gpu = std::get_if<GpuCommands>(&plan.segments[static_cast<size_t>(i)]);
     if (gpu == nullptr) continue;
-    SegmentMemory& memory = device.emplace_back(i, SegmentMemory()).second;
+    CommandsMemory& memory = device.emplace_back(i, CommandsMemory()).second;
     for (const GpuCommand& command : gpu->commands) {
-      for (const MemoryUse& use : MemoryUses(plan, command)) (use.writes ? memory.writes : memory.reads).Add(use.range);
+      for (const MemoryUse& use : MemoryUses(plan, command)) memory.Add(use);
     }
   }
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
@@ -296,10 +282,8 @@ void FindHostWaits(Plan& plan) {
     evaluation->waits_for.clear();
     for (const auto& [segment, memory] : device) {
       if (segment > i && !in_loop[static_cast<size_t>(i)]) break;
-      const bool hazard = std::ranges::any_of(uses, [&, &memory = memory](const MemoryUse& use) {
-        return memory.writes.Hits(use.range) || (use.writes && memory.reads.Hits(use.range));
-      });
-      if (!hazard) continue;
+      if (std::ranges::none_of(uses, [&, &memory = memory](const MemoryUse& use) { return memory.IsBefore(use); }))
+        continue;
       // Whoever waits for a segment waits for those submitted before it, but for those beside it; a decision between
       // them may leave it out.
       auto& waits = evaluation->waits_for;

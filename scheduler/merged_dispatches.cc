@@ -97,8 +97,7 @@ class LoopMerger {
   void MergeIn(GpuCommands& segment) {
     std::vector<GpuCommand> merged;
     std::vector<Bundle> bundles;
-    reads_.Clear();
-    writes_.Clear();
+    memory_ = {};
     runs_alone_ = segment.overlap == 0;
     auto finish = [&] {
       for (const Bundle& bundle : bundles) {
@@ -108,13 +107,12 @@ class LoopMerger {
         for (size_t i = 1; i < dispatches.size(); ++i) merged.push_back(Dispatch{dispatches[i]});
       }
       bundles.clear();
-      reads_.Clear();
-      writes_.Clear();
+      memory_ = {};
     };
     for (GpuCommand& command : segment.commands) {
       if (std::holds_alternative<Barrier>(command)) finish();
       if (UsesDescriptors()) {
-        for (const MemoryUse& use : MemoryUses(plan_, command)) (use.writes ? writes_ : reads_).Add(use.range);
+        for (const MemoryUse& use : MemoryUses(plan_, command)) memory_.Add(use);
       }
       if (MayMerge(command)) {
         const size_t known = bundles.size();
@@ -140,7 +138,7 @@ class LoopMerger {
       if (count == 1) {
         dispatches.push_back(rest[0]);
       } else {
-        for (const PhysicalRange& gap : arrays.gaps) writes_.Add(gap);
+        for (const PhysicalRange& gap : arrays.gaps) memory_.writes.Add(gap);
         Step step = MergedStep(bundle.kernel, rest.first(count));
         if (UsesDescriptors()) BindAsArrays(arrays, count, &step);
         dispatches.push_back(static_cast<int>(plan_.steps.size()));
@@ -257,7 +255,7 @@ class LoopMerger {
     if (static_cast<uint64_t>(bytes) > most || (range.begin - bound.begin) % kWidestElement != 0) return false;
     if (bound.end >= range.begin) return true;
     const PhysicalRange gap = {bound.space, bound.index, bound.end, range.begin};
-    return runs_alone_ && !writes_.Hits(gap) && !(written && reads_.Hits(gap));
+    return runs_alone_ && !memory_.writes.Hits(gap) && !(written && memory_.reads.Hits(gap));
   }
 
   void BindAsArrays(const TensorArrays& arrays, size_t steps, Step* step) {
@@ -307,7 +305,7 @@ class LoopMerger {
   Plan& plan_;
   const DeviceFacts& facts_;
   // Under descriptors: what the commands since the last barrier touch, and whether other queues work beside them.
-  TouchedMemory reads_, writes_;
+  CommandsMemory memory_;
   bool runs_alone_ = true;
 };
 

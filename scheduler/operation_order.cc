@@ -8,14 +8,13 @@
 
 #include "core/limits.h"
 #include "scheduler/barriers.h"
+#include "scheduler/dependencies.h"
 #include "scheduler/memory/buffer_packing.h"
 #include "scheduler/memory/liveness.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
 
-// More accesses of one buffer than this are not told apart by their bytes: looking at every pair would take too long.
-constexpr size_t kMostTold = 256;
 // Operations of a stretch in which order is chosen: all, then fewer where memory would grow too much.
 constexpr int kStretches[] = {std::numeric_limits<int>::max(), 256, 32, 8};
 
@@ -30,66 +29,6 @@ PhysicalRange RangeBefore(const Plan& plan, const BufferSlice& slice) {
   return {placement.space, placed ? placement.index : slice.buffer, slice.offset_bytes,
           slice.offset_bytes + slice.size_bytes};
 }
-
-// Which operations of a stretch have to come before which, by the bytes that they touch and by control edges.
-class Dependencies {
- public:
-  Dependencies(const StepGraph& graph, const std::vector<int>& memory_of, int begin, int end)
-      : memory_of_(memory_of), before_(static_cast<size_t>(end - begin)) {
-    std::unordered_map<const Instruction*, int> last;
-    for (int i = begin; i < end; ++i) {
-      const Operation& operation = graph.operations[static_cast<size_t>(i)];
-      for (const Binding& use : operation.uses) Touch(use, i - begin);
-      if (operation.instruction == nullptr) continue;
-      for (const Instruction* first : operation.instruction->control_predecessors()) {
-        if (const auto at = last.find(first); at != last.end()) AddEdge(at->second, i - begin);
-      }
-      last[operation.instruction] = i - begin;
-    }
-  }
-
-  const std::vector<std::vector<int>>& before() const { return before_; }
-
- private:
-  struct Touched {
-    int64_t begin = 0, end = 0;
-    int operation = 0;
-    bool writes = false;
-  };
-
-  void AddEdge(int from, int to) {
-    std::vector<int>& before = before_[static_cast<size_t>(to)];
-    if (from != to && (before.empty() || before.back() != from)) before.push_back(from);
-  }
-
-  void Touch(const Binding& use, int operation) {
-    Touched now{use.slice.offset_bytes, use.slice.offset_bytes + use.slice.size_bytes, operation,
-                use.access != Access::kRead};
-    if (now.begin >= now.end) return;
-    std::vector<Touched>& touched = touched_[memory_of_[static_cast<size_t>(use.slice.buffer)]];
-    for (const Touched& earlier : touched) {
-      const bool overlap = earlier.begin < now.end && now.begin < earlier.end;
-      if (overlap && (earlier.writes || now.writes)) AddEdge(earlier.operation, operation);
-    }
-    // Who comes after what is written here comes after what was there before.
-    if (now.writes) {
-      std::erase_if(touched, [&](const Touched& t) { return now.begin <= t.begin && t.end <= now.end; });
-    }
-    if (touched.size() >= kMostTold) Join(touched, now);
-    touched.push_back(now);
-  }
-
-  // From here on everything waits for this operation, and it for everything.
-  void Join(std::vector<Touched>& touched, Touched& now) {
-    for (const Touched& earlier : touched) AddEdge(earlier.operation, now.operation);
-    touched.clear();
-    now = {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), now.operation, true};
-  }
-
-  const std::vector<int>& memory_of_;
-  std::vector<std::vector<int>> before_;
-  std::unordered_map<int, std::vector<Touched>> touched_;
-};
 
 // The operations of a stretch, numbered from 0, in waves; within a wave in the order that they had.
 class WaveOrder {
@@ -185,7 +124,9 @@ std::vector<int> OrderOf(const StepGraph& graph, const std::vector<int>& memory,
     if (OnDevice(at(begin))) {
       while (end < count && end - begin < stretch && OnDevice(at(end)) && at(end).group == at(begin).group) ++end;
     }
-    for (const int i : WaveOrder(Dependencies(graph, memory, begin, end).before()).Order()) order.push_back(begin + i);
+    Dependencies dependencies(Dependencies::By::kBytes, memory);
+    for (int i = begin; i < end; ++i) dependencies.Add(at(i), i - begin);
+    for (const int i : WaveOrder(dependencies.before()).Order()) order.push_back(begin + i);
     begin = end;
   }
   return order;
@@ -218,25 +159,21 @@ void Arrange(std::vector<Operation>& operations, std::vector<Operation> those, c
 
 std::vector<int> WavesOf(const StepGraph& graph) {
   std::vector<int> waves;
-  TouchedMemory reads, writes;
+  CommandsMemory memory;  // of the wave
   int wave = 0, group = 0;
   bool device = true;
   for (const Operation& operation : graph.operations) {
-    bool next = OnDevice(operation) != device || !device || operation.group != group;
-    for (const Binding& use : operation.uses) {
-      const PhysicalRange range = RangeBefore(graph.plan, use.slice);
-      next |= writes.Hits(range) || (use.access != Access::kRead && reads.Hits(range));
-    }
-    if (next) {
+    std::vector<MemoryUse> uses;
+    for (const Binding& use : operation.uses)
+      uses.push_back({RangeBefore(graph.plan, use.slice), use.access != Access::kRead});
+    if (OnDevice(operation) != device || !device || operation.group != group ||
+        std::ranges::any_of(uses, [&](const MemoryUse& use) { return memory.IsBefore(use); })) {
       ++wave;
-      reads.Clear();
-      writes.Clear();
+      memory = {};
     }
     device = OnDevice(operation);
     group = operation.group;
-    for (const Binding& use : operation.uses) {
-      (use.access == Access::kRead ? reads : writes).Add(RangeBefore(graph.plan, use.slice));
-    }
+    for (const MemoryUse& use : uses) memory.Add(use);
     waves.push_back(wave);
   }
   return waves;

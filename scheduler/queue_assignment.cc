@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "scheduler/dependencies.h"
 #include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {
@@ -94,28 +94,13 @@ class QueueAssignment {
 
   // Of each operation of the run, those before it that it has to wait for, counted from the run's begin.
   void FindDependencies(size_t begin, size_t end) {
-    struct Touched {
-      std::optional<size_t> writer;
-      std::vector<size_t> readers;
-    };
-    std::unordered_map<int, Touched> touched;
-    before_.assign(end - begin, {});
+    Dependencies dependencies(Dependencies::By::kBuffers);
     work_.clear();
-    for (size_t n = 0; n < before_.size(); ++n) {
-      work_.push_back(WorkOf(graph_.operations[begin + n], graph_.plan, facts_));
-      for (const Binding& use : graph_.operations[begin + n].uses) {
-        Touched& buffer = touched[use.slice.buffer];
-        if (buffer.writer && *buffer.writer != n) before_[n].push_back(*buffer.writer);
-        if (use.access == Access::kRead) {
-          buffer.readers.push_back(n);
-          continue;
-        }
-        for (const size_t reader : buffer.readers) {
-          if (reader != n) before_[n].push_back(reader);
-        }
-        buffer = {n, {}};
-      }
+    for (size_t i = begin; i < end; ++i) {
+      work_.push_back(WorkOf(graph_.operations[i], graph_.plan, facts_));
+      dependencies.Add(graph_.operations[i], static_cast<int>(i - begin));
     }
+    before_ = dependencies.before();
   }
 
   // An overlap that begins with operation `first`, up to where what would gain by running apart meets. The end of it,
@@ -196,7 +181,7 @@ class QueueAssignment {
   const DeviceFacts& facts_;
   int overlap_ = 0;
   // Of the run.
-  std::vector<std::vector<size_t>> before_;
+  std::vector<std::vector<int>> before_;
   std::vector<QueueWork> work_;
 };
 

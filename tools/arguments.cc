@@ -169,7 +169,7 @@ Result<std::vector<Shape>> ParameterShapes(const Module& module, const GivenArra
   std::vector<Shape> shapes;
   for (const Instruction* parameter : module.entry()->parameters()) shapes.push_back(parameter->shape());
   if (!mlir::IsDynamicProgram(module)) return shapes;
-  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  const mlir::DynamicProgram program = mlir::DynamicProgram::Of(module);
   for (size_t k = 0; k < shapes.size(); ++k) {
     const mlir::Type& type = program.parameters()[k];
     if (!type.unranked && !mlir::HasUnknownSize(type.shape)) continue;

@@ -28,10 +28,7 @@ Result<std::string> Bytecode(const Module& module, const std::string& target) {
     return InvalidArgument("--target-version {}: no version of VHLO from {} to {}", target,
                            mlir::kOldestVhlo.ToString(), mlir::kNewestVhlo.ToString());
   }
-  if (mlir::IsDynamicProgram(module)) {
-    VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
-    return mlir::WriteBytecode(program.program(), *version);
-  }
+  if (mlir::IsDynamicProgram(module)) return mlir::WriteBytecode(mlir::DynamicProgram::Of(module).program(), *version);
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kExpanded));
   VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(*forms));
   VXLA_ASSIGN_OR_RETURN(const mlir::Program program, mlir::ParseMlir(text));
@@ -44,8 +41,8 @@ Result<std::string> Text(const Module& module) {
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kKept));
     return mlir::PrintStablehlo(*forms);
   }
-  const std::string_view source = mlir::DynamicProgram::SourceOf(module);
-  if (!source.starts_with(mlir::kBytecodeMagic)) return std::string(source);
+  const mlir::DynamicProgram program = mlir::DynamicProgram::Of(module);
+  if (!program.source().starts_with(mlir::kBytecodeMagic)) return std::string(program.source());
   return mlir::PrintStablehlo(module);
 }
 

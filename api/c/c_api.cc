@@ -7,9 +7,9 @@
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/buffer_pool.h"
-#include "scheduler/runtime/program.h"
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
+#include "scheduler/runtime/programs/program.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

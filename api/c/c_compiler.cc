@@ -16,7 +16,7 @@
 #include "include/vxla/vxla.hpp"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -95,7 +95,7 @@ Result<std::unique_ptr<Program>> ProgramOn(std::span<const VxlaDevice> devices, 
     return ProgramOnOneDevice(*ClientNow(devices[0]), module, grid, shared, options, evaluate);
   }
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Program> apart,
-                        SeparateExecutable::Compile(module, grid, places, place_of, evaluate, options));
+                        CompileApart(module, {grid, place_of}, places, evaluate, options));
   return apart;
 }
 

@@ -10,7 +10,7 @@
 #include "backend/vulkan/device/adopt.h"
 #include "backend/vulkan/device/host_image.h"
 #include "include/vxla/vxla_vulkan.h"
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -16,8 +16,8 @@
 #include "core/limits.h"
 #include "include/vxla/vxla_vulkan.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/buffer_pool.h"
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 

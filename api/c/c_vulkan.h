@@ -4,7 +4,7 @@
 #include "api/c/c_handles.h"
 #include "backend/vulkan/device/adopt.h"
 #include "include/vxla/vxla_vulkan.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -14,7 +14,7 @@
 #include "core/observation.h"
 #include "core/passes/base/prepare.h"
 #include "core/passes/devices/device_merger.h"
-#include "scheduler/runtime/merged.h"
+#include "scheduler/runtime/programs/merged.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

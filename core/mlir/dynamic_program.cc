@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/mlir/import_state.h"
-#include "core/mlir/parser.h"
 #include "core/passes/base/prepare.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -36,10 +35,27 @@ bool IsDynamicProgram(const Module& module) {
   return module.entry() != nullptr && module.entry()->root()->call_kind() == CallKind::kProgram;
 }
 
-Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::string_view source) {
+struct DynamicProgram::Source {
+  Program program;
+  std::string text;
+  std::vector<Type> parameters;
+};
+
+// The call's last operand is an empty array, whose owner this is: it goes with the last copy of the call.
+struct DynamicProgram::Keeper {
+  std::shared_ptr<const Source> source;
+  void operator()(const Literal* literal) const { delete literal; }
+};
+
+Result<std::unique_ptr<Module>> MakeDynamicProgram(Program parsed, std::string_view text) {
+  const auto source = std::make_shared<DynamicProgram::Source>();
+  source->program = std::move(parsed);
+  source->text = text;
+  const Program& program = source->program;
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
   const Attribute* const type = entry->Find("function_type");
   if (type == nullptr) return InvalidArgument("a function without its type").At(entry->location);
+  source->parameters = type->type.inputs;
   auto module = std::make_unique<Module>("");
   VXLA_RETURN_IF_ERROR(SetModuleAttributes(program, *module));
   Computation* const computation = module->AddComputation(SymbolOf(*entry));
@@ -49,11 +65,9 @@ Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::
     operands.push_back(computation->Add(Opcode::kParameter, parameter.shape, {}, ParameterAttributes{number}));
     operands.back()->set_location(entry->location);
   }
-  Literal text(Shape(ElementType::kU8, {static_cast<int64_t>(source.size())}));
-  std::ranges::copy(std::as_bytes(std::span(source)), text.mutable_bytes().begin());
-  const Shape shape = text.shape();
-  operands.push_back(computation->Add(Opcode::kConstant, shape, {},
-                                      ConstantAttributes{std::make_shared<const Literal>(std::move(text))}));
+  const Shape none(ElementType::kU8, {0});
+  std::shared_ptr<const Literal> kept(new Literal(none), DynamicProgram::Keeper{source});
+  operands.push_back(computation->Add(Opcode::kConstant, none, {}, ConstantAttributes{std::move(kept)}));
   std::vector<Shape> results;
   for (const Type& result : type->type.results) results.push_back(result.shape);
   computation->set_root(computation->Add(Opcode::kCustomCall,
@@ -65,33 +79,31 @@ Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::
   return module;
 }
 
-std::string_view DynamicProgram::SourceOf(const Module& module) {
+DynamicProgram DynamicProgram::Of(const Module& module) {
   VXLA_CHECK(IsDynamicProgram(module), "a program whose sizes are all known");
-  const Literal& text = module.entry()->root()->operands().back()->literal();
-  return {reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()};
+  const Instruction& constant = *module.entry()->root()->operands().back();
+  const auto* const keeper = std::get_deleter<Keeper>(constant.attributes<ConstantAttributes>().literal);
+  VXLA_CHECK(keeper != nullptr, "a program whose call has lost what it calls");
+  return DynamicProgram(keeper->source);
 }
 
-Result<DynamicProgram> DynamicProgram::Of(const Module& module) {
-  DynamicProgram made;
-  VXLA_ASSIGN_OR_RETURN(made.program_, ParseMlir(SourceOf(module)));
-  VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(made.program_));
-  made.parameters_ = entry->Find("function_type")->type.inputs;
-  return made;
-}
+std::string_view DynamicProgram::source() const { return source_->text; }
+const Program& DynamicProgram::program() const { return source_->program; }
+const std::vector<Type>& DynamicProgram::parameters() const { return source_->parameters; }
 
-Result<RefinedProgram> DynamicProgram::Refine(const ProgramFacts& facts, const FoldInstruction& fold) const {
-  VXLA_ASSIGN_OR_RETURN(RefinedProgram refined, RefineMlir(program_, facts, fold));
+Result<SpecializedModule> DynamicProgram::Refine(const ProgramFacts& facts, const FoldInstruction& fold) const {
+  VXLA_ASSIGN_OR_RETURN(RefinedProgram refined, RefineMlir(program(), facts, fold));
   if (refined.module != nullptr) VXLA_RETURN_IF_ERROR(Prepare(*refined.module));
-  return refined;
+  return SpecializedModule{std::move(refined.module), refined.is_question, refined.parameter, {}, {}};
 }
 
 Result<std::unique_ptr<Module>> RefineFor(const Module& module, std::span<const Literal* const> arguments,
                                           const FoldInstruction& fold, const RunModule& run) {
-  VXLA_ASSIGN_OR_RETURN(const DynamicProgram program, DynamicProgram::Of(module));
+  const DynamicProgram program = DynamicProgram::Of(module);
   ProgramFacts facts;
   for (const Literal* argument : arguments) facts.arguments.push_back(argument->shape());
   while (true) {
-    VXLA_ASSIGN_OR_RETURN(RefinedProgram refined, program.Refine(facts, fold));
+    VXLA_ASSIGN_OR_RETURN(SpecializedModule refined, program.Refine(facts, fold));
     if (!refined.is_question) return std::move(refined.module);
     if (refined.parameter >= 0) {
       facts.answers.push_back(*arguments[static_cast<size_t>(refined.parameter)]);

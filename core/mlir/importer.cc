@@ -562,10 +562,10 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
     return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
         .At({sections[1].first_line, 1});
   }
-  VXLA_ASSIGN_OR_RETURN(const Program program, ParseMlir(text));
+  VXLA_ASSIGN_OR_RETURN(Program program, ParseMlir(text));
   PartitionedProgram partitioned;
   if (NeedsRefinement(program)) {
-    VXLA_ASSIGN_OR_RETURN(partitioned.module, MakeDynamicProgram(program, text));
+    VXLA_ASSIGN_OR_RETURN(partitioned.module, MakeDynamicProgram(std::move(program), text));
     return partitioned;
   }
   return Guarded([&]() -> Result<PartitionedProgram> {

@@ -347,10 +347,7 @@ Status StablehloPrinter::PrintTransfer(const Instruction& instruction, Values& v
 }
 
 Result<std::string> PrintStablehlo(const Module& module) {
-  if (IsDynamicProgram(module)) {
-    VXLA_ASSIGN_OR_RETURN(const DynamicProgram program, DynamicProgram::Of(module));
-    return PrintProgram(program.program());
-  }
+  if (IsDynamicProgram(module)) return PrintProgram(DynamicProgram::Of(module).program());
   return Guarded([&] { return StablehloPrinter(module).Print(); });
 }
 

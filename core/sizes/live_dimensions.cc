@@ -2,72 +2,55 @@
 
 #include <algorithm>
 
-#include "core/ops/op_support.h"
-#include "core/ops/paired_dimensions.h"
+#include "core/sizes/size_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
 
-using Place = OperandDimension;
+// Sizes that are numbers. The first requirement that does not hold is the error.
+class Numbers {
+ public:
+  using Size = int64_t;
+  Numbers(const Instruction& instruction, LiveDimensions& live) : instruction_(instruction), live_(live) {}
 
-Status Settle(const Instruction& instruction, const std::vector<Place>& group, LiveDimensions& live) {
-  const Place* first = nullptr;
-  for (const Place& p : group) {
-    if (!live.dynamic[p.operand][p.dimension]) continue;
-    if (first == nullptr) first = &p;
-    const int64_t size = live.sizes[p.operand][p.dimension], wanted = live.sizes[first->operand][first->dimension];
-    if (size != wanted) {
-      return OpError(instruction, "dimension {} of operand {} has the live size {}, dimension {} of operand {} has {}",
-                     first->dimension, first->operand, wanted, p.dimension, p.operand, size);
-    }
-  }
-  if (first == nullptr) return OkStatus();
-  const int64_t size = live.sizes[first->operand][first->dimension];
-  for (const Place& p : group) {
-    live.sizes[p.operand][p.dimension] = size;
-    live.dynamic[p.operand][p.dimension] = true;
-  }
-  return OkStatus();
-}
+  static Size Number(int64_t value) { return value; }
+  static Size Sum(Size a, Size b) { return a + b; }
+  static Size Difference(Size a, Size b) { return a - b; }
+  static Size Product(Size a, Size b) { return a * b; }
+  static Size Quotient(Size a, Size b) { return a / std::max<Size>(b, 1); }
+  static Size Remainder(Size a, Size b) { return a % std::max<Size>(b, 1); }
+  static Size Most(Size a, Size b) { return std::max(a, b); }
+  static Size IfLess(Size a, Size b, Size yes, Size no) { return a < b ? yes : no; }
 
-// Twice, because a size that one group settles may be in another.
-Status SettlePairs(const Instruction& instruction, LiveDimensions& live) {
-  const std::vector<std::vector<Place>> groups = PairedDimensions(instruction);
-  for (int round = 0; round < 2; ++round) {
-    for (const std::vector<Place>& group : groups) VXLA_RETURN_IF_ERROR(Settle(instruction, group, live));
+  bool IsOpen(int k, int64_t d) const { return live_.dynamic[k][d]; }
+  Size LiveSize(int k, int64_t d) const { return live_.sizes[k][d]; }
+  bool IsPartial(int k, int64_t d) const {
+    return live_.sizes[k][d] != instruction_.operand(k)->shape().dimension(static_cast<int>(d));
   }
-  return OkStatus();
-}
+  void SetLiveSize(int k, int64_t d, Size size) {
+    live_.sizes[k][d] = size;
+    live_.dynamic[k][d] = true;
+  }
+
+  void RequireEqual(Size a, Size b, const std::string& message, Size first, Size second) {
+    if (a == b || !status_.ok()) return;
+    status_ = OpError(instruction_, "{}", fmt::format(fmt::runtime(message), first, second));
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  const Instruction& instruction_;
+  LiveDimensions& live_;
+  Status status_;
+};
 
 // The source of a select-and-scatter has one element for each window of the operand.
-Status CutSource(const Instruction& instruction, LiveDimensions& live) {
+void CutSource(const Instruction& instruction, LiveDimensions& live, SizeRules<Numbers>& rules) {
   const Window& window = instruction.attributes<WindowAttributes>().window;
   for (size_t d = 0; d < window.size(); ++d) {
     if (!live.dynamic[0][d] || live.dynamic[1][d]) continue;
-    VXLA_ASSIGN_OR_RETURN(const int64_t positions,
-                          WindowPositions(instruction, static_cast<int>(d), live.sizes[0][d], window[d]));
-    live.sizes[1][d] = std::min(positions, live.sizes[1][d]);
+    live.sizes[1][d] = std::min(rules.WindowPositions(live.sizes[0][d], window[d]), live.sizes[1][d]);
   }
-  return OkStatus();
-}
-
-// Scales stand for blocks of the array along each dimension: as many blocks live as the live elements fill.
-Status AgreeOnBlocks(const Instruction& instruction, LiveDimensions& live, int array, int scales) {
-  const Shape& shape = instruction.operand(array)->shape();
-  const Shape& by = instruction.operand(scales)->shape();
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (by.dimension(d) <= 1) continue;  // one scale for all
-    const int64_t block = shape.dimension(d) / by.dimension(d);
-    int64_t &elements = live.sizes[array][d], &blocks = live.sizes[scales][d];
-    if (!live.dynamic[array][d]) elements = blocks * block;
-    if (!live.dynamic[scales][d]) blocks = elements / block;
-    if (blocks * block == elements) continue;
-    return OpError(
-        instruction,
-        "dimension {} of operand {} has the live size {}, dimension {} of operand {} has {} scales for {} each", d,
-        array, elements, d, scales, blocks, block);
-  }
-  return OkStatus();
 }
 
 }  // namespace
@@ -83,16 +66,33 @@ void LiveDimensions::Add(const Shape& shape, std::vector<int64_t> live) {
 }
 
 Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live) {
-  if (instruction.opcode() == Opcode::kSelectAndScatter) return CutSource(instruction, live);
-  const bool scaled = instruction.opcode() == Opcode::kScaledDot;
-  for (int side = 0; scaled && side < 2; ++side) {
-    VXLA_RETURN_IF_ERROR(AgreeOnBlocks(instruction, live, side, side + 2));
+  Numbers numbers(instruction, live);
+  SizeRules<Numbers> rules(instruction, numbers);
+  if (instruction.opcode() == Opcode::kSelectAndScatter) {
+    CutSource(instruction, live, rules);
+  } else {
+    rules.Agree();
   }
-  VXLA_RETURN_IF_ERROR(SettlePairs(instruction, live));
-  for (int side = 0; scaled && side < 2; ++side) {
-    VXLA_RETURN_IF_ERROR(AgreeOnBlocks(instruction, live, side, side + 2));
+  return numbers.status();
+}
+
+Shape WithoutFlags(Shape shape) {
+  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, false);
+  for (Shape& element : shape.mutable_tuple_elements()) element = WithoutFlags(element);
+  return shape;
+}
+
+Result<Shape> ReshapedSizes(const Instruction& instruction, LiveDimensions& live) {
+  Numbers numbers(instruction, live);
+  SizeRules<Numbers> rules(instruction, numbers);
+  Shape result = WithoutFlags(instruction.shape());
+  std::vector<int64_t> sizes(result.dimensions().begin(), result.dimensions().end());
+  for (const DimensionGroup& group : DimensionGroups(instruction.operand(0)->shape(), instruction.shape())) {
+    rules.SettleReshape(group, sizes);
   }
-  return OkStatus();
+  VXLA_RETURN_IF_ERROR(numbers.status());
+  for (int d = 0; d < result.rank(); ++d) result.set_dimension(d, sizes[static_cast<size_t>(d)]);
+  return result;
 }
 
 }  // namespace VXLA_NAMESPACE

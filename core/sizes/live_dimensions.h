@@ -17,8 +17,13 @@ struct LiveDimensions {
   void Add(const Shape& shape, std::vector<int64_t> live);
 };
 
-// Dimensions that an op pairs have one live size: dynamic ones must agree, static ones are cut to it (a constant as
-// wide as the bound next to a dynamic array, as programs have it).
+// Sizes that belong together become equal, by the rules of core/sizes/size_rules.h; an error where they cannot.
 Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live);
+
+// The static shape of a reshape's result, of what lives of its operand.
+Result<Shape> ReshapedSizes(const Instruction& instruction, LiveDimensions& live);
+
+// The shape at its bounds, and of its leaves.
+Shape WithoutFlags(Shape shape);
 
 }  // namespace VXLA_NAMESPACE

@@ -14,59 +14,7 @@ bool IsRowMajor(const Shape& shape) {
   return std::ranges::is_sorted(order, std::greater<>());
 }
 
-// The live sizes of a reshape, group of dimensions by group; within a group at most one result dimension is dynamic,
-// and takes what is left.
-class LiveReshape {
- public:
-  LiveReshape(const Instruction& instruction, std::span<const int64_t> live)
-      : instruction_(instruction), from_(instruction.operand(0)->shape()), to_(instruction.shape()), live_(live) {}
-
-  Result<Shape> Sizes() {
-    Shape result = WithoutFlags(to_);
-    for (const DimensionGroup& group : DimensionGroups(from_, to_)) VXLA_RETURN_IF_ERROR(Settle(group, result));
-    return result;
-  }
-
- private:
-  Status Settle(const DimensionGroup& group, Shape& result) const {
-    int64_t elements = 1, others = 1;
-    bool full = true;
-    for (int d = group.from_begin; d < group.from_end; ++d) {
-      elements *= live_[static_cast<size_t>(d)];
-      full = full && live_[static_cast<size_t>(d)] == from_.dimension(d);
-    }
-    if (full) return OkStatus();
-    int open = -1;
-    for (int d = group.to_begin; d < group.to_end; ++d) {
-      if (!to_.is_dynamic_dimension(d)) {
-        others *= to_.dimension(d);
-      } else if (open >= 0) {
-        return OpError(instruction_,
-                       "dimensions {} and {} of {} are dynamic and come from the same dimensions of {}: use {}", open,
-                       d, to_.ToString(), from_.ToString(), OpcodeText(Opcode::kDynamicReshape));
-      } else {
-        open = d;
-      }
-    }
-    if (open < 0 || others == 0 || elements % others != 0) {
-      return OpError(instruction_, "{} live elements of {} do not fill {}", elements, from_.ToString(), to_.ToString());
-    }
-    result.set_dimension(open, elements / others);
-    return OkStatus();
-  }
-
-  const Instruction& instruction_;
-  const Shape &from_, &to_;
-  std::span<const int64_t> live_;
-};
-
 }  // namespace
-
-Shape WithoutFlags(Shape shape) {
-  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, false);
-  for (Shape& element : shape.mutable_tuple_elements()) element = WithoutFlags(element);
-  return shape;
-}
 
 Status LiveInstruction::Build() {
   VXLA_RETURN_IF_ERROR(AgreeOnSizes(original_, live_));
@@ -103,7 +51,7 @@ Status LiveInstruction::Adjust() {
       }
       return OkStatus();
     case Opcode::kReshape: {
-      VXLA_ASSIGN_OR_RETURN(stated_, LiveReshape(original_, live_.sizes[0]).Sizes());
+      VXLA_ASSIGN_OR_RETURN(stated_, ReshapedSizes(original_, live_));
       return OkStatus();
     }
     case Opcode::kBitcast:
@@ -162,7 +110,7 @@ Status LiveInstruction::AdjustBitcast() {
     return Unsupported("bitcast {}: {} has live sizes, and {} is not its shape", original_.name(), from.ToString(true),
                        to.ToString(true));
   }
-  VXLA_ASSIGN_OR_RETURN(stated_, LiveReshape(original_, live_.sizes[0]).Sizes());
+  VXLA_ASSIGN_OR_RETURN(stated_, ReshapedSizes(original_, live_));
   return OkStatus();
 }
 

@@ -9,9 +9,6 @@
 
 namespace VXLA_NAMESPACE {
 
-// The shape at its bounds, and of its leaves.
-Shape WithoutFlags(Shape shape);
-
 // A copy of an instruction, of static shapes, whose operands (parameters that belong to the copy) have the live sizes.
 class LiveInstruction {
  public:

@@ -1,6 +1,6 @@
 #include "backend/device.h"
 #include "integrations/pjrt/plugin.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 namespace {

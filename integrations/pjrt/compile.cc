@@ -157,7 +157,7 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   VXLA_RETURN_IF_ERROR(DescribeOutputs(*compiled));
   compiled->parameter_shardings = TextsOf(compiled->program.parameter_shardings());
   compiled->output_shardings = TextsOf(compiled->program.result_shardings());
-  const Program::Cost cost = compiled->program.cost();
+  const PlanCost cost = compiled->program.cost();
   compiled->costs = {Named("flops", static_cast<float>(cost.flop)),
                      Named("bytes accessed", static_cast<float>(cost.bytes))};
   auto loaded = std::make_unique<PJRT_LoadedExecutable>();

@@ -41,7 +41,7 @@ Status Executable_GetCostAnalysis(PJRT_Executable_GetCostAnalysis_Args& args) {
 }
 
 Status Executable_GetCompiledMemoryStats(PJRT_Executable_GetCompiledMemoryStats_Args& args) {
-  const Program::Cost cost = args.executable->compiled->program.cost();
+  const PlanCost cost = args.executable->compiled->program.cost();
   ClearFrom(args, args.generated_code_size_in_bytes);
   args.argument_size_in_bytes = cost.argument_bytes;
   args.output_size_in_bytes = cost.result_bytes;

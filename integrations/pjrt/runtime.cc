@@ -352,23 +352,10 @@ Result<std::vector<Program::Execution>> Program::ExecuteOnPlaces(
   return executions;
 }
 
-Program::Cost Program::cost() const {
+PlanCost Program::cost() const {
   if (placed_ != nullptr) return {};  // each place has a plan of its own
   const Plan& plan = executable_ != nullptr ? executable_->plan() : replicated_->executable().plan();
-  Cost cost;
-  for (const Step& step : plan.steps) {
-    cost.flop += step.flop;
-    cost.bytes += step.MovedBytes();
-  }
-  for (const PlanParameter& parameter : plan.parameters) {
-    cost.argument_bytes += parameter.shape.SizeBytes();
-    if (parameter.donated_to >= 0) cost.alias_bytes += parameter.shape.SizeBytes();
-  }
-  for (const PlanResult& result : plan.results) cost.result_bytes += result.shape.SizeBytes();
-  for (const int64_t bytes : plan.scratch_block_bytes) cost.scratch_bytes += bytes;
-  for (const int64_t bytes : plan.constant_block_bytes) cost.constant_bytes += bytes;
-  cost.kernels = static_cast<int64_t>(plan.kernels.size());
-  return cost;
+  return CostOf(plan);
 }
 
 }  // namespace VXLA_NAMESPACE::pjrt

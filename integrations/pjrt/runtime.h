@@ -15,6 +15,7 @@
 #include "core/sharding.h"
 #include "core/status.h"
 #include "scheduler/runtime/client.h"
+#include "scheduler/runtime/stats.h"
 
 namespace VXLA_NAMESPACE {
 class PlacedExecutable;
@@ -85,12 +86,7 @@ class Program {
                                          RunStatistics* statistics = nullptr) const;
 
   // Of one device's run.
-  struct Cost {
-    int64_t flop = 0, bytes = 0;
-    int64_t argument_bytes = 0, result_bytes = 0, alias_bytes = 0, scratch_bytes = 0, constant_bytes = 0;
-    int64_t kernels = 0;
-  };
-  Cost cost() const;
+  PlanCost cost() const;
 
  private:
   Result<std::vector<Execution>> ExecuteOnPlaces(std::span<const std::vector<Argument>> arguments) const;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/sizes/live_sizes.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

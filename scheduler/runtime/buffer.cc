@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "core/host/guarded.h"
-#include "scheduler/runtime/buffer_pool.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/runtime/host_array.h"
-#include "scheduler/runtime/live_values.h"
-#include "scheduler/runtime/transfers.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
+#include "scheduler/runtime/memory/host_array.h"
+#include "scheduler/runtime/memory/live_values.h"
+#include "scheduler/runtime/memory/transfers.h"
 
 namespace VXLA_NAMESPACE {
 

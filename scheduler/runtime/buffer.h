@@ -16,7 +16,7 @@
 namespace VXLA_NAMESPACE {
 
 class Client;        // scheduler/runtime/client.h
-class DeviceMemory;  // scheduler/runtime/buffer_pool.h
+class DeviceMemory;  // scheduler/runtime/memory/buffer_pool.h
 
 enum class BufferMemory : uint8_t {
   kDevice,      // where kernels are fastest
@@ -45,7 +45,7 @@ class DeviceBuffer {
   // event happens. Row-major; live elements and those up to the bounds alike. InvalidArgument: the live sizes that the
   // memory holds say that sizes did not agree.
   Event ToHost(std::span<std::byte> target) const;
-  // The same to an array with strides (scheduler/runtime/host_array.h), from its first element on.
+  // The same to an array with strides (scheduler/runtime/memory/host_array.h), from its first element on.
   Event ToHost(std::byte* target, std::span<const int64_t> byte_strides) const;
   // Replaces the elements in the memory that all copies share: behind what was begun with them, before what is begun
   // from here on. Returns at once; `elements`, row-major, stay as they are until the event happens. InvalidArgument:

@@ -105,7 +105,7 @@ struct LoadOptions {
 
 class Compilation;  // scheduler/runtime/compilation.h
 class Executable;
-class Recording;  // scheduler/runtime/recording.h
+class Recording;  // scheduler/runtime/commands/recording.h
 
 // What runs for a program with bounded dynamic dimensions: the same program at the live sizes of its arguments.
 struct StaticProgram {

@@ -10,8 +10,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/executor.h"
-#include "scheduler/runtime/shape_specializations.h"
-#include "scheduler/runtime/specializations.h"
+#include "scheduler/runtime/programs/sized.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {
@@ -60,6 +59,15 @@ FoldInstruction FoldOn(const std::shared_ptr<ClientState>& client) {
   };
 }
 
+// What a program shows before it has run for any sizes.
+std::unique_ptr<Module> ModuleOfNothing(const std::string& name) {
+  auto nothing = std::make_unique<Module>(name);
+  Computation* const entry = nothing->AddComputation("main");
+  entry->set_root(entry->Add(Opcode::kTuple, Shape::Tuple({})));
+  nothing->set_entry(entry);
+  return nothing;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
@@ -97,7 +105,9 @@ Result<std::shared_ptr<Executable>> Client::CompileForShapes(const Module& modul
   const auto compile = [state = state_, options](const Module& made) { return CompileChecked(state, made, options); };
   auto state = std::make_unique<ExecutableState>();
   state->client = state_;
-  VXLA_ASSIGN_OR_RETURN(state->specializations, ShapeSpecializations::Create(module, FoldOn(state_), compile));
+  VXLA_ASSIGN_OR_RETURN(state->sized,
+                        SizedProgram::Create(OpenSizes(mlir::DynamicProgram::Of(module), FoldOn(state_)), compile));
+  state->module = ModuleOfNothing(module.name());
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 
@@ -106,12 +116,12 @@ Result<std::shared_ptr<Executable>> Client::CompileForShapes(const Module& modul
 Result<std::shared_ptr<Executable>> Client::CompileForSizes(const std::shared_ptr<ClientState>& client,
                                                             const Module& module, const CompileOptions& options) {
   const auto compile = [client, options](const Module& made) { return CompileOrThrow(client, made, options); };
-  auto specializations = Specializations::Create(module, FoldOn(client), compile, compile);
-  if (specializations.status().code() == StatusCode::kUnsupported) return CompileOrThrow(client, module, options);
-  VXLA_RETURN_IF_ERROR(specializations.status());
+  auto sized = SizedProgram::Create(BoundedSizes(module, FoldOn(client)), compile);
+  if (sized.status().code() == StatusCode::kUnsupported) return CompileOrThrow(client, module, options);
+  VXLA_RETURN_IF_ERROR(sized.status());
   auto state = std::make_unique<ExecutableState>();
   state->client = client;
-  state->specializations = std::move(*specializations);
+  state->sized = *std::move(sized);
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduler/runtime/event_waiter.h"
+#include "scheduler/runtime/memory/event_waiter.h"
 
 namespace VXLA_NAMESPACE {
 

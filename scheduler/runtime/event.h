@@ -12,7 +12,7 @@
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
-class EventWaiter;  // scheduler/runtime/event_waiter.h
+class EventWaiter;  // scheduler/runtime/memory/event_waiter.h
 class Moment;       // backend/timeline.h
 
 // Cheap to copy: copies are the same event. Thread-safe. The default has happened, and all is well.

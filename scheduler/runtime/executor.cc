@@ -7,8 +7,8 @@
 #include "core/host/guarded.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/live_values.h"
-#include "scheduler/runtime/run.h"
+#include "scheduler/runtime/commands/run.h"
+#include "scheduler/runtime/memory/live_values.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -101,12 +101,23 @@ Status UploadConstants(ExecutableState& state) {
 Executable::Executable(std::shared_ptr<ExecutableState> state) : state_(std::move(state)) {}
 Executable::~Executable() = default;
 
+namespace {
+
+// Of a program for sizes what is shown of it; null: the state itself is.
+const Executable* ShownOf(const ExecutableState& state) {
+  return state.sized != nullptr ? state.sized->shown() : nullptr;
+}
+
+}  // namespace
+
 const Plan& Executable::plan() const {
-  return state_->specializations != nullptr ? state_->specializations->shown().plan() : state_->program.plan;
+  const Executable* const shown = ShownOf(*state_);
+  return shown != nullptr ? shown->plan() : state_->program.plan;
 }
 const std::vector<Fallback>& Executable::fallbacks() const { return plan().fallbacks; }
 const Module& Executable::module() const {
-  return state_->specializations != nullptr ? state_->specializations->shown().module() : *state_->module;
+  const Executable* const shown = ShownOf(*state_);
+  return shown != nullptr ? shown->module() : *state_->module;
 }
 const std::string& Executable::bundle_variant() const { return state_->bundle_variant; }
 
@@ -118,8 +129,8 @@ std::span<const std::byte> Executable::image_conversion(bool argument, uint32_t 
 }
 const CompileStatistics& Executable::compile_statistics() const {
   (void)state_->made.Await();  // which is part of them
-  return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()
-                                            : state_->statistics;
+  const Executable* const shown = ShownOf(*state_);
+  return shown != nullptr ? shown->compile_statistics() : state_->statistics;
 }
 
 Event Executable::made() const { return state_->made; }
@@ -128,14 +139,14 @@ bool Executable::IsIdle() const {
   return state_->made.IsReady() && (state_->contexts == nullptr || state_->contexts->IsIdle());
 }
 
-bool Executable::depends_on_sizes() const { return state_->specializations != nullptr; }
+bool Executable::depends_on_sizes() const { return state_->sized != nullptr; }
 
 Result<StaticProgram> Executable::ProgramFor(std::span<const Literal* const> arguments) const {
   VXLA_CHECK(depends_on_sizes(), "a program of static shapes is the same for all arguments");
   return Guarded([&] {
     std::vector<Argument> values;
     for (const Literal* argument : arguments) values.emplace_back(*argument);
-    return state_->specializations->ProgramFor(*state_->client->device, values);
+    return state_->sized->ProgramFor(*state_->client->device, values);
   });
 }
 
@@ -176,10 +187,10 @@ Result<Execution> Executable::Execute(std::span<const Argument> arguments, const
   const Stopwatch all;
   RunStatistics local;
   Result<Execution> execution = Guarded([&] {
-    if (state_->specializations == nullptr) return ExecutePlan(state_, arguments, options, local);
+    if (state_->sized == nullptr) return ExecutePlan(state_, arguments, options, local);
     ExecuteOptions inner = options;
     if (options.statistics != nullptr) inner.statistics = &local;
-    return state_->specializations->Execute(*state_->client->device, arguments, inner);
+    return state_->sized->Execute(*state_->client->device, arguments, inner);
   });
   local.ms = all.Ms();
   if (options.statistics != nullptr) *options.statistics = std::move(local);

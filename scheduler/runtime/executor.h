@@ -11,9 +11,9 @@
 #include "core/module.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/runtime/context_pool.h"
-#include "scheduler/runtime/recorder.h"
-#include "scheduler/runtime/size_dependent.h"
+#include "scheduler/runtime/commands/context_pool.h"
+#include "scheduler/runtime/commands/recorder.h"
+#include "scheduler/runtime/programs/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -42,7 +42,7 @@ struct ClientState {
 
 struct ExecutableState {
   std::shared_ptr<ClientState> client;
-  std::unique_ptr<SizeDependent> specializations;  // then nothing else
+  std::unique_ptr<SizeDependent> sized;  // then nothing else, but a module for whoever looks before the first run
   std::unique_ptr<Module> module;
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;

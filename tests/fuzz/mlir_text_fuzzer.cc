@@ -12,7 +12,7 @@ using namespace vxla;
 constexpr int64_t kSize = 3;  // of dimensions that are open
 
 Result<std::unique_ptr<Module>> Refined(const Module& module) {
-  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  const mlir::DynamicProgram program = mlir::DynamicProgram::Of(module);
   mlir::ProgramFacts facts;
   for (const mlir::Type& parameter : program.parameters()) {
     Shape& shape = facts.arguments.emplace_back(parameter.shape);
@@ -23,7 +23,7 @@ Result<std::unique_ptr<Module>> Refined(const Module& module) {
   const auto fold = [](const Instruction& instruction, std::span<const Literal* const> operands) {
     return EvaluateInstruction(instruction, operands);
   };
-  VXLA_ASSIGN_OR_RETURN(mlir::RefinedProgram refined, program.Refine(facts, fold));
+  VXLA_ASSIGN_OR_RETURN(SpecializedModule refined, program.Refine(facts, fold));
   if (refined.module == nullptr) return Unsupported("an argument decides a size");
   return std::move(refined.module);
 }

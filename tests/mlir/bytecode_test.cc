@@ -310,7 +310,7 @@ TEST(BytecodeTest, ProgramsWithOpenSizesStayOpen) {
   const Result<std::unique_ptr<Module>> module = ParseStablehlo(*bytes);
   ASSERT_TRUE(module.ok()) << module.status().message();
   ASSERT_TRUE(IsDynamicProgram(**module));
-  EXPECT_EQ(PrintType(DynamicProgram::Of(**module)->parameters()[0]), "tensor<?xf32>");
+  EXPECT_EQ(PrintType(DynamicProgram::Of(**module).parameters()[0]), "tensor<?xf32>");
 }
 
 TEST(BytecodeTest, ChloIsTheSameAsAComposite) {

@@ -3,7 +3,7 @@
 
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"
-#include "scheduler/runtime/recording.h"
+#include "scheduler/runtime/commands/recording.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -6,7 +6,7 @@
 
 #include "api/devices.h"
 #include "api/replicas.h"
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/replica_runs.h"
 

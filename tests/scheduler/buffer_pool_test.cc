@@ -1,5 +1,5 @@
 // Memory that is lent to a device: kept as long as the device uses it, and handed to no other run.
-#include "scheduler/runtime/buffer_pool.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <thread>
 
-#include "scheduler/runtime/buffer_pool.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/runtime/host_array.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
+#include "scheduler/runtime/memory/host_array.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -10,8 +10,8 @@
 #include "backend/device.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
-#include "scheduler/runtime/buffer_pool.h"
 #include "scheduler/runtime/compilation.h"
+#include "scheduler/runtime/memory/buffer_pool.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "scheduler/runtime/event_waiter.h"
+#include "scheduler/runtime/memory/event_waiter.h"
 #include "tests/support/fake_device.h"
 
 namespace VXLA_NAMESPACE {

@@ -187,51 +187,21 @@ PaddedOp::Result PaddedOp::Reshape() {
   bool moves = false;
   for (const DimensionGroup& g : DimensionGroups(from, AtBounds(to))) {
     groups.push_back({{g.from_begin, g.from_end}, {g.to_begin, g.to_end}});
-    int64_t bound = 1, others = 1;
-    Instruction* elements = Number(1);
-    int lives = 0, open = -1, other = -1;
-    int64_t rest = 1;  // of the group, without what lives
+    if (rules_.SettleReshape(g, sizes) < 0) continue;
+    int lives = 0;
     bool leads = true, first = true;
     for (int d = g.from_begin; d < g.from_end; ++d) {
-      bound *= from.dimension(d);
-      elements = Product(elements, SizeOf(Operand(0), d));
-      if (Lives(Operand(0), d)) {
-        leads = leads && first;
-        ++lives;
-      } else {
-        rest *= from.dimension(d);
-      }
-      if (from.dimension(d) != 1 || Lives(Operand(0), d)) first = false;
+      const bool part = Lives(Operand(0), d);
+      leads = leads && (!part || first);
+      lives += part;
+      first = first && from.dimension(d) == 1 && !part;
     }
-    if (lives == 0) continue;
     first = true;
     for (int d = g.to_begin; d < g.to_end; ++d) {
-      if (to.is_dynamic_dimension(d)) {
-        leads = leads && first;
-        other = open;
-        open = d;
-      } else {
-        others *= to.dimension(d);
-      }
-      if (to.dimension(d) != 1 || to.is_dynamic_dimension(d)) first = false;
+      const bool open = to.is_dynamic_dimension(d);
+      leads = leads && (!open || first);
+      first = first && to.dimension(d) == 1 && !open;
     }
-    if (other >= 0) {
-      RequireEqual(elements, Number(bound),
-                   fmt::format("dimensions {} and {} of {} are dynamic and come from the same dimensions of {}: use {}",
-                               other, open, to.ToString(), instruction().operand(0)->shape().ToString(),
-                               OpcodeText(Opcode::kDynamicReshape)));
-      continue;
-    }
-    const std::string message = fmt::format("{{0}} live elements of {} do not fill {}",
-                                            instruction().operand(0)->shape().ToString(), to.ToString());
-    if (open < 0 || others == 0) {
-      Require(ComparisonDirection::kEq, elements, Number(bound), message, elements, elements);
-      continue;
-    }
-    if (lives > 1 || rest % others != 0) {
-      Require(ComparisonDirection::kEq, Remainder(elements, Number(others)), Number(0), message, elements, elements);
-    }
-    sizes[static_cast<size_t>(open)] = Quotient(elements, Number(others));
     moves = moves || !leads || lives > 1;
   }
   if (!moves) return One(Add(Opcode::kReshape, AtBounds(to), {Operand(0).array}), std::move(sizes));

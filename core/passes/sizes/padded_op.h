@@ -4,25 +4,30 @@
 
 #include <algorithm>
 
-#include "core/ops/paired_dimensions.h"
 #include "core/passes/sizes/padded_ops.h"
+#include "core/sizes/size_rules.h"
 
 namespace VXLA_NAMESPACE {
 
 class PaddedOp : public SizeMath {
  public:
   using Result = std::optional<std::vector<PaddedArray>>;
+  using Size = Instruction*;  // of SizeRules
 
   PaddedOp(SizeContext& context, Computation& computation, Instruction* instruction, std::vector<PaddedArray> operands)
       : SizeMath(context, computation, instruction), operands_(std::move(operands)) {}
 
   Result Form();
 
+  // What SizeRules ask for.
+  bool IsOpen(int k, int64_t d) { return Operand(k).sizes.at(static_cast<size_t>(d)) != nullptr; }
+  Instruction* LiveSize(int k, int64_t d) { return SizeOf(Operand(k), d); }
+  bool IsPartial(int k, int64_t d) { return Lives(Operand(k), d); }
+  void SetLiveSize(int k, int64_t d, Instruction* size) { Operand(k).sizes.at(static_cast<size_t>(d)) = size; }
+
  private:
   using Sizes = std::vector<Instruction*>;
 
-  // What the op pairs has one size.
-  void Agree();
   Result ByFamily();
 
   int Count() const { return static_cast<int>(operands_.size()); }
@@ -52,7 +57,6 @@ class PaddedOp : public SizeMath {
   Result Dot();
   Result RaggedDot();
   Result ScaledDot();
-  void AgreeOnBlocks(int array, int scales);
   Result Convolution();
   Result Reduce();
   Result ReduceWindow();
@@ -60,7 +64,6 @@ class PaddedOp : public SizeMath {
   Instruction* FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes);
   Computation* FlaggedReducer(int count);
   Instruction* IdentityOf(int operand);
-  Instruction* WindowPositions(Instruction* size, const WindowDimension& window);
   Result Sort();
   Computation* FlaggedOrder(Computation* f);
   Result TopK();
@@ -99,6 +102,7 @@ class PaddedOp : public SizeMath {
   Instruction* IndicesOrNone(Instruction* indices, Instruction* lives);
 
   std::vector<PaddedArray> operands_;
+  SizeRules<PaddedOp> rules_{instruction(), *this};
 };
 
 }  // namespace VXLA_NAMESPACE

@@ -36,27 +36,6 @@ std::vector<Instruction*> PaddedOp::Called(Computation& in, Computation* f, std:
   return values;
 }
 
-void PaddedOp::Agree() {
-  const auto groups = PairedDimensions(instruction());
-  for (int round = 0; round < 2; ++round) {
-    for (const auto& group : groups) {
-      const OperandDimension* first = nullptr;
-      for (const OperandDimension& p : group) {
-        Instruction* const size = Operand(p.operand).sizes.at(static_cast<size_t>(p.dimension));
-        if (size == nullptr) continue;
-        if (first == nullptr) first = &p;
-        RequireEqual(Operand(first->operand).sizes[static_cast<size_t>(first->dimension)], size,
-                     fmt::format("dimension {} of operand {} has the live size {{0}}, dimension {} of operand {} has "
-                                 "{{1}}",
-                                 first->dimension, first->operand, p.dimension, p.operand));
-      }
-      if (first == nullptr) continue;
-      Instruction* const size = Operand(first->operand).sizes[static_cast<size_t>(first->dimension)];
-      for (const OperandDimension& p : group) Operand(p.operand).sizes[static_cast<size_t>(p.dimension)] = size;
-    }
-  }
-}
-
 PaddedOp::Result PaddedOp::Elementwise() {
   int widest = 0;
   for (int k = 0; k < Count(); ++k) {
@@ -113,28 +92,7 @@ PaddedOp::Result PaddedOp::RaggedDot() {
   return One(Static({lhs, rhs, rows}), std::move(sizes));
 }
 
-// Scales stand for blocks of the array along each dimension: as many blocks live as the live elements fill.
-void PaddedOp::AgreeOnBlocks(int array, int scales) {
-  for (int64_t d = 0; d < ShapeOf(array).rank(); ++d) {
-    if (Bound(scales, d) <= 1) continue;  // one scale for all
-    const int64_t block = Bound(array, d) / Bound(scales, d);
-    Instruction *&elements = Operand(array).sizes[static_cast<size_t>(d)],
-                *&blocks = Operand(scales).sizes[static_cast<size_t>(d)];
-    if (elements == nullptr && blocks == nullptr) continue;
-    if (elements == nullptr) elements = Product(blocks, Number(block));
-    if (blocks == nullptr) blocks = Quotient(elements, Number(block));
-    Require(ComparisonDirection::kEq, Product(blocks, Number(block)), elements,
-            fmt::format("dimension {} of operand {} has the live size {{0}}, dimension {} of operand {} has {{1}} "
-                        "scales for {} each",
-                        d, array, d, scales, block),
-            elements, blocks);
-  }
-}
-
 PaddedOp::Result PaddedOp::ScaledDot() {
-  for (const int side : {0, 1}) AgreeOnBlocks(side, side + 2);
-  Agree();
-  for (const int side : {0, 1}) AgreeOnBlocks(side, side + 2);
   // A scale that does not live may be NaN.
   for (const int side : {0, 1}) {
     Instruction* const one = Constant(Literal::Scalar(ShapeOf(side + 2).element_type(), 1));
@@ -148,16 +106,6 @@ PaddedOp::Result PaddedOp::ScaledDot() {
   std::optional<std::vector<PaddedArray>> product = Dot();
   (*product)[0].array = Static();
   return product;
-}
-
-Instruction* PaddedOp::WindowPositions(Instruction* size, const WindowDimension& w) {
-  const auto dilated = [&](Instruction* count, int64_t by) {
-    return Most(Sum(Product(Difference(count, Number(1)), Number(by)), Number(1)), Number(0));
-  };
-  const int64_t taps = w.size == 0 ? 0 : (w.size - 1) * w.rhs_dilate + 1;
-  Instruction* const space = Sum(dilated(size, w.lhs_dilate), Number(w.pad_low + w.pad_high - taps));
-  Instruction* const steps = Quotient(Most(space, Number(0)), Number(w.stride));
-  return Chosen(ComparisonDirection::kLt, space, Number(0), Number(0), Sum(steps, Number(1)));
 }
 
 PaddedOp::Result PaddedOp::Convolution() {
@@ -181,7 +129,7 @@ PaddedOp::Result PaddedOp::Convolution() {
   for (size_t i = 0; i < labels.input_spatial.size(); ++i) {
     Instruction* const size = Operand(0).sizes[static_cast<size_t>(labels.input_spatial[i])];
     if (size == nullptr) continue;
-    sizes[static_cast<size_t>(labels.output_spatial[i])] = WindowPositions(size, a.window[i]);
+    sizes[static_cast<size_t>(labels.output_spatial[i])] = rules_.WindowPositions(size, a.window[i]);
   }
   Instruction* const input = MaskedBy(0, cleared, Zero(ShapeOf(0).element_type()));
   Instruction* const kernel = MaskedBy(1, {labels.kernel_input_feature}, Zero(ShapeOf(1).element_type()));
@@ -277,7 +225,7 @@ PaddedOp::Result PaddedOp::ReduceWindow() {
   IntList all;
   for (size_t d = 0; d < window.size(); ++d) {
     all.push_back(static_cast<int64_t>(d));
-    if (Operand(0).sizes[d] != nullptr) sizes[d] = WindowPositions(Operand(0).sizes[d], window[d]);
+    if (Operand(0).sizes[d] != nullptr) sizes[d] = rules_.WindowPositions(Operand(0).sizes[d], window[d]);
   }
   const Shape& stated = instruction().shape();
   Instruction* const identity = n == 1 ? IdentityOf(0) : nullptr;
@@ -396,7 +344,7 @@ PaddedOp::Result PaddedOp::SelectAndScatter() {
     Instruction* const size = Operand(0).sizes[d];
     if (size == nullptr) continue;
     if (Lives(Operand(0), dimension) && window[d].pad_high > 0) return std::nullopt;
-    Instruction* const positions = WindowPositions(size, window[d]);
+    Instruction* const positions = rules_.WindowPositions(size, window[d]);
     if (source.sizes[d] != nullptr) {
       RequireEqual(source.sizes[d], positions,
                    fmt::format("dimension {} of operand 1 has the live size {{0}}, operand 0 has {{1}} windows", d));
@@ -522,7 +470,7 @@ PaddedOp::Result PaddedOp::ByFamily() {
 }
 
 PaddedOp::Result PaddedOp::Form() {
-  if (instruction().opcode() != Opcode::kScaledDot) Agree();
+  rules_.Agree();
   Result values = ByFamily();
   if (!values || context_.refused) return std::nullopt;
   const std::vector<const Shape*> stated = FlattenTuple(instruction().shape());

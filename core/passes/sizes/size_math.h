@@ -54,6 +54,10 @@ class SizeMath : protected Expansion {
   // Pred: a is more than b.
   Instruction* Chosen(ComparisonDirection direction, Instruction* a, Instruction* b, Instruction* yes, Instruction* no);
 
+  Instruction* IfLess(Instruction* a, Instruction* b, Instruction* yes, Instruction* no) {
+    return Chosen(ComparisonDirection::kLt, a, b, yes, no);
+  }
+
   // The live size of a dimension, its bound where it is static.
   Instruction* SizeOf(const PaddedArray& value, int64_t dimension);
   static bool Lives(const PaddedArray& value, int64_t dimension);  // in part, as far as is known
@@ -62,8 +66,11 @@ class SizeMath : protected Expansion {
   // Fails with the message, {0} and {1} in it replaced by the two sizes, where `a direction b` does not hold.
   void Require(ComparisonDirection direction, Instruction* a, Instruction* b, std::string message, Instruction* first,
                Instruction* second);
+  void RequireEqual(Instruction* a, Instruction* b, std::string message, Instruction* first, Instruction* second) {
+    Require(ComparisonDirection::kEq, a, b, std::move(message), first, second);
+  }
   void RequireEqual(Instruction* a, Instruction* b, std::string message) {
-    Require(ComparisonDirection::kEq, a, b, std::move(message), a, b);
+    RequireEqual(a, b, std::move(message), a, b);
   }
   void RequireWithin(Instruction* size, int64_t bound, const std::string& message);
   // A fault of something that ran after what is known so far.
