@@ -1,8 +1,8 @@
-// Rounds of phases whose text stands once (lower/loop_stages.h).
-#include "backend/vulkan/lower/loop_stages.h"
-
+// Rounds of phases whose text stands once (lower/whiles/stages.h).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "backend/vulkan/lower/whiles/stages.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -5,7 +5,7 @@
 #include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "backend/vulkan/lower/custom_call.h"
+#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 
