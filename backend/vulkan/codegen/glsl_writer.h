@@ -1,4 +1,4 @@
-// Writes the body of a fusion as GLSL statements: values of instructions at symbolic indices (core/maps/index_map.h).
+// Writes the body of a fusion as statements: values of instructions at symbolic indices (core/maps/index_map.h).
 //
 // Use: one FusionDescription per instruction, one KernelBuilder per kernel, one ValueWriter per GLSL function body.
 //   ValueWriter writer(kernel, body, buffers, space);
@@ -6,7 +6,7 @@
 //   writer.Override(*reduce, row_index, "acc");          // a value that the algorithm has already
 //   std::string value = writer.Value(*root, index);      // emits statements, returns the name of a local
 //   writer.Line(kernel.Store(k, writer.Index(linear), value));
-//   kernel.Append("void store_row(uint o, float acc) {\n" + writer.Take() + "}\n");
+//   kernel.Define("void store_row(uint o, float acc)", writer.Take());
 #pragma once
 
 #include <map>
@@ -86,7 +86,7 @@ class ValueWriter {
   // The expression, modulo 2^32, where it is below `size` (above 0), else size - 1: a place that exists. Memoised.
   IndexExpression Clamped(const IndexExpression& expression, int64_t size);
 
-  // A statement of the caller's own; locals of the writer may be used in it.
+  // A statement of the caller's own, which passes do not look into; locals of the writer may be used in it.
   void Line(const std::string& statement);
   // A local that the caller's own statements may change.
   std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
@@ -95,7 +95,7 @@ class ValueWriter {
   void OpenBlock(const std::string& head);
   void CloseBlock();
   // The statements so far; the writer starts afresh (bindings and overrides stay).
-  std::string Take();
+  Code Take();
 
  private:
   // Locals that hold what was computed before, by a text key; a block's locals end with it.
@@ -133,7 +133,7 @@ class ValueWriter {
   bool HasPairs(int k) const;
   // Words that a load or store of a group of packed elements moves at a time.
   int WordsOfAnAccess(int k) const;
-  std::string PackedWord(ElementType type, std::span<const std::string> parts) const;
+  Stored PackedWord(ElementType type, std::span<const std::string> parts) const;
   // The word that element `at` lies in, loaded; with its pair where there are pairs.
   std::string LoadWord(int k, const GroupPlace& at);
   // The same, memoised.
@@ -147,7 +147,16 @@ class ValueWriter {
   std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);
   const std::string* Find(const std::string& key) const;
-  std::string Local(std::string_view glsl_type, const std::string& value);
+  // A local's name that is new.
+  std::string NewName() { return "v" + std::to_string(next_local_++); }
+  void Add(Statement statement);
+  void Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise = false);
+  void StoreValues(int k, std::string_view view, const std::string& index, std::string_view constructor,
+                   std::vector<Stored> values);
+  std::string Local(std::string_view glsl_type, Expression value, bool precise = false);
+  std::string Local(std::string_view glsl_type, std::string value) {
+    return Local(glsl_type, Expression{std::move(value)});
+  }
   // An elementwise result. Where it is rounded, so that any NaN becomes the one, operands need not keep a NaN's bits.
   std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
   // A local without a value yet, for the branches of a pad or a concatenate to assign.
@@ -164,7 +173,7 @@ class ValueWriter {
   int vector_width_ = 1;
   bool only_moves_ = false, hides_loads_ = false, joins_pairs_ = false;
   std::vector<Scope> scopes_{1};
-  std::string text_;
+  Code code_;
   int next_local_ = 0;
   std::unordered_set<std::string> rounded_;                  // locals that round_f16 or round_bf16 gave
   std::unordered_map<std::string, std::string> any_nan_of_;  // of locals: others, the same but for a NaN's bits

@@ -134,7 +134,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   };
   if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
   if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
-  step.kernel.generated += views_ + text_;
+  step.kernel.generated += views_ + code_.Print();
   step.beyond_reach = beyond_reach_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());

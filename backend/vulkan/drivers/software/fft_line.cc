@@ -58,7 +58,7 @@ class FftLineWriter {
       WriteRows();
     }
     kernel_.Append(kTurned);
-    kernel_.Append("void line(uint group, uint lane) {\n" + text_.Take() + "}\n");
+    kernel_.Define("void line(uint group, uint lane)", text_.Take());
     return kernel_.Finish(name, "fft/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
   }
 

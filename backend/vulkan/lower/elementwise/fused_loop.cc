@@ -265,7 +265,7 @@ void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, Buffe
   const std::string size = writer.Value(*count.size, {});
   writer.Line(fmt::format("return (uint(clamp({}, 0, {})) * {}u + {}u) / {}u;", size, count.rows, count.stride,
                           count.width - 1, count.width));
-  kernel.Append(fmt::format("uint {}_once() {{\n{}}}\n", name, writer.Take()));
+  kernel.Define(fmt::format("uint {}_once()", name), writer.Take());
   kernel.Append(fmt::format("uint {0}() {{\n  return {1}u * {0}_once() + {2}u;\n}}\n", name, count.times, count.more));
   if (count.times == 1) return;
   const int64_t all = count.rows * count.stride / count.width;
@@ -304,8 +304,7 @@ void LoopKernel::StopBehind(const LiveCount& live) {
 }
 
 Step LoopKernel::Finish(std::string name) {
-  kernel_.Append(
-      fmt::format("void element(uint i) {{\n{}{}}}\n", apart_ ? "  i = live_count_place(i);\n" : "", writer_.Take()));
+  kernel_.Define("void element(uint i)", Code(apart_ ? "  i = live_count_place(i);\n" : "") + writer_.Take());
   return FinishLoop(context_, kernel_, tuning_, count_, std::move(name));
 }
 

@@ -159,7 +159,7 @@ class TurnedLoopWriter {
   }
   void End(Function& f, const char* name) {
     f.writer->CloseBlock();
-    kernel_.Append(fmt::format("void {}(uint group, uint along, uint across) {{\n{}}}\n", name, f.writer->Take()));
+    kernel_.Define(fmt::format("void {}(uint group, uint along, uint across)", name), f.writer->Take());
   }
 
   void WriteStage() {

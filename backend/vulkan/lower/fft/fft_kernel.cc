@@ -33,11 +33,11 @@ class FftPassWriter {
     AddBuffers(slices);
     if (staged) {
       WriteStages();
-      kernel_.Append("void transforms(uint group, uint i) {\n" + text_.Take() + "}\n");
+      kernel_.Define("void transforms(uint group, uint i)", text_.Take());
       return kernel_.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
     }
     WriteUnit();
-    kernel_.Append("void element(uint u) {\n" + text_.Take() + "}\n");
+    kernel_.Define("void element(uint u)", text_.Take());
     if (groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups)
       kernel_.Append("#define WHOLE_ITEMS 1u\n");
     return kernel_.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);

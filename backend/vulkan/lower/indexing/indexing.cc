@@ -108,7 +108,7 @@ class ScatterWriter : ScatterKernel, ScatterText {
       default:
         WriteApart();
     }
-    kernel_.Append("void element(uint i) {\n" + writer_.Take() + "}\n");
+    kernel_.Define("void element(uint i)", writer_.Take());
     std::vector<Step> result;
     for (int64_t s = 0; s < steps; ++s) {
       result.push_back(FinishLoop(context_, kernel_, tuning_, count_, StepName(body_)));
@@ -441,7 +441,7 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
     writer.Line(kernel.Store(k, writer.Place(targets[j]), values[j]));
   }
   if (neighbours) writer.StoreGroup(k, targets[0], values);
-  kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
+  kernel.Define("void element(uint i)", writer.Take());
   steps.push_back(FinishLoop(context, kernel, tuning, count, StepName(body)));
   steps.back().in_place = PlacesOf(body, buffers);
   return steps;

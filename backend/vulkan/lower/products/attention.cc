@@ -97,7 +97,7 @@ class AttentionWriter {
                 (of_depths ? f.at.depth : f.at.column) = place;
                 return ToF32(operand, f.writer->Value(operand, IndicesOf(attention_, f.space, f.at).*index));
               });
-    kernel.Append(fmt::format("void {} {{\n{}}}\n", head, f.writer->Take()));
+    kernel.Define(fmt::format("void {}", head), f.writer->Take());
   }
   void WriteLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;
@@ -135,7 +135,7 @@ class AttentionWriter {
       words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
     }
     for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
-    kernel.Append(fmt::format("void {}, out uint words[{}]) {{\n{}}}\n", head, words.size(), f.writer->Take()));
+    kernel.Define(fmt::format("void {}, out uint words[{}])", head, words.size()), f.writer->Take());
   }
   void WriteMatrixLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;
@@ -154,7 +154,7 @@ class AttentionWriter {
     f.writer->Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
     const std::string value = f.writer->Value(*attention_.logits, indices.logits);
     f.writer->Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
-    kernel.Append(fmt::format("float logit(uint batch, uint row, uint key, float score) {{\n{}}}\n", f.writer->Take()));
+    kernel.Define("float logit(uint batch, uint row, uint key, float score)", f.writer->Take());
     if (attention_.causal) WriteMask(kernel);
     kernel.Append(fmt::format("#define SCALED {}\n", attention_.scaled ? 1 : 0));
     if (attention_.scaled) WriteScale(kernel);
@@ -169,8 +169,7 @@ class AttentionWriter {
     f.writer->Override(quotient, QuotientIndex(attention_, f.space, f.at), FromF32(quotient, "weight"));
     const MultiIndex index = SideOf(product, attention_.weights).IndexOf(f.space, f.at.batch, f.at.key, f.at.row);
     f.writer->Line(fmt::format("return {};", ToF32(weights, f.writer->Value(weights, index))));
-    kernel.Append(
-        fmt::format("float scaled(uint batch, uint row, uint key, float weight) {{\n{}}}\n", f.writer->Take()));
+    kernel.Define("float scaled(uint batch, uint row, uint key, float weight)", f.writer->Take());
   }
 
   void WriteMask(KernelBuilder& kernel) const {
@@ -179,7 +178,7 @@ class AttentionWriter {
     const CausalMask& mask = *attention_.causal;
     const std::string value = f.writer->Value(*mask.compare, CausalIndexOf(attention_, f.space, f.at));
     f.writer->Line(fmt::format("return {};", value));
-    kernel.Append(fmt::format("bool sees(uint batch, uint row, uint key) {{\n{}}}\n", f.writer->Take()));
+    kernel.Define("bool sees(uint batch, uint row, uint key)", f.writer->Take());
     const auto hidden = static_cast<float>(mask.hidden);
     kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
   }
@@ -246,8 +245,9 @@ class AttentionWriter {
       for (size_t j = 0; j < places.size() && !(neighbours && count > 1); ++j)
         f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[leaf][j]));
     }
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint {}) {{\n{}}}\n",
-                              count > 1 ? "unit, float quad[4]" : "column, float value", f.writer->Take()));
+    kernel.Define(fmt::format("void store(uint batch, uint row, uint {})",
+                              count > 1 ? "unit, float quad[4]" : "column, float value"),
+                  f.writer->Take());
   }
 
   bool IsStatistic(const Instruction& root) const { return &root == attention_.largest || &root == attention_.total; }
@@ -274,8 +274,7 @@ class AttentionWriter {
       f.writer->Line(kernel.Store(k, f.writer->Index(f.space.Linearize(index, root.shape().dimensions())),
                                   FromF32(root, of_total ? "total" : "largest")));
     }
-    kernel.Append(fmt::format("void store_statistics(uint batch, uint row, float largest, float total) {{\n{}}}\n",
-                              f.writer->Take()));
+    kernel.Define("void store_statistics(uint batch, uint row, float largest, float total)", f.writer->Take());
   }
 
   const LowerContext& context_;

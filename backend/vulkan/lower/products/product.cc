@@ -253,8 +253,7 @@ class ProductWriter {
             "part[{}] = {};", j,
             reader_.LhsValue(*f.writer, {f.space.Variable(f.batch), Nth(f, f.row, wm, j), f.space.Variable(f.k), {}})));
       }
-      kernel.Append(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", wm,
-                                f.writer->Take()));
+      kernel.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", wm), f.writer->Take());
       return;
     }
     Begin(f, kernel, reader_.work.rows, reader_.work.k / ks, 1);
@@ -264,8 +263,7 @@ class ProductWriter {
           "part[{}] = {};", kk,
           reader_.LhsValue(*f.writer, {f.space.Variable(f.batch), f.space.Variable(f.row), Nth(f, f.k, ks, kk), {}})));
     }
-    kernel.Append(
-        fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", ks, f.writer->Take()));
+    kernel.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", ks), f.writer->Take());
   }
 
   void WriteRhs(KernelBuilder& kernel, bool block) const {
@@ -283,8 +281,8 @@ class ProductWriter {
                              {f.space.Variable(f.batch), {}, Nth(f, f.k, ks, kk), columns[static_cast<size_t>(j)]})));
       }
     }
-    kernel.Append(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}]) {{\n{}}}\n", ks * w,
-                              f.writer->Take()));
+    kernel.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w),
+                  f.writer->Take());
   }
 
   // ADD_PRODUCTS of matmul_registers.comp.
@@ -378,7 +376,7 @@ class ProductWriter {
       Begin(f, kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
       const std::string result = value(f);
       f.writer->Line(fmt::format("return {};", result));
-      kernel.Append(fmt::format("{} {{\n{}}}\n", head, f.writer->Take()));
+      kernel.Define(head, f.writer->Take());
     };
     scalar("Sum load_lhs(uint batch, uint row, uint k)",
            [&](Function& f) { return reader_.LhsValue(*f.writer, PlaceOf(f)); });
@@ -439,9 +437,9 @@ class ProductWriter {
       if (!bytes) break;  // the whole group
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
-    kernel.Append(fmt::format(
-        "void {}, out Held part[HELD]) {{\n{}}}\n",
-        lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column", f.writer->Take()));
+    kernel.Define(fmt::format("void {}, out Held part[HELD])", lhs ? "load_lhs(uint batch, uint row, uint k"
+                                                                   : "load_rhs(uint batch, uint k, uint column"),
+                  f.writer->Take());
     return true;
   }
 
@@ -575,10 +573,12 @@ class ProductWriter {
       for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
-    kernel.Append(
-        fmt::format("#define {}_WORDS {}u\nvoid {}, out uint part[{}]) {{\n{}}}\n", lhs ? "LHS" : "RHS", part.size(),
+    kernel.Append(fmt::format("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size()));
+    kernel.Define(
+        fmt::format("void {}, out uint part[{}])",
                     lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
-                    part.size(), f.writer->Take()));
+                    part.size()),
+        f.writer->Take());
   }
 
   Step WriteMatrices() const {
@@ -614,7 +614,7 @@ class ProductWriter {
   // store() of the neighbouring columns of a unit.
   void WriteUnitStore(KernelBuilder& kernel) const {
     const uint32_t width = shape_.tile_columns;
-    std::string body;
+    Code body;
     if (RollsColumns()) {
       WriteColumnStore(kernel, "store_column");
       const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
@@ -633,8 +633,8 @@ class ProductWriter {
       StoreSums(f, Columns(f), sums);
       body = f.writer->Take();
     }
-    kernel.Append(
-        fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n", width, body));
+    kernel.Define(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}])", width),
+                  std::move(body));
   }
 
   // store() of one column, under that name.
@@ -645,8 +645,8 @@ class ProductWriter {
     Function f;
     Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
     single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
-    kernel.Append(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", name,
-                              f.writer->Take()));
+    kernel.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name),
+                  f.writer->Take());
   }
 
   static int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -176,7 +176,7 @@ class ChainWriter {
       words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
     }
     for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
-    kernel.Append(fmt::format("void {}, out uint words[{}]) {{\n{}}}\n", head, words.size(), f.writer->Take()));
+    kernel.Define(fmt::format("void {}, out uint words[{}])", head, words.size()), f.writer->Take());
   }
 
   void WriteMatrixTerms(KernelBuilder& kernel) const {
@@ -239,8 +239,9 @@ class ChainWriter {
                   (along_depth ? f.at.depth : of_row ? f.at.row : f.at.key) = place;
                   return ToF32(term, f.writer->Value(term, TermIndex(chain_, product, operand, f.space, f.at)));
                 });
-      kernel.Append(fmt::format("void load_{}_{}(uint batch, uint {}, uint unit, out float quad[4]) {{\n{}}}\n", name,
-                                p, along_depth ? name : "depth", f.writer->Take()));
+      kernel.Define(fmt::format("void load_{}_{}(uint batch, uint {}, uint unit, out float quad[4])", name, p,
+                                along_depth ? name : "depth"),
+                    f.writer->Take());
     }
   }
 
@@ -250,8 +251,8 @@ class ChainWriter {
     // (GroupFarOperands): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on RDNA 3. Text that
     // is long for one place (gelu's derivative) takes drivers up to twice as long then.
     constexpr int64_t kMostLines = 64;
-    std::string text = WeightsText(kernel, {"[i]"});
-    const bool together = std::ranges::count(text, '\n') <= kMostLines;
+    Code text = WeightsText(kernel, {"[i]"});
+    const bool together = text.lines() <= kMostLines;
     if (together) {
       text = WeightsText(kernel, {".x", ".y", ".z", ".w"});
     } else if (context_.facts.is_any_device()) {
@@ -259,21 +260,25 @@ class ChainWriter {
       // load.
       text = WeightsText(kernel, {".x"});
       const char* places = shape_.matrix ? "keys" : "rows";
-      text = fmt::format(
-          "  [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = vec4(0.0f);\n"
-          "  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}    {} = {}.yzwx;\n"
-          "    [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) scores[p] = scores[p].yzwx;\n"
-          "    [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = of_sums[s].yzwx;\n  }}\n",
-          text, places, places);
+      text = Code(
+                 "  [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = vec4(0.0f);\n"
+                 "  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {\n") +
+             std::move(text) +
+             fmt::format(
+                 "    {} = {}.yzwx;\n"
+                 "    [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) scores[p] = scores[p].yzwx;\n"
+                 "    [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = of_sums[s].yzwx;\n  }}\n",
+                 places, places);
     } else {
-      text = fmt::format("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {{\n{}  }}\n", text);
+      text = Code("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {\n") + std::move(text) + "  }\n";
     }
-    kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}}}\n",
-                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", text));
+    kernel.Define(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS])",
+                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key"),
+                  std::move(text));
   }
 
   // At these components of rows or keys, scores and sums.
-  std::string WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
+  Code WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
     Function f;
     Begin(f, kernel, 1, 1);
     std::string results;
@@ -308,7 +313,7 @@ class ChainWriter {
     Begin(f, kernel, 1, 1);
     f.writer->Line(
         fmt::format("return {};", f.writer->Value(*mask.compare, MaskIndex(chain_.sums[0], mask.path, f.space, f.at))));
-    kernel.Append(fmt::format("bool sees(uint batch, uint row, uint key) {{\n{}}}\n", f.writer->Take()));
+    kernel.Define("bool sees(uint batch, uint row, uint key)", f.writer->Take());
     std::vector<std::string> factors;
     bool of_rows = false, of_keys = false;
     for (const ChainSum& sum : chain_.sums) {
@@ -333,7 +338,7 @@ class ChainWriter {
                        FromF32(*mask.hidden, ConstantText(ElementType::kF32, &hidden)));
     const std::string value = f.writer->Value(*mask.factor, MaskIndex(sum, mask.to_factor, f.space, f.at));
     f.writer->Line(fmt::format("return {};", ToF32(*mask.factor, value)));
-    kernel.Append(fmt::format("float {}(uint batch, uint row, uint key) {{\n{}}}\n", name, f.writer->Take()));
+    kernel.Define(fmt::format("float {}(uint batch, uint row, uint key)", name), f.writer->Take());
     const MultiIndex statistic = MaskIndex(sum, mask.to_statistic, f.space, f.at);
     *of_rows |= Mentions(statistic, 1);
     *of_keys |= Mentions(statistic, 2);
@@ -385,8 +390,8 @@ class ChainWriter {
       f.at.column = column;
       return ToF32(operand, f.writer->Value(operand, ValueIndex(sum, f.space, f.at)));
     });
-    kernel.Append(fmt::format("void load_value_{}(uint batch, uint key, uint unit, out float quad[4]) {{\n{}}}\n", s,
-                              f.writer->Take()));
+    kernel.Define(fmt::format("void load_value_{}(uint batch, uint key, uint unit, out float quad[4])", s),
+                  f.writer->Take());
   }
 
   void WriteStore(KernelBuilder& kernel, size_t s) const {
@@ -421,8 +426,7 @@ class ChainWriter {
       f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[j]));
       if (!exist[j].empty()) f.writer->CloseBlock();
     }
-    kernel.Append(
-        fmt::format("void store_{}(uint batch, uint row, uint unit, float quad[4]) {{\n{}}}\n", s, f.writer->Take()));
+    kernel.Define(fmt::format("void store_{}(uint batch, uint row, uint unit, float quad[4])", s), f.writer->Take());
   }
 
   void WriteReduction(KernelBuilder& kernel) const {
@@ -442,7 +446,7 @@ class ChainWriter {
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
       f.writer->Line(kernel.Store(k, f.writer->Index(result), value));
     }
-    kernel.Append(fmt::format("void store(uint batch, uint row, float value) {{\n{}}}\n", f.writer->Take()));
+    kernel.Define("void store(uint batch, uint row, float value)", f.writer->Take());
   }
 
   const LowerContext& context_;

@@ -114,8 +114,8 @@ class ProductOfRows {
       values.push_back(lhs ? reader_->LhsValue(writer, at) : reader_->RhsValue(writer, at));
     }
     writer.Line(fmt::format("return vec4({});", fmt::join(values, ", ")));
-    kernel.Append(fmt::format("vec4 {} {{\n{}}}\n",
-                              lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)", writer.Take()));
+    kernel.Define(fmt::format("vec4 {}", lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)"),
+                  writer.Take());
   }
 
   const LowerContext& context_;

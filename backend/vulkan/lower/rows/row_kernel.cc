@@ -219,7 +219,7 @@ void RowKernelWriter::WritePrepare() {
   Begin(function, -1);
   ComputeValues(function, 0);
   ComputeStarts(function, 1);
-  kernel_.Append("void prepare(uint unit) {\n" + function.writer->Take() + "}\n");
+  kernel_.Define("void prepare(uint unit)", function.writer->Take());
 }
 
 // struct Acc_p and what is done with whole accumulators.
@@ -339,8 +339,8 @@ void RowKernelWriter::WriteAccumulate(int pass) {
   Begin(function, pass - 1);
   for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, j), j, "a");
   StoreElements(function, pass - 1);
-  kernel_.Append(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step) {{\n{1}}}\n", pass,
-                             function.writer->Take()));
+  kernel_.Define(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step)", pass),
+                 function.writer->Take());
 }
 
 // The product's values at a step: four columns, which lie in shared memory.
@@ -389,7 +389,7 @@ void RowKernelWriter::WriteHeld() {
     Publish(function, pass);
   }
   for (int step : steps_of_lane) StoreElements(function, step, program_.passes());
-  kernel_.Append("void held(uint unit, uint lane) {\n" + function.writer->Take() + "}\n");
+  kernel_.Define("void held(uint unit, uint lane)", function.writer->Take());
 }
 
 void RowKernelWriter::StoreRows(Function& function, int level) {
@@ -447,8 +447,8 @@ void RowKernelWriter::WriteFinish(int pass) {
   ComputeValues(function, pass);
   ComputeStarts(function, pass + 1);
   StoreRows(function, pass);
-  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n",
-                             pass, function.writer->Take()));
+  kernel_.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass),
+                 function.writer->Take());
 }
 
 void RowKernelWriter::WritePartial(int pass) {
@@ -472,15 +472,15 @@ void RowKernelWriter::WritePartial(int pass) {
     ++i;
   }
   function.writer->CloseBlock();
-  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n",
-                             pass, function.writer->Take()));
+  kernel_.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass),
+                 function.writer->Take());
 }
 
 void RowKernelWriter::WriteElements() {
   Function function;
   Begin(function, program_.passes());
   StoreElements(function, program_.passes());
-  kernel_.Append("void elements(uint unit, uint step) {\n" + function.writer->Take() + "}\n");
+  kernel_.Define("void elements(uint unit, uint step)", function.writer->Take());
 }
 
 // On lavapipe a loop step costs a third of a load of eight elements, so long plain sums have theirs written out. That

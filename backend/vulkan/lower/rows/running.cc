@@ -177,7 +177,7 @@ class RunningWriter {
       }
       f.writer.CloseBlock();
     }
-    kernel.Append("void running_start(uint o, uint chunk, inout Carry carry[COLUMNS]) {\n" + f.writer.Take() + "}\n");
+    kernel.Define("void running_start(uint o, uint chunk, inout Carry carry[COLUMNS])", f.writer.Take());
   }
 
   void WriteEnd(KernelBuilder& kernel, bool totals) {
@@ -195,8 +195,7 @@ class RunningWriter {
       }
       f.writer.CloseBlock();
     }
-    kernel.Append("void running_end(uint o, uint chunk, uint lane, Carry carry[COLUMNS]) {\n" + f.writer.Take() +
-                  "}\n");
+    kernel.Define("void running_end(uint o, uint chunk, uint lane, Carry carry[COLUMNS])", f.writer.Take());
   }
 
   // The places of a lane in a tile, in the order of the walk, with their groups' numbers bound.
@@ -341,8 +340,7 @@ class RunningWriter {
       const std::string total = shares() ? std::string(kTotal) : places[last + c].acc;
       f.writer.Line(fmt::format("carry[{0}] = running_advanced(carry[{0}], {1});", c, total));
     }
-    kernel.Append("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS]) {\n" + f.writer.Take() +
-                  "}\n");
+    kernel.Define("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS])", f.writer.Take());
   }
 
   static std::string ToWord(ElementType type, const std::string& value) {
@@ -396,7 +394,7 @@ class RunningWriter {
     Function f(kernel, body_, buffers_, rows_ / columns());
     ScanTile(kernel, f);
     f.writer.Line(fmt::format("return {};", kTotal));
-    kernel.Append("Acc running_total(uint o, uint tile, uint lane) {\n" + f.writer.Take() + "}\n");
+    kernel.Define("Acc running_total(uint o, uint tile, uint lane)", f.writer.Take());
   }
 
   Step WriteKernel(bool totals) {

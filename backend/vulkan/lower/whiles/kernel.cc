@@ -93,8 +93,8 @@ class LoopKernelWriter {
       if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     }
     StoreState(lowering);
-    if (text_.find("subgroupShuffleXor(") != std::string::npos) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Append("void run(uint lane) {\n" + text_ + "}\n");
+    if (text_.Print().find("subgroupShuffleXor(") != std::string::npos) kernel_.Append("#define BY_SUBGROUP 1\n");
+    kernel_.Define("void run(uint lane)", text_);
     if (context_.bindings == BindingMode::kDescriptors &&
         1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
       if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
@@ -152,7 +152,8 @@ class LoopKernelWriter {
   }
   int64_t CountOf(std::string_view words) const {
     int64_t count = 0;
-    for (size_t at = text_.find(words); at != std::string::npos; at = text_.find(words, at + 1)) ++count;
+    const std::string text = text_.Print();
+    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
     return count;
   }
   // Inner loops end by their data: trips of all loops take from the dispatch's share, each what it may cost.
@@ -163,9 +164,7 @@ class LoopKernelWriter {
   }
 
   void Line(const std::string& statement) {
-    text_.append(static_cast<size_t>(2 * depth_), ' ');
-    text_ += statement;
-    text_ += '\n';
+    text_ += std::string(static_cast<size_t>(2 * depth_), ' ') + statement + '\n';
   }
 
   // Every lane keeps all of them.
@@ -220,9 +219,9 @@ class LoopKernelWriter {
   }
 
   // What a writer has written, its locals kept apart.
-  void Block(const std::string& statements) {
+  void Block(Code statements) {
     Line("{");
-    text_ += statements;
+    text_ += std::move(statements);
     Line("}");
   }
 
@@ -257,13 +256,12 @@ class LoopKernelWriter {
   }
   void WriteRepeated(const LoopBlock& block) {
     std::vector<LoopPhase> phases;
-    const std::string before = std::move(text_);
+    Code before = std::exchange(text_, {});
     for (const LoopNode& node : block) {
-      text_.clear();
       WriteStatements(node);
-      phases.push_back({std::move(text_), node.waits});
+      phases.push_back({std::exchange(text_, {}).Print(), node.waits});
     }
-    text_ = before + TextOf(phases, "round", std::string(kPhase));
+    text_ = std::move(before) + TextOf(phases, "round", std::string(kPhase));
   }
 
   void WriteNode(const LoopNode& node) {
@@ -499,7 +497,7 @@ class LoopKernelWriter {
   std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
   BufferSlice at_;
   std::map<ElementType, Kept> kept_;
-  std::string text_;
+  Code text_;
   int depth_ = 1, next_name_ = 0;
   bool counted_ = false, resumes_ = false;
 };

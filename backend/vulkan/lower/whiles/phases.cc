@@ -59,7 +59,7 @@ void LoopPhaseWriter::StoreOwn(ValueWriter& writer, int place, ElementType type,
   if (const auto& after = after_store_[place]) after(writer, first, values);
 }
 
-std::string LoopPhaseWriter::Copy(const LoopNode& node) {
+Code LoopPhaseWriter::Copy(const LoopNode& node) {
   FusionDescription nothing;
   IndexSpace space;
   ValueWriter writer(kernel_, nothing, buffers_, space);
@@ -85,7 +85,7 @@ FusionDescription Described(const Instruction& instruction) {
 }  // namespace
 
 // Updates take what the unit makes as it is stored. What else they read the unit reads.
-std::string LoopPhaseWriter::Unit(const LoopNode& node) {
+Code LoopPhaseWriter::Unit(const LoopNode& node) {
   FusionDescription body = Described(*node.instruction);
   std::vector<Update> updates = UpdatesOf(node);
   if (updates.empty()) return WriteUnit(node, body);
@@ -109,7 +109,7 @@ std::string LoopPhaseWriter::Unit(const LoopNode& node) {
           StoreUpdates(updates, leaf, writer, first, values);
         });
   }
-  std::string text = WriteUnit(node, body);
+  Code text = WriteUnit(node, body);
   for (int leaf = 0; leaf < static_cast<int>(node.results.size()); ++leaf) set(leaf, nullptr);
   for (const Update& update : updates) VXLA_CHECK(update.written, "an update that its unit did not store");
   return text;
@@ -148,7 +148,7 @@ void LoopPhaseWriter::StoreUpdates(std::vector<Update>& updates, int leaf, Value
   }
 }
 
-std::string LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& body) {
+Code LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& body) {
   UnitBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
     if (!node.rows.empty()) return memory_.SliceOfRow(node.rows[&instruction == node.instruction ? 1 : 0]);
     const LoopValue value = &instruction == node.instruction ? node.results.at(static_cast<size_t>(leaf))
@@ -277,8 +277,8 @@ void LoopPhaseWriter::WriteFilled(const Instruction& array, int place, ValueWrit
   });
 }
 
-std::string LoopPhaseWriter::Together(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
-                                      std::vector<std::pair<const Instruction*, std::string>> held) {
+Code LoopPhaseWriter::Together(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
+                               std::vector<std::pair<const Instruction*, std::string>> held) {
   const auto width = [this](int64_t count) { return program_.WidthOf(count); };
   LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
   unit.groups = program_.groups;
@@ -290,7 +290,7 @@ std::string LoopPhaseWriter::Together(const FusionDescription& body, const LoopN
     return WriteLoopUnit(context_, body, buffers, scratch, unit);
   }
   const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.groups);
-  std::string text;
+  Code text;
   const auto rows = [&](const RowProgram& program) { text = WriteLoopRows(program, shape, unit); };
   switch (body.hero->opcode()) {
     case Opcode::kReduceWindow:

@@ -27,8 +27,8 @@ class LoopPhaseWriter {
       : context_(context), program_(program), buffers_(buffers), memory_(memory), kernel_(kernel) {}
 
   // The statements, for lane `lane`.
-  std::string Unit(const LoopNode& node);
-  std::string Copy(const LoopNode& node);
+  Code Unit(const LoopNode& node);
+  Code Copy(const LoopNode& node);
 
   // Arrays of shared memory, each of an element a lane.
   int64_t shared_arrays() const { return std::ssize(shared_); }
@@ -50,7 +50,7 @@ class LoopPhaseWriter {
   // After a leaf of the unit's results has been stored.
   void StoreUpdates(std::vector<Update>& updates, int leaf, ValueWriter& writer, const IndexExpression& first,
                     std::span<const std::string> values);
-  std::string WriteUnit(const LoopNode& node, const FusionDescription& body);
+  Code WriteUnit(const LoopNode& node, const FusionDescription& body);
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);
   void WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
@@ -60,8 +60,8 @@ class LoopPhaseWriter {
   void StoreUpdated(const Instruction& hero, int place, ValueWriter& writer, const IndexExpression& first,
                     int64_t width);
   void WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space);
-  std::string Together(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
-                       std::vector<std::pair<const Instruction*, std::string>> held);
+  Code Together(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
+                std::vector<std::pair<const Instruction*, std::string>> held);
 
   const LowerContext& context_;
   const LoopProgram& program_;

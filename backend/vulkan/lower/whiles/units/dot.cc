@@ -19,10 +19,10 @@ class LoopDotWriter {
     for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
   }
 
-  std::string Write() {
+  Code Write() {
     const int64_t columns = reader_.work.columns / tile_.columns, rows = reader_.work.rows / tile_.rows;
     const int64_t tiles = reader_.work.batches * rows * columns;
-    std::string text = ProductTypes(reader_, unit_.kernel.fuses_terms());
+    Code text = ProductTypes(reader_, unit_.kernel.fuses_terms());
     const int tile = space_.AddVariable(tiles);
     writer_.Bind(tile, "tile");
     OpenTurns(writer_, "tile", tiles, unit_.lanes, unit_.groups);
@@ -133,7 +133,7 @@ class LoopDotWriter {
     }
   }
 
-  std::string Epilogue() {
+  Code Epilogue() {
     IndexSpace space;
     ValueWriter writer(unit_.kernel, reader_.body(), buffers_, space);
     for (const auto& [operand, name] : unit_.held) writer.Hold(*operand, name);
@@ -237,7 +237,7 @@ int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t
          TurnsOf(results, lanes) + 2;
 }
 
-std::string WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit) {
+Code WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit) {
   return LoopDotWriter(reader, buffers, tile, unit).Write();
 }
 

@@ -21,6 +21,6 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
 inline bool StoresSumsFirst(const FusionDescription& body) { return !body.epilogue.empty(); }
 int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t groups);
 
-std::string WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit);
+Code WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -40,8 +40,8 @@ LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescriptio
   return needs;
 }
 
-std::string WriteLoopFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                         std::span<const BufferSlice> scratch, const LoopUnit& unit) {
+Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                  std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   const FftPlan plan = PlanFft(context, body, true);
   const std::vector<int> places = PlacesIn(plan, body.hero->shape());
   FftSlices slices;

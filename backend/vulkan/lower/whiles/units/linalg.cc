@@ -228,8 +228,8 @@ LoopUnitNeeds NeedsOfLoopCholesky(const FusionDescription& body, uint32_t lanes)
   return needs;
 }
 
-std::string WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                              const LoopUnit& unit) {
+Code WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                       const LoopUnit& unit) {
   return LoopCholeskyWriter(body, buffers, unit).Write(scratch);
 }
 
@@ -247,8 +247,8 @@ LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-std::string WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                           const LoopUnit& unit) {
+Code WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                    const LoopUnit& unit) {
   return LoopSolveWriter(body, buffers, unit).Write(scratch);
 }
 

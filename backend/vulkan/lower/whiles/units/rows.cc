@@ -46,7 +46,7 @@ class LoopRowsWriter {
     for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
   }
 
-  std::string Write() {
+  Code Write() {
     const int64_t at_once = workgroup_ / lanes_, rows = program_.rows / groups_;
     for (const RowReduce& reduce : program_.reduces) {
       combine_.push_back(kernel_.Function("join", reduce.combine));
@@ -458,7 +458,7 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
   return shape;
 }
 
-std::string WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit) {
+Code WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit) {
   return LoopRowsWriter(program, shape, unit).Write();
 }
 

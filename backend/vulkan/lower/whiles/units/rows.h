@@ -49,6 +49,6 @@ struct LoopUnit {
   int64_t at_once = 1;
 };
 // The statements, for lane `lane` of the workgroup; functions and shared arrays go into the kernel.
-std::string WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit);
+Code WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -59,7 +59,7 @@ class LoopRunningWriter {
     writer_.Bind(at_, "at");
   }
 
-  std::string Write() {
+  Code Write() {
     unit_.kernel.Append(reducer_.combine(combine_));
     const int64_t at_once = unit_.lanes / rows_.lanes;
     const bool whole = rows_.rows % at_once == 0;
@@ -208,7 +208,7 @@ LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) 
   return needs;
 }
 
-std::string WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit) {
+Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit) {
   return LoopRunningWriter(body, buffers, unit).Write();
 }
 

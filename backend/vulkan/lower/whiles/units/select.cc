@@ -22,8 +22,8 @@ LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-std::string WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                            const LoopUnit& unit) {
+Code WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                     const LoopUnit& unit) {
   const Instruction& hero = *body.hero;
   const auto phase = [&](const Shape& shape, const auto& write) {
     IndexSpace space;
@@ -37,7 +37,7 @@ std::string WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, s
     writer.CloseBlock();
     return writer.Take();
   };
-  std::string text;
+  Code text;
   if (hero.operand(1)->shape().ElementCount() > 0) {
     text = phase(hero.operand(1)->shape(), [&](SelectAndScatterText& windows, const IndexExpression& at) {
       windows.WriteSelect(at, scratch[0]);

@@ -223,8 +223,8 @@ LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-std::string WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                          const LoopUnit& unit) {
+Code WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                   const LoopUnit& unit) {
   SortWork work = SortWorkOf(body);
   PlaceSortTensors(body, buffers, &work);
   return LoopSortWriter(work, scratch, unit).Write();

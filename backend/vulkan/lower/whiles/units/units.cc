@@ -26,8 +26,8 @@ std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const LowerContext& context, const 
   }
 }
 
-std::string WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                          std::span<const BufferSlice> scratch, const LoopUnit& unit) {
+Code WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                   std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   switch (body.hero->opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:

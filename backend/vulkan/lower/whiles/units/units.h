@@ -23,26 +23,26 @@ std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const LowerContext& context, const 
 
 // The statements, for lane `lane` of the workgroup. Lanes wait for each other within them, but not before the first nor
 // after the last.
-std::string WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                          std::span<const BufferSlice> scratch, const LoopUnit& unit);
+Code WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                   std::span<const BufferSlice> scratch, const LoopUnit& unit);
 
 // By family.
 LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes);
-std::string WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                          const LoopUnit& unit);
+Code WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                   const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopCholesky(const FusionDescription& body, uint32_t lanes);
-std::string WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                              const LoopUnit& unit);
+Code WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                       const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes);
-std::string WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                           const LoopUnit& unit);
+Code WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                    const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes);
-std::string WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                            const LoopUnit& unit);
+Code WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
+                     const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
-std::string WriteLoopFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                         std::span<const BufferSlice> scratch, const LoopUnit& unit);
+Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                  std::span<const BufferSlice> scratch, const LoopUnit& unit);
 LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes);
-std::string WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit);
+Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit);
 
 }  // namespace VXLA_NAMESPACE::vulkan
