@@ -98,8 +98,8 @@ struct DeviceFacts {
        signed_zero_inf_nan_preserve_64 = false;
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
   bool denorm_preserve_32 = false, denorm_preserve_16 = false, denorm_preserve_64 = false;
-  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked, when a
-  // kernel first divides (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
+  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked when it is
+  // opened (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
   enum class Division : uint8_t {
     kUnmeasured,
     kNative,

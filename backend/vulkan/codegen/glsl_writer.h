@@ -90,6 +90,8 @@ class ValueWriter {
   void Line(const std::string& statement);
   // A local that the caller's own statements may change.
   std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
+  // A local of the caller's own name.
+  void Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise = false);
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with
   // it.
   void OpenBlock(const std::string& head);
@@ -150,7 +152,6 @@ class ValueWriter {
   // A local's name that is new.
   std::string NewName() { return "v" + std::to_string(next_local_++); }
   void Add(Statement statement);
-  void Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise = false);
   void StoreValues(int k, std::string_view view, const std::string& index, std::string_view constructor,
                    std::vector<Stored> values);
   std::string Local(std::string_view glsl_type, Expression value, bool precise = false);

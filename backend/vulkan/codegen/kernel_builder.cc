@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "backend/vulkan/codegen/passes/passes.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
 MagicDivisor MakeMagicDivisor(uint32_t divisor) {
@@ -134,7 +136,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   };
   if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
   if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
-  step.kernel.generated += views_ + code_.Print();
+  step.kernel.generated += views_ + RunPasses(code_, facts_).Print();
   step.beyond_reach = beyond_reach_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());

@@ -15,13 +15,41 @@ bool IsPartOfName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-int TimesNamed(std::string_view text, std::string_view name) {
-  int count = 0;
-  for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    count += (at == 0 || !IsPartOfName(text[at - 1])) && (end == text.size() || !IsPartOfName(text[end]));
+// Every name in a text, of components the name before the dot.
+template <typename Function>
+void ForEachName(std::string_view text, Function&& function) {
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    while (i < text.size() && IsPartOfName(text[i])) ++i;
+    if (i > begin) function(text.substr(begin, i - begin));
+    // What stands behind a dot is a component, or digits.
+    if (i < text.size() && text[i] == '.') {
+      for (++i; i < text.size() && IsPartOfName(text[i]);) ++i;
+    } else if (i == begin) {
+      ++i;
+    }
   }
-  return count;
+}
+template <typename Function>
+void ForEachName(const Statement& statement, Function&& function) {
+  switch (statement.kind) {
+    case Statement::Kind::kDeclare:
+      function(statement.name);
+      if (statement.value) ForEachName(statement.value->text, function);
+      break;
+    case Statement::Kind::kStore:
+      ForEachName(statement.index, function);
+      for (const Stored& stored : statement.values) {
+        ForEachName(stored.text, function);
+        if (stored.pair) {
+          ForEachName(stored.pair->low, function);
+          ForEachName(stored.pair->high, function);
+        }
+      }
+      break;
+    default:
+      ForEachName(statement.text, function);
+  }
 }
 
 }  // namespace
@@ -66,19 +94,15 @@ std::string Statement::Print() const {
 }
 
 int Statement::Mentions(std::string_view local) const {
-  switch (kind) {
-    case Kind::kDeclare:
-      return (name == local ? 1 : 0) + (value ? TimesNamed(value->text, local) : 0);
-    case Kind::kStore: {
-      int count = TimesNamed(index, local);
-      for (const Stored& stored : values)
-        count += stored.pair ? TimesNamed(stored.pair->low, local) + TimesNamed(stored.pair->high, local)
-                             : TimesNamed(stored.text, local);
-      return count;
-    }
-    default:
-      return TimesNamed(text, local);
-  }
+  int count = 0;
+  ForEachName(*this, [&](std::string_view each) { count += each == local; });
+  return count;
+}
+
+bool Statement::MentionsAnyOf(const std::set<std::string, std::less<>>& locals) const {
+  bool any = false;
+  if (!locals.empty()) ForEachName(*this, [&](std::string_view each) { any |= locals.contains(each); });
+  return any;
 }
 
 Code& Code::operator+=(Code code) {

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,11 +57,11 @@ struct Stored {
 
 struct Statement {
   enum class Kind : uint8_t {
-    kRaw,      // `text`, lines that end with a line break
-    kDeclare,  // a local: precise? type name = value; and none for one that branches assign
-    kStore,    // STORE(tensor, view, index, constructor(values)), without a constructor of one value
-    kOpen,     // text {
-    kClose,    // }
+    kRaw,         // `text`, lines that end with a line break
+    kDeclare,     // a local: precise? type name = value; and none for one that branches assign
+    kStore,       // STORE(tensor, view, index, constructor(values)), without a constructor of one value
+    kOpen,        // text {
+    kClose,       // }
     kFunction,    // text {, at file scope: names of locals begin afresh
     kEndFunction  // }
   };
@@ -78,6 +80,7 @@ struct Statement {
   bool DeclaresFloat() const { return Declares() && precise && type == "float"; }
   // How often the local is named, itself or a component of it.
   int Mentions(std::string_view local) const;
+  bool MentionsAnyOf(const std::set<std::string, std::less<>>& locals) const;
 };
 
 class Code {
@@ -97,6 +100,7 @@ class Code {
 
   bool empty() const { return statements_.empty(); }
   const std::vector<Statement>& statements() const { return statements_; }
+  std::vector<Statement> TakeStatements() { return std::exchange(statements_, {}); }
   std::string Print() const;
   // Of the printed text.
   int64_t size() const;

@@ -16,7 +16,6 @@ DeviceHooks WithCompiler(DeviceHooks hooks) {
   hooks.probes = CompiledProbes();
   hooks.probe = ProbeWhole;
   hooks.measure_division = MeasureDivision;
-  hooks.divides = DividesNatively;
   return hooks;
 }
 

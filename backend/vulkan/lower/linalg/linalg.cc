@@ -240,7 +240,7 @@ class BlockKernels {
     return most;
   }
   void Types(KernelBuilder& kernel) const;
-  std::string ScaleAll(uint32_t count) const;
+  void ScaleAll(KernelBuilder& kernel, uint32_t count) const;
   void LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice, bool conjugated) const;
   void StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const;
 
@@ -269,18 +269,27 @@ void BlockKernels::StoreFunction(KernelBuilder& kernel, const BufferSlice& slice
   kernel.Append(fmt::format("void store(uint i, Value value) {{ {} }}\n", kernel.Store(k, "i", "value")));
 }
 
-// Quotients side by side, as GroupFarOperands reads them: no branch stands between those of f32.
-std::string BlockKernels::ScaleAll(uint32_t count) const {
-  std::string columns, given, quotients, stored;
-  const std::string type = CarrierSuffix(type_) == "f32" ? "precise float" : "Value";
+// Quotients side by side, so that they are a group (codegen/passes/group_divisions.h).
+void BlockKernels::ScaleAll(KernelBuilder& kernel, uint32_t count) const {
+  std::string columns, given, stored;
+  Code quotients;
+  const bool is_float = CarrierSuffix(type_) == "f32";
   for (uint32_t i = 0; i < count; ++i) {
     columns += fmt::format(" f({}u)", i);
     given += fmt::format("  Value x{0} = x[{0}];\n", i);
-    quotients += fmt::format("  {} q{} = {};\n", type, i, text_.OverReal(fmt::format("x{}", i), "by"));
+    const std::string x = fmt::format("x{}", i);
+    quotients.Add(
+        {.kind = Statement::Kind::kDeclare,
+         .depth = 1,
+         .precise = is_float,
+         .type = is_float ? "float" : "Value",
+         .name = fmt::format("q{}", i),
+         .value = Expression{text_.OverReal(x, "by"), is_float ? MadeBy::kDivide : MadeBy::kOther, {x, "by"}}});
     stored += fmt::format("  x[{0}] = q{0};\n", i);
   }
-  return fmt::format("#define EACH_COLUMN(f){}\nvoid scale_all(inout Value x[{}], Real by) {{\n{}{}{}}}\n", columns,
-                     count, given, quotients, stored);
+  kernel.Append(fmt::format("#define EACH_COLUMN(f){}\n", columns));
+  kernel.Define(fmt::format("void scale_all(inout Value x[{}], Real by)", count),
+                Code(given) + std::move(quotients) + stored);
 }
 
 Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, int64_t n, bool upper) const {
@@ -318,9 +327,11 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   StoreFunction(kernel, result.slice);
   kernel.Append(text_.SubtractProduct("subtract_product", text_.Conjugated("b")));
   kernel.Append(fmt::format("Real root(Value x) {{ return {}; }}\n", text_.Root("x")));
-  kernel.Append(ahead
-                    ? ScaleAll(step)
-                    : fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by")));
+  if (ahead) {
+    ScaleAll(kernel, step);
+  } else {
+    kernel.Append(fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by")));
+  }
   kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n", text_.OfReal("x")));
   Step made = kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * phases * matrices, 1, 1},
                             GroupGrid(facts, groups));

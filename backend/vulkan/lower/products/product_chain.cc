@@ -248,8 +248,8 @@ class ChainWriter {
   // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row.
   void WriteWeights(KernelBuilder& kernel) const {
     // Together what they have in common is computed once, and divisions of all places share their integers
-    // (GroupFarOperands): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on RDNA 3. Text that
-    // is long for one place (gelu's derivative) takes drivers up to twice as long then.
+    // (codegen/passes/group_divisions.h): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on
+    // RDNA 3. Text that is long for one place (gelu's derivative) takes drivers up to twice as long then.
     constexpr int64_t kMostLines = 64;
     Code text = WeightsText(kernel, {"[i]"});
     const bool together = text.lines() <= kMostLines;
@@ -289,8 +289,8 @@ class ChainWriter {
       for (size_t p = 0; p < chain_.products.size(); ++p) {
         const Instruction& dot = *chain_.products[p].dot;
         const std::string score = fmt::format("score_{}_{}", p, place[1]);
-        f.writer->Line(fmt::format("precise {} {} = {};", CarrierType(dot.shape().element_type()), score,
-                                   FromF32(dot, fmt::format("scores[{}]{}", p, place))));
+        f.writer->Declare(CarrierType(dot.shape().element_type()), score,
+                          {FromF32(dot, fmt::format("scores[{}]{}", p, place))}, true);
         f.writer->Override(dot, ScoreIndex(chain_, chain_.products[p], f.space, f.at), score);
       }
       for (size_t s = 0; s < chain_.sums.size(); ++s) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/codegen/passes/repeat_phases.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/whiles/groups.h"
 #include "backend/vulkan/lower/whiles/memory.h"
 #include "backend/vulkan/lower/whiles/phases.h"
-#include "backend/vulkan/lower/whiles/stages.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -259,9 +259,9 @@ class LoopKernelWriter {
     Code before = std::exchange(text_, {});
     for (const LoopNode& node : block) {
       WriteStatements(node);
-      phases.push_back({std::exchange(text_, {}).Print(), node.waits});
+      phases.push_back({std::exchange(text_, {}), node.waits});
     }
-    text_ = std::move(before) + TextOf(phases, "round", std::string(kPhase));
+    text_ = std::move(before) + RepeatPhases(phases, "round", std::string(kPhase));
   }
 
   void WriteNode(const LoopNode& node) {

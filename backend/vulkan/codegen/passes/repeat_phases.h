@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/codegen/statement.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
-// The text of a phase, which is a block of its own, and whether a barrier comes first.
+// The code of a phase, which is a block of its own, and whether a barrier comes first.
 struct LoopPhase {
-  std::string text;
+  Code code;
   bool waits = false;
 };
 
@@ -20,6 +22,6 @@ constexpr int64_t kMostTurns = 32;  // bits of a word
 // half of a transformer of two layers. What a phase reads and writes there, where it is not the same in each turn, is
 // chosen by the turn: tensors are reached by addresses. A phase of the round that is another one in some turns stands
 // there once for each kind. `name` begins the names of the loop's own variables, `barrier` is what waits. Pure.
-std::string TextOf(const std::vector<LoopPhase>& phases, const std::string& name, const std::string& barrier);
+Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name, const std::string& barrier);
 
 }  // namespace VXLA_NAMESPACE::vulkan

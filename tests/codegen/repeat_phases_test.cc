@@ -1,8 +1,8 @@
-// Rounds of phases whose text stands once (lower/whiles/stages.h).
+// Rounds of phases whose text stands once (codegen/passes/repeat_phases.h).
+#include "backend/vulkan/codegen/passes/repeat_phases.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "backend/vulkan/lower/whiles/stages.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -21,14 +21,14 @@ size_t CountOf(const std::string& text, const std::string& words) {
 
 bool Has(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
-TEST(LoopStagesTest, LayersStandOnce) {
+TEST(RepeatPhasesTest, LayersStandOnce) {
   std::vector<LoopPhase> phases = {Phase("first", 0, 1)};
   for (int layer = 0; layer < 3; ++layer) {
     phases.push_back(Phase("product", 1, 10 + layer, layer == 2));
     phases.push_back(Phase("norm", 10 + layer, 1));
   }
   phases.push_back(Phase("last", 1, 2));
-  const std::string text = TextOf(phases, "turn", "BARRIER");
+  const std::string text = RepeatPhases(phases, "turn", "BARRIER").Print();
   EXPECT_EQ(CountOf(text, "product("), 1u);
   EXPECT_EQ(CountOf(text, "norm("), 1u);
   EXPECT_TRUE(Has(text, "[[dont_unroll]] for (uint turn = 0u; turn < 3u; ++turn) {\n")) << text;
@@ -40,14 +40,14 @@ TEST(LoopStagesTest, LayersStandOnce) {
   EXPECT_GT(text.find("last("), text.find("norm("));
 }
 
-TEST(LoopStagesTest, APhaseOfSomeTurnsIsAskedFor) {
+TEST(RepeatPhasesTest, APhaseOfSomeTurnsIsAskedFor) {
   std::vector<LoopPhase> phases;
   for (int turn = 0; turn < 3; ++turn) {
     phases.push_back(Phase("a", 3 * turn, 3 * turn + 1));
     phases.push_back(Phase(turn == 0 ? "gather" : "add", 3 * turn + 1, 3 * turn + 2));
     phases.push_back(Phase("b", 3 * turn + 2, 3 * turn + 3));
   }
-  const std::string text = TextOf(phases, "turn", "BARRIER");
+  const std::string text = RepeatPhases(phases, "turn", "BARRIER").Print();
   EXPECT_EQ(CountOf(text, "a(LOAD"), 1u);
   EXPECT_EQ(CountOf(text, "b(LOAD"), 1u);
   EXPECT_TRUE(Has(text, "if (((1u << turn) & 1u) != 0u) {\n{ STORE(2, f32, i, gather(LOAD(1, f32, i))); }")) << text;
@@ -56,7 +56,7 @@ TEST(LoopStagesTest, APhaseOfSomeTurnsIsAskedFor) {
   EXPECT_FALSE(Has(text, "BARRIER"));
 }
 
-TEST(LoopStagesTest, WhatRepeatsLittleIsLeft) {
+TEST(RepeatPhasesTest, WhatRepeatsLittleIsLeft) {
   // Equal but for a register, all different, and short.
   const std::vector<std::vector<LoopPhase>> all = {
       {Phase("r1 + ", 0, 1), Phase("r2 + ", 1, 2)},
@@ -64,8 +64,8 @@ TEST(LoopStagesTest, WhatRepeatsLittleIsLeft) {
       {{"STORE(1, f32, i, LOAD(0, f32, i));\n", true}, {"STORE(2, f32, i, LOAD(1, f32, i));\n", true}}};
   for (const std::vector<LoopPhase>& phases : all) {
     std::string as_is;
-    for (const LoopPhase& phase : phases) as_is += (phase.waits ? "BARRIER\n" : "") + phase.text;
-    EXPECT_EQ(TextOf(phases, "turn", "BARRIER"), as_is);
+    for (const LoopPhase& phase : phases) as_is += (phase.waits ? "BARRIER\n" : "") + phase.code.Print();
+    EXPECT_EQ(RepeatPhases(phases, "turn", "BARRIER").Print(), as_is);
   }
 }
 
