@@ -11,7 +11,7 @@ DeviceFacts Gpu() {
   DeviceFacts facts = FullFacts();
   TakeForGpu(facts);
   facts.division_f32 = DeviceFacts::Division::kCorrected;
-  facts.fused_multiply_add = facts.native_f16 = true;
+  facts.fused_multiply_add = facts.native_f16 = facts.byte_offsets = true;
   return facts;
 }
 
@@ -85,6 +85,31 @@ TEST(PassesTest, RoundingsArePartOfPacking) {
                                                   type));
     EXPECT_GE(Count(packed, "encode_number_pair_" + type), 1) << packed;
   }
+}
+
+// What the scheduler asks of a kernel is noted as it is written.
+TEST(PassesTest, AStepSaysWhetherItEmulatesAndWhetherItsItemsAreWhole) {
+  const char* sum = "ENTRY e { a = f64[64] parameter(0)  ROOT s = f64[64] add(a, a) }";
+  const char* inside = R"(
+    f { a = f32[64] parameter(0)  w = f64[64] convert(a)  s = f64[64] add(w, w)  ROOT r = f32[64] convert(s) }
+    ENTRY e { a = f32[64] parameter(0)  ROOT x = f32[64] fusion(a), kind=kLoop, calls=f })";
+  for (const char* program : {sum, inside}) {
+    EXPECT_TRUE(LowerRoot(program, BareFacts()).at(0).emulates);
+    EXPECT_FALSE(LowerRoot(program, FullFacts()).at(0).emulates);
+  }
+  EXPECT_FALSE(
+      LowerRoot("ENTRY e { a = f32[64] parameter(0)  ROOT s = f32[64] add(a, a) }", BareFacts()).at(0).emulates);
+  const auto key = [](int64_t count) {
+    return LowerRoot(fmt::format("ENTRY e {{ a = f32[{0}] parameter(0)  ROOT s = f32[{0}] negate(a) }}", count), Gpu())
+        .at(0)
+        .kernel;
+  };
+  const KernelKey whole = key(4194304), tested = key(37);
+  EXPECT_EQ(whole.whole_items, whole.constants.at(3));
+  EXPECT_TRUE(tested.one_item);
+  EXPECT_EQ(tested.whole_items, 0u);
+  EXPECT_EQ(Count(*AssembleShader(whole, Gpu(), BindingMode::kAddresses), "#define WHOLE_ITEMS "), 1);
+  EXPECT_EQ(Count(*AssembleShader(tested, Gpu(), BindingMode::kAddresses), "#define ONE_ITEM 1\n"), 1);
 }
 
 // A driver that takes long over text gets it as it is.

@@ -241,6 +241,7 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
   }
   const std::string key = KeyOf(instruction, index);
   if (const std::string* known = Find(key)) return *known;
+  kernel_.NoteType(instruction.shape().element_type());
   const std::string value = Compute(instruction, index);
   return scopes_.back()[key] = value;
 }

@@ -25,6 +25,7 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
     return static_cast<int>(k);
   }
   VXLA_CHECK(!IsPacked(type, facts_) || slice.offset_bytes % 4 == 0, "a tensor of packed elements begins with a word");
+  NoteType(type);
   types_.push_back(type);
   bindings_.push_back({slice, access});
   return static_cast<int>(bindings_.size()) - 1;
@@ -138,6 +139,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
   step.kernel.generated += views_ + RunPasses(code_, facts_).Print();
   step.beyond_reach = beyond_reach_;
+  step.emulates = emulates_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());

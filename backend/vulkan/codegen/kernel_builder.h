@@ -76,6 +76,8 @@ class KernelBuilder {
 
   // Some element's index has 64 bits where tensors are reached by address (the text's index64_t, WIDE_INDEX).
   void ReachesFar() { far_ = true; }
+  // Values of the type are calculated.
+  void NoteType(ElementType type) { emulates_ |= HasWideCarrier(type) && IsEmulated(type, facts_); }
   // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
   void NoteBeyondReach() { beyond_reach_ = true; }
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
@@ -118,7 +120,7 @@ class KernelBuilder {
   std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
   void AddView(int k, const std::string& tag);
 
-  bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
+  bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false, emulates_ = false;
   bool shares_bindings_ = false;
   std::string views_;
   Code code_;

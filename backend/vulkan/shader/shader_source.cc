@@ -101,7 +101,13 @@ Result<std::string> BodyOf(const KernelKey& key) {
   if (IsCustomShader(key)) return key.generated;
   const auto algorithm = std::ranges::find(kShaderLibrary.algorithms, key.algorithm, &ShaderAlgorithm::name);
   if (algorithm == kShaderLibrary.algorithms.end()) return Internal("no shader file {}", key.algorithm);
-  return fmt::format("{}", fmt::join(algorithm->pieces, key.generated));
+  std::string hooks;
+  for (size_t k = 0; k < key.written_tensors.size(); ++k)
+    hooks += fmt::format("#define TENSOR_ARRAY_{} {}\n", k, key.written_tensors[k] ? "WRITTEN" : "READ");
+  hooks += key.generated;
+  if (key.whole_items > 0) hooks += fmt::format("#define WHOLE_ITEMS {}u\n", key.whole_items);
+  if (key.one_item) hooks += "#define ONE_ITEM 1\n";
+  return fmt::format("{}", fmt::join(algorithm->pieces, hooks));
 }
 
 using Identifiers = std::unordered_set<std::string_view>;

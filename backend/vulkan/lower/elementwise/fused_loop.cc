@@ -316,15 +316,13 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
   const bool dear_turns = context.facts.costs.dear_turns;
   const bool unrolls =
       dear_turns ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
-  if (unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count) {
-    kernel.Append(fmt::format("#define WHOLE_ITEMS {}u\n", tuning.items));
-  } else if (!dear_turns && tuning.items == 1) {
-    kernel.Append("#define ONE_ITEM 1\n");
-  }
+  const bool whole = unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count;
   if (tuning.in_runs) kernel.Append("#define IN_RUNS 1\n");
   Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
                             groups);
   step.kernel.small_subgroups = tuning.small_subgroups;
+  step.kernel.whole_items = whole ? tuning.items : 0;
+  step.kernel.one_item = !whole && !dear_turns && tuning.items == 1;
   return step;
 }
 

@@ -38,9 +38,9 @@ class FftPassWriter {
     }
     WriteUnit();
     kernel_.Define("void element(uint u)", text_.Take());
-    if (groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups)
-      kernel_.Append("#define WHOLE_ITEMS 1u\n");
-    return kernel_.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
+    Step step = kernel_.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
+    step.kernel.whole_items = groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups ? 1 : 0;
+    return step;
   }
 
   std::string UnitText(const FftSlices& slices) {
