@@ -49,9 +49,16 @@ void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::s
 
 const std::string* ValueWriter::Find(const std::string& key) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (auto it = scope->find(key); it != scope->end()) return &it->second;
+    if (auto it = scope->locals.find(key); it != scope->locals.end()) return &it->second;
   }
   return nullptr;
+}
+
+std::optional<IndexExpression> ValueWriter::FindVariable(const std::string& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (auto it = scope->variables.find(key); it != scope->variables.end()) return space_.Variable(it->second);
+  }
+  return std::nullopt;
 }
 
 void ValueWriter::Add(Statement statement) {
@@ -135,7 +142,7 @@ std::string ValueWriter::Quotient(int variable, int64_t divisor) {
   const std::string value =
       Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(static_cast<uint32_t>(divisor)))
                           : kernel_.Divide(name, divisor));
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 std::string ValueWriter::Digit(const IndexTerm& term) {
@@ -147,7 +154,7 @@ std::string ValueWriter::Digit(const IndexTerm& term) {
   const std::string high = Quotient(term.variable, term.divisor * term.modulus);
   const std::string value =
       Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 std::string ValueWriter::Index(const IndexExpression& expression) {
@@ -175,7 +182,7 @@ std::string ValueWriter::Index(const IndexExpression& expression) {
   const bool is_digit =
       expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
   const std::string name = is_digit ? text : Local("uint", text);
-  return scopes_.back()[key] = name;
+  return Keep(key, name);
 }
 
 std::string ValueWriter::Place(const IndexExpression& linear) {
@@ -200,7 +207,7 @@ std::string ValueWriter::FarPlace(const IndexExpression& linear) {
   }
   if (linear.constant != 0 || text.empty()) text += (text.empty() ? "" : " + ") + wide(linear.constant);
   const std::string name = Local("index64_t", text);
-  return scopes_.back()[key] = name;
+  return Keep(key, name);
 }
 
 std::string ValueWriter::LinearIndex(const MultiIndex& index, const Shape& shape) {
@@ -243,7 +250,7 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
   if (const std::string* known = Find(key)) return *known;
   kernel_.NoteType(instruction.shape().element_type());
   const std::string value = Compute(instruction, index);
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 std::string ValueWriter::Compute(const Instruction& instruction, const MultiIndex& index) {
@@ -358,7 +365,7 @@ std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));
   if (const std::string* known = Find(key)) return *known;
   const std::string value = Local(CarrierType(kernel_.buffer_type(k)), kernel_.Load(k, Place(linear)));
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 void ValueWriter::Vectorize(int variable, int width) {
@@ -415,7 +422,7 @@ std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
     kernel_.AddWordsView(k, static_cast<int>(words));
     const std::string loaded =
         Local(fmt::format("uvec{}", words), fmt::format("LOAD({}, u32x{}, {})", k, words, Place(place)));
-    several = &(scopes_.back()[key] = loaded);
+    several = &(scopes_.back().locals[key] = loaded);
   }
   return fmt::format("{}.{}", *several, "xyzw"[at.place * bytes / 4 % words]);
 }
@@ -424,7 +431,7 @@ std::string ValueWriter::WordAt(int k, const GroupPlace& at) {
   const std::string key = fmt::format("w{}:{}", k, KeyOf(WordOf(k, at)));
   if (const std::string* known = Find(key)) return *known;
   const std::string loaded = LoadWord(k, at);
-  return scopes_.back()[key] = loaded;
+  return Keep(key, loaded);
 }
 
 std::vector<std::string> ValueWriter::GroupWords(const Instruction& instruction, MultiIndex index) {
@@ -454,7 +461,7 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   const std::string word = WordAt(k, at), upper = shift == 16 ? "upper_" : "";
   // A function that takes one half of the word and ignores the other spares the instructions that cut it out.
   if (type == ElementType::kBF16) {
-    return scopes_.back()[key] = Local("float", fmt::format("decode_{}bf16({})", upper, word));
+    return Keep(key, Local("float", fmt::format("decode_{}bf16({})", upper, word)));
   }
   const std::string stored = fmt::format("(({} >> {}) & {}u)", word, shift, (1u << width) - 1);
   Expression value{FromStorage(type, stored)};
@@ -468,7 +475,7 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
                                                    shift == 16 ? MadeBy::kUpperHalfOfAnyNan : MadeBy::kHalfOfAnyNan,
                                                    {word}});
   }
-  return scopes_.back()[key] = local;
+  return Keep(key, local);
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
@@ -501,7 +508,7 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
                 {fmt::format("{}(unpackUint2x32({}_8[{}]){})", from, name, i, zero)});
       }
     }
-    known = &(scopes_.back()[key] = name);
+    known = &(scopes_.back().locals[key] = name);
   }
   const auto place = static_cast<size_t>(at.place);
   if (vector_width_ == 4) return fmt::format("{}.{}", *known, "xyzw"[place]);
@@ -553,13 +560,29 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
   if (const auto& after = kernel_.after_store(k)) after(*this, first, values);
 }
 
+void ValueWriter::StoreAt(int k, std::span<const IndexExpression> places, std::span<const std::string> values,
+                          bool together, const std::function<std::string(size_t)>& exists) {
+  for (size_t j = 1; j < places.size(); ++j)
+    together &= places[j] == space_.Add(places[0], {{}, static_cast<int64_t>(j)});
+  if (together) return StoreGroup(k, places[0], values);
+  for (size_t j = 0; j < values.size(); ++j) {
+    const std::string condition = exists ? exists(j) : "";
+    if (!condition.empty()) OpenBlock(fmt::format("if ({})", condition));
+    StoreValue(k, places[j], values[j]);
+    if (!condition.empty()) CloseBlock();
+  }
+}
+
+void ValueWriter::StoreValue(int k, const IndexExpression& place, const std::string& value) {
+  const ElementType type = kernel_.buffer_type(k);
+  StoreValues(k, StorageTag(type), Place(place), "", {ToStorage(type, value)});
+}
+
 void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values) {
   const auto group = FindGroup(k, first);
   if (!group || group->place != 0 || static_cast<int>(values.size()) != vector_width_) {
     for (size_t i = 0; i < values.size(); ++i) {
-      const ElementType type = kernel_.buffer_type(k);
-      StoreValues(k, StorageTag(type), Place(space_.Add(first, {{}, static_cast<int64_t>(i)})), "",
-                  {ToStorage(type, values[i])});
+      StoreValue(k, space_.Add(first, {{}, static_cast<int64_t>(i)}), values[i]);
     }
     return;
   }
@@ -732,11 +755,11 @@ IndexExpression ValueWriter::ClampedStart(const Instruction& indices, const Mult
     return {{}, start < 0 && IsUnsigned(type) ? most : std::clamp<int64_t>(start, 0, most)};
   }
   const std::string key = fmt::format("s{}:{}", KeyOf(indices, at), most);
-  if (const std::string* known = Find(key)) return space_.Variable(std::stoi(*known));
+  if (const auto known = FindVariable(key)) return *known;
   const std::string value = Value(indices, at);
   const int variable = space_.AddVariable(most + 1);
   Bind(variable, Local("uint", ClampedText(type, value, most)));
-  scopes_.back()[key] = std::to_string(variable);
+  scopes_.back().variables[key] = variable;
   return space_.Variable(variable);
 }
 
@@ -755,11 +778,11 @@ std::string ValueWriter::ClampedText(ElementType type, const std::string& value,
 
 IndexExpression ValueWriter::Clamped(const IndexExpression& expression, int64_t size) {
   const std::string key = fmt::format("c{}:{}", size, KeyOf(expression));
-  if (const std::string* known = Find(key)) return space_.Variable(std::stoi(*known));
+  if (const auto known = FindVariable(key)) return *known;
   const int variable = space_.AddVariable(size);
   const std::string most = kernel_.Param(static_cast<uint32_t>(size - 1));
   Bind(variable, Local("uint", fmt::format("min({}, {})", Index(expression), most)));
-  scopes_.back()[key] = std::to_string(variable);
+  scopes_.back().variables[key] = variable;
   return space_.Variable(variable);
 }
 

@@ -9,6 +9,7 @@
 //   kernel.Define("void store_row(uint o, float acc)", writer.Take());
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -59,6 +60,10 @@ class ValueWriter {
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
   // What the kernel has to do after stores to the tensor comes next.
   void StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values);
+  // Stores values at these linear indices: as a group where they lie side by side and `together` allows it, else one by
+  // one, each where what `exists` gives for it holds (nothing: it is there).
+  void StoreAt(int k, std::span<const IndexExpression> places, std::span<const std::string> values,
+               bool together = true, const std::function<std::string(size_t)>& exists = {});
 
   // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
   std::string Value(const Instruction& instruction, const MultiIndex& index);
@@ -101,7 +106,10 @@ class ValueWriter {
 
  private:
   // Locals that hold what was computed before, by a text key; a block's locals end with it.
-  using Scope = std::unordered_map<std::string, std::string>;
+  struct Scope {
+    std::unordered_map<std::string, std::string> locals;
+    std::unordered_map<std::string, int> variables;  // of the index space, likewise
+  };
   struct OverriddenValue {
     IndexExpression at;  // linear
     std::string value;
@@ -141,6 +149,7 @@ class ValueWriter {
   // The same, memoised.
   std::string WordAt(int k, const GroupPlace& at);
   std::string LoadFromWord(int k, const GroupPlace& at);
+  void StoreValue(int k, const IndexExpression& place, const std::string& value);
   void StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values);
   void StoreWords(int k, const IndexExpression& group, std::span<const std::string> values);
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
@@ -149,6 +158,8 @@ class ValueWriter {
   std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);
   const std::string* Find(const std::string& key) const;
+  std::string Keep(const std::string& key, std::string local) { return scopes_.back().locals[key] = std::move(local); }
+  std::optional<IndexExpression> FindVariable(const std::string& key) const;
   // A local's name that is new.
   std::string NewName() { return "v" + std::to_string(next_local_++); }
   void Add(Statement statement);

@@ -435,12 +435,7 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
     for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
     targets.push_back(space.Linearize(index, whole.dimensions()));
   }
-  bool neighbours = true;
-  for (int64_t j = 0; j < width; ++j) neighbours &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
-  for (size_t j = 0; j < values.size() && !neighbours; ++j) {
-    writer.Line(kernel.Store(k, writer.Place(targets[j]), values[j]));
-  }
-  if (neighbours) writer.StoreGroup(k, targets[0], values);
+  writer.StoreAt(k, targets, values);
   kernel.Define("void element(uint i)", writer.Take());
   steps.push_back(FinishLoop(context, kernel, tuning, count, StepName(body)));
   steps.back().in_place = PlacesOf(body, buffers);

@@ -14,8 +14,6 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-int64_t GroupsOfTile(int64_t count, int64_t tile) { return (count + tile - 1) / tile; }
-
 class AttentionWriter {
  public:
   AttentionWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
@@ -29,7 +27,7 @@ class AttentionWriter {
       part_sums_ = buffers_.Scratch(4 * results * shape_.parts);
       part_statistics_ = buffers_.Scratch(8 * a.batches * a.rows * shape_.parts);
     }
-    const int64_t row_tiles = GroupsOfTile(a.rows, shape_.rows()), groups = a.batches * row_tiles * shape_.parts;
+    const int64_t row_tiles = CeilDivide(a.rows, shape_.rows()), groups = a.batches * row_tiles * shape_.parts;
     KernelBuilder kernel(context_.facts);
     for (int64_t value : {groups, row_tiles, a.rows, a.keys, shape_.parts, shape_.part_keys})
       kernel.Param(static_cast<uint32_t>(value));
@@ -72,7 +70,7 @@ class AttentionWriter {
     const int64_t lanes = shape_.lanes;
     kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n#define TN {}u\n", lanes,
                               shape_.lanes_y, shape_.tile_rows, shape_.tile_keys,
-                              GroupsOfTile(attention_.columns, lanes)));
+                              CeilDivide(attention_.columns, lanes)));
     // A driver takes most of a load for what is long.
     const bool any = context_.facts.is_any_device();
     kernel.Append(fmt::format("#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n", any ? 1 : shape_.tile_rows,
@@ -80,11 +78,8 @@ class AttentionWriter {
     kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
                               attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
                               shape_.parts > 1 ? 1 : 0));
-    kernel.Append(fmt::format(
-        "#define MULTIPLY_ADD(sum, a, b) {}\n",
-        context_.facts.fused_multiply_add
-            ? "sum = fma(a, b, sum)"
-            : "{ precise float product_ = (a) * (b); precise float next_ = sum + product_; sum = next_; }"));
+    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
+                              FloatMultiplyAdd("float", context_.facts.fused_multiply_add)));
   }
 
   // void <head> { quad = the operand's values; }
@@ -210,7 +205,7 @@ class AttentionWriter {
     kernel.Append(fmt::format("float part_total(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i + 1u")));
     WriteStores(kernel);
     return kernel.Finish(StepName(body_) + " join", "attention/join.comp", {kJoinLanes, 1, 1},
-                         GroupGrid(context_.facts, GroupsOfTile(results, kJoinLanes)));
+                         GroupGrid(context_.facts, CeilDivide(results, kJoinLanes)));
   }
 
   // store() of a result, or of four neighbouring columns.
@@ -235,15 +230,11 @@ class AttentionWriter {
         values[leaf].push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
       }
     }
-    bool neighbours = true;
-    for (int j = 0; j < count; ++j) neighbours &= f.space.Add(places[0], {{}, j}) == places[static_cast<size_t>(j)];
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       if (values[leaf].empty()) continue;
       const int k = kernel.AddBuffer(body_.roots[leaf]->shape().element_type(), Access::kWrite,
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      if (neighbours && count > 1) f.writer->StoreGroup(k, places[0], values[leaf]);
-      for (size_t j = 0; j < places.size() && !(neighbours && count > 1); ++j)
-        f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[leaf][j]));
+      f.writer->StoreAt(k, places, values[leaf]);
     }
     kernel.Define(fmt::format("void store(uint batch, uint row, uint {})",
                               count > 1 ? "unit, float quad[4]" : "column, float value"),

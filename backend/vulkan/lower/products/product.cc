@@ -15,11 +15,6 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-bool ShufflesTake(ElementType type) {
-  const std::string_view suffix = CarrierSuffix(type);
-  return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "c64";
-}
-
 std::string MultiplyAddText(ElementType type, bool fused) {
   if (type == ElementType::kF32 && fused) return "sum = fma(a, b, sum)";
   const std::string product = ProductText(type, "(a)", "(b)");
@@ -196,20 +191,13 @@ class ProductWriter {
     std::vector<IndexExpression> at;
     for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, {batch, row, {}, column}));
     KernelBuilder& kernel = f.writer->kernel();
-    bool neighbours = WholeColumns();
-    for (size_t j = 0; j < at.size(); ++j) neighbours &= at[j] == f.space.Add(at[0], {{}, static_cast<int64_t>(j)});
+    const auto exists = [&](size_t j) {
+      return WholeColumns() ? ""
+                            : fmt::format("column * {}u + {}u < {}", shape_.tile_columns, j,
+                                          kernel.Param(static_cast<uint32_t>(reader_.work.columns)));
+    };
     auto store = [&](int k, const std::vector<std::string>& values, const std::vector<IndexExpression>& places) {
-      if (neighbours) return f.writer->StoreGroup(k, places[0], values);
-      for (size_t j = 0; j < values.size(); ++j) {
-        if (WholeColumns()) {
-          f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[j]));
-          continue;
-        }
-        f.writer->OpenBlock(fmt::format("if (column * {}u + {}u < {})", shape_.tile_columns, j,
-                                        kernel.Param(static_cast<uint32_t>(reader_.work.columns))));
-        f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[j]));
-        f.writer->CloseBlock();
-      }
+      f.writer->StoreAt(k, places, values, WholeColumns(), exists);
     };
     if (shape_.splits > 1) {
       const int k = kernel.AddBuffer(reader_.sum_type, Access::kWrite, shares_);
@@ -445,8 +433,8 @@ class ProductWriter {
 
   // Of a share: whole strips.
   int64_t ShareOfQuads(int64_t steps) const {
-    const int64_t share = CeilOf(steps, shape_.splits);
-    return shape_.splits == 1 ? steps : CeilOf(share, shape_.k_step) * shape_.k_step;
+    const int64_t share = CeilDivide(steps, shape_.splits);
+    return shape_.splits == 1 ? steps : CeilDivide(share, shape_.k_step) * shape_.k_step;
   }
 
   // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
@@ -485,8 +473,8 @@ class ProductWriter {
 
   Step WriteQuads() const {
     const DotWork& work = reader_.work;
-    const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
-    const int64_t column_tiles = CeilOf(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
     const QuadTerms terms = TermsOfQuads();
     const bool bytes = terms == QuadTerms::kBytes;
     const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
@@ -583,8 +571,8 @@ class ProductWriter {
 
   Step WriteMatrices() const {
     const DotWork& work = reader_.work;
-    const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
-    const int64_t column_tiles = CeilOf(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
     const int64_t share = ShareOfQuads(work.k), groups = work.batches * row_tiles * column_tiles * shape_.splits;
     DotShape unit = shape_;
     unit.tile_columns = 4;
@@ -649,8 +637,6 @@ class ProductWriter {
                   f.writer->Take());
   }
 
-  static int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
   ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
                 BufferSlice shares)
       : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
@@ -703,7 +689,7 @@ ProductReader::ProductReader(const FusionDescription& body, bool wide_sums)
   sum_type = DotSumType(*body.hero);
   if (wide) sum_type = ElementType::kC64;
   work.sum_bytes = std::max(StorageBytes(sum_type), 4);
-  work.lanes_can_share = ShufflesTake(sum_type);
+  work.lanes_can_share = ShuffleTakes(sum_type);
 }
 
 void ProductReader::PublishSum(ValueWriter& writer, const IndexExpression& linear, const std::string& sum) const {
@@ -726,13 +712,17 @@ bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, Mul
   return vulkan::RunsAlong(body_, space, operand, std::move(index), k);
 }
 
-// What matmul_quads.comp adds up in: f32 by one rounding a term where the device's fma is one.
+std::string FloatMultiplyAdd(const std::string& type, bool fused) {
+  const bool scalar = type == "float";
+  if (fused) return fmt::format("sum = fma({}, b, sum)", scalar ? "a" : type + "(a)");
+  return fmt::format("{{ precise {0} product_ = {1}(a) * (b); precise {0} next_ = sum + product_; sum = next_; }}",
+                     type, scalar ? "" : type);
+}
+
+// What matmul_quads.comp adds up in.
 std::string QuadSums(ElementType sum, bool fused) {
-  const std::string add =
-      sum != ElementType::kF32 ? "sum += Quad(a) * (b)"
-      : fused                  ? "sum = fma(Quad(a), b, sum)"
-              : "{ precise Quad product_ = Quad(a) * (b); precise Quad next_ = sum + product_; sum = next_; }";
-  return fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", add);
+  return fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
+                     sum == ElementType::kF32 ? FloatMultiplyAdd("Quad", fused) : "sum += Quad(a) * (b)");
 }
 
 std::string ProductTypes(const ProductReader& reader, bool fused) {

@@ -65,6 +65,8 @@ std::unique_ptr<ProductReader> ReadConvolution(const FusionDescription& body);
 
 // What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), which rounds once for f32
 // where it is `fused`, and ADD(sum, a).
+// The text of sum = sum + a * b in f32 of this GLSL type ("float", "vec4"): one rounding a term where fma is one.
+std::string FloatMultiplyAdd(const std::string& type, bool fused);
 std::string ProductTypes(const ProductReader& reader, bool fused);
 
 // MULTIPLY_ADD of groups of four: Quad sums, a term, Quad terms.

@@ -138,9 +138,7 @@ class ChainWriter {
     kernel.Append(fmt::format("#define ROW_ALONG_DEPTH(which) ({} == 1u)\n#define KEY_ALONG_DEPTH(which) ({} == 1u)\n",
                               choice(of_rows), choice(of_keys)));
     kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
-                              context_.facts.fused_multiply_add ? "sum = fma(vec4(a), b, sum)"
-                                                                : "{ precise vec4 product_ = vec4(a) * (b); precise "
-                                                                  "vec4 next_ = sum + product_; sum = next_; }"));
+                              FloatMultiplyAdd("vec4", context_.facts.fused_multiply_add)));
     if (!chain_.sums[0].is_product()) return;
     kernel.Append(fmt::format("#define TN {}u\n#define COLUMN_UNITS(which) {}\n#define VALUE_KEYS {}u\n",
                               shape_.column_units, choice(units), shape_.value_keys));
@@ -418,14 +416,7 @@ class ChainWriter {
       f.writer->Override(*sum.hero, index, FromF32(*sum.hero, fmt::format("quad[{}]", j)));
       values.push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
     }
-    bool neighbours = columns % 4 == 0;
-    for (int j = 0; j < 4; ++j) neighbours &= f.space.Add(places[0], {{}, j}) == places[static_cast<size_t>(j)];
-    if (neighbours) f.writer->StoreGroup(k, places[0], values);
-    for (size_t j = 0; j < 4 && !neighbours; ++j) {
-      if (!exist[j].empty()) f.writer->OpenBlock(fmt::format("if ({})", exist[j]));
-      f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[j]));
-      if (!exist[j].empty()) f.writer->CloseBlock();
-    }
+    f.writer->StoreAt(k, places, values, columns % 4 == 0, [&](size_t j) { return exist[j]; });
     kernel.Define(fmt::format("void store_{}(uint batch, uint row, uint unit, float quad[4])", s), f.writer->Take());
   }
 

@@ -43,7 +43,7 @@ int64_t MostSteps(const DeviceFacts& facts, int passes) {
   return std::max<int64_t>(limit * 3 / 4 / std::max(passes, 1) - 64, 16);
 }
 
-// From the vendors' published sizes of register files, subgroups and compute units; nothing here has been measured yet.
+// From the vendors' published sizes of register files, subgroups and compute units, but where a measurement is named.
 // What a unit holds: NVIDIA 2,048 invocations (Volta, A100, Hopper), 1,536 (other Ampere, Ada, Blackwell), 1,024
 // (Turing), by the table of compute capabilities in the CUDA C++ Programming Guide; AMD 2,560 (GCN: 4 SIMDs of 10 waves
 // of 64), 2,560 (RDNA1: 2 SIMDs of 20), 2,048 (RDNA2 and later: 2 of 16), by AMD's ISA documents and Mesa's

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backend/device_facts.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-inline int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // The largest of 4, 8, ... up to `most` that divides it, else 1.
 inline uint32_t WidthThatDivides(int64_t size, uint32_t most) {
   while (most > 1 && size % most != 0) most /= 2;

@@ -259,10 +259,7 @@ void LoopPhaseWriter::StoreUpdated(const Instruction& hero, int place, ValueWrit
     for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
     targets.push_back(space.Linearize(index, whole.dimensions()));
   }
-  bool side_by_side = true;
-  for (int64_t j = 1; j < width; ++j) side_by_side &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
-  if (side_by_side) return writer.StoreGroup(k, targets[0], values);
-  for (size_t j = 0; j < values.size(); ++j) writer.Line(kernel_.Store(k, writer.Index(targets[j]), values[j]));
+  writer.StoreAt(k, targets, values);
 }
 
 void LoopPhaseWriter::WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space) {

@@ -370,7 +370,7 @@ class LoopReader {
   void AddElements(int64_t count, int64_t each, int64_t width, Cost* cost) const {
     count /= program_.groups;
     cost->operations += count * each + kPhaseCost;
-    const int64_t turns = TurnsOf(count / width, program_.lanes);
+    const int64_t turns = CeilDivide(count / width, program_.lanes);
     if (turns > 1) cost->iterations += turns + 1;
   }
   static void AddAssignment(LoopBlock& block, std::vector<std::pair<int, LoopValue>> assigned) {
@@ -648,14 +648,14 @@ class LoopReader {
         for (int k = 0; k < form.arrays; ++k) {
           const bool at_once = OrderFreeOf(scatter, k) == OrderFree::kFunction &&
                                StorageBytes(scatter.operand(k)->shape().element_type()) >= 4;
-          if (!at_once) cost.iterations += TurnsOf(updates, program_.lanes) * (context_.facts.subgroup_size + 2);
+          if (!at_once) cost.iterations += CeilDivide(updates, program_.lanes) * (context_.facts.subgroup_size + 2);
         }
         return cost;
       case ScatterWay::kLast:
         cost.iterations += 2;
         return cost;
       case ScatterWay::kRuns:
-        cost.iterations += 2 + TurnsOf(updates, program_.lanes) * (form.count + 1);  // all may be one run
+        cost.iterations += 2 + CeilDivide(updates, program_.lanes) * (form.count + 1);  // all may be one run
         return cost;
       default:
         return Unsupported("{}: updates that may meet are not applied inside a workgroup's loop", scatter.name());
@@ -756,7 +756,7 @@ class LoopReader {
   void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, Cost* cost) const {
     const bool scatters = body.hero->opcode() == Opcode::kScatter;
     AddElements(count, turns * OperationsOf(body), scatters ? 1 : program_.WidthOf(count, OnlyMoves(body)), cost);
-    if (turns > 1) cost->iterations += TurnsOf(count, program_.lanes) * (turns + 1);
+    if (turns > 1) cost->iterations += CeilDivide(count, program_.lanes) * (turns + 1);
   }
 
   // Operands that are read before any result is written: by a product whose sums are all stored before its epilogue

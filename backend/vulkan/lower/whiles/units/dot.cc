@@ -233,8 +233,8 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
 
 int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t groups) {
   const int64_t results = reader.results() / groups;
-  return TurnsOf(results / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) +
-         TurnsOf(results, lanes) + 2;
+  return CeilDivide(results / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) +
+         CeilDivide(results, lanes) + 2;
 }
 
 Code WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit) {

@@ -34,7 +34,7 @@ LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescriptio
   needs.scratch.assign(scratch, Shape(plan.complex, IntList{plan.most_between()}));
   for (const FftJob& job : plan.jobs) {
     needs.operations += job.units() * OperationsOf(job, body);
-    const int64_t turns = TurnsOf(job.units(), lanes);
+    const int64_t turns = CeilDivide(job.units(), lanes);
     needs.iterations += turns * (job.pass.direct ? job.pass.radix + 2 : 1) + 1;
   }
   return needs;

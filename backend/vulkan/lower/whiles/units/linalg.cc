@@ -224,7 +224,7 @@ LoopUnitNeeds NeedsOfLoopCholesky(const FusionDescription& body, uint32_t lanes)
   LoopUnitNeeds needs;
   if (computed != type) needs.scratch.emplace_back(computed, IntList{shape.ElementCount()});
   needs.operations = batch * n * n * (n + 16) / 2 * CostOfProduct(type);
-  needs.iterations = n * (2 + TurnsOf(batch * n, lanes) * (2 + n / 2)) + TurnsOf(batch * n * n, lanes) + 2;
+  needs.iterations = n * (2 + CeilDivide(batch * n, lanes) * (2 + n / 2)) + CeilDivide(batch * n * n, lanes) + 2;
   return needs;
 }
 
@@ -242,8 +242,8 @@ LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes) {
   if (shares) needs.scratch.emplace_back(computed, IntList{count});
   if (computed != type) needs.scratch.emplace_back(computed, IntList{count});
   needs.operations = count * (n + 8) * CostOfProduct(type);
-  needs.iterations = shares ? (n + 1) * (2 + TurnsOf(count, lanes))
-                            : TurnsOf(form.batch * form.sides, lanes) * (n * (4 + n / 2) + 3) + 1;
+  needs.iterations = shares ? (n + 1) * (2 + CeilDivide(count, lanes))
+                            : CeilDivide(form.batch * form.sides, lanes) * (n * (4 + n / 2) + 3) + 1;
   return needs;
 }
 

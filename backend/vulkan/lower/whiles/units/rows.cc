@@ -93,7 +93,7 @@ class LoopRowsWriter {
 
   // How many elements a run has; 0: there are none.
   int64_t RunOf(int pass) const {
-    const int64_t turns = TurnsOf(program_.row_size, lanes_);
+    const int64_t turns = CeilDivide(program_.row_size, lanes_);
     if (turns < kLeastTurnsInRuns) return 0;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass != pass) continue;
@@ -451,9 +451,9 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
       return shape;
     }
   }
-  const int64_t turns = TurnsOf(rows, workgroup_lanes / shape.lanes), steps = TurnsOf(row_size, shape.lanes);
+  const int64_t turns = CeilDivide(rows, workgroup_lanes / shape.lanes), steps = CeilDivide(row_size, shape.lanes);
   // A run is an iteration of the loop over them, and the end of its own.
-  const int64_t runs = steps < kLeastTurnsInRuns ? 0 : 2 * TurnsOf(steps, TurnsOfARun(steps)) + 1;
+  const int64_t runs = steps < kLeastTurnsInRuns ? 0 : 2 * CeilDivide(steps, TurnsOfARun(steps)) + 1;
   shape.iterations = turns * (1 + passes * (steps + runs + 2 + std::bit_width(shape.lanes))) + 1;
   return shape;
 }

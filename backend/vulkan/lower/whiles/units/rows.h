@@ -11,9 +11,6 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// How often so many lanes take one each until all are taken.
-inline int64_t TurnsOf(int64_t count, int64_t lanes) { return (count + lanes - 1) / lanes; }
-
 // Where the workgroup's part of `count` begins, each of `groups` having as much: the first and a plus sign, or nothing.
 std::string OwnBase(int64_t count, int64_t groups);
 

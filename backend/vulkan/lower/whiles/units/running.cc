@@ -204,7 +204,7 @@ LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) 
   const int64_t walks = rows.lanes > 1 ? 2 : 1;
   LoopUnitNeeds needs;
   needs.operations = rows.rows * rows.length * each * walks;
-  needs.iterations = TurnsOf(rows.rows * rows.lanes, lanes) * (1 + walks * (rows.stretch + 1) + rows.lanes) + 1;
+  needs.iterations = CeilDivide(rows.rows * rows.lanes, lanes) * (1 + walks * (rows.stretch + 1) + rows.lanes) + 1;
   return needs;
 }
 

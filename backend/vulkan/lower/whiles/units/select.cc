@@ -18,7 +18,7 @@ LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
   needs.scratch = {Shape(ElementType::kU32, {std::max<int64_t>(windows, 1)})};
   needs.operations = each * (windows * turns.CountOf(turns.taps) + elements * turns.CountOf(turns.covering));
   needs.iterations =
-      TurnsOf(windows, lanes) * (1 + turns.select()) + TurnsOf(elements, lanes) * (1 + turns.scatter()) + 2;
+      CeilDivide(windows, lanes) * (1 + turns.select()) + CeilDivide(elements, lanes) * (1 + turns.scatter()) + 2;
   return needs;
 }
 

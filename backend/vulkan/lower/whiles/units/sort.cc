@@ -202,7 +202,7 @@ class LoopSortWriter {
 
 LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
   const SortWork work = SortWorkOf(body);
-  const int64_t count = CountOf(work), block = BlockOf(work.length), turns = TurnsOf(count, lanes);
+  const int64_t count = CountOf(work), block = BlockOf(work.length), turns = CeilDivide(count, lanes);
   LoopUnitNeeds needs;
   needs.scratch.emplace_back(ElementType::kU32, IntList{block < work.length ? 2 * count : count});
   int64_t compare = 3;
