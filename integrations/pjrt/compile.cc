@@ -64,16 +64,31 @@ Result<std::vector<std::vector<int64_t>>> AssignmentOf(const PJRT_Client& client
   return assignment;
 }
 
-void DescribeOutputs(CompiledProgram& compiled) {
-  for (const Shape& shape : compiled.program.results()) {
+// A program of open sizes says nothing.
+std::string_view TextAt(const std::vector<std::string>& texts, size_t i) {
+  return i < texts.size() ? texts[i] : std::string_view();
+}
+
+// Tokens have no dimensions.
+int RankOf(const Shape& shape) { return shape.IsArray() ? shape.rank() : 0; }
+
+Status DescribeOutputs(CompiledProgram& compiled) {
+  for (size_t i = 0; i < compiled.program.results().size(); ++i) {
+    const Shape& shape = compiled.program.results()[i];
+    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order,
+                          OrderOf(TextAt(compiled.program.result_layouts(), i), RankOf(shape)));
     compiled.output_types.push_back(TypeOf(shape.element_type()));
     compiled.output_dims.insert(compiled.output_dims.end(), shape.dimensions().begin(), shape.dimensions().end());
     compiled.output_ranks.push_back(static_cast<size_t>(shape.rank()));
-    compiled.layouts.push_back(MakeLayout(static_cast<size_t>(shape.rank())));
+    compiled.layouts.push_back(MakeLayout(order));
     compiled.output_layouts.push_back(compiled.layouts.back().get());
+    compiled.output_orders.push_back(std::move(order));
   }
-  for (const Shape& shape : compiled.program.parameters()) {
-    compiled.layouts.push_back(MakeLayout(static_cast<size_t>(shape.rank())));
+  for (size_t i = 0; i < compiled.program.parameters().size(); ++i) {
+    const int rank = RankOf(compiled.program.parameters()[i]);
+    VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> order,
+                          OrderOf(TextAt(compiled.program.parameter_layouts(), i), rank));
+    compiled.layouts.push_back(MakeLayout(order));
     compiled.parameter_layouts.push_back(compiled.layouts.back().get());
   }
   const auto name = [](const std::vector<BufferMemory>& memories, auto& names, auto& sizes) {
@@ -84,6 +99,7 @@ void DescribeOutputs(CompiledProgram& compiled) {
   };
   name(compiled.program.result_memories(), compiled.output_memory_kinds, compiled.output_memory_kind_sizes);
   name(compiled.program.parameter_memories(), compiled.parameter_memory_kinds, compiled.parameter_memory_kind_sizes);
+  return OkStatus();
 }
 
 ShardingTexts TextsOf(const std::vector<Sharding>& shardings) {
@@ -104,6 +120,13 @@ Status CheckTypes(const CompiledProgram& compiled) {
   return OkStatus();
 }
 
+// On its devices.
+Result<Program> ProgramOf(const CompiledProgram& compiled, const CompileOptions& options) {
+  std::vector<OpenedDevice> opened;
+  for (const PJRT_Device* device : compiled.devices) opened.push_back({device->runtime, device->opened_with});
+  return Program::Compile(compiled.code, opened, compiled.replicas, compiled.partitions, options);
+}
+
 Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client, std::string_view format,
                                                        std::string_view code, std::string_view options_bytes) {
   if (format != "mlir") return Unsupported("a program in the format '{}': mlir is read, as text or bytecode", format);
@@ -114,27 +137,24 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->replicas = static_cast<int>(proto.num_replicas);
   compiled->partitions = static_cast<int>(proto.num_partitions);
-  std::vector<OpenedDevice> opened;
   for (int r = 0; r < compiled->replicas; ++r) {
     for (int p = 0; p < compiled->partitions; ++p) {
       const auto id = static_cast<size_t>(assignment[static_cast<size_t>(p)][static_cast<size_t>(r)]);
       compiled->devices.push_back(client.device_list[id]);
       compiled->logical_ids.push_back({r, p});
-      opened.push_back({client.device_list[id]->runtime, client.device_list[id]->opened_with});
     }
   }
-  VXLA_ASSIGN_OR_RETURN(compiled->program,
-                        Program::Compile(code, opened, compiled->replicas, compiled->partitions, options));
+  compiled->code = code;
+  VXLA_ASSIGN_OR_RETURN(compiled->program, ProgramOf(*compiled, options));
   VXLA_RETURN_IF_ERROR(CheckTypes(*compiled));
   compiled->name = compiled->program.name();
   compiled->format = format;
-  compiled->code = code;
   compiled->compile_options = options_bytes;
   compiled->assignment = WriteDeviceAssignment(assignment);
   compiled->fingerprint =
       HashText(client.topology.version + HashText(compiled->code).Hex() + HashText(compiled->compile_options).Hex())
           .Hex();
-  DescribeOutputs(*compiled);
+  VXLA_RETURN_IF_ERROR(DescribeOutputs(*compiled));
   compiled->parameter_shardings = TextsOf(compiled->program.parameter_shardings());
   compiled->output_shardings = TextsOf(compiled->program.result_shardings());
   const Program::Cost cost = compiled->program.cost();
@@ -211,6 +231,17 @@ Status Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args& args
 }
 
 }  // namespace
+
+Result<const Program*> Profiled(const CompiledProgram& compiled) {
+  const std::lock_guard lock(compiled.profiled_mutex);
+  if (!compiled.profiled.has_value()) {
+    VXLA_ASSIGN_OR_RETURN(const CompileOptionsProto proto, ReadCompileOptions(compiled.compile_options));
+    VXLA_ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(proto));
+    options.profile = true;
+    VXLA_ASSIGN_OR_RETURN(compiled.profiled, ProgramOf(compiled, options));
+  }
+  return &*compiled.profiled;
+}
 
 void AddCompileSlots(PJRT_Api& api) {
   VXLA_PJRT_WORK_SLOT(api, Client_Compile);

@@ -556,6 +556,85 @@ def memories():
 
 
 @case
+def references():
+    """Arrays that a program changes, and values whose memory is their own."""
+    from jax._src.state import primitives
+
+    def changed(x):
+        reference = jax.new_ref(x)
+
+        def body(i, carry):
+            reference[i] = reference[i] * 2 + carry
+            return carry + 1
+
+        lax.fori_loop(0, x.shape[0], body, jnp.float32(1))
+        return reference[...]
+
+    check(changed, numbers(5))
+    outside = jax.new_ref(jax.device_put(numbers(4), VULKAN[0]))
+    update = jax.jit(lambda reference: reference.__setitem__(1, 5.0))
+    update(outside)
+    assert outside[...][1] == 5 and jax.freeze(outside).devices() == {VULKAN[0]}
+    x = jax.device_put(numbers(3), VULKAN[0])
+    np.testing.assert_array_equal(jax.jit(lambda x: primitives.unpin(primitives.pin(x * 2)) + 1)(x), np.asarray(x) * 2 + 1)
+
+
+@case
+def layouts():
+    """Arrays and programs keep the order of dimensions that they were given; an order that is none is refused."""
+    from jax.experimental.layout import Format, Layout
+    columns = Format(Layout((1, 0)), jax.sharding.SingleDeviceSharding(VULKAN[0]))
+    x = jax.device_put(numbers(3, 5), columns)
+    assert x.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(x, numbers(3, 5))
+    y = jax.jit(lambda x: x * 2, in_shardings=columns, out_shardings=columns)(x)
+    assert y.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(y, numbers(3, 5) * 2)
+    plain = jax.device_put(y, Format(Layout((0, 1)), columns.sharding))
+    assert plain.format.layout.major_to_minor == (0, 1)
+    np.testing.assert_array_equal(plain, y)
+    tiles = Format(Layout((0, 1), tiling=((2, 2),)), columns.sharding)
+    raises("tiles", jax.jit(lambda x: x + 1, out_shardings=tiles), plain)
+
+
+@case
+def profiles():
+    """jax.profiler has each run, each kernel with its bytes, and what the host computes."""
+    def step(x, y):
+        return jnp.sort(jnp.sin(x) @ y), jnp.linalg.eigh(y + y.T)[0]
+
+    x, y = (jax.device_put(numbers(64, 64, seed=s), VULKAN[0]) for s in (1, 2))
+    run = jax.jit(step)
+    before = jax.block_until_ready(run(x, y))
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            for _ in range(3):
+                during = jax.block_until_ready(run(x, y))
+        [path] = pathlib.Path(folder).rglob("*.xplane.pb")
+        profile = jax.profiler.ProfileData.from_file(str(path))
+    np.testing.assert_array_equal(before[0], during[0])
+    # jaxlib's objects are of use only while those that gave them are there.
+    lines = {}
+    for plane in profile.planes:
+        if plane.name != f"/device:GPU:{VULKAN[0].id}":
+            continue
+        for line in plane.lines:
+            lines[line.name] = [(event.name, event.start_ns, event.end_ns, dict(event.stats)) for event in line.events]
+    modules = [(begin, end) for name, begin, end, _ in lines["XLA Modules"] if name == "jit_step"]
+    assert len(modules) == 3 and all(begin < end for begin, end in modules)
+    kernels = lines["XLA Ops"]
+    assert len(kernels) >= 9 and len(kernels) % 3 == 0, len(kernels)
+    for name, begin, end, stats in kernels:
+        assert stats["hlo_module"] == "jit_step" and stats["hlo_op"] == name and stats["kernel"]
+        assert any(first <= begin and end <= last for first, last in modules), name
+    # The product reads two matrices of 16 KiB and writes one, and multiplies and adds 64 times for each element.
+    products = [stats for _, _, _, stats in kernels if stats["flops"] >= 2 * 64 ** 3]
+    assert len(products) == 3 and all(stats["bytes_accessed"] >= 3 * 64 * 64 * 4 for stats in products)
+    # Without a profiler nothing is taken, and nothing is waited for.
+    jax.block_until_ready(run(x, y))
+
+
+@case
 def exit_with_work_in_flight():
     code = "import jax, jax.numpy as jnp\nx = jnp.ones((300, 300))\nfor _ in range(20): x = x @ x / 300\nprint(x.shape)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,
