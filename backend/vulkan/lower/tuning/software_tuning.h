@@ -1,5 +1,5 @@
-// Tuning for lavapipe and SwiftShader (DeviceFacts::is_software), which run kernels on the host's processor: what the
-// functions of lower/tuning/tuning.h ask for instead of a GPU's table.
+// Tuning for lavapipe and SwiftShader, which run kernels on the host's processor: what the functions of
+// lower/tuning/tuning.h ask for instead of a GPU's table. Defined in drivers/software.
 #pragma once
 
 #include "backend/vulkan/lower/tuning/tuning.h"
