@@ -52,8 +52,8 @@ struct MatrixShape {
   }
 };
 
-// Values in the place of those that tuning takes from tables (backend/vulkan/lower/tuning.h), as `vxla bench --tune`
-// measured them on the device. 0: the table's.
+// Values in the place of those that tuning takes from tables (backend/vulkan/lower/tuning/tuning.h), as `vxla bench
+// --tune` measured them on the device. 0: the table's.
 struct DeviceTuning {
   uint32_t loop_group = 0, loop_items = 0, dot_lanes = 0, dot_tile = 0, dot_k_step = 0;
   uint32_t row_lanes = 0, busy_groups = 0;  // these change the order of sums, so that results round otherwise
@@ -98,8 +98,8 @@ struct DeviceFacts {
        signed_zero_inf_nan_preserve_64 = false;
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
   bool denorm_preserve_32 = false, denorm_preserve_16 = false, denorm_preserve_64 = false;
-  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked, when a
-  // kernel first divides (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
+  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked when it is
+  // opened (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
   enum class Division : uint8_t {
     kUnmeasured,
     kNative,
@@ -176,7 +176,7 @@ struct DeviceFacts {
   int64_t kernel_operations = 1 << 15;
 
   // What things cost kernels, where lowerings weigh one form against another. These are GPUs'; those of drivers that
-  // run kernels on the host's processor are set in backend/vulkan/drivers/software_driver.h and nowhere else.
+  // run kernels on the host's processor are set in backend/vulkan/drivers/software/software_driver.h and nowhere else.
   struct Costs {
     // A load or store goes lane by lane and takes a lane as long for 32 bytes of neighbours as for one element, so an
     // invocation takes neighbours; that lanes side by side do gains nothing.

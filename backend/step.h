@@ -21,6 +21,11 @@ struct KernelKey {
   // Under descriptors tensors of several pieces (backend/kernel_pieces.h) are bound as two arrays: of so many that are
   // written, then of the rest, and a piece has so many of them; 0: each is a binding of its own.
   uint32_t written_array = 0, piece_tensors = 0;
+  std::vector<bool> written_tensors = {};  // which of its tensors are in the array of those that are written
+  // Of a loop over elements: each invocation has all of its items, so many, and asks nothing (0: it asks of each
+  // whether there is one); or it has one, if that.
+  uint32_t whole_items = 0;
+  bool one_item = false;
   bool in_parts = false;         // dispatches say at which workgroup they begin
   bool small_subgroups = false;  // runs best in the smallest subgroups that the device lets a pipeline ask for
   bool is_module = false;        // `generated` is a whole SPIR-V module, its words as bytes
@@ -83,6 +88,7 @@ struct Step {
   int64_t flop = 0;           // for --profile; 0 if it makes no sense
   int64_t part_bytes = -1;    // what it moves, where that is not all that it is bound to; MovedBytes()
   bool beyond_reach = false;  // an index passes what the kernel can hold: lowering refuses it
+  bool emulates = false;      // it calculates with types that the device has in pairs of words: for planning alone
   bool indivisible = false;   // it has to be dispatched at once: a kernel of a user's, who counts workgroups himself
   std::vector<StepAccumulation> accumulations;  // in the order in which they happen; none if it adds nothing up
   std::vector<SharedPlace> in_place;

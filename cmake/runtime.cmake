@@ -13,7 +13,8 @@ vxla_runtime_sources(core/sizes live_sizes)
 vxla_runtime_sources(backend/vulkan/device adopt choose command_buffer device_context device_plan division embedded_probes enabled_features executables
                      external_handle external_memory free_list functions heap_ledger host_image instance kept_tuning kernel loader matrix_probe memory_allocator ownership pretended_gpu probe queue queue_plan quirks shared_signal transfer validation vk_status
                      vulkan_device)
-vxla_runtime_sources(backend/vulkan/drivers known_faults software_driver)
+vxla_runtime_sources(backend/vulkan/drivers known_faults)
+vxla_runtime_sources(backend/vulkan/drivers/software software_driver)
 vxla_runtime_sources(backend/vulkan/shader custom_shader disk_cache pipeline_cache regular_file spirv_cache)
 vxla_runtime_sources(backend/vulkan/spirv float_modes spirv_words)
 vxla_runtime_sources(scheduler barriers plan work_limit)

@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -20,10 +19,10 @@ constexpr size_t kMostPieces = 512;
 
 // Of two loops that differ in nothing but whether every workgroup is whole: the one that tests where it ends.
 std::optional<KernelKey> CommonKernel(const KernelKey& a, const KernelKey& b) {
-  constexpr std::string_view kWhole = "#define WHOLE_ITEMS 1u\n", kTested = "#define ONE_ITEM 1\n";
-  auto tested = [&](KernelKey key) {
-    if (key.generated.ends_with(kWhole)) {
-      key.generated.replace(key.generated.size() - kWhole.size(), kWhole.size(), kTested);
+  auto tested = [](KernelKey key) {
+    if (key.whole_items == 1) {
+      key.whole_items = 0;
+      key.one_item = true;
     }
     return key;
   };
@@ -259,10 +258,7 @@ class LoopMerger {
   }
 
   void BindAsArrays(const TensorArrays& arrays, size_t steps, Step* step) {
-    std::string text;
-    for (size_t k = 0; k < arrays.is_written.size(); ++k)
-      text += fmt::format("#define TENSOR_ARRAY_{} {}\n", k, arrays.is_written[k] ? "WRITTEN" : "READ");
-    step->kernel.generated.insert(0, text);
+    step->kernel.written_tensors = arrays.is_written;
     step->params.insert(step->params.begin() + static_cast<std::ptrdiff_t>(steps), arrays.places.begin(),
                         arrays.places.end());
     step->bindings.clear();

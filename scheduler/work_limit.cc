@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -14,12 +13,6 @@ constexpr double kOperationsPerFlop = 4, kOperationsPerByte = 4;
 // Measured on 64-bit types in words (docs/benchmarks/index.md: emulated_f64_add).
 constexpr double kEmulation = 50;
 
-bool Emulates(const Step& step, const DeviceFacts& facts) {
-  const std::string_view text = step.kernel.generated;
-  const auto has = [&](const char* type) { return text.find(type) != std::string_view::npos; };
-  return (!facts.float64 && (has("f64") || has("c128"))) || (!facts.int64 && (has("i64") || has("u64")));
-}
-
 // Kernels lay their workgroups along two axes at most.
 size_t OutermostAxis(const Step& step) { return step.groups[1] == 1 ? 0 : 1; }
 
@@ -28,7 +21,7 @@ size_t OutermostAxis(const Step& step) { return step.groups[1] == 1 ? 0 : 1; }
 double EstimateSeconds(const Step& step, const DeviceFacts& facts) {
   const auto bytes = static_cast<double>(step.MovedBytes());
   double operations = static_cast<double>(step.flop) * kOperationsPerFlop + bytes * kOperationsPerByte;
-  if (Emulates(step, facts)) operations *= kEmulation;
+  if (step.emulates) operations *= kEmulation;
   return operations / facts.flop_per_second + bytes / facts.bytes_per_second;
 }
 

@@ -14,8 +14,8 @@
 #include <Eigen/Core>
 #endif
 
-#include "backend/vulkan/lower/bench_kernels.h"
 #include "scheduler/plan.h"
+#include "tools/bench_kernels.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

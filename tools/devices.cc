@@ -131,7 +131,6 @@ Status Devices(bool wants_json, Json& list) {
   for (size_t i = 0; i < devices.size(); ++i) {
     // Quirks are known once a device is open.
     vulkan::OpenOptions options;
-    options.measure_division = true;
     Result<std::unique_ptr<Device>> device = vulkan::OpenDevice(static_cast<int>(i), options);
     const DeviceFacts facts = device.ok() ? (*device)->facts() : devices[i];
     if (!device.ok()) PrintNotes({fmt::format("vulkan:{} does not open: {}", i, device.status().message())});

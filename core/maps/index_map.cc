@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
-int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t FloorModulo(int64_t a, int64_t b) { return ((a % b) + b) % b; }
 
 auto Order(const IndexTerm& t) { return std::tuple(t.variable, t.divisor, t.modulus); }

@@ -1,5 +1,5 @@
 // A whole loop in one workgroup: condition, body and state, trip after trip, until it ends or the dispatch has done its
-// share. Where rows never meet, several workgroups run it, each for its part of every array (lower/loop_groups.h).
+// share. Where rows never meet, several workgroups run it, each for its part of every array (lower/whiles/groups.h).
 //
 // Every lane keeps the scalars of the loop in registers and computes them for itself, so that all lanes decide alike;
 // arrays lie in memory. Element i of an array belongs to the same lane in every phase that goes through it element by

@@ -1,5 +1,5 @@
 // One pass of a Fourier transform in a workgroup: TRANSFORMS transforms of SIZE points each by Stockham's autosort
-// algorithm (backend/vulkan/lower/fft_plan.h has its formula), in stages of small radices.
+// algorithm (backend/vulkan/lower/fft/fft_plan.h has its formula), in stages of small radices.
 //
 // A group reads each of its values once and writes each result once. LANES invocations share a transform: in each
 // stage an invocation makes a butterfly or a few in registers, and hands the results on through shared memory, at

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/vulkan/drivers/software_driver.h"
+#include "backend/vulkan/drivers/software/software_driver.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"

@@ -7,10 +7,10 @@
 #include <numbers>
 
 #include "backend/vulkan/device/pretended_gpu.h"
-#include "backend/vulkan/drivers/software_driver.h"
-#include "backend/vulkan/lower/fft_plan.h"
-#include "backend/vulkan/lower/fft_shape.h"
-#include "backend/vulkan/lower/fft_tables.h"
+#include "backend/vulkan/drivers/software/software_driver.h"
+#include "backend/vulkan/lower/fft/fft_plan.h"
+#include "backend/vulkan/lower/fft/fft_shape.h"
+#include "backend/vulkan/lower/fft/fft_tables.h"
 #include "core/passes/base/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
 

@@ -1,7 +1,7 @@
 // Group counts of custom kernels.
 #include <gtest/gtest.h>
 
-#include "backend/vulkan/lower/custom_call.h"
+#include "backend/vulkan/lower/custom/custom_call.h"
 
 namespace VXLA_NAMESPACE::vulkan::group_expression_test {
 namespace {

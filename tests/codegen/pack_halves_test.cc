@@ -1,28 +1,44 @@
-#include "backend/vulkan/codegen/pack_halves.h"
+#include "backend/vulkan/codegen/passes/pack_halves.h"
 
 #include <gtest/gtest.h>
+
+#include "tests/support/statements.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+using testing::Call;
+using testing::Float;
+using testing::Local;
+using testing::StorePairs;
+using Statements = std::vector<Statement>;
+
+Statement Half(std::string name, MadeBy by, std::string word) {
+  return Local(std::move(name), Call(by, {std::move(word)}), "float");
+}
+Statement Rounded(std::string name, MadeBy by, std::string a, std::string b) {
+  return Float(std::move(name), Call(by, {std::move(a), std::move(b)}, ElementType::kF16));
+}
+Statements Together(std::initializer_list<Statements> parts) {
+  Statements all;
+  for (const Statements& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 TEST(PackHalvesTest, AChainOfTwoWordsIsComputedInPairs) {
-  const std::string loads =
-      "  uvec2 w = LOAD(0, u32x2, i);\n"
-      "  float s = decode_f16(LOAD(1, u16, 0u));\n"
-      "  float a = decode_any_nan_f16(w.x);\n"
-      "  float b = decode_upper_any_nan_f16(w.x);\n"
-      "  float c = decode_f16(((w.y >> 0) & 65535u));\n"
-      "  float d = decode_f16(((w.y >> 16) & 65535u));\n";
-  const std::string values =
-      "  precise float m = round_f16(multiply_f32(a, s));\n"
-      "  precise float n = round_f16(multiply_f32(b, s));\n"
-      "  precise float x = round_f16(add_f32(m, c));\n"
-      "  precise float y = round_f16(add_f32(n, d));\n"
-      "  precise float z = round_f16(subtract_f32(c, s));\n"
-      "  precise float t = round_f16(subtract_f32(d, s));\n";
-  EXPECT_EQ(PackHalves(loads + values +
-                       "  STORE(2, u32x2, i, uvec2(encode_rounded_pair_f16(x, y), encode_rounded_pair_f16(z, t)));\n"),
-            loads + values +
+  const Statements loads = {Local("w", {"LOAD(0, u32x2, i)"}, "uvec2"),
+                            Local("s", {"decode_f16(LOAD(1, u16, 0u))"}, "float"),
+                            Half("a", MadeBy::kHalfOfAnyNan, "w.x"),
+                            Half("b", MadeBy::kUpperHalfOfAnyNan, "w.x"),
+                            Half("c", MadeBy::kHalf, "w.y"),
+                            Half("d", MadeBy::kUpperHalf, "w.y")};
+  const Statements values = {Rounded("m", MadeBy::kMultiply, "a", "s"), Rounded("n", MadeBy::kMultiply, "b", "s"),
+                             Rounded("x", MadeBy::kAdd, "m", "c"),      Rounded("y", MadeBy::kAdd, "n", "d"),
+                             Rounded("z", MadeBy::kSubtract, "c", "s"), Rounded("t", MadeBy::kSubtract, "d", "s")};
+  const Statements store = {
+      StorePairs(2, "u32x2", "uvec2", {{ElementType::kF16, "x", "y"}, {ElementType::kF16, "z", "t"}})};
+  EXPECT_EQ(PackHalves(Code(Together({loads, values, store}))).Print(),
+            Code(Together({loads, values})).Print() +
                 "  precise f16vec2 half_0 = unpackFloat2x16(w.x);\n"
                 "  precise f16vec2 half_1 = half_0 * f16vec2(float16_t(s));\n"
                 "  precise f16vec2 half_2 = unpackFloat2x16(w.y);\n"
@@ -35,25 +51,30 @@ TEST(PackHalvesTest, AChainOfTwoWordsIsComputedInPairs) {
                 "  STORE(2, u32x2, i, words_half_3);\n");
 }
 
-// A conversion from f32, values that differ in what they are, halves of different words, another scope's, bf16.
+// A conversion from f32, values that differ in what they are, halves of different words, another scope's, behind an
+// assignment that passes do not look into, bf16.
 TEST(PackHalvesTest, OthersStayAsTheyAre) {
-  const std::string loads =
-      "  float a = decode_any_nan_f16(w);\n  float b = decode_upper_any_nan_f16(w);\n"
-      "  float c = decode_any_nan_f16(v);\n  float d = decode_upper_any_nan_f16(u);\n";
-  const std::string store = "  STORE(0, u32, i, encode_rounded_pair_f16(x, y));\n";
-  const std::string sums =
-      "  precise float x = round_f16(add_f32(a, c));\n  precise float y = round_f16(add_f32(b, d));\n";
-  for (const std::string& text :
-       {loads + "  precise float x = round_f16(a);\n  precise float y = round_f16(b);\n" + store,
-        loads + "  precise float x = round_f16(add_f32(a, a));\n  precise float y = round_f16(multiply_f32(b, b));\n" +
-            store,
-        loads + "  precise float x = round_f16(add_f32(c, c));\n  precise float y = round_f16(add_f32(d, d));\n" +
-            store,
-        loads + sums + "  {\n" + store + "  }\n",
-        loads + sums + "  STORE(0, u32, i, encode_rounded_pair_bf16(x, y));\n",
-        loads + sums +
-            "  STORE(0, u32x2, i, uvec2(encode_rounded_pair_f16(x, y), encode_rounded_pair_f16(a, b)));\n"}) {
-    EXPECT_EQ(PackHalves(text), text);
+  const Statements loads = {Half("a", MadeBy::kHalfOfAnyNan, "w"), Half("b", MadeBy::kUpperHalfOfAnyNan, "w"),
+                            Half("c", MadeBy::kHalfOfAnyNan, "v"), Half("d", MadeBy::kUpperHalfOfAnyNan, "u")};
+  const Statements store = {StorePairs(0, "u32", "", {{ElementType::kF16, "x", "y"}})};
+  const Statements sums = {Rounded("x", MadeBy::kAdd, "a", "c"), Rounded("y", MadeBy::kAdd, "b", "d")};
+  const auto convert = [](std::string name, std::string from) {
+    return Float(std::move(name), {std::move(from), MadeBy::kOther, {}, ElementType::kF16});
+  };
+  const Statement open = {.kind = Statement::Kind::kOpen, .depth = 1},
+                  close = {.kind = Statement::Kind::kClose, .depth = 1},
+                  changed = {.kind = Statement::Kind::kRaw, .text = "  x = 2.0f;\n"};
+  for (const Statements& all :
+       {Together({loads, {convert("x", "a"), convert("y", "b")}, store}),
+        Together({loads, {Rounded("x", MadeBy::kAdd, "a", "a"), Rounded("y", MadeBy::kMultiply, "b", "b")}, store}),
+        Together({loads, {Rounded("x", MadeBy::kAdd, "c", "c"), Rounded("y", MadeBy::kAdd, "d", "d")}, store}),
+        Together({loads, sums, {open}, store, {close}}), Together({loads, sums, {changed}, store}),
+        Together({loads, sums, {StorePairs(0, "u32", "", {{ElementType::kBF16, "x", "y"}})}}),
+        Together(
+            {loads,
+             sums,
+             {StorePairs(0, "u32x2", "uvec2", {{ElementType::kF16, "x", "y"}, {ElementType::kF16, "a", "b"}})}})}) {
+    EXPECT_EQ(PackHalves(Code(all)).Print(), Code(all).Print());
   }
 }
 

@@ -1,9 +1,9 @@
-// What kernels of attentions and product chains (lower/attention.cc, lower/product_chain.cc) refuse, how they spread,
-// and that what is long in them is written once.
+// What kernels of attentions and product chains (lower/products/attention.cc, lower/products/product_chain.cc) refuse,
+// how they spread, and that what is long in them is written once.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {

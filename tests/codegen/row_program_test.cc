@@ -1,10 +1,10 @@
 // Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not
 // here.
 #include "backend/vulkan/device/pretended_gpu.h"
-#include "backend/vulkan/drivers/software_driver.h"
-#include "backend/vulkan/drivers/software_tuning.h"
-#include "backend/vulkan/lower/dot.h"
-#include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/drivers/software/software_driver.h"
+#include "backend/vulkan/lower/products/dot.h"
+#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
 #include "core/passes/base/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
 

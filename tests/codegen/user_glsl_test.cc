@@ -1,5 +1,5 @@
 // What a user's GLSL says of itself.
-#include "backend/vulkan/lower/user_glsl.h"
+#include "backend/vulkan/lower/custom/user_glsl.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

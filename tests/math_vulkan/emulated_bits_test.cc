@@ -96,7 +96,7 @@ class EmulatedBitsTest : public testing::TestWithParam<int> {
     ASSERT_EQ(got.size(), kCount) << name;
     size_t wrong = 0;
     for (size_t i = 0; i < kCount; ++i) {
-      const Stored<R> want = function(operands[i]...);
+      const StoredAs<R> want = function(operands[i]...);
       if (std::memcmp(&got[i], &want, sizeof(want)) == 0) continue;
       if constexpr (std::is_same_v<R, float>) {
         if (std::isnan(got[i]) && std::isnan(want)) continue;

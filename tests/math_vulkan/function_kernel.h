@@ -18,7 +18,7 @@ namespace VXLA_NAMESPACE::vulkan {
 
 // bool is stored as a word.
 template <typename T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
+using StoredAs = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
 
 // `name`: a function, or the start of calls within each other, "f(g". `tags`: how LOAD and STORE call the operands'
 // types and the result's.
@@ -33,7 +33,7 @@ inline KernelKey FunctionKernel(const std::string& name, const std::vector<std::
 
 // Its results on the device, and a line with processor times (builds are what takes long). Empty if something failed.
 template <typename R, typename... A>
-std::vector<Stored<R>> ApplyOnDevice(Device& device, const std::string& name, const std::vector<std::string>& tags,
+std::vector<StoredAs<R>> ApplyOnDevice(Device& device, const std::string& name, const std::vector<std::string>& tags,
                                      size_t count, const std::vector<A>&... operands) {
   const auto seconds = [](std::clock_t from, std::clock_t to) {
     return static_cast<double>(to - from) / CLOCKS_PER_SEC;
@@ -42,7 +42,7 @@ std::vector<Stored<R>> ApplyOnDevice(Device& device, const std::string& name, co
   const auto kernel = GetKernel(device, FunctionKernel(name, tags, std::is_same_v<R, bool>));
   if (kernel == nullptr) return {};
   const std::vector<std::shared_ptr<Buffer>> owned = {MakeBuffer(device, operands)...,
-                                                      MakeBuffer(device, std::vector<Stored<R>>(count))};
+                                                      MakeBuffer(device, std::vector<StoredAs<R>>(count))};
   std::vector<BufferRange> buffers;
   for (const auto& buffer : owned) buffers.push_back(Whole(buffer));
   const auto arguments = MakeArguments(device, buffers, {static_cast<uint32_t>(count)});
@@ -57,7 +57,7 @@ std::vector<Stored<R>> ApplyOnDevice(Device& device, const std::string& name, co
   RunAndWait(device, *commands);
   std::printf("%-40s ready after %8.2f ms, %7.2f ns an element\n", name.c_str(), 1e3 * seconds(begin, first),
               1e9 * seconds(first, std::clock()) / static_cast<double>(count));
-  return ReadBuffer<Stored<R>>(device, *owned.back());
+  return ReadBuffer<StoredAs<R>>(device, *owned.back());
 }
 
 // The indices of all devices; 0 where there is none, so that the tests say so.

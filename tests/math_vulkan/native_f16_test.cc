@@ -2,12 +2,14 @@
 // of the same functions: equal bits, those of NaNs too.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 
 #include "backend/cpu/twin/shader_math.h"
-#include "backend/vulkan/codegen/pack_halves.h"
+#include "backend/vulkan/codegen/passes/pack_halves.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/math_vulkan/function_kernel.h"
+#include "tests/support/statements.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -24,9 +26,7 @@ class NativeF16Test : public testing::TestWithParam<int> {
       native.native_f16 = true;
       native.quirks.other_f16_nan |= as_nvidia;
       native.quirks.folds_f16 |= as_nvidia;
-      KernelKey packed = key;
-      packed.generated = PackHalves(key.generated);
-      return AssembleShader(packed, native, mode);
+      return AssembleShader(key, native, mode);
     };
     OpenOptions options;
     options.cache_dir = SharedCacheFolder();
@@ -102,19 +102,29 @@ TEST_P(NativeF16Test, FoldedConversionsAndAnotherNanArePutRight) {
         [](uint32_t word) { return shader_math::canonical_nans_f16(word); });
 }
 
-// What backend/vulkan/codegen/pack_halves.h makes of a product, a difference and a sum of pairs.
+// What backend/vulkan/codegen/passes/pack_halves.h makes of a product, a difference and a sum of pairs.
 TEST_P(NativeF16Test, PairsAreComputedAsTheirHalvesAre) {
   if (device_->facts().quirks.flushes_f16_denormals) GTEST_SKIP() << "f16 denormals are flushed to zero";
-  const std::string text =
-      "\n  uint w = LOAD(0, u32, i);\n  uint u = LOAD(1, u32, i);\n"
-      "  float a = decode_any_nan_f16(w);\n  float b = decode_upper_any_nan_f16(w);\n"
-      "  float c = decode_any_nan_f16(u);\n  float d = decode_upper_any_nan_f16(u);\n"
-      "  precise float m = round_f16(multiply_f32(a, c));\n  precise float n = round_f16(multiply_f32(b, d));\n"
-      "  precise float p = round_f16(subtract_f32(m, c));\n  precise float q = round_f16(subtract_f32(n, d));\n"
-      "  precise float x = round_f16(add_f32(p, a));\n  precise float y = round_f16(add_f32(q, b));\n"
-      "  STORE(2, u32, i, encode_rounded_pair_f16(x, y));\n";
+  Code code = "\n";
+  code.Add(testing::Local("w", {"LOAD(0, u32, i)"}, "uint"));
+  code.Add(testing::Local("u", {"LOAD(1, u32, i)"}, "uint"));
+  for (const auto& [low, high, word] : {std::array{"a", "b", "w"}, std::array{"c", "d", "u"}}) {
+    code.Add(testing::Local(low, testing::Call(MadeBy::kHalfOfAnyNan, {word}), "float"));
+    code.Add(testing::Local(high, testing::Call(MadeBy::kUpperHalfOfAnyNan, {word}), "float"));
+  }
+  const auto rounded = [&](const char* name, MadeBy by, const char* a, const char* b) {
+    code.Add(testing::Float(name, testing::Call(by, {a, b}, ElementType::kF16)));
+  };
+  rounded("m", MadeBy::kMultiply, "a", "c");
+  rounded("n", MadeBy::kMultiply, "b", "d");
+  rounded("p", MadeBy::kSubtract, "m", "c");
+  rounded("q", MadeBy::kSubtract, "n", "d");
+  rounded("x", MadeBy::kAdd, "p", "a");
+  rounded("y", MadeBy::kAdd, "q", "b");
+  code.Add(testing::StorePairs(2, "u32", "", {{ElementType::kF16, "x", "y"}}));
+  const std::string text = PackHalves(code).Print();
+  ASSERT_NE(text.find("f16vec2"), std::string::npos);
   const KernelKey key = ElementKernel({"u32", "u32", "u32"}, text, 16);
-  ASSERT_NE(PackHalves(key.generated).find("f16vec2"), std::string::npos);
   std::vector<uint32_t> left(1 << 16), right(left.size());
   for (uint32_t i = 0; i < left.size(); ++i) {
     left[i] = i | ((i * 40503u) << 16);  // every f16, beside others of every magnitude

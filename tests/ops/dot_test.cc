@@ -1,5 +1,5 @@
 // Matrix products on the device against the CPU reference.
-#include "backend/vulkan/lower/dot.h"
+#include "backend/vulkan/lower/products/dot.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // What `vxla bench --tune` keeps: programs take it, and it changes no bits.
-#include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "backend/vulkan/device/kept_tuning.h"
-#include "backend/vulkan/drivers/software_driver.h"
+#include "backend/vulkan/drivers/software/software_driver.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 

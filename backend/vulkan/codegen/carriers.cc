@@ -51,6 +51,11 @@ bool HasWideCarrier(ElementType type) {
   return RealPart(type) == ElementType::kF64 || (IsInteger(type) && BitWidth(type) == 64);
 }
 
+bool ShuffleTakes(ElementType type) {
+  const std::string_view suffix = CarrierSuffix(type);
+  return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "pred" || suffix == "c64";
+}
+
 std::string ZeroText(ElementType type) {
   if (type == ElementType::kPred) return "false";
   if (type == ElementType::kC128) return "complex_f64(from_words_f64(0u, 0u), from_words_f64(0u, 0u))";

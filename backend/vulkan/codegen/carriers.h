@@ -32,6 +32,8 @@ std::string_view CarrierSuffix(ElementType type);
 std::string_view CarrierType(ElementType type);
 // Whether the carrier may be emulated: i64_t, u64_t, f64_t, c128_t.
 bool HasWideCarrier(ElementType type);
+// Whether lanes of a subgroup may shuffle the carrier: it is made of 32-bit words. Others go through shared memory.
+bool ShuffleTakes(ElementType type);
 // The carrier's zero: "false", "float(0)", "from_words_f64(0u, 0u)" ...
 std::string ZeroText(ElementType type);
 // a + b and a * b: operators, or functions where a type has none; || and && of pred.

@@ -49,47 +49,75 @@ void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::s
 
 const std::string* ValueWriter::Find(const std::string& key) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (auto it = scope->find(key); it != scope->end()) return &it->second;
+    if (auto it = scope->locals.find(key); it != scope->locals.end()) return &it->second;
   }
   return nullptr;
 }
 
+std::optional<IndexExpression> ValueWriter::FindVariable(const std::string& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (auto it = scope->variables.find(key); it != scope->variables.end()) return space_.Variable(it->second);
+  }
+  return std::nullopt;
+}
+
+void ValueWriter::Add(Statement statement) {
+  statement.depth = static_cast<int>(scopes_.size());
+  code_.Add(std::move(statement));
+}
+
 void ValueWriter::Line(const std::string& statement) {
-  text_.append(2 * scopes_.size(), ' ');
-  text_ += statement;
-  text_ += '\n';
+  code_ += std::string(2 * scopes_.size(), ' ') + statement + '\n';
 }
 
 void ValueWriter::OpenBlock(const std::string& head) {
-  Line(head + " {");
+  Add({.kind = Statement::Kind::kOpen, .text = head});
   scopes_.emplace_back();
 }
 
 void ValueWriter::CloseBlock() {
   scopes_.pop_back();
   VXLA_CHECK(!scopes_.empty(), "a block that was not opened");
-  Line("}");
+  Add({.kind = Statement::Kind::kClose});
 }
 
-std::string ValueWriter::Take() {
+Code ValueWriter::Take() {
   VXLA_CHECK(scopes_.size() == 1, "an open block");
   scopes_ = std::vector<Scope>(1);
   next_local_ = 0;
   rounded_.clear();
   any_nan_of_.clear();
-  return std::exchange(text_, {});
+  return std::exchange(code_, {});
 }
 
-std::string ValueWriter::Local(std::string_view glsl_type, const std::string& value) {
-  const std::string name = fmt::format("v{}", next_local_++);
-  Line(fmt::format("{} {} = {};", glsl_type, name, value));
+void ValueWriter::Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise) {
+  Add({.kind = Statement::Kind::kDeclare,
+       .precise = precise,
+       .type = std::string(glsl_type),
+       .name = name,
+       .value = std::move(value)});
+}
+
+std::string ValueWriter::Local(std::string_view glsl_type, Expression value, bool precise) {
+  std::string name = NewName();
+  Declare(glsl_type, name, std::move(value), precise);
   return name;
 }
 
 std::string ValueWriter::Declare(ElementType type) {
-  const std::string name = fmt::format("v{}", next_local_++);
-  Line(fmt::format("{} {};", CarrierType(type), name));
+  std::string name = NewName();
+  Add({.kind = Statement::Kind::kDeclare, .type = std::string(CarrierType(type)), .name = name});
   return name;
+}
+
+void ValueWriter::StoreValues(int k, std::string_view view, const std::string& index, std::string_view constructor,
+                              std::vector<Stored> values) {
+  Add({.kind = Statement::Kind::kStore,
+       .tensor = std::to_string(k),
+       .view = std::string(view),
+       .index = index,
+       .constructor = std::string(constructor),
+       .values = std::move(values)});
 }
 
 std::string ValueWriter::VariableName(int variable) {
@@ -114,7 +142,7 @@ std::string ValueWriter::Quotient(int variable, int64_t divisor) {
   const std::string value =
       Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(static_cast<uint32_t>(divisor)))
                           : kernel_.Divide(name, divisor));
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 std::string ValueWriter::Digit(const IndexTerm& term) {
@@ -126,7 +154,7 @@ std::string ValueWriter::Digit(const IndexTerm& term) {
   const std::string high = Quotient(term.variable, term.divisor * term.modulus);
   const std::string value =
       Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 std::string ValueWriter::Index(const IndexExpression& expression) {
@@ -154,7 +182,7 @@ std::string ValueWriter::Index(const IndexExpression& expression) {
   const bool is_digit =
       expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
   const std::string name = is_digit ? text : Local("uint", text);
-  return scopes_.back()[key] = name;
+  return Keep(key, name);
 }
 
 std::string ValueWriter::Place(const IndexExpression& linear) {
@@ -179,7 +207,7 @@ std::string ValueWriter::FarPlace(const IndexExpression& linear) {
   }
   if (linear.constant != 0 || text.empty()) text += (text.empty() ? "" : " + ") + wide(linear.constant);
   const std::string name = Local("index64_t", text);
-  return scopes_.back()[key] = name;
+  return Keep(key, name);
 }
 
 std::string ValueWriter::LinearIndex(const MultiIndex& index, const Shape& shape) {
@@ -220,8 +248,9 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
   }
   const std::string key = KeyOf(instruction, index);
   if (const std::string* known = Find(key)) return *known;
+  kernel_.NoteType(instruction.shape().element_type());
   const std::string value = Compute(instruction, index);
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 std::string ValueWriter::Compute(const Instruction& instruction, const MultiIndex& index) {
@@ -264,16 +293,17 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
   const ElementType type = instruction.shape().element_type();
   if (MakesFloats(instruction) && IsComputed(*instruction.operand(0)))
     operands[0] = UnknownText(instruction.operand(0)->shape().element_type(), operands[0]);
-  std::string value = ElementwiseCall(instruction, operands);
-  if (operands.size() == 1 && value == operands[0]) return value;  // a conversion that changes nothing
-  const bool rounded = value.starts_with("round_f16(") || value.starts_with("round_bf16(");
+  Expression value = ElementwiseValue(instruction, operands);
+  // A conversion that changes nothing.
+  if (operands.size() == 1 && !value.rounded && value.text == operands[0]) return operands[0];
+  const bool rounded = value.rounded.has_value();
   if (rounded && !any_nan_of_.empty()) {
     for (std::string& operand : operands) {
       if (const auto other = any_nan_of_.find(operand); other != any_nan_of_.end()) operand = other->second;
     }
-    value = ElementwiseCall(instruction, operands);
+    value = ElementwiseValue(instruction, operands);
   }
-  const std::string local = Local((IsPrecise(type) ? "precise " : "") + std::string(CarrierType(type)), value);
+  const std::string local = Local(CarrierType(type), std::move(value), IsPrecise(type));
   if (rounded) rounded_.insert(local);
   return local;
 }
@@ -335,7 +365,7 @@ std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));
   if (const std::string* known = Find(key)) return *known;
   const std::string value = Local(CarrierType(kernel_.buffer_type(k)), kernel_.Load(k, Place(linear)));
-  return scopes_.back()[key] = value;
+  return Keep(key, value);
 }
 
 void ValueWriter::Vectorize(int variable, int width) {
@@ -392,7 +422,7 @@ std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
     kernel_.AddWordsView(k, static_cast<int>(words));
     const std::string loaded =
         Local(fmt::format("uvec{}", words), fmt::format("LOAD({}, u32x{}, {})", k, words, Place(place)));
-    several = &(scopes_.back()[key] = loaded);
+    several = &(scopes_.back().locals[key] = loaded);
   }
   return fmt::format("{}.{}", *several, "xyzw"[at.place * bytes / 4 % words]);
 }
@@ -401,7 +431,7 @@ std::string ValueWriter::WordAt(int k, const GroupPlace& at) {
   const std::string key = fmt::format("w{}:{}", k, KeyOf(WordOf(k, at)));
   if (const std::string* known = Find(key)) return *known;
   const std::string loaded = LoadWord(k, at);
-  return scopes_.back()[key] = loaded;
+  return Keep(key, loaded);
 }
 
 std::vector<std::string> ValueWriter::GroupWords(const Instruction& instruction, MultiIndex index) {
@@ -431,13 +461,21 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   const std::string word = WordAt(k, at), upper = shift == 16 ? "upper_" : "";
   // A function that takes one half of the word and ignores the other spares the instructions that cut it out.
   if (type == ElementType::kBF16) {
-    return scopes_.back()[key] = Local("float", fmt::format("decode_{}bf16({})", upper, word));
+    return Keep(key, Local("float", fmt::format("decode_{}bf16({})", upper, word)));
   }
   const std::string stored = fmt::format("(({} >> {}) & {}u)", word, shift, (1u << width) - 1);
-  const std::string local = Local(CarrierType(type), FromStorage(type, stored));
-  if (type == ElementType::kF16 && kernel_.has_native_f16())
-    any_nan_of_[local] = Local("float", fmt::format("decode_{}any_nan_f16({})", upper, word));
-  return scopes_.back()[key] = local;
+  Expression value{FromStorage(type, stored)};
+  if (type == ElementType::kF16) {
+    value.by = shift == 16 ? MadeBy::kUpperHalf : MadeBy::kHalf;
+    value.operands = {word};
+  }
+  const std::string local = Local(CarrierType(type), std::move(value));
+  if (type == ElementType::kF16 && kernel_.has_native_f16()) {
+    any_nan_of_[local] = Local("float", Expression{fmt::format("decode_{}any_nan_f16({})", upper, word),
+                                                   shift == 16 ? MadeBy::kUpperHalfOfAnyNan : MadeBy::kHalfOfAnyNan,
+                                                   {word}});
+  }
+  return Keep(key, local);
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
@@ -448,27 +486,29 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
   const std::string* known = Find(key);
   if (known == nullptr) {
     const std::string index = Place(at.group);
-    const std::string name = fmt::format("v{}", next_local_++);
+    const std::string name = NewName();
     const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
     kernel_.AddVectorView(k, pairs ? 8 : 4);
     if (vector_width_ == 4) {
-      Line(fmt::format("{}4 {} = LOAD({}, {}x4, {});", vector, name, k, tag, index));
+      Declare(vector + "4", name, {fmt::format("LOAD({}, {}x4, {})", k, tag, index)});
     } else if (!pairs) {
       for (int half = 0; half < 2; ++half) {
-        Line(fmt::format("{}4 {}_h{} = LOAD({}, {}x4, 2u * {} + {}u);", vector, name, half, k, tag, index, half));
-        Line(fmt::format("{}2 {}_{} = {}_h{}.xy;", vector, name, 2 * half, name, half));
-        Line(fmt::format("{}2 {}_{} = {}_h{}.zw;", vector, name, 2 * half + 1, name, half));
+        const std::string four = fmt::format("{}_h{}", name, half);
+        Declare(vector + "4", four, {fmt::format("LOAD({}, {}x4, 2u * {} + {}u)", k, tag, index, half)});
+        Declare(vector + "2", fmt::format("{}_{}", name, 2 * half), {four + ".xy"});
+        Declare(vector + "2", fmt::format("{}_{}", name, 2 * half + 1), {four + ".zw"});
       }
     } else {
       // Pairs of words: half the loads on drivers that load lane by lane.
       const std::string from = tag == "f32" ? "uintBitsToFloat" : tag == "i32" ? "ivec2" : "uvec2";
       const std::string zero = hides_loads_ && !kernel_.stores_pairs() ? " ^ " + kernel_.Data(0) : "";
-      Line(fmt::format("u64vec4 {}_8 = LOAD({}, u64x4, {});", name, k, index));
+      Declare("u64vec4", name + "_8", {fmt::format("LOAD({}, u64x4, {})", k, index)});
       for (int i = 0; i < 4; ++i) {
-        Line(fmt::format("{}2 {}_{} = {}(unpackUint2x32({}_8[{}]){});", vector, name, i, from, name, i, zero));
+        Declare(vector + "2", fmt::format("{}_{}", name, i),
+                {fmt::format("{}(unpackUint2x32({}_8[{}]){})", from, name, i, zero)});
       }
     }
-    known = &(scopes_.back()[key] = name);
+    known = &(scopes_.back().locals[key] = name);
   }
   const auto place = static_cast<size_t>(at.place);
   if (vector_width_ == 4) return fmt::format("{}.{}", *known, "xyzw"[place]);
@@ -480,10 +520,10 @@ int ValueWriter::WordsOfAnAccess(int k) const {
   return StorageBytes(kernel_.buffer_type(k)) * vector_width_ % 16 == 0 && kernel_.buffer_offset(k) % 16 == 0 ? 4 : 2;
 }
 
-std::string ValueWriter::PackedWord(ElementType type, std::span<const std::string> parts) const {
+Stored ValueWriter::PackedWord(ElementType type, std::span<const std::string> parts) const {
   if ((type == ElementType::kF16 || type == ElementType::kBF16) && rounded_.contains(parts[0]) &&
       rounded_.contains(parts[1]))
-    return fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(type), parts[0], parts[1]);
+    return Stored::Pair{type, parts[0], parts[1]};
   std::string word;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string stored = ToStorage(type, parts[i]);
@@ -500,16 +540,16 @@ void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<cons
   } else {
     kernel_.AddWordsView(k, words);
   }
-  std::vector<std::string> access;
+  std::vector<Stored> access;
   for (int place = 0; place < vector_width_; place += per_word) {
     access.push_back(PackedWord(type, values.subspan(static_cast<size_t>(place), static_cast<size_t>(per_word))));
     if (static_cast<int>(access.size()) < words) continue;
     if (words == 1) {
-      Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group, place})), access[0]));
+      StoreValues(k, "u32", Place(WordOf(k, {group, place})), "", std::move(access));
     } else {
       const int64_t accesses = bytes * vector_width_ / (4 * words);
       const IndexExpression at = space_.Add(space_.Scale(group, accesses), {{}, int64_t{place} * bytes / (4 * words)});
-      Line(fmt::format("STORE({0}, u32x{1}, {2}, uvec{1}({3}));", k, words, Place(at), fmt::join(access, ", ")));
+      StoreValues(k, fmt::format("u32x{}", words), Place(at), fmt::format("uvec{}", words), std::move(access));
     }
     access.clear();
   }
@@ -520,11 +560,29 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
   if (const auto& after = kernel_.after_store(k)) after(*this, first, values);
 }
 
+void ValueWriter::StoreAt(int k, std::span<const IndexExpression> places, std::span<const std::string> values,
+                          bool together, const std::function<std::string(size_t)>& exists) {
+  for (size_t j = 1; j < places.size(); ++j)
+    together &= places[j] == space_.Add(places[0], {{}, static_cast<int64_t>(j)});
+  if (together) return StoreGroup(k, places[0], values);
+  for (size_t j = 0; j < values.size(); ++j) {
+    const std::string condition = exists ? exists(j) : "";
+    if (!condition.empty()) OpenBlock(fmt::format("if ({})", condition));
+    StoreValue(k, places[j], values[j]);
+    if (!condition.empty()) CloseBlock();
+  }
+}
+
+void ValueWriter::StoreValue(int k, const IndexExpression& place, const std::string& value) {
+  const ElementType type = kernel_.buffer_type(k);
+  StoreValues(k, StorageTag(type), Place(place), "", {ToStorage(type, value)});
+}
+
 void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values) {
   const auto group = FindGroup(k, first);
   if (!group || group->place != 0 || static_cast<int>(values.size()) != vector_width_) {
     for (size_t i = 0; i < values.size(); ++i) {
-      Line(kernel_.Store(k, Place(space_.Add(first, {{}, static_cast<int64_t>(i)})), values[i]));
+      StoreValue(k, space_.Add(first, {{}, static_cast<int64_t>(i)}), values[i]);
     }
     return;
   }
@@ -539,12 +597,12 @@ void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span
     const int count = vector_width_ / 4;
     for (int i = 0; i < count; ++i) {
       const std::string at = count == 1 ? index : fmt::format("{}u * {} + {}u", count, index, i);
-      Line(fmt::format("STORE({}, {}x4, {}, {}({}));", k, tag, at, vector,
-                       fmt::join(values.subspan(static_cast<size_t>(4 * i), 4), ", ")));
+      const auto four = values.subspan(static_cast<size_t>(4 * i), 4);
+      StoreValues(k, tag + "x4", at, vector, {four.begin(), four.end()});
     }
     return;
   }
-  std::vector<std::string> words;
+  std::vector<Stored> words;
   for (int i = 0; i < 8; i += 2) {
     const std::string pair = fmt::format("{}, {}", values[i], values[i + 1]);
     if (joined) {
@@ -552,11 +610,11 @@ void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span
       words.push_back(fmt::format("JOINED({0}({1}), {0}({2}))", bits, values[i], values[i + 1]));
       continue;
     }
-    words.push_back(tag == "f32" ? fmt::format("packUint2x32(floatBitsToUint(vec2({})))", pair)
-                                 : fmt::format("packUint2x32(uvec2(ivec2({})))", pair));
-    if (tag == "u32") words.back() = fmt::format("packUint2x32(uvec2({}))", pair);
+    words.push_back(tag == "f32"   ? fmt::format("packUint2x32(floatBitsToUint(vec2({})))", pair)
+                    : tag == "u32" ? fmt::format("packUint2x32(uvec2({}))", pair)
+                                   : fmt::format("packUint2x32(uvec2(ivec2({})))", pair));
   }
-  Line(fmt::format("STORE({}, u64x4, {}, u64vec4({}));", k, index, fmt::join(words, ", ")));
+  StoreValues(k, "u64x4", index, "u64vec4", std::move(words));
 }
 
 std::string ValueWriter::PadValue(const Instruction& instruction, const MultiIndex& index) {
@@ -697,11 +755,11 @@ IndexExpression ValueWriter::ClampedStart(const Instruction& indices, const Mult
     return {{}, start < 0 && IsUnsigned(type) ? most : std::clamp<int64_t>(start, 0, most)};
   }
   const std::string key = fmt::format("s{}:{}", KeyOf(indices, at), most);
-  if (const std::string* known = Find(key)) return space_.Variable(std::stoi(*known));
+  if (const auto known = FindVariable(key)) return *known;
   const std::string value = Value(indices, at);
   const int variable = space_.AddVariable(most + 1);
   Bind(variable, Local("uint", ClampedText(type, value, most)));
-  scopes_.back()[key] = std::to_string(variable);
+  scopes_.back().variables[key] = variable;
   return space_.Variable(variable);
 }
 
@@ -720,11 +778,11 @@ std::string ValueWriter::ClampedText(ElementType type, const std::string& value,
 
 IndexExpression ValueWriter::Clamped(const IndexExpression& expression, int64_t size) {
   const std::string key = fmt::format("c{}:{}", size, KeyOf(expression));
-  if (const std::string* known = Find(key)) return space_.Variable(std::stoi(*known));
+  if (const auto known = FindVariable(key)) return *known;
   const int variable = space_.AddVariable(size);
   const std::string most = kernel_.Param(static_cast<uint32_t>(size - 1));
   Bind(variable, Local("uint", fmt::format("min({}, {})", Index(expression), most)));
-  scopes_.back()[key] = std::to_string(variable);
+  scopes_.back().variables[key] = variable;
   return space_.Variable(variable);
 }
 

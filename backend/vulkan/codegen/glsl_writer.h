@@ -1,4 +1,4 @@
-// Writes the body of a fusion as GLSL statements: values of instructions at symbolic indices (core/maps/index_map.h).
+// Writes the body of a fusion as statements: values of instructions at symbolic indices (core/maps/index_map.h).
 //
 // Use: one FusionDescription per instruction, one KernelBuilder per kernel, one ValueWriter per GLSL function body.
 //   ValueWriter writer(kernel, body, buffers, space);
@@ -6,9 +6,10 @@
 //   writer.Override(*reduce, row_index, "acc");          // a value that the algorithm has already
 //   std::string value = writer.Value(*root, index);      // emits statements, returns the name of a local
 //   writer.Line(kernel.Store(k, writer.Index(linear), value));
-//   kernel.Append("void store_row(uint o, float acc) {\n" + writer.Take() + "}\n");
+//   kernel.Define("void store_row(uint o, float acc)", writer.Take());
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -59,6 +60,10 @@ class ValueWriter {
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
   // What the kernel has to do after stores to the tensor comes next.
   void StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values);
+  // Stores values at these linear indices: as a group where they lie side by side and `together` allows it, else one by
+  // one, each where what `exists` gives for it holds (nothing: it is there).
+  void StoreAt(int k, std::span<const IndexExpression> places, std::span<const std::string> values,
+               bool together = true, const std::function<std::string(size_t)>& exists = {});
 
   // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
   std::string Value(const Instruction& instruction, const MultiIndex& index);
@@ -86,20 +91,25 @@ class ValueWriter {
   // The expression, modulo 2^32, where it is below `size` (above 0), else size - 1: a place that exists. Memoised.
   IndexExpression Clamped(const IndexExpression& expression, int64_t size);
 
-  // A statement of the caller's own; locals of the writer may be used in it.
+  // A statement of the caller's own, which passes do not look into; locals of the writer may be used in it.
   void Line(const std::string& statement);
   // A local that the caller's own statements may change.
   std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
+  // A local of the caller's own name.
+  void Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise = false);
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with
   // it.
   void OpenBlock(const std::string& head);
   void CloseBlock();
   // The statements so far; the writer starts afresh (bindings and overrides stay).
-  std::string Take();
+  Code Take();
 
  private:
   // Locals that hold what was computed before, by a text key; a block's locals end with it.
-  using Scope = std::unordered_map<std::string, std::string>;
+  struct Scope {
+    std::unordered_map<std::string, std::string> locals;
+    std::unordered_map<std::string, int> variables;  // of the index space, likewise
+  };
   struct OverriddenValue {
     IndexExpression at;  // linear
     std::string value;
@@ -133,12 +143,13 @@ class ValueWriter {
   bool HasPairs(int k) const;
   // Words that a load or store of a group of packed elements moves at a time.
   int WordsOfAnAccess(int k) const;
-  std::string PackedWord(ElementType type, std::span<const std::string> parts) const;
+  Stored PackedWord(ElementType type, std::span<const std::string> parts) const;
   // The word that element `at` lies in, loaded; with its pair where there are pairs.
   std::string LoadWord(int k, const GroupPlace& at);
   // The same, memoised.
   std::string WordAt(int k, const GroupPlace& at);
   std::string LoadFromWord(int k, const GroupPlace& at);
+  void StoreValue(int k, const IndexExpression& place, const std::string& value);
   void StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values);
   void StoreWords(int k, const IndexExpression& group, std::span<const std::string> values);
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
@@ -147,7 +158,17 @@ class ValueWriter {
   std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);
   const std::string* Find(const std::string& key) const;
-  std::string Local(std::string_view glsl_type, const std::string& value);
+  std::string Keep(const std::string& key, std::string local) { return scopes_.back().locals[key] = std::move(local); }
+  std::optional<IndexExpression> FindVariable(const std::string& key) const;
+  // A local's name that is new.
+  std::string NewName() { return "v" + std::to_string(next_local_++); }
+  void Add(Statement statement);
+  void StoreValues(int k, std::string_view view, const std::string& index, std::string_view constructor,
+                   std::vector<Stored> values);
+  std::string Local(std::string_view glsl_type, Expression value, bool precise = false);
+  std::string Local(std::string_view glsl_type, std::string value) {
+    return Local(glsl_type, Expression{std::move(value)});
+  }
   // An elementwise result. Where it is rounded, so that any NaN becomes the one, operands need not keep a NaN's bits.
   std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
   // A local without a value yet, for the branches of a pad or a concatenate to assign.
@@ -164,7 +185,7 @@ class ValueWriter {
   int vector_width_ = 1;
   bool only_moves_ = false, hides_loads_ = false, joins_pairs_ = false;
   std::vector<Scope> scopes_{1};
-  std::string text_;
+  Code code_;
   int next_local_ = 0;
   std::unordered_set<std::string> rounded_;                  // locals that round_f16 or round_bf16 gave
   std::unordered_map<std::string, std::string> any_nan_of_;  // of locals: others, the same but for a NaN's bits

@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "backend/vulkan/codegen/passes/passes.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
 MagicDivisor MakeMagicDivisor(uint32_t divisor) {
@@ -23,6 +25,7 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
     return static_cast<int>(k);
   }
   VXLA_CHECK(!IsPacked(type, facts_) || slice.offset_bytes % 4 == 0, "a tensor of packed elements begins with a word");
+  NoteType(type);
   types_.push_back(type);
   bindings_.push_back({slice, access});
   return static_cast<int>(bindings_.size()) - 1;
@@ -134,8 +137,9 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   };
   if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
   if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
-  step.kernel.generated += views_ + text_;
+  step.kernel.generated += views_ + RunPasses(code_, facts_).Print();
   step.beyond_reach = beyond_reach_;
+  step.emulates = emulates_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());

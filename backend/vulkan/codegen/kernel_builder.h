@@ -10,6 +10,7 @@
 
 #include "backend/step.h"
 #include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statement.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "core/maps/index_map.h"
 
@@ -75,6 +76,8 @@ class KernelBuilder {
 
   // Some element's index has 64 bits where tensors are reached by address (the text's index64_t, WIDE_INDEX).
   void ReachesFar() { far_ = true; }
+  // Values of the type are calculated.
+  void NoteType(ElementType type) { emulates_ |= HasWideCarrier(type) && IsEmulated(type, facts_); }
   // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
   void NoteBeyondReach() { beyond_reach_ = true; }
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
@@ -96,8 +99,10 @@ class KernelBuilder {
   // How many bindings the step has then.
   int binding_count() const;
 
-  // File-scope text (functions, defines) of the generated part, in order.
-  void Append(const std::string& text) { text_ += text; }
+  // What stands at file scope in the generated part (functions, defines), in order.
+  void Append(Code code) { code_ += std::move(code); }
+  // A function, of which `head` is all before its braces.
+  void Define(const std::string& head, Code body) { code_ += Code::Function(head, std::move(body)); }
   // The name of a function of which `text` is the text, by its name: one for all whose texts are the same.
   std::string Function(const std::string& prefix, const std::function<std::string(const std::string& name)>& text);
 
@@ -115,9 +120,10 @@ class KernelBuilder {
   std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
   void AddView(int k, const std::string& tag);
 
-  bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
+  bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false, emulates_ = false;
   bool shares_bindings_ = false;
-  std::string views_, text_;
+  std::string views_;
+  Code code_;
   std::map<std::string, std::string> functions_;  // names, by the text without one
   std::map<int, AfterStore> after_store_;
 };

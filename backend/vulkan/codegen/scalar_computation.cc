@@ -26,12 +26,22 @@ std::string Call(const std::string& function, std::string_view suffix, std::span
   return fmt::format("{}_{}({})", function, suffix, fmt::join(operands, ", "));
 }
 
-std::string ToNarrowFloat(ElementType from, ElementType to, const std::string& x) {
-  if (from == ElementType::kF64) return fmt::format("round_from_f64_{}({})", ElementTypeName(to), x);
-  if (IsFloating(from)) return Narrowed(to, x);
+// Narrowed(), of which passes know the roundings that words are packed after.
+Expression NarrowedValue(ElementType type, Expression value) {
+  if (type == ElementType::kF16 || type == ElementType::kBF16) {
+    value.rounded = type;
+    return value;
+  }
+  if (!IsNarrowFloat(type) && !IsNarrowInteger(type)) return value;
+  return {Narrowed(type, value.text)};
+}
+
+Expression ToNarrowFloat(ElementType from, ElementType to, const std::string& x) {
+  if (from == ElementType::kF64) return {fmt::format("round_from_f64_{}({})", ElementTypeName(to), x)};
+  if (IsFloating(from)) return NarrowedValue(to, {x});
   // Through an f32 rounded to odd, so that the value is rounded to nearest once.
   const bool inexact = IsInteger(from) && BitWidth(from) > 16;
-  return Narrowed(to, fmt::format("convert_{}_f32{}({})", CarrierSuffix(from), inexact ? "_odd" : "", x));
+  return NarrowedValue(to, {fmt::format("convert_{}_f32{}({})", CarrierSuffix(from), inexact ? "_odd" : "", x)});
 }
 
 std::string ToNarrowInteger(ElementType from, ElementType to, const std::string& x) {
@@ -45,20 +55,20 @@ std::string ToNarrowInteger(ElementType from, ElementType to, const std::string&
   return Narrowed(to, fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x));
 }
 
-std::string ConvertText(ElementType from, ElementType to, const std::string& x) {
-  if (from == to) return x;
+Expression ConvertValue(ElementType from, ElementType to, const std::string& x) {
+  if (from == to) return {x};
   if (IsComplex(from) && IsComplex(to))
-    return fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
-  if (IsComplex(from)) return ConvertText(RealPart(from), to, "(" + x + ").x");
+    return {fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x)};
+  if (IsComplex(from)) return ConvertValue(RealPart(from), to, "(" + x + ").x");
   if (IsComplex(to)) {
-    const std::string real = ConvertText(from, RealPart(to), x);
-    return to == ElementType::kC64 ? fmt::format("vec2({}, 0.0f)", real)
-                                   : fmt::format("complex_f64({}, {})", real, ZeroText(ElementType::kF64));
+    const std::string real = ConvertValue(from, RealPart(to), x).Print();
+    return {to == ElementType::kC64 ? fmt::format("vec2({}, 0.0f)", real)
+                                    : fmt::format("complex_f64({}, {})", real, ZeroText(ElementType::kF64))};
   }
   if (IsNarrowFloat(to)) return ToNarrowFloat(from, to, x);
-  if (IsNarrowInteger(to)) return ToNarrowInteger(from, to, x);
-  if (CarrierSuffix(from) == CarrierSuffix(to)) return x;
-  return fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
+  if (IsNarrowInteger(to)) return {ToNarrowInteger(from, to, x)};
+  if (CarrierSuffix(from) == CarrierSuffix(to)) return {x};
+  return {fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x)};
 }
 
 std::string BitcastText(ElementType from, ElementType to, const std::string& x) {
@@ -76,6 +86,24 @@ std::string CompareText(const Instruction& instruction, std::span<const std::str
   return fmt::format("compare_{}{}_{}({}, {})", total ? "total_" : "",
                      kDirections[static_cast<int>(attributes.direction)], CarrierSuffix(type), operands[0],
                      operands[1]);
+}
+
+// What passes know of the operation of f32.
+MadeBy MakerOf(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAdd:
+      return MadeBy::kAdd;
+    case Opcode::kSubtract:
+      return MadeBy::kSubtract;
+    case Opcode::kMultiply:
+      return MadeBy::kMultiply;
+    case Opcode::kDivide:
+      return MadeBy::kDivide;
+    case Opcode::kExp:
+      return MadeBy::kExponential;
+    default:
+      return MadeBy::kOther;
+  }
 }
 
 // Operations whose result needs no narrowing: it is one of the operands or has no bits that its operands have not.
@@ -96,7 +124,7 @@ bool KeepsWidth(Opcode opcode) {
 }  // namespace
 
 std::string ConvertedText(ElementType from, ElementType to, const std::string& value) {
-  return ConvertText(from, to, value);
+  return ConvertValue(from, to, value).Print();
 }
 
 namespace {
@@ -132,7 +160,7 @@ bool MakesFloats(const Instruction& instruction) {
   return is_float(instruction) && !is_float(*instruction.operand(0));
 }
 
-std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands) {
+Expression ElementwiseValue(const Instruction& instruction, std::span<const std::string> operands) {
   const Opcode opcode = instruction.opcode();
   const ElementType result = instruction.shape().element_type();
   const ElementType type = instruction.operand(0)->shape().element_type();
@@ -140,44 +168,55 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
   switch (opcode) {
     case Opcode::kConvert:
       if (IsComplex(result) && !IsComplex(type))
-        return fmt::format("{}({}, {})", result == ElementType::kC64 ? "vec2" : "complex_f64",
-                           ConvertText(type, RealPart(result), operands[0]), UnknownZeroText(RealPart(result)));
-      return ConvertText(type, result, operands[0]);
+        return {fmt::format("{}({}, {})", result == ElementType::kC64 ? "vec2" : "complex_f64",
+                            ConvertValue(type, RealPart(result), operands[0]).Print(),
+                            UnknownZeroText(RealPart(result)))};
+      return ConvertValue(type, result, operands[0]);
     case Opcode::kBitcastConvert:
-      return BitcastText(type, result, operands[0]);
+      return {BitcastText(type, result, operands[0])};
     case Opcode::kCompare:
-      return CompareText(instruction, operands);
+      return {CompareText(instruction, operands)};
     case Opcode::kSelect:
-      return fmt::format("({} ? {} : {})", operands[0], operands[1], operands[2]);
+      return {fmt::format("({} ? {} : {})", operands[0], operands[1], operands[2])};
     case Opcode::kComplex:
-      return fmt::format("{}({}, {})", result == ElementType::kC64 ? "vec2" : "complex_f64", operands[0], operands[1]);
+      return {
+          fmt::format("{}({}, {})", result == ElementType::kC64 ? "vec2" : "complex_f64", operands[0], operands[1])};
     case Opcode::kReal:
-      return IsComplex(type) ? "(" + operands[0] + ").x" : operands[0];
+      return {IsComplex(type) ? "(" + operands[0] + ").x" : operands[0]};
     case Opcode::kImag:
-      if (IsComplex(type)) return "(" + operands[0] + ").y";
-      return UnknownZeroText(type);
+      return {IsComplex(type) ? "(" + operands[0] + ").y" : UnknownZeroText(type)};
     case Opcode::kReducePrecision: {
       const ReducedBits bits = ReducedBitsOf(instruction);
       const std::string_view format = IsNarrowFloat(type) ? ElementTypeName(type) : CarrierSuffix(type);
-      return Narrowed(
-          result, fmt::format("reduce_precision_{}({}, {}, {})", format, operands[0], bits.exponent, bits.mantissa));
+      return NarrowedValue(
+          result, {fmt::format("reduce_precision_{}({}, {}, {})", format, operands[0], bits.exponent, bits.mantissa)});
     }
     default:
       break;
   }
   VXLA_CHECK(IsElementwise(opcode), "not an elementwise operation: " + std::string(OpcodeText(opcode)));
   if (IsNarrowInteger(type) && HasWidthVariant(opcode)) {
-    return Narrowed(result, fmt::format("{}_{}_width({}, {})", function, CarrierSuffix(type), fmt::join(operands, ", "),
-                                        BitWidth(type)));
+    return NarrowedValue(result, {fmt::format("{}_{}_width({}, {})", function, CarrierSuffix(type),
+                                              fmt::join(operands, ", "), BitWidth(type))});
   }
   if (const std::optional<float> reciprocal = ExactReciprocal(instruction)) {
     const std::array<std::string, 2> factors = {operands[0], ConstantText(ElementType::kF32, &*reciprocal)};
-    return Narrowed(result, Call(FunctionName(Opcode::kMultiply), CarrierSuffix(type), factors));
+    return NarrowedValue(result, {Call(FunctionName(Opcode::kMultiply), CarrierSuffix(type), factors),
+                                  MadeBy::kMultiply,
+                                  {factors.begin(), factors.end()}});
   }
   const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode),
              odd = IsNarrowFloat(type) && HasOddVariant(opcode);
-  const std::string call = Call(function, f16 ? "f16" : (odd ? "f32_odd" : CarrierSuffix(type)), operands);
-  return KeepsWidth(opcode) ? call : Narrowed(result, call);
+  Expression call = {Call(function, f16 ? "f16" : (odd ? "f32_odd" : CarrierSuffix(type)), operands)};
+  if (!f16 && !odd && CarrierSuffix(type) == "f32") {
+    call.by = MakerOf(opcode);
+    if (call.by != MadeBy::kOther) call.operands.assign(operands.begin(), operands.end());
+  }
+  return KeepsWidth(opcode) ? call : NarrowedValue(result, std::move(call));
+}
+
+std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands) {
+  return ElementwiseValue(instruction, operands).Print();
 }
 
 namespace {

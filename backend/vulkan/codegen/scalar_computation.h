@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statement.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -15,6 +16,8 @@ bool MakesFloats(const Instruction& instruction);
 // The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b)
 // with narrowing, selects, conversions. CHECK-fails for other opcodes.
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands);
+// The same, with what passes know it by.
+Expression ElementwiseValue(const Instruction& instruction, std::span<const std::string> operands);
 
 // A carrier value of type `from` converted to `to`, as convert does.
 std::string ConvertedText(ElementType from, ElementType to, const std::string& value);

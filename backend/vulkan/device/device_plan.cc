@@ -9,7 +9,7 @@
 #include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/kernel_operations.h"
 #include "backend/vulkan/drivers/known_faults.h"
-#include "backend/vulkan/drivers/software_driver.h"
+#include "backend/vulkan/drivers/software/software_driver.h"
 
 #ifdef __linux__
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "backend/vulkan/lower/custom_call.h"
+#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 
@@ -16,7 +16,6 @@ DeviceHooks WithCompiler(DeviceHooks hooks) {
   hooks.probes = CompiledProbes();
   hooks.probe = ProbeWhole;
   hooks.measure_division = MeasureDivision;
-  hooks.divides = DividesNatively;
   return hooks;
 }
 

@@ -40,7 +40,6 @@ struct OpenOptions {
   bool compile_only = false;
   // Device::KernelExecutables answers. kDeviceFailure where the driver has no VK_KHR_pipeline_executable_properties.
   bool capture_executables = false;
-  bool measure_division = false;       // at once, so that facts() tell; else when a kernel first divides
   std::optional<DeviceTuning> tuning;  // instead of what was measured on the device and kept
   int most_queues = kMostQueues;       // of the device's
   PretendedMemory pretend = PretendedMemory::kNone;

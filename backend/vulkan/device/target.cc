@@ -6,7 +6,7 @@
 #include <bit>
 #include <charconv>
 
-#include "backend/vulkan/lower/custom_call.h"
+#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "backend/vulkan/shader/spirv_cache.h"

@@ -149,7 +149,8 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   found.max_elements = options.max_elements;
   if (hooks.lowering) found.tuned = options.tuning ? *options.tuning : LoadTuning(*device->disk_, found);
   if (options.same_bits) TakeForTheLeast(found);
-  if (device->probe_ && options.measure_division && !options.emulate.division) {
+  // Lowering writes what divides, and asks for what a device's own division is.
+  if (device->probe_ && hooks.source && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
     NoteDivision(division, device->context_->mutable_facts());
   }
@@ -223,17 +224,7 @@ Result<DeviceFacts> VulkanDevice::MeasuredFacts() const {
 Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey& key) const {
   if (!hooks_.source && key.is_module) return std::string();
   if (!hooks_.source) return Unsupported("kernel {}: this library has no compiler", key.algorithm);
-  const DeviceFacts& facts = context_->facts();
-  VXLA_ASSIGN_OR_RETURN(std::string text, hooks_.source(key, facts, mode));
-  const bool known = !probe_ || facts.division_f32 != DeviceFacts::Division::kUnmeasured;
-  if (known || !hooks_.divides(text, facts)) return text;
-  VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, Division());
-  if (division.f32 != DeviceFacts::Division::kCorrected && division.f64 != DeviceFacts::Division::kCorrected)
-    return text;
-  // The facts themselves stay as they are: others read them meanwhile.
-  DeviceFacts measured = facts;
-  NoteDivision(division, measured);
-  return hooks_.source(key, measured, mode);
+  return hooks_.source(key, context_->facts(), mode);
 }
 
 Result<std::vector<uint32_t>> VulkanDevice::KernelModule(BindingMode mode, const KernelKey& key) {

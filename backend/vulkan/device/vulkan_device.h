@@ -33,9 +33,8 @@ struct DeviceHooks {
   ProbeModules probes = {};
   // Asks the device how it computes and notes it in the facts.
   std::function<Status(const ProbeTools&, DiskCache&, DeviceFacts&)> probe = nullptr;
-  // Whether the device's own division is right, and whether that matters to a kernel's text.
+  // Whether the device's own division is right. Where there are sources, it is asked when the device is opened.
   std::function<Result<DivisionFacts>(const ProbeTools&, DiskCache&)> measure_division = nullptr;
-  std::function<bool(std::string_view text, const DeviceFacts&)> divides = nullptr;
 };
 
 // A library's without the compiler: these probes and no more.

@@ -104,7 +104,11 @@ class Types {
 
 // The comparison of integers that is true where this one is false.
 uint32_t OppositeOf(uint32_t op) {
-  constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{170, 171}, {172, 178}, {173, 179}, {174, 176}, {175, 177}};
+  constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{kIEqual, kINotEqual},
+                                                          {kUGreaterThan, kULessThanEqual},
+                                                          {kSGreaterThan, kSLessThanEqual},
+                                                          {kUGreaterThanEqual, kULessThan},
+                                                          {kSGreaterThanEqual, kSLessThan}};
   for (const auto& [one, other] : kOpposites) {
     if (op == one) return other;
     if (op == other) return one;

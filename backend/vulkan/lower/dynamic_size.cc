@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/lower/loop.h"
+#include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_layout.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "backend/vulkan/lower/loop.h"
+#include "backend/vulkan/lower/elementwise/fused_loop.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

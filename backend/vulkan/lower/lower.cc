@@ -9,9 +9,9 @@
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/gates.h"
-#include "backend/vulkan/lower/loop_kernel.h"
 #include "backend/vulkan/lower/moved_bytes.h"
-#include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
+#include "backend/vulkan/lower/whiles/kernel.h"
 #include "core/passes/giants/giant_splitter.h"
 #include "core/sizes/live_layout.h"
 

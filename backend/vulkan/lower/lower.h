@@ -19,9 +19,9 @@ struct LowerContext {
   BindingMode bindings;
 };
 
-// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<family>.cc): how the kernels of a fusion around
+// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a fusion around
 // that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a hero, a loop over
-// the elements of its results (lower/elementwise.cc).
+// the elements of its results (lower/elementwise/fused_loop.cc).
 // CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen can
 // write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
 #define KERNEL(Name, ...)                                                            \
@@ -33,11 +33,11 @@ struct LowerContext {
 #include "core/opcode_rows_end.h"
 // clang-format on
 
-// Of a fusion that is a product chain (lower/product_chain.cc).
+// Of a fusion that is a product chain (lower/products/product_chain.cc).
 Status CanLowerChain(const LowerContext& context, const FusionDescription& body);
 Result<std::vector<Step>> LowerChain(const LowerContext& context, const FusionDescription& body, BufferMap& buffers);
 
-// Of a fusion that is an attention (lower/attention.cc).
+// Of a fusion that is an attention (lower/products/attention.cc).
 Status CanLowerAttention(const LowerContext& context, const FusionDescription& body);
 Result<std::vector<Step>> LowerAttention(const LowerContext& context, const FusionDescription& body,
                                          BufferMap& buffers);

@@ -31,8 +31,10 @@ Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext& context,
         added);
     text += kernel.Store(state, at, "next") + "\n}\n";
   }
-  kernel.Append(text + "}\n#define WHOLE_ITEMS 1u\n");
-  return std::vector{kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, {1, 1, 1})};
+  kernel.Append(text + "}\n");
+  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, {1, 1, 1});
+  step.kernel.whole_items = 1;
+  return std::vector{std::move(step)};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -13,9 +13,6 @@
 
 #include "backend/kernel_pieces.h"
 #include "backend/vulkan/codegen/carriers.h"
-#include "backend/vulkan/codegen/group_far_operands.h"
-#include "backend/vulkan/codegen/pack_halves.h"
-#include "backend/vulkan/codegen/pack_roundings.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
@@ -104,7 +101,13 @@ Result<std::string> BodyOf(const KernelKey& key) {
   if (IsCustomShader(key)) return key.generated;
   const auto algorithm = std::ranges::find(kShaderLibrary.algorithms, key.algorithm, &ShaderAlgorithm::name);
   if (algorithm == kShaderLibrary.algorithms.end()) return Internal("no shader file {}", key.algorithm);
-  return fmt::format("{}", fmt::join(algorithm->pieces, key.generated));
+  std::string hooks;
+  for (size_t k = 0; k < key.written_tensors.size(); ++k)
+    hooks += fmt::format("#define TENSOR_ARRAY_{} {}\n", k, key.written_tensors[k] ? "WRITTEN" : "READ");
+  hooks += key.generated;
+  if (key.whole_items > 0) hooks += fmt::format("#define WHOLE_ITEMS {}u\n", key.whole_items);
+  if (key.one_item) hooks += "#define ONE_ITEM 1\n";
+  return fmt::format("{}", fmt::join(algorithm->pieces, hooks));
 }
 
 using Identifiers = std::unordered_set<std::string_view>;
@@ -262,24 +265,11 @@ std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   return text;
 }
 
-bool DividesNatively(std::string_view text, const DeviceFacts& facts) {
-  const auto defines = [&](std::string_view function) { return text.find(function) != text.npos; };
-  return defines("FN F divide_f32(") || defines("FN F sqrt_plain_f32(") || defines("FN F divide_middle_f32(") ||
-         defines("FN F sqrt_middle_f32(") ||
-         (facts.float64 && (defines("FN D divide_f64(") || defines("FN D sqrt_plain_f64(")));
-}
-
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {
   if (key.is_module) return "// " + key.algorithm + ": a module as it was given\n";
-  VXLA_ASSIGN_OR_RETURN(std::string body, BodyOf(key));
+  VXLA_ASSIGN_OR_RETURN(const std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
   const bool fused = facts.fused_multiply_add && !facts.costs.slow_fma;
-  if (!facts.costs.plain_text && !IsCustomShader(key)) {
-    const DivisionText unfused = facts.is_any_device() ? DivisionText::kRolled : DivisionText::kApart;
-    if (variant.correct_f32) body = GroupFarOperands(body, fused ? DivisionText::kMiddle : unfused);
-    if (facts.native_f16) body = PackHalves(body);
-    body = PackRoundings(body, facts.native_f16);
-  }
   const std::string functions = Definitions::Of(variant).Closure(body);
 
   Identifiers used;

@@ -19,10 +19,6 @@ struct FloatTypes {
 // NaN).
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used);
 
-// Whether an assembled text uses the device's own / or sqrt of floats (or would, were they not corrected), so that what
-// the facts say of them matters.
-bool DividesNatively(std::string_view text, const DeviceFacts& facts);
-
 // The whole GLSL text of a kernel: version, the extensions it uses, execution modes that keep floats IEEE where the
 // device has them, the argument block, access macros, those functions of shaders/include that it needs, and the
 // algorithm with the generated hooks in place. Pure.

@@ -46,7 +46,6 @@ enum Op : uint32_t {
   kVectorShuffle = 79,
   kCompositeExtract = 81,
   kCompositeInsert = 82,
-  kCopyObject = 83,
   kBitcast = 124,
   kIAdd = 128,
   kFAdd = 129,

@@ -265,12 +265,12 @@ FN F divide_middle_f32(float a, float b) {
   #endif
   return q;
 }
-// At least 0x7b000000 (backend/vulkan/codegen/group_far_operands.cc asks, too) where an operand is out of the middle:
+// At least 0x7b000000 (backend/vulkan/codegen/passes/group_divisions.cc asks, too) where an operand is out of the middle:
 // exponents below 66, 189 and more.
 FN uint far_f32(float a) {
   return (floatBitsToUint(a) << 1) - 0x42000000u;
 }
-// The rest of divide_f32, where an operand is out of the middle (group_far_operands.cc writes it apart): zeros,
+// The rest of divide_f32, where an operand is out of the middle (group_divisions.cc writes it apart): zeros,
 // infinities and NaN are common in data, and no lane waits for the integers because of them.
 FN F special_or_f32(float a, float b, float q) {
   return special_operands_f32(a, b) ? special_quotient_f32(a, b) : q;

@@ -74,7 +74,7 @@ FN F exponential_middle_f32(float x) {
   F hi = exp_sum_f32(r, rl, lo);
   return vanishes ? 0.0f : scale_normal_f32(hi, lo, k);
 }
-// Above 0x42ae0000, which is 87.0 (backend/vulkan/codegen/group_far_operands.cc asks), where x is out of that; NaN is.
+// Above 0x42ae0000, which is 87.0 (backend/vulkan/codegen/passes/group_divisions.cc asks), where x is out of that; NaN is.
 FN uint far_exponent_f32(float x) {
   return x < -104.0f ? 0u : floatBitsToUint(x) & 0x7fffffffu;
 }

@@ -100,7 +100,7 @@ FN uint encode_f16(float a) {
   #endif
   return r;
 }
-// A word of two f16 with the NaN that functions give in the place of any other (backend/vulkan/codegen/pack_halves.h).
+// A word of two f16 with the NaN that functions give in the place of any other (backend/vulkan/codegen/passes/pack_halves.h).
 FN uint canonical_nans_f16(uint word) {
   uint low = word & 0xffffu;
   uint high = word >> 16;
@@ -122,7 +122,7 @@ FN uint encode_rounded_pair_f16(float low, float high) {
   #endif
   return r;
 }
-// The same of numbers that are not rounded yet, none of them NaN (backend/vulkan/codegen/pack_roundings.h).
+// The same of numbers that are not rounded yet, none of them NaN (backend/vulkan/codegen/passes/pack_roundings.h).
 FN uint encode_number_pair_f16(float low, float high) {
   uint r;
   #ifdef VXLA_NATIVE_F16
@@ -345,7 +345,7 @@ FN uint encode_bf16(float a) {
 FN uint encode_rounded_pair_bf16(float low, float high) {
   return (floatBitsToUint(low) >> 16) | (floatBitsToUint(high) & 0xffff0000u);
 }
-// The same of numbers that are not rounded yet, none of them NaN (backend/vulkan/codegen/pack_roundings.h).
+// The same of numbers that are not rounded yet, none of them NaN (backend/vulkan/codegen/passes/pack_roundings.h).
 FN uint encode_number_pair_bf16(float low, float high) {
   uint a = floatBitsToUint(low);
   uint b = floatBitsToUint(high);

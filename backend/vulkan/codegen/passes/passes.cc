@@ -1,0 +1,21 @@
+#include "backend/vulkan/codegen/passes/passes.h"
+
+#include "backend/vulkan/codegen/passes/group_divisions.h"
+#include "backend/vulkan/codegen/passes/pack_halves.h"
+#include "backend/vulkan/codegen/passes/pack_roundings.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+Code RunPasses(Code code, const DeviceFacts& facts) {
+  if (facts.costs.plain_text) return code;
+  if (facts.division_f32 == DeviceFacts::Division::kCorrected) {
+    const bool fused = facts.fused_multiply_add && !facts.costs.slow_fma;
+    code = GroupDivisions(std::move(code), fused                   ? DivisionText::kMiddle
+                                           : facts.is_any_device() ? DivisionText::kRolled
+                                                                   : DivisionText::kApart);
+  }
+  if (facts.native_f16) code = PackHalves(std::move(code));
+  return PackRoundings(std::move(code), facts.native_f16);
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

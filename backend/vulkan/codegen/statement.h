@@ -1,0 +1,116 @@
+// Code: what codegen writes, as statements. Passes (codegen/passes) work on statements, and the text of a kernel is
+// printed once, at the end (KernelBuilder::Finish). A statement of a caller's own is raw: passes see that something
+// stands there, and no more.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/element_type.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// What a value is made by, of what passes look for: operations of f32, and halves of words.
+enum class MadeBy : uint8_t {
+  kOther,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kExponential,
+  kHalf,       // the lower f16 of the word that is the operand, as it is
+  kUpperHalf,  // the upper one
+  kHalfOfAnyNan,
+  kUpperHalfOfAnyNan  // the same, NaNs as the device makes them
+};
+
+struct Expression {
+  std::string text;
+  MadeBy by = MadeBy::kOther;
+  std::vector<std::string> operands = {};  // unless kOther
+  // Of `text`, the value is what rounding to the type gives: f16 or bf16.
+  std::optional<ElementType> rounded = {};
+
+  std::string Print() const;
+};
+
+// A value that is stored: text, or two values, rounded to f16 or bf16, that make a word.
+struct Stored {
+  struct Pair {
+    ElementType type = ElementType::kF16;
+    std::string low, high;
+    friend bool operator==(const Pair&, const Pair&) = default;
+  };
+  Stored(std::string text) : text(std::move(text)) {}
+  Stored(Pair pair) : pair(std::move(pair)) {}
+  std::string Print() const;
+
+  std::string text;
+  std::optional<Pair> pair;
+};
+
+struct Statement {
+  enum class Kind : uint8_t {
+    kRaw,         // `text`, lines that end with a line break
+    kDeclare,     // a local: precise? type name = value; and none for one that branches assign
+    kStore,       // STORE(tensor, view, index, constructor(values)), without a constructor of one value
+    kOpen,        // text {
+    kClose,       // }
+    kFunction,    // text {, at file scope: names of locals begin afresh
+    kEndFunction  // }
+  };
+  Kind kind = Kind::kRaw;
+  int depth = 0;  // of the block that it stands in
+  std::string text = {};
+  bool precise = false;
+  std::string type = {}, name = {};
+  std::optional<Expression> value = {};
+  std::string tensor = {}, view = {}, index = {}, constructor = {};
+  std::vector<Stored> values = {};
+
+  std::string Print() const;
+  bool Declares() const { return kind == Kind::kDeclare && value.has_value(); }
+  // A value of f32, as it is calculated.
+  bool DeclaresFloat() const { return Declares() && precise && type == "float"; }
+  // How often the local is named, itself or a component of it.
+  int Mentions(std::string_view local) const;
+  bool MentionsAnyOf(const std::set<std::string, std::less<>>& locals) const;
+};
+
+class Code {
+ public:
+  Code() = default;
+  Code(std::string raw) { *this += std::move(raw); }
+  Code(const char* raw) : Code(std::string(raw)) {}
+  explicit Code(std::vector<Statement> statements) : statements_(std::move(statements)) {}
+  // A function that consists of the body.
+  static Code Function(const std::string& head, Code body);
+
+  Code& operator+=(Code code);
+  Code& operator+=(std::string raw);
+  Code& operator+=(const char* raw) { return *this += std::string(raw); }
+  void Add(Statement statement) { statements_.push_back(std::move(statement)); }
+  friend Code operator+(Code a, Code b) { return std::move(a += std::move(b)); }
+
+  bool empty() const { return statements_.empty(); }
+  const std::vector<Statement>& statements() const { return statements_; }
+  std::vector<Statement> TakeStatements() { return std::exchange(statements_, {}); }
+  std::string Print() const;
+  // Of the printed text.
+  int64_t size() const;
+  int64_t lines() const;
+
+ private:
+  std::vector<Statement> statements_;
+};
+
+// A name or a component of one, or a number: nothing that has to be calculated.
+bool IsPlain(std::string_view operand);
+
+}  // namespace VXLA_NAMESPACE::vulkan

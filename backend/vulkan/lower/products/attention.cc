@@ -1,0 +1,318 @@
+// Attention as one kernel (attention/forward.comp, or attention/matrices.comp on matrix units).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/products/product.h"
+#include "backend/vulkan/lower/products/quad_loads.h"
+#include "backend/vulkan/spirv/matrix_types.h"
+#include "core/maps/dot_sides.h"
+#include "core/numerics/reducer_facts.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+class AttentionWriter {
+ public:
+  AttentionWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                  const AttentionShape& shape)
+      : context_(context), body_(body), attention_(*body.attention), buffers_(buffers), shape_(shape) {}
+
+  std::vector<Step> Write() {
+    const Attention& a = attention_;
+    const int64_t results = a.batches * a.rows * a.columns;
+    if (shape_.parts > 1) {
+      part_sums_ = buffers_.Scratch(4 * results * shape_.parts);
+      part_statistics_ = buffers_.Scratch(8 * a.batches * a.rows * shape_.parts);
+    }
+    const int64_t row_tiles = CeilDivide(a.rows, shape_.rows()), groups = a.batches * row_tiles * shape_.parts;
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value : {groups, row_tiles, a.rows, a.keys, shape_.parts, shape_.part_keys})
+      kernel.Param(static_cast<uint32_t>(value));
+    shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
+    shape_.matrix ? WriteMatrixLoads(kernel) : WriteLoads(kernel);
+    WriteLogit(kernel);
+    shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel, shape_.matrix.has_value());
+    const char* algorithm = shape_.matrix ? "attention/matrices.comp" : "attention/forward.comp";
+    const std::vector<uint32_t> lanes =
+        shape_.matrix ? std::vector<uint32_t>{context_.facts.matrix_lanes * shape_.lanes_y, 1u, 1u}
+                      : std::vector<uint32_t>{shape_.lanes, shape_.lanes_y, 1u};
+    std::vector<Step> steps{kernel.Finish(StepName(body_), algorithm, lanes, GroupGrid(context_.facts, groups))};
+    steps[0].kernel.small_subgroups = true;
+    steps[0].flop = 2 * a.batches * a.rows * a.keys * (a.depth + a.columns);
+    if (shape_.parts > 1) steps.push_back(WriteJoin());
+    return steps;
+  }
+
+ private:
+  struct Function {
+    IndexSpace space;
+    AttentionPlace at;
+    std::optional<ValueWriter> writer;
+  };
+  void Begin(Function& f, KernelBuilder& kernel) const { BeginWith(f, kernel, UnitsOf(attention_.depth)); }
+  void BeginWith(Function& f, KernelBuilder& kernel, int64_t depth_units) const {
+    const std::pair<const char*, int64_t> variables[] = {{"batch", attention_.batches},
+                                                         {"row", attention_.rows},
+                                                         {"key", attention_.keys},
+                                                         {"unit", depth_units},
+                                                         {"unit", UnitsOf(attention_.columns)},
+                                                         {"column", attention_.columns}};
+    for (const auto& [name, size] : variables) f.space.AddVariable(size);
+    f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(5)};
+    f.writer.emplace(kernel, body_, buffers_, f.space);
+    for (int k = 0; k < 6; ++k) f.writer->Bind(k, variables[k].first);
+  }
+
+  void WriteDefines(KernelBuilder& kernel) const {
+    const int64_t lanes = shape_.lanes;
+    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n#define TN {}u\n", lanes,
+                              shape_.lanes_y, shape_.tile_rows, shape_.tile_keys,
+                              CeilDivide(attention_.columns, lanes)));
+    // A driver takes most of a load for what is long.
+    const bool any = context_.facts.is_any_device();
+    kernel.Append(fmt::format("#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n", any ? 1 : shape_.tile_rows,
+                              any || shape_.keys() % 4 != 0 ? 1 : 4));
+    kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
+                              attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
+                              shape_.parts > 1 ? 1 : 0));
+    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
+                              FloatMultiplyAdd("float", context_.facts.fused_multiply_add)));
+  }
+
+  // void <head> { quad = the operand's values; }
+  void WriteLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
+                 MultiIndex AttentionIndices::*index) const {
+    Function f;
+    Begin(f, kernel);
+    WriteQuad(*f.writer, of_depths ? 3 : 4, of_depths ? attention_.depth : attention_.columns,
+              [&](const IndexExpression& place) {
+                (of_depths ? f.at.depth : f.at.column) = place;
+                return ToF32(operand, f.writer->Value(operand, IndicesOf(attention_, f.space, f.at).*index));
+              });
+    kernel.Define(fmt::format("void {}", head), f.writer->Take());
+  }
+  void WriteLoads(KernelBuilder& kernel) const {
+    const Instruction &scores = *attention_.scores, &product = *attention_.product;
+    WriteLoad(kernel, "load_query(uint batch, uint row, uint unit, out float quad[4])",
+              *scores.operand(attention_.queries), true, &AttentionIndices::query);
+    WriteLoad(kernel, "load_key(uint batch, uint key, uint unit, out float quad[4])",
+              *scores.operand(1 - attention_.queries), true, &AttentionIndices::key);
+    WriteLoad(kernel, "load_value(uint batch, uint key, uint unit, out float quad[4])",
+              *product.operand(1 - attention_.weights), false, &AttentionIndices::value);
+  }
+
+  void WriteMatrixDefines(KernelBuilder& kernel) const {
+    kernel.Append("#undef Sum\n#define Sum float\n" + MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(fmt::format(
+        "#define SUBGROUPS {}u\n#define KEYS {}u\n#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n"
+        "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
+        shape_.lanes_y, shape_.lanes, attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
+        shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term)));
+  }
+
+  // void <head> { words[...] = the operand's neighbours, in words as they lie in memory or packed here. }
+  void WriteMatrixLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
+                       MultiIndex AttentionIndices::*index) const {
+    const int per_load = of_depths ? 8 : 4, unit = of_depths ? 3 : 4;
+    Function f;
+    BeginWith(f, kernel, attention_.depth / 8);
+    f.writer->Vectorize(unit, per_load);
+    const auto place = [&](int j) {
+      (of_depths ? f.at.depth : f.at.column) = f.space.Add(f.space.Scale(f.space.Variable(unit), per_load), {{}, j});
+      return IndicesOf(attention_, f.space, f.at).*index;
+    };
+    std::vector<std::string> words = f.writer->GroupWords(operand, place(0));
+    for (int j = 0; words.size() < static_cast<size_t>(per_load / 2); j += 2) {
+      const std::string low = f.writer->Value(operand, place(j)), high = f.writer->Value(operand, place(j + 1));
+      words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
+    }
+    for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
+    kernel.Define(fmt::format("void {}, out uint words[{}])", head, words.size()), f.writer->Take());
+  }
+  void WriteMatrixLoads(KernelBuilder& kernel) const {
+    const Instruction &scores = *attention_.scores, &product = *attention_.product;
+    WriteMatrixLoad(kernel, "load_query(uint batch, uint row, uint unit", *scores.operand(attention_.queries), true,
+                    &AttentionIndices::query);
+    WriteMatrixLoad(kernel, "load_key(uint batch, uint key, uint unit", *scores.operand(1 - attention_.queries), true,
+                    &AttentionIndices::key);
+    WriteMatrixLoad(kernel, "load_value(uint batch, uint key, uint unit", *product.operand(1 - attention_.weights),
+                    false, &AttentionIndices::value);
+  }
+
+  void WriteLogit(KernelBuilder& kernel) const {
+    Function f;
+    Begin(f, kernel);
+    const AttentionIndices indices = IndicesOf(attention_, f.space, f.at);
+    f.writer->Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
+    const std::string value = f.writer->Value(*attention_.logits, indices.logits);
+    f.writer->Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
+    kernel.Define("float logit(uint batch, uint row, uint key, float score)", f.writer->Take());
+    if (attention_.causal) WriteMask(kernel);
+    kernel.Append(fmt::format("#define SCALED {}\n", attention_.scaled ? 1 : 0));
+    if (attention_.scaled) WriteScale(kernel);
+  }
+
+  // A weight as the product takes it.
+  void WriteScale(KernelBuilder& kernel) const {
+    Function f;
+    Begin(f, kernel);
+    const Instruction &quotient = *attention_.quotient, &product = *attention_.product;
+    const Instruction& weights = *product.operand(attention_.weights);
+    f.writer->Override(quotient, QuotientIndex(attention_, f.space, f.at), FromF32(quotient, "weight"));
+    const MultiIndex index = SideOf(product, attention_.weights).IndexOf(f.space, f.at.batch, f.at.key, f.at.row);
+    f.writer->Line(fmt::format("return {};", ToF32(weights, f.writer->Value(weights, index))));
+    kernel.Define("float scaled(uint batch, uint row, uint key, float weight)", f.writer->Take());
+  }
+
+  void WriteMask(KernelBuilder& kernel) const {
+    Function f;
+    Begin(f, kernel);
+    const CausalMask& mask = *attention_.causal;
+    const std::string value = f.writer->Value(*mask.compare, CausalIndexOf(attention_, f.space, f.at));
+    f.writer->Line(fmt::format("return {};", value));
+    kernel.Define("bool sees(uint batch, uint row, uint key)", f.writer->Take());
+    const auto hidden = static_cast<float>(mask.hidden);
+    kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
+  }
+
+  void WriteStores(KernelBuilder& kernel, bool in_quads = false) const {
+    WriteStore(kernel, in_quads ? 4 : 1);
+    WriteStatistics(kernel);
+  }
+
+  void WritePartStores(KernelBuilder& kernel) const {
+    const int sums = kernel.AddBuffer(ElementType::kF32, Access::kWrite, part_sums_);
+    const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kWrite, part_statistics_);
+    kernel.Append(fmt::format("void store_part(uint i, float value) {{ {} }}\n", kernel.Store(sums, "i", "value")));
+    kernel.Append(fmt::format("void store_part_statistics(uint i, float largest, float total) {{ {} {} }}\n",
+                              kernel.Store(statistics, "2u * i", "largest"),
+                              kernel.Store(statistics, "2u * i + 1u", "total")));
+  }
+
+  Step WriteJoin() const {
+    constexpr uint32_t kJoinLanes = 64;
+    const int64_t rows = attention_.batches * attention_.rows, results = rows * attention_.columns;
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value : {results, rows, attention_.rows, shape_.parts}) kernel.Param(static_cast<uint32_t>(value));
+    const int sums = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_sums_);
+    const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_statistics_);
+    kernel.Append(fmt::format("#define COLUMNS {}u\n", attention_.columns));
+    kernel.Append(fmt::format("float part_sum(uint i) {{ return {}; }}\n", kernel.Load(sums, "i")));
+    kernel.Append(fmt::format("float part_largest(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i")));
+    kernel.Append(fmt::format("float part_total(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i + 1u")));
+    WriteStores(kernel);
+    return kernel.Finish(StepName(body_) + " join", "attention/join.comp", {kJoinLanes, 1, 1},
+                         GroupGrid(context_.facts, CeilDivide(results, kJoinLanes)));
+  }
+
+  // store() of a result, or of four neighbouring columns.
+  void WriteStore(KernelBuilder& kernel, int count) const {
+    const Instruction& product = *attention_.product;
+    Function f;
+    Begin(f, kernel);
+    if (count > 1) f.writer->Vectorize(4, count);
+    const std::vector<const Instruction*> moves = MovesBehind(attention_);
+    const Shape& last = moves.empty() ? product.shape() : moves.back()->shape();
+    std::vector<IndexExpression> places;
+    std::vector<std::vector<std::string>> values(body_.roots.size());
+    for (int j = 0; j < count; ++j) {
+      if (count > 1) f.at.column = f.space.Add(f.space.Scale(f.space.Variable(4), count), {{}, j});
+      const MultiIndex index =
+          f.space.Delinearize(ResultIndex(attention_, f.space, f.at), product.shape().dimensions());
+      places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions()));
+      f.writer->Override(product, index, FromF32(product, count > 1 ? fmt::format("quad[{}]", j) : "value"));
+      for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+        const Instruction& root = *body_.roots[leaf];
+        if (IsStatistic(root)) continue;
+        values[leaf].push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
+      }
+    }
+    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+      if (values[leaf].empty()) continue;
+      const int k = kernel.AddBuffer(body_.roots[leaf]->shape().element_type(), Access::kWrite,
+                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      f.writer->StoreAt(k, places, values[leaf]);
+    }
+    kernel.Define(fmt::format("void store(uint batch, uint row, uint {})",
+                              count > 1 ? "unit, float quad[4]" : "column, float value"),
+                  f.writer->Take());
+  }
+
+  bool IsStatistic(const Instruction& root) const { return &root == attention_.largest || &root == attention_.total; }
+
+  // Of rows' largest logits and totals, those that others read.
+  void WriteStatistics(KernelBuilder& kernel) const {
+    const bool any = std::ranges::any_of(body_.roots, [&](const Instruction* root) { return IsStatistic(*root); });
+    kernel.Append(fmt::format("#define STATISTICS {}\n", any ? 1 : 0));
+    if (!any) return;
+    // What every logit of -inf adds is NaN to the separate operations, but for those that subtract 0 then.
+    kernel.Append(fmt::format("float row_total(float largest, float total) {{ return {}; }}\n",
+                              attention_.guards.empty()
+                                  ? "largest == -inf_f32() ? nan_f32() : total"
+                                  : "largest == -inf_f32() ? 0.0f : largest == inf_f32() ? inf_f32() : total"));
+    Function f;
+    Begin(f, kernel);
+    for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
+      const Instruction& root = *body_.roots[leaf];
+      if (!IsStatistic(root)) continue;
+      const bool of_total = &root == attention_.total;
+      const MultiIndex index = StatisticIndex(attention_, f.space, f.at, of_total);
+      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
+                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      f.writer->Line(kernel.Store(k, f.writer->Index(f.space.Linearize(index, root.shape().dimensions())),
+                                  FromF32(root, of_total ? "total" : "largest")));
+    }
+    kernel.Define("void store_statistics(uint batch, uint row, float largest, float total)", f.writer->Take());
+  }
+
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  const Attention& attention_;
+  BufferMap& buffers_;
+  const AttentionShape shape_;
+  BufferSlice part_sums_, part_statistics_;
+};
+
+// The product of the device's matrix units that both products are: of one type of 16 bits, in f32.
+std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, const Attention& a) {
+  const ElementType term = a.scores->operand(0)->shape().element_type();
+  for (const Instruction* product : {a.scores, a.product}) {
+    if (product->notes().wide_sum || DotSumType(*product) != ElementType::kF32) return std::nullopt;
+    for (const Instruction* operand : product->operands()) {
+      if (operand->shape().element_type() != term) return std::nullopt;
+    }
+  }
+  const auto matrix = std::ranges::find_if(facts.matrices, [&](const MatrixShape& shape) {
+    return shape.term == term && shape.sum == ElementType::kF32 && StorageBytes(term) == 2;
+  });
+  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
+}
+
+AttentionWork WorkOf(const DeviceFacts& facts, const Attention& a) {
+  return {a.batches, a.rows, a.keys, a.depth, a.columns, a.causal.has_value(), MatrixOf(facts, a)};
+}
+
+}  // namespace
+
+Status CanLowerAttention(const LowerContext& context, const FusionDescription& body) {
+  const Attention& a = *body.attention;
+  for (const Instruction* root : body.roots) {
+    const bool statistic = root == a.largest || root == a.total;
+    if (!statistic) VXLA_RETURN_IF_ERROR(CheckProductRoot(body, *root));
+  }
+  if (TuneAttention(context.facts, WorkOf(context.facts, a)).lanes > 0) return OkStatus();
+  return Unsupported("{}: attention over {} and {} dimensions needs more than this device's {} bytes of shared memory",
+                     body.instruction->name(), a.depth, a.columns, context.facts.max_shared_bytes);
+}
+
+Result<std::vector<Step>> LowerAttention(const LowerContext& context, const FusionDescription& body,
+                                         BufferMap& buffers) {
+  const Attention& a = *body.attention;
+  const AttentionShape shape = TuneAttention(context.facts, WorkOf(context.facts, a));
+  return AttentionWriter(context, body, buffers, shape).Write();
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,802 @@
+// The kernels of matrix products.
+#include "backend/vulkan/lower/products/product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/products/quad_loads.h"
+#include "backend/vulkan/lower/rows/reducer.h"
+#include "backend/vulkan/spirv/matrix_types.h"
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/base/fusion_rules.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+std::string MultiplyAddText(ElementType type, bool fused) {
+  if (type == ElementType::kF32 && fused) return "sum = fma(a, b, sum)";
+  const std::string product = ProductText(type, "(a)", "(b)");
+  if (type == ElementType::kPred) return "sum = sum || (a && b)";
+  if (HasWideCarrier(type)) return fmt::format("sum = {}", SumText(type, "sum", product));
+  if (!IsFloating(type) && !IsComplex(type)) return "sum += (a) * (b)";
+  // Not contracted: a product and its sum round on every device as they do on the CPU.
+  return fmt::format("{{ precise Sum product_ = {}; precise Sum next_ = sum + product_; sum = next_; }}", product);
+}
+
+bool TakesQuads(ElementType sum) {
+  return sum == ElementType::kF32 || sum == ElementType::kS32 || sum == ElementType::kU32;
+}
+
+// How matmul_quads.comp reads its operands: as values; as words of two 16-bit floats, which become values once what was
+// computed meanwhile is done; or as words of four bytes, which are multiplied as such.
+enum class QuadTerms : uint8_t { kValues, kHalves, kBytes };
+
+// Four products of bytes at a time, by OpSDotKHR or OpUDotKHR of words in PackedVectorFormat4x8Bit; drivers make one
+// instruction of product and sum.
+std::string ByteSums(ElementType term) {
+  const bool is_signed = term == ElementType::kS8;
+  const auto product = [](char of) { return fmt::format("dot_bytes(a, (b).{}, 0)", of); };
+  return fmt::format(
+      "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = {})\n"
+      "{} dot_bytes(uint a, uint b, spirv_literal int form);\n"
+      "#define MULTIPLY_ADD(sum, a, b) sum += Quad({}, {}, {}, {})\n",
+      is_signed ? 4450 : 4451, is_signed ? "int" : "uint", product('x'), product('y'), product('z'), product('w'));
+}
+
+// FETCHED(next, p): the p-th quad of what was fetched.
+std::string QuadTypes(QuadTerms terms, ElementType term, ElementType sum) {
+  const std::string quad = sum == ElementType::kF32 ? "vec4" : sum == ElementType::kS32 ? "ivec4" : "uvec4";
+  std::string text = fmt::format("#define Quad {}\n#define FOUR_BYTES {}\n", quad, terms == QuadTerms::kBytes ? 1 : 0);
+  if (terms == QuadTerms::kHalves) {
+    // One NaN is as good as another in a sum.
+    const std::string name = term == ElementType::kF16 ? "any_nan_f16" : "bf16";
+    return text + fmt::format(
+                      "#define Held uint\n#define HELD 2u\n#define TermQuad Quad\n"
+                      "#define FETCHED(next, p) quad_of(next[2u * (p)], next[2u * (p) + 1u])\n"
+                      "Quad quad_of(uint a, uint b) {{\n"
+                      "  return Quad(decode_{0}(a), decode_upper_{0}(a), decode_{0}(b), decode_upper_{0}(b));\n"
+                      "}}\n",
+                      name);
+  }
+  text += terms == QuadTerms::kBytes ? "#define Held uint\n#define TermQuad uvec4\n"
+                                     : "#define Held Sum\n#define TermQuad Quad\n";
+  return text +
+         "#define HELD 4u\n#define FETCHED(next, p) TermQuad(next[4u * (p)], next[4u * (p) + 1u], next[4u * (p) + 2u], "
+         "next[4u * (p) + 3u])\n";
+}
+
+// The roots as outputs of a row program whose rows are the results of the dot.
+void AddRootOutputs(const ProductReader& reader, BufferMap& buffers, RowProgram* program) {
+  int leaf = 0;
+  for (const Instruction* root : reader.body().roots) {
+    RowOutput output;
+    output.level = 1;
+    output.type = root->shape().element_type();
+    output.slice = buffers.SliceOf(*reader.body().instruction, leaf++);
+    output.value = [&reader, root](ValueWriter& writer, const RowPlace& place) {
+      return reader.RootValue(writer, *root, place.row);
+    };
+    program->outputs.push_back(std::move(output));
+  }
+}
+
+RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
+  RowProgram program;
+  program.body = &reader.body();
+  program.buffers = &buffers;
+  program.rows = reader.results();
+  RowReduce reduce;
+  reduce.source = &reader.hero();
+  reduce.types = reduce.result_types = {reader.sum_type};
+  reduce.identity = {ZeroText(reader.sum_type)};
+  reduce.combine = [type = reader.sum_type](const std::string& name) { return AddFunction(type, name); };
+  if (reader.wide) reduce.combine = WideAddFunction;
+  reduce.publish = [&reader](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
+    reader.PublishSum(writer, place.row, results[0]);
+  };
+  program.reduces.push_back(std::move(reduce));
+  AddRootOutputs(reader, buffers, &program);
+  return program;
+}
+
+class ProductWriter {
+ public:
+  ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape)
+      : context_(context), reader_(reader), buffers_(buffers), shape_(shape) {}
+
+  std::vector<Step> Write() {
+    if (shape_.splits > 1) {
+      const int64_t results = reader_.results();
+      shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
+    }
+    std::vector<Step> steps{shape_.matrix  ? WriteMatrices()
+                            : shape_.quads ? WriteQuads()
+                            : shape_.tiled ? WriteTiled()
+                                           : WriteRegisters()};
+    steps[0].flop = 2 * reader_.results() * reader_.work.k;
+    if (shape_.splits > 1) JoinShares(&steps);
+    return steps;
+  }
+
+ private:
+  struct Function {
+    IndexSpace space;
+    int batch, row, k, column, share;
+    std::optional<ValueWriter> writer;
+  };
+  void Begin(Function& f, KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
+    f.batch = f.space.AddVariable(reader_.work.batches);
+    f.row = f.space.AddVariable(rows);
+    f.k = f.space.AddVariable(steps);
+    f.column = f.space.AddVariable(columns);
+    f.share = f.space.AddVariable(shape_.splits);
+    f.writer.emplace(kernel, reader_.body(), buffers_, f.space);
+    f.writer->Bind(f.batch, "batch");
+    f.writer->Bind(f.row, "row");
+    f.writer->Bind(f.k, "k");
+    f.writer->Bind(f.column, "column");
+    f.writer->Bind(f.share, "share");
+  }
+  static void Vectorize(Function& f, int variable, int64_t width) {
+    if (width == 4 || width == 8) f.writer->Vectorize(variable, static_cast<int>(width));
+  }
+  static ProductPlace PlaceOf(const Function& f) {
+    return {f.space.Variable(f.batch), f.space.Variable(f.row), f.space.Variable(f.k), f.space.Variable(f.column)};
+  }
+  static IndexExpression Nth(const Function& f, int variable, int64_t width, int64_t j) {
+    return f.space.Add(f.space.Scale(f.space.Variable(variable), width), {{}, j});
+  }
+
+  // Whether whole groups of columns exist; else each column of a unit is clamped on its own.
+  bool WholeColumns() const { return reader_.work.columns % shape_.tile_columns == 0; }
+  int64_t ColumnUnits() const { return (reader_.work.columns + shape_.tile_columns - 1) / shape_.tile_columns; }
+
+  // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
+  std::vector<IndexExpression> Columns(Function& f) const {
+    std::vector<IndexExpression> columns;
+    for (int64_t j = 0; j < shape_.tile_columns; ++j) {
+      if (WholeColumns()) {
+        columns.push_back(Nth(f, f.column, shape_.tile_columns, j));
+        continue;
+      }
+      const int variable = f.space.AddVariable(reader_.work.columns);
+      const std::string name = fmt::format("column_{}", j);
+      f.writer->Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
+                                 f.writer->kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
+      f.writer->Bind(variable, name);
+      columns.push_back(f.space.Variable(variable));
+    }
+    return columns;
+  }
+
+  void WriteTypes(KernelBuilder& kernel) const {
+    kernel.Append(ProductTypes(reader_, kernel.fuses_terms()));
+    kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
+  }
+
+  void WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t columns,
+                   int64_t steps) const {
+    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
+    const int64_t share = (steps + shape_.splits - 1) / shape_.splits;
+    for (int64_t value : {groups, row_tiles, column_tiles, reader_.work.rows, columns, steps, shape_.splits, share}) {
+      kernel.Param(static_cast<uint32_t>(value));
+    }
+  }
+
+  // Statements that store sums at the linear indices of one row.
+  void StoreSums(Function& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const {
+    const IndexExpression batch = f.space.Variable(f.batch), row = f.space.Variable(f.row);
+    std::vector<IndexExpression> at;
+    for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, {batch, row, {}, column}));
+    KernelBuilder& kernel = f.writer->kernel();
+    const auto exists = [&](size_t j) {
+      return WholeColumns() ? ""
+                            : fmt::format("column * {}u + {}u < {}", shape_.tile_columns, j,
+                                          kernel.Param(static_cast<uint32_t>(reader_.work.columns)));
+    };
+    auto store = [&](int k, const std::vector<std::string>& values, const std::vector<IndexExpression>& places) {
+      f.writer->StoreAt(k, places, values, WholeColumns(), exists);
+    };
+    if (shape_.splits > 1) {
+      const int k = kernel.AddBuffer(reader_.sum_type, Access::kWrite, shares_);
+      const int64_t results = reader_.results();
+      for (IndexExpression& place : at) place = f.space.Add(f.space.Scale(f.space.Variable(f.share), results), place);
+      return store(k, sums, at);
+    }
+    for (size_t j = 0; j < sums.size(); ++j) reader_.PublishSum(*f.writer, at[j], sums[j]);
+    std::vector<std::vector<std::string>> values;
+    for (const Instruction* root : reader_.body().roots) {
+      values.emplace_back();
+      for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(*f.writer, *root, place));
+    }
+    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+      const ElementType type = reader_.body().roots[leaf]->shape().element_type();
+      const int k =
+          kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
+      store(k, values[leaf], at);
+    }
+  }
+
+  // One accumulator per result walks along k; `block` and `share` in values of k.
+  void StateOrder(Step* step, int64_t block, int64_t share, bool fused) const {
+    step->accumulations = {{{PathOf(reader_.hero())},
+                            {.block = block,
+                             .shares = shape_.splits,
+                             .chunk = share,
+                             .fused = fused && reader_.sum_type == ElementType::kF32 && !reader_.wide}}};
+  }
+
+  // load_lhs of matmul_registers.comp; `share` as there.
+  void WriteLhs(KernelBuilder& kernel, int share) const {
+    const int64_t ks = shape_.k_step;
+    Function f;
+    if (share == 2) {
+      const int64_t wm = RowGroup();
+      Begin(f, kernel, reader_.work.rows / wm, reader_.work.k, 1);
+      Vectorize(f, f.row, wm);
+      for (int64_t j = 0; j < wm; ++j) {
+        f.writer->Line(fmt::format(
+            "part[{}] = {};", j,
+            reader_.LhsValue(*f.writer, {f.space.Variable(f.batch), Nth(f, f.row, wm, j), f.space.Variable(f.k), {}})));
+      }
+      kernel.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", wm), f.writer->Take());
+      return;
+    }
+    Begin(f, kernel, reader_.work.rows, reader_.work.k / ks, 1);
+    Vectorize(f, f.k, ks);
+    for (int64_t kk = 0; kk < ks; ++kk) {
+      f.writer->Line(fmt::format(
+          "part[{}] = {};", kk,
+          reader_.LhsValue(*f.writer, {f.space.Variable(f.batch), f.space.Variable(f.row), Nth(f, f.k, ks, kk), {}})));
+    }
+    kernel.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", ks), f.writer->Take());
+  }
+
+  void WriteRhs(KernelBuilder& kernel, bool block) const {
+    const int64_t ks = block ? shape_.k_step : 1, w = shape_.tile_columns;
+    Function f;
+    Begin(f, kernel, 1, reader_.work.k / ks, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+    if (block) Vectorize(f, f.k, ks);
+    if (!block && WholeColumns()) Vectorize(f, f.column, w);
+    const std::vector<IndexExpression> columns = Columns(f);
+    for (int64_t j = 0; j < w; ++j) {
+      for (int64_t kk = 0; kk < ks; ++kk) {
+        f.writer->Line(fmt::format(
+            "part[{}] = {};", j * ks + kk,
+            reader_.RhsValue(*f.writer,
+                             {f.space.Variable(f.batch), {}, Nth(f, f.k, ks, kk), columns[static_cast<size_t>(j)]})));
+      }
+    }
+    kernel.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w),
+                  f.writer->Take());
+  }
+
+  // ADD_PRODUCTS of matmul_registers.comp.
+  void WriteProducts(KernelBuilder& kernel) const {
+    std::string text = "#define ADD_PRODUCTS";
+    const uint32_t columns = std::min(shape_.tile_columns, 4u);
+    for (uint32_t i = 0; i < shape_.tile_rows; ++i) {
+      for (uint32_t column = 0; column < shape_.tile_columns; column += columns) {
+        for (uint32_t kk = 0; kk < shape_.k_step; ++kk) {
+          if (column == 0) text += fmt::format(" \\\n  Sum a_{0}_{1} = LHS({0}u, {1}u);", i, kk);
+          for (uint32_t j = column; j < column + columns; ++j)
+            text += fmt::format(" \\\n  MULTIPLY_ADD(sums[{}], a_{}_{}, RHS({}u, {}u));", i * shape_.tile_columns + j,
+                                i, kk, kk, j);
+        }
+      }
+    }
+    kernel.Append(text + "\n");
+  }
+
+  // Neighbouring rows that lhs is read in where it lies along m.
+  int64_t RowGroup() const {
+    for (int64_t w : {8, 4}) {
+      if (shape_.tile_rows % w == 0 && reader_.work.rows % w == 0) return w;
+    }
+    return 1;
+  }
+
+  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
+  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
+  // 512: 64 values of k were 6 % slower than 256).
+  uint32_t BlockSteps() const {
+    const DotWork& work = reader_.work;
+    const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
+    int64_t values = large ? 256 : 32;
+    while (values * values < work.k && values < 256) values *= 2;
+    return static_cast<uint32_t>(std::max<int64_t>(values / shape_.k_step, 1));
+  }
+
+  Step WriteRegisters() const {
+    const int64_t steps = reader_.work.k / shape_.k_step;
+    const int64_t row_tiles = (reader_.work.rows + shape_.tile_rows - 1) / shape_.tile_rows;
+    const int64_t column_tiles = (ColumnUnits() + shape_.lanes - 1) / shape_.lanes;
+    KernelBuilder kernel(context_.facts);
+    WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps);
+    WriteTypes(kernel);
+    // Along m only in whole strips of k: a lane for each k of a step.
+    const bool by_k = shape_.share_lhs && !reader_.LhsAlongK() && shape_.k_step == shape_.lanes && RowGroup() > 1;
+    const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
+    const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
+    const int64_t share_steps = (steps + shape_.splits - 1) / shape_.splits;
+    const uint32_t block = BlockSteps();
+    kernel.Append(fmt::format(
+        "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
+        "#define WM {}u\n#define BLOCKED {}\n",
+        share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
+        share_steps > block || shape_.repeated ? 1 : 0));
+    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
+    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+    kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
+                              kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
+                              kernel.Divide("(g)", shape_.splits)));
+    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
+    // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)
+    if (shape_.tile_columns == 8 && reader_.body().prologue.empty() && reader_.body().epilogue.empty())
+      kernel.InlineParams();
+    WriteLhs(kernel, share);
+    WriteRhs(kernel, rhs_block);
+    WriteProducts(kernel);
+    WriteUnitStore(kernel);
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
+    StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step,
+               kernel.fuses_terms());
+    return step;
+  }
+
+  Step WriteTiled() const {
+    const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows,
+                  tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
+    const int64_t row_tiles = (reader_.work.rows + tile_rows - 1) / tile_rows;
+    const int64_t column_tiles = (reader_.work.columns + tile_columns - 1) / tile_columns;
+    KernelBuilder kernel(context_.facts);
+    WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k);
+    WriteTypes(kernel);
+    kernel.Append(fmt::format(
+        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
+        "#define RHS_ALONG_K {}\n#define ROLLED {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
+        reader_.RhsAlongK() ? 1 : 0, RollsStores() ? 1 : 0));
+    auto scalar = [&](const char* head, auto&& value) {
+      Function f;
+      Begin(f, kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
+      const std::string result = value(f);
+      f.writer->Line(fmt::format("return {};", result));
+      kernel.Define(head, f.writer->Take());
+    };
+    scalar("Sum load_lhs(uint batch, uint row, uint k)",
+           [&](Function& f) { return reader_.LhsValue(*f.writer, PlaceOf(f)); });
+    scalar("Sum load_rhs(uint batch, uint k, uint column)",
+           [&](Function& f) { return reader_.RhsValue(*f.writer, PlaceOf(f)); });
+    WriteColumnStore(kernel, "store");
+    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
+    const uint32_t block = BlockSteps();
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
+                              {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
+    StateOrder(&step, int64_t{shape_.k_step} * block, (reader_.work.k + shape_.splits - 1) / shape_.splits,
+               kernel.fuses_terms());
+    return step;
+  }
+
+  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
+
+  // Words, where both operands have one narrow type and both are read in whole groups of memory.
+  QuadTerms TermsOfQuads() const {
+    const ElementType term = reader_.lhs().shape().element_type();
+    const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
+    const bool halves = (term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16;
+    if (reader_.rhs().shape().element_type() != term || !(halves || (bytes && context_.facts.integer_dot_product)))
+      return QuadTerms::kValues;
+    const QuadTerms terms = bytes ? QuadTerms::kBytes : QuadTerms::kHalves;
+    for (const bool lhs : {true, false}) {
+      if (bytes && reader_.work.k % (AlongK(lhs) ? 16 : 4) != 0) return QuadTerms::kValues;
+      KernelBuilder kernel(context_.facts);
+      if (!WriteQuadLoad(kernel, lhs, terms)) return QuadTerms::kValues;
+    }
+    return terms;
+  }
+
+  // load_lhs or load_rhs of matmul_quads.comp: four neighbours, along k or across it; of words of four bytes so many
+  // words, along k or of one k each. False if the operand is no such words in memory.
+  bool WriteQuadLoad(KernelBuilder& kernel, bool lhs, QuadTerms terms) const {
+    const bool along_k = AlongK(lhs), bytes = terms == QuadTerms::kBytes;
+    const DotWork& work = reader_.work;
+    const int64_t per_term = bytes ? 4 : 1;
+    Function f;
+    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
+          work.columns / (!lhs && !along_k ? 4 : 1));
+    const int along = along_k ? f.k : lhs ? f.row : f.column;
+    Vectorize(f, along, 4);
+    std::vector<std::string> part;
+    for (int64_t j = 0; j < 4 && part.size() < 4; ++j) {
+      ProductPlace at = PlaceOf(f);
+      IndexExpression& neighbour = along_k ? at.k : lhs ? at.row : at.column;
+      neighbour = Nth(f, along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
+      if (bytes) at.k = along_k ? Nth(f, f.k, 16, 4 * j) : Nth(f, f.k, 4, j);
+      if (terms == QuadTerms::kValues) {
+        part.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+        continue;
+      }
+      const std::vector<std::string> words = reader_.Words(*f.writer, lhs, at);
+      if (words.empty()) return false;
+      part.insert(part.end(), words.begin(), words.end());
+      if (!bytes) break;  // the whole group
+    }
+    for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
+    kernel.Define(fmt::format("void {}, out Held part[HELD])", lhs ? "load_lhs(uint batch, uint row, uint k"
+                                                                   : "load_rhs(uint batch, uint k, uint column"),
+                  f.writer->Take());
+    return true;
+  }
+
+  // Of a share: whole strips.
+  int64_t ShareOfQuads(int64_t steps) const {
+    const int64_t share = CeilDivide(steps, shape_.splits);
+    return shape_.splits == 1 ? steps : CeilDivide(share, shape_.k_step) * shape_.k_step;
+  }
+
+  // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
+  // function counts as 64 operations, and is up to 2 KB.
+  bool RollsStores() const {
+    constexpr int64_t kMostOperations = 1024;
+    return shape_.splits == 1 && EpilogueOperations() * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
+  int64_t EpilogueOperations() const {
+    int64_t operations = 0;
+    TargetInfo target;
+    target.emulates_i64 = !context_.facts.int64;
+    target.emulates_f64 = !context_.facts.float64;
+    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, target);
+    return operations;
+  }
+
+  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded,
+  // four tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
+  bool RollsColumns() const {
+    constexpr int64_t kMostOperations = 12;
+    const bool whole_words = std::ranges::all_of(
+        reader_.body().roots, [](const Instruction* root) { return StorageBytes(root->shape().element_type()) >= 4; });
+    return context_.facts.is_any_device() && whole_words && shape_.splits == 1 &&
+           EpilogueOperations() > kMostOperations;
+  }
+
+  // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
+  // registers.
+  int64_t BlockStrips(int64_t share) const {
+    constexpr int64_t kBlock = 32, kFewest = 128;
+    const bool small = shape_.lanes * shape_.lanes_y <= 64 && shape_.tile_rows * shape_.tile_columns <= 16;
+    return small && share >= kFewest ? std::max<int64_t>(kBlock / shape_.k_step, 1) : 0;
+  }
+
+  Step WriteQuads() const {
+    const DotWork& work = reader_.work;
+    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const QuadTerms terms = TermsOfQuads();
+    const bool bytes = terms == QuadTerms::kBytes;
+    const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
+    DotShape unit = shape_;
+    unit.tile_columns = 4;
+    const ProductWriter units(context_, reader_, buffers_, unit, shares_);
+    const int64_t groups = work.batches * row_tiles * column_tiles * shape_.splits;
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value : {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), steps, shape_.splits, share})
+      kernel.Param(static_cast<uint32_t>(value));
+    WriteTypes(kernel);
+    const ElementType term = reader_.lhs().shape().element_type();
+    kernel.Append("#undef MULTIPLY_ADD\n");
+    kernel.Append(QuadTypes(terms, term, reader_.sum_type));
+    kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, context_.facts.fused_multiply_add));
+    kernel.Append(fmt::format(
+        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
+        "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
+        reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
+        kernel.Data(static_cast<uint32_t>(work.columns))));
+    const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
+    // Most of what a driver makes of a kernel when it loads it would be copies of the products.
+    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n", RollsStores() ? 1 : 0, block,
+                              context_.facts.is_any_device() ? "[[dont_unroll]]" : ""));
+    for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
+    units.WriteUnitStore(kernel);
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
+                              GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, context_.facts.fused_multiply_add);
+    return step;
+  }
+
+  // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
+  // values are of the unit's type already, or of a narrower one, so that packing changes none.
+  std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
+    const ElementType term = shape_.matrix->term, type = (lhs ? reader_.lhs() : reader_.rhs()).shape().element_type();
+    const bool widens = term == ElementType::kF16 && (type == ElementType::kF8E5M2 || type == ElementType::kF8E4M3FN);
+    std::vector<std::string> words;
+    if (type == term || widens) words = reader_.Words(*f.writer, lhs, first);
+    if (!words.empty() && widens) {
+      std::vector<std::string> pairs;
+      for (const std::string& word : words) {
+        for (const std::string& two : {word, fmt::format("{} >> 16", word)})
+          pairs.push_back(fmt::format("pair_f16_of_{}({})", ElementTypeName(type), two));
+      }
+      return pairs;
+    }
+    if (!words.empty()) return words;
+    const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
+    std::vector<std::string> values;
+    for (int64_t j = 0; j < count; ++j) {
+      ProductPlace at = first;
+      IndexExpression& moved = AlongK(lhs) ? at.k : lhs ? at.row : at.column;
+      moved = f.space.Add(moved, {{}, j});
+      values.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+    }
+    for (size_t j = 0; j < values.size(); j += per_word) {
+      if (per_word == 2) {
+        words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(term), values[j], values[j + 1]));
+        continue;
+      }
+      words.push_back(ToStorage(term, values[j]));
+      for (size_t i = 1; i < 4; ++i) words.back() += fmt::format(" | {} << {}", ToStorage(term, values[j + i]), 8 * i);
+    }
+    return words;
+  }
+
+  // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k, or four neighbours of four k each.
+  void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
+    const DotWork& work = reader_.work;
+    const bool along_k = AlongK(lhs);
+    const int64_t per_load = along_k ? 16 / StorageBytes(shape_.matrix->term) : 4;
+    Function f;
+    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
+          work.columns / (!lhs && !along_k ? 4 : 1));
+    f.writer->Vectorize(along_k ? f.k : lhs ? f.row : f.column, static_cast<int>(per_load));
+    std::vector<std::string> part;
+    for (int64_t k = 0; k < per_load; k += along_k ? per_load : 1) {
+      ProductPlace at = PlaceOf(f);
+      at.k = Nth(f, f.k, per_load, k);
+      if (!along_k) (lhs ? at.row : at.column) = Nth(f, lhs ? f.row : f.column, 4, 0);
+      for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
+    }
+    for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
+    kernel.Append(fmt::format("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size()));
+    kernel.Define(
+        fmt::format("void {}, out uint part[{}])",
+                    lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
+                    part.size()),
+        f.writer->Take());
+  }
+
+  Step WriteMatrices() const {
+    const DotWork& work = reader_.work;
+    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const int64_t share = ShareOfQuads(work.k), groups = work.batches * row_tiles * column_tiles * shape_.splits;
+    DotShape unit = shape_;
+    unit.tile_columns = 4;
+    const ProductWriter units(context_, reader_, buffers_, unit, shares_);
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value :
+         {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, share})
+      kernel.Param(static_cast<uint32_t>(value));
+    WriteTypes(kernel);
+    kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(fmt::format(
+        "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
+        "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define AHEAD {}\n#define COLUMNS {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
+        AlongK(false) ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
+        kernel.Data(static_cast<uint32_t>(work.columns))));
+    for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
+    units.WriteUnitStore(kernel);
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
+                              {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1},
+                              GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    StateOrder(&step, 0, share, /*fused=*/false);
+    return step;
+  }
+
+  // store() of the neighbouring columns of a unit.
+  void WriteUnitStore(KernelBuilder& kernel) const {
+    const uint32_t width = shape_.tile_columns;
+    Code body;
+    if (RollsColumns()) {
+      WriteColumnStore(kernel, "store_column");
+      const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
+      body = fmt::format(
+          "  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
+          "batch, row, column * {0}u + j, share, sums[0]);\n",
+          width, columns);
+      for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
+      body += "  }\n";
+    } else {
+      Function f;
+      Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+      if (WholeColumns()) Vectorize(f, f.column, width);
+      std::vector<std::string> sums;
+      for (uint32_t j = 0; j < width; ++j) sums.push_back(fmt::format("sums[{}]", j));
+      StoreSums(f, Columns(f), sums);
+      body = f.writer->Take();
+    }
+    kernel.Define(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}])", width),
+                  std::move(body));
+  }
+
+  // store() of one column, under that name.
+  void WriteColumnStore(KernelBuilder& kernel, std::string_view name) const {
+    DotShape one = shape_;
+    one.tile_columns = 1;
+    const ProductWriter single(context_, reader_, buffers_, one, shares_);
+    Function f;
+    Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
+    single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
+    kernel.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name),
+                  f.writer->Take());
+  }
+
+  ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
+                BufferSlice shares)
+      : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
+
+  // Adds the shares of each result, then the epilogue.
+  void JoinShares(std::vector<Step>* steps) const {
+    RowProgram program = SumProgram(reader_, buffers_);
+    program.name = StepName(reader_.body()) + " join";
+    program.row_size = shape_.splits;
+    program.rows_contiguous = true;
+    program.reduces[0].element = [this, rows = program.rows](ValueWriter& writer, const RowPlace& place) {
+      const int k = writer.kernel().AddBuffer(reader_.sum_type, Access::kRead, shares_);
+      return std::vector{writer.Load(k, writer.space().Add(writer.space().Scale(place.element, rows), place.row))};
+    };
+    for (Step& step : LowerRowProgram(context_, program)) steps->push_back(std::move(step));
+  }
+
+  const LowerContext& context_;
+  const ProductReader& reader_;
+  BufferMap& buffers_;
+  const DotShape shape_;
+  BufferSlice shares_;
+};
+
+// The type whose units take an operand as it is: f16 holds each value of f8 and narrower floats, but for the powers of
+// two of f8e8m0fnu.
+ElementType UnitTerm(const Instruction& operand) {
+  const ElementType type = operand.shape().element_type();
+  return IsFloating(type) && StorageBytes(type) == 1 && type != ElementType::kF8E8M0FNU ? ElementType::kF16 : type;
+}
+
+// The product of the device's matrix units that a product's terms and sums are.
+std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
+  const ElementType term = UnitTerm(reader.lhs());
+  const DotWork& work = reader.work;
+  const int64_t least = 16 / StorageBytes(term);
+  const auto matrix = std::ranges::find_if(context.facts.matrices, [&](const MatrixShape& shape) {
+    return shape.term == term && shape.sum == reader.sum_type;
+  });
+  if (matrix == context.facts.matrices.end() || UnitTerm(reader.rhs()) != term || reader.wide || work.k % least != 0 ||
+      (!reader.LhsAlongK() && work.rows % 4 != 0) || (!reader.RhsAlongK() && work.columns % 4 != 0))
+    return std::nullopt;
+  return *matrix;
+}
+
+}  // namespace
+
+ProductReader::ProductReader(const FusionDescription& body, bool wide_sums)
+    : wide(wide_sums), body_(body), lhs_(body.hero->operand(0)), rhs_(body.hero->operand(1)) {
+  sum_type = DotSumType(*body.hero);
+  if (wide) sum_type = ElementType::kC64;
+  work.sum_bytes = std::max(StorageBytes(sum_type), 4);
+  work.lanes_can_share = ShuffleTakes(sum_type);
+}
+
+void ProductReader::PublishSum(ValueWriter& writer, const IndexExpression& linear, const std::string& sum) const {
+  const ElementType type = hero().shape().element_type();
+  writer.Override(hero(), writer.space().Delinearize(linear, hero().shape().dimensions()),
+                  type == sum_type ? sum : ConvertedText(sum_type, type, sum));
+}
+
+std::string ProductReader::RootValue(ValueWriter& writer, const Instruction& root,
+                                     const IndexExpression& linear) const {
+  return writer.Value(root, writer.space().Delinearize(linear, root.shape().dimensions()));
+}
+
+std::string ProductReader::Converted(const Instruction& operand, const std::string& value) const {
+  const ElementType type = operand.shape().element_type();
+  return type == sum_type ? value : ConvertedText(type, sum_type, value);
+}
+
+bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, MultiIndex index, int k) const {
+  return vulkan::RunsAlong(body_, space, operand, std::move(index), k);
+}
+
+std::string FloatMultiplyAdd(const std::string& type, bool fused) {
+  const bool scalar = type == "float";
+  if (fused) return fmt::format("sum = fma({}, b, sum)", scalar ? "a" : type + "(a)");
+  return fmt::format("{{ precise {0} product_ = {1}(a) * (b); precise {0} next_ = sum + product_; sum = next_; }}",
+                     type, scalar ? "" : type);
+}
+
+// What matmul_quads.comp adds up in.
+std::string QuadSums(ElementType sum, bool fused) {
+  return fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
+                     sum == ElementType::kF32 ? FloatMultiplyAdd("Quad", fused) : "sum += Quad(a) * (b)");
+}
+
+std::string ProductTypes(const ProductReader& reader, bool fused) {
+  return fmt::format(
+      "#undef Sum\n#undef CLEAR\n#undef MULTIPLY_ADD\n#undef ADD\n#define Sum {}\n#define CLEAR {}\n"
+      "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
+      CarrierType(reader.sum_type), ZeroText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type, fused),
+      reader.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader.sum_type, "sum", "a"));
+}
+
+RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows) {
+  RowProgram program = SumProgram(reader, buffers);
+  program.name = StepName(reader.body());
+  program.row_size = reader.work.k;
+  program.rows_contiguous = rows.contiguous;
+  program.most_width = rows.most_width;
+  program.flop = 2 * program.rows * program.row_size;
+  const auto value = [&reader](ValueWriter& writer, const RowPlace& place, bool lhs) {
+    ProductPlace at = reader.PlaceOf(writer.space(), place.row);
+    at.k = place.element;
+    return lhs ? reader.LhsValue(writer, at) : reader.RhsValue(writer, at);
+  };
+  RowReduce& reduce = program.reduces[0];
+  reduce.seen_types = {reader.wide ? ElementType::kF32 : reader.sum_type};
+  reduce.seen = [value, lhs = rows.sees_lhs](ValueWriter& writer, const RowPlace& place) {
+    return std::vector{value(writer, place, lhs)};
+  };
+  reduce.made_of = [value, lhs = rows.sees_lhs, &reader](ValueWriter& writer, const RowPlace& place,
+                                                         const std::vector<std::string>& seen) {
+    const std::string other = value(writer, place, !lhs), &a = lhs ? seen[0] : other, &b = lhs ? other : seen[0];
+    return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
+                                   : ProductText(reader.sum_type, a, b)};
+  };
+  reduce.element = [seen = reduce.seen, made_of = reduce.made_of](ValueWriter& writer, const RowPlace& place) {
+    return made_of(writer, place, seen(writer, place));
+  };
+  return program;
+}
+
+std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
+                                   const ProductRows& rows) {
+  const RowProgram program = ProductProgram(reader, buffers, rows);
+  if (!rows.windows.empty()) {
+    const auto tile = TileShortRows(context, program, reader.hero().shape().dimensions(), rows.windows);
+    if (tile) return {WriteShortRows(context, program, *tile)};
+  }
+  return LowerRowProgram(context, program);
+}
+
+std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader& reader, BufferMap& buffers) {
+  DotWork work = reader.work;
+  work.in_pairs = ComputesInPairs(context, reader.body());
+  work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
+               (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
+  work.matrix = MatrixFor(context, reader);
+  return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
+}
+
+std::vector<Step> LowerProductAs(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
+                                 const DotShape& shape) {
+  return ProductWriter(context, reader, buffers, shape).Write();
+}
+
+Status CheckProductRoot(const FusionDescription& body, const Instruction& root) {
+  const int64_t count = body.hero->shape().ElementCount();
+  if (root.shape().ElementCount() == count) return OkStatus();
+  return Internal("{}: a result has {} elements, the {} has {}", body.instruction->name(), root.shape().ElementCount(),
+                  OpcodeText(body.hero->opcode()), count);
+}
+
+Status CheckProductRoots(const FusionDescription& body) {
+  for (const Instruction* root : body.roots) VXLA_RETURN_IF_ERROR(CheckProductRoot(body, *root));
+  return OkStatus();
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

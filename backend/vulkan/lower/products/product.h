@@ -1,0 +1,97 @@
+// Matrix products: [B, M, K] x [B, K, N] of what a reader makes of an operation's operands (dot, convolution), with
+// producers as load hooks and an epilogue.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/vulkan/lower/rows/row_program.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// A place of a product: of a result (k unused) or of a term of its sum.
+struct ProductPlace {
+  IndexExpression batch, row, k, column;
+};
+
+// An operation seen as a matrix product.
+class ProductReader {
+ public:
+  ProductReader(const FusionDescription& body, bool wide_sums);
+  virtual ~ProductReader() = default;
+
+  // Values of the operands, as sums take them; the column, or the row, is not looked at.
+  virtual std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const = 0;
+  virtual std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const = 0;
+  // The words that a group of an operand's elements from there on, along k or along the free dimension, makes in
+  // memory; none: it makes no such words.
+  virtual std::vector<std::string> Words(ValueWriter&, bool /*lhs*/, const ProductPlace&) const { return {}; }
+  // Whether neighbours along k, rather than along the free dimension, lie side by side.
+  virtual bool LhsAlongK() const = 0;
+  virtual bool RhsAlongK() const = 0;
+  // The row-major index of a result, and the place of it.
+  virtual IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const = 0;
+  virtual ProductPlace PlaceOf(IndexSpace& space, const IndexExpression& linear) const = 0;
+
+  // The operation's value at a linear index is `sum`.
+  void PublishSum(ValueWriter& writer, const IndexExpression& linear, const std::string& sum) const;
+  std::string RootValue(ValueWriter& writer, const Instruction& root, const IndexExpression& linear) const;
+
+  const FusionDescription& body() const { return body_; }
+  const Instruction& hero() const { return *body_.hero; }
+  const Instruction& lhs() const { return *lhs_; }
+  const Instruction& rhs() const { return *rhs_; }
+  int64_t results() const { return work.batches * work.rows * work.columns; }
+
+  DotWork work;
+  ElementType sum_type;
+  const bool wide;  // f32 sums in two floats, c64's carrier; operands have no second part
+
+ protected:
+  // An operand's value in the type that sums take.
+  std::string Converted(const Instruction& operand, const std::string& value) const;
+  // Looks through what moves elements to the operand in memory: whether variable `k` is the one along which its last
+  // dimension runs. `index` is where the operand is read.
+  bool RunsAlong(IndexSpace& space, const Instruction& operand, MultiIndex index, int k) const;
+
+  const FusionDescription& body_;
+  const Instruction *lhs_, *rhs_;  // of the product
+};
+
+// A dot's operands; a convolution's.
+std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body);
+std::unique_ptr<ProductReader> ReadConvolution(const FusionDescription& body);
+
+// What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), which rounds once for f32
+// where it is `fused`, and ADD(sum, a).
+// The text of sum = sum + a * b in f32 of this GLSL type ("float", "vec4"): one rounding a term where fma is one.
+std::string FloatMultiplyAdd(const std::string& type, bool fused);
+std::string ProductTypes(const ProductReader& reader, bool fused);
+
+// MULTIPLY_ADD of groups of four: Quad sums, a term, Quad terms.
+std::string QuadSums(ElementType sum, bool fused);
+
+// How a product in rows of their own is taken: a row is one result, its elements are the terms.
+struct ProductRows {
+  bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side
+  uint32_t most_width = 8;  // neighbours that may be taken at a time
+  // How the terms of neighbours lie along the dimensions of the result, where short sums may be written out, and which
+  // operand's it is that they have in common.
+  std::vector<RowWindow> windows = {};
+  bool sees_lhs = true;
+};
+RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows);
+std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
+                                   const ProductRows& rows);
+
+// In tiles; K at least 1.
+std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader& reader, BufferMap& buffers);
+std::vector<Step> LowerProductAs(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
+                                 const DotShape& shape);
+
+// OK if each result of the fusion has as many elements as its hero.
+Status CheckProductRoots(const FusionDescription& body);
+Status CheckProductRoot(const FusionDescription& body, const Instruction& root);
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,472 @@
+// Sums of what is made of products as one kernel (attention/chain.comp, or attention/chain_matrices.comp on matrix
+// units).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/products/product.h"
+#include "backend/vulkan/lower/products/quad_loads.h"
+#include "backend/vulkan/lower/rows/reducer.h"
+#include "backend/vulkan/spirv/matrix_types.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// The product of the device's matrix units that all of the chain's products are: of one type of 16 bits, in f32.
+std::optional<MatrixShape> MatrixOfChain(const DeviceFacts& facts, const ProductChain& chain) {
+  std::vector<const Instruction*> dots;
+  for (const ChainProduct& product : chain.products) dots.push_back(product.dot);
+  for (const ChainSum& sum : chain.sums) {
+    if (sum.over_batches()) return std::nullopt;
+    if (sum.is_product()) dots.push_back(sum.hero);
+  }
+  const ElementType term = dots[0]->operand(0)->shape().element_type();
+  for (const Instruction* dot : dots) {
+    if (dot->notes().wide_sum || DotSumType(*dot) != ElementType::kF32) return std::nullopt;
+    for (const Instruction* operand : dot->operands()) {
+      if (operand->shape().element_type() != term) return std::nullopt;
+    }
+  }
+  const auto matrix = std::ranges::find_if(facts.matrices, [&](const MatrixShape& shape) {
+    return shape.term == term && shape.sum == ElementType::kF32 && StorageBytes(term) == 2;
+  });
+  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
+}
+
+ChainWork WorkOfChain(const DeviceFacts& facts, const ProductChain& chain) {
+  ChainWork work;
+  work.rows = chain.rows;
+  work.keys = chain.keys;
+  work.reduces = !chain.sums[0].is_product();
+  work.parts = chain.sums[0].parts;
+  for (const ChainProduct& product : chain.products) work.depths.push_back(product.depth);
+  for (const ChainSum& sum : chain.sums) {
+    if (sum.is_product()) work.columns.push_back(sum.columns);
+  }
+  work.matrix = MatrixOfChain(facts, chain);
+  return work;
+}
+
+class ChainWriter {
+ public:
+  ChainWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, const ChainShape& shape)
+      : context_(context), body_(body), chain_(*body.chain), buffers_(buffers), shape_(shape) {}
+
+  Step Write() const {
+    const int64_t row_tiles = (chain_.rows + shape_.rows() - 1) / shape_.rows(), parts = chain_.sums[0].parts;
+    const int64_t key_tiles = parts > 0 ? (chain_.keys + shape_.keys() - 1) / shape_.keys() : 1;
+    const int64_t groups = chain_.batches / std::max<int64_t>(parts, 1) * row_tiles * key_tiles;
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value : {groups, row_tiles, chain_.rows, chain_.keys}) kernel.Param(static_cast<uint32_t>(value));
+    if (parts > 0) kernel.Param(static_cast<uint32_t>(key_tiles)), kernel.Param(static_cast<uint32_t>(parts));
+    shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
+    shape_.matrix ? WriteMatrixTerms(kernel) : WriteAllTerms(kernel);
+    WriteWeights(kernel);
+    WriteMask(kernel);
+    chain_.sums[0].is_product() ? WriteProducts(kernel) : WriteReduction(kernel);
+    const uint32_t lanes = shape_.matrix ? context_.facts.matrix_lanes * shape_.lanes_y : shape_.lanes;
+    Step step = kernel.Finish(StepName(body_), shape_.matrix ? "attention/chain_matrices.comp" : "attention/chain.comp",
+                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    int64_t a_score = 0;
+    for (const ChainProduct& product : chain_.products) a_score += product.depth;
+    for (const ChainSum& sum : chain_.sums) a_score += sum.is_product() ? sum.columns : 1;
+    step.flop = 2 * chain_.batches * chain_.rows * chain_.keys * a_score;
+    return step;
+  }
+
+ private:
+  void WriteAllTerms(KernelBuilder& kernel) const {
+    for (size_t p = 0; p < chain_.products.size(); ++p) WriteTerms(kernel, p);
+    WriteChoice(kernel, "void load_row(uint which, uint batch, uint row, uint unit, out float quad[4])", "load_row_",
+                "(batch, row, unit, quad)", chain_.products.size());
+    WriteChoice(kernel, "void load_key(uint which, uint batch, uint key, uint unit, out float quad[4])", "load_key_",
+                "(batch, key, unit, quad)", chain_.products.size());
+  }
+
+  struct Function {
+    IndexSpace space;
+    ChainPlace at;
+    std::optional<ValueWriter> writer;
+  };
+  // Depths and columns are counted in units, of four or what `depths` says.
+  void Begin(Function& f, KernelBuilder& kernel, int64_t depth, int64_t columns, int64_t depths = 4) const {
+    const std::pair<const char*, int64_t> variables[] = {{"batch", chain_.batches},
+                                                         {"row", chain_.rows},
+                                                         {"key", chain_.keys},
+                                                         {"unit", (depth + depths - 1) / depths},
+                                                         {"unit", UnitsOf(columns)}};
+    for (const auto& [name, size] : variables) f.space.AddVariable(size);
+    f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(4)};
+    f.writer.emplace(kernel, body_, buffers_, f.space);
+    for (int k = 0; k < 5; ++k) f.writer->Bind(k, variables[k].first);
+  }
+
+  // Terms are counted in units of four.
+  void BeginAcross(Function& f, KernelBuilder& kernel, bool of_row, int64_t depth) const {
+    const std::pair<const char*, int64_t> variables[] = {
+        {"batch", chain_.batches}, {"0u", 1}, {"depth", depth}, {"unit", UnitsOf(of_row ? chain_.rows : chain_.keys)}};
+    for (const auto& [name, size] : variables) f.space.AddVariable(size);
+    f.at.batch = f.space.Variable(0);
+    f.at.depth = f.space.Variable(2);
+    f.writer.emplace(kernel, body_, buffers_, f.space);
+    for (int k = 0; k < 4; ++k) f.writer->Bind(k, variables[k].first);
+  }
+
+  void WriteDefines(KernelBuilder& kernel) const {
+    const auto choice = [](const std::vector<int64_t>& values) {
+      return values.size() == 1 ? fmt::format("{}u", values[0])
+                                : fmt::format("((which) == 0u ? {}u : {}u)", values[0], values[1]);
+    };
+    std::vector<int64_t> depths, units, of_rows, of_keys;
+    for (const ChainProduct& product : chain_.products) {
+      depths.push_back(product.depth);
+      of_rows.push_back(AlongDepth(product, true) ? 1 : 0);
+      of_keys.push_back(AlongDepth(product, false) ? 1 : 0);
+    }
+    for (const ChainSum& sum : chain_.sums) units.push_back(UnitsOf(sum.columns));
+    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define CHUNK {}u\n#define PRODUCTS {}\n#define SUMS {}\n",
+                              shape_.lanes, shape_.lanes_y, shape_.chunk, chain_.products.size(), chain_.sums.size()));
+    kernel.Append(fmt::format("#define DEPTHS {}u\n", context_.facts.is_any_device() ? 1 : 4));
+    kernel.Append(fmt::format("#define DEPTH(which) {}\n#define REDUCES {}\n", choice(depths),
+                              chain_.sums[0].is_product()     ? 0
+                              : chain_.sums[0].over_batches() ? 2
+                                                              : 1));
+    kernel.Append(fmt::format("#define ROW_ALONG_DEPTH(which) ({} == 1u)\n#define KEY_ALONG_DEPTH(which) ({} == 1u)\n",
+                              choice(of_rows), choice(of_keys)));
+    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
+                              FloatMultiplyAdd("vec4", context_.facts.fused_multiply_add)));
+    if (!chain_.sums[0].is_product()) return;
+    kernel.Append(fmt::format("#define TN {}u\n#define COLUMN_UNITS(which) {}\n#define VALUE_KEYS {}u\n",
+                              shape_.column_units, choice(units), shape_.value_keys));
+  }
+
+  void WriteMatrixDefines(KernelBuilder& kernel) const {
+    kernel.Append("#undef Sum\n#define Sum float\n" + MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(fmt::format(
+        "#define SUBGROUPS {}u\n#define KEYS {}u\n#define PRODUCTS {}\n#define SUMS {}\n#define REDUCES {}\n"
+        "#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
+        shape_.lanes_y, shape_.lanes, chain_.products.size(), chain_.sums.size(), chain_.sums[0].is_product() ? 0 : 1,
+        ElementTypeName(shape_.matrix->term)));
+    for (size_t p = 0; p < chain_.products.size(); ++p)
+      kernel.Append(fmt::format("#define DEPTH_{} {}u\n", p, chain_.products[p].depth));
+    for (size_t s = 0; s < chain_.sums.size(); ++s)
+      kernel.Append(fmt::format("#define COLUMNS_{} {}u\n", s, chain_.sums[s].columns));
+  }
+
+  // void <head>, out uint words[...]) { words = `count` neighbours, in words as they lie in memory or packed here. }
+  void WriteMatrixLoad(KernelBuilder& kernel, const std::string& head, const Instruction& operand, int count,
+                       int64_t depth, int64_t columns,
+                       const std::function<MultiIndex(Function&, const IndexExpression&)>& place) const {
+    const int unit = count == 8 ? 3 : 4;
+    Function f;
+    Begin(f, kernel, depth, columns, count);
+    f.writer->Vectorize(unit, count);
+    const auto neighbour = [&](int j) {
+      return place(f, f.space.Add(f.space.Scale(f.space.Variable(unit), count), {{}, j}));
+    };
+    std::vector<std::string> words = f.writer->GroupWords(operand, neighbour(0));
+    for (int j = 0; words.size() < static_cast<size_t>(count / 2); j += 2) {
+      const std::string low = f.writer->Value(operand, neighbour(j)), high = f.writer->Value(operand, neighbour(j + 1));
+      words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
+    }
+    for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
+    kernel.Define(fmt::format("void {}, out uint words[{}])", head, words.size()), f.writer->Take());
+  }
+
+  void WriteMatrixTerms(KernelBuilder& kernel) const {
+    for (size_t p = 0; p < chain_.products.size(); ++p) {
+      const ChainProduct& product = chain_.products[p];
+      for (bool of_row : {true, false}) {
+        const int operand = of_row ? product.rows : 1 - product.rows;
+        const char* name = of_row ? "row" : "key";
+        WriteMatrixLoad(kernel, fmt::format("load_{0}_{1}(uint batch, uint {0}, uint unit", name, p),
+                        *product.dot->operand(operand), 8, product.depth, 1,
+                        [&](Function& f, const IndexExpression& depth) {
+                          f.at.depth = depth;
+                          return TermIndex(chain_, product, operand, f.space, f.at);
+                        });
+      }
+    }
+  }
+
+  // <head> { if (which == 0u) <call>0<arguments>; else ... }; the compiler knows which.
+  static void WriteChoice(KernelBuilder& kernel, const char* head, const char* call, const char* arguments,
+                          size_t count) {
+    std::string text = fmt::format("{} {{\n", head);
+    for (size_t k = 0; k + 1 < count; ++k)
+      text += fmt::format("  if (which == {}u) {{ {}{}{}; }} else\n", k, call, k, arguments);
+    kernel.Append(text + fmt::format("  {{ {}{}{}; }}\n}}\n", call, count - 1, arguments));
+  }
+
+  // Whether depths of the term lie side by side in memory, or nothing that could be loaded four at a time does.
+  bool AlongDepth(const ChainProduct& product, bool of_row) const {
+    const int operand = of_row ? product.rows : 1 - product.rows;
+    const Instruction& term = *product.dot->operand(operand);
+    const auto runs_along = [&](int variable) {
+      IndexSpace space;
+      for (int64_t size : {chain_.batches, chain_.rows, chain_.keys, product.depth, int64_t{1}})
+        space.AddVariable(size);
+      const ChainPlace at{space.Variable(0), space.Variable(1), space.Variable(2), space.Variable(3), {}};
+      return RunsAlong(body_, space, term, TermIndex(chain_, product, operand, space, at), variable);
+    };
+    return runs_along(3) || !runs_along(of_row ? 1 : 2);
+  }
+
+  void WriteTerms(KernelBuilder& kernel, size_t p) const {
+    const ChainProduct& product = chain_.products[p];
+    for (bool of_row : {true, false}) {
+      const int operand = of_row ? product.rows : 1 - product.rows;
+      const Instruction& term = *product.dot->operand(operand);
+      const char* name = of_row ? "row" : "key";
+      const bool along_depth = AlongDepth(product, of_row);
+      Function f;
+      if (along_depth) {
+        Begin(f, kernel, product.depth, 1);
+      } else {
+        BeginAcross(f, kernel, of_row, product.depth);
+      }
+      WriteQuad(*f.writer, 3,
+                along_depth ? product.depth
+                : of_row    ? chain_.rows
+                            : chain_.keys,
+                [&](const IndexExpression& place) {
+                  (along_depth ? f.at.depth : of_row ? f.at.row : f.at.key) = place;
+                  return ToF32(term, f.writer->Value(term, TermIndex(chain_, product, operand, f.space, f.at)));
+                });
+      kernel.Define(fmt::format("void load_{}_{}(uint batch, uint {}, uint unit, out float quad[4])", name, p,
+                                along_depth ? name : "depth"),
+                    f.writer->Take());
+    }
+  }
+
+  // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row.
+  void WriteWeights(KernelBuilder& kernel) const {
+    // Together what they have in common is computed once, and divisions of all places share their integers
+    // (codegen/passes/group_divisions.h): 144 registers and 15 KB instead of 192 and 24 of an attention's gradient on
+    // RDNA 3. Text that is long for one place (gelu's derivative) takes drivers up to twice as long then.
+    constexpr int64_t kMostLines = 64;
+    Code text = WeightsText(kernel, {"[i]"});
+    const bool together = text.lines() <= kMostLines;
+    if (together) {
+      text = WeightsText(kernel, {".x", ".y", ".z", ".w"});
+    } else if (context_.facts.is_any_device()) {
+      // The next place's after a place's, which is the first one: the text is there once, as it takes drivers time to
+      // load.
+      text = WeightsText(kernel, {".x"});
+      const char* places = shape_.matrix ? "keys" : "rows";
+      text = Code(
+                 "  [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = vec4(0.0f);\n"
+                 "  [[dont_unroll]] for (uint i = 0u; i < 4u; ++i) {\n") +
+             std::move(text) +
+             fmt::format(
+                 "    {} = {}.yzwx;\n"
+                 "    [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) scores[p] = scores[p].yzwx;\n"
+                 "    [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_sums[s] = of_sums[s].yzwx;\n  }}\n",
+                 places, places);
+    } else {
+      text = Code("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {\n") + std::move(text) + "  }\n";
+    }
+    kernel.Define(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS])",
+                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key"),
+                  std::move(text));
+  }
+
+  // At these components of rows or keys, scores and sums.
+  Code WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
+    Function f;
+    Begin(f, kernel, 1, 1);
+    std::string results;
+    for (const std::string& place : places) {
+      const int variable = f.space.AddVariable(shape_.matrix ? chain_.keys : chain_.rows);
+      f.writer->Bind(variable, (shape_.matrix ? "keys" : "rows") + place);
+      (shape_.matrix ? f.at.key : f.at.row) = f.space.Variable(variable);
+      for (size_t p = 0; p < chain_.products.size(); ++p) {
+        const Instruction& dot = *chain_.products[p].dot;
+        const std::string score = fmt::format("score_{}_{}", p, place[1]);
+        f.writer->Declare(CarrierType(dot.shape().element_type()), score,
+                          {FromF32(dot, fmt::format("scores[{}]{}", p, place))}, true);
+        f.writer->Override(dot, ScoreIndex(chain_, chain_.products[p], f.space, f.at), score);
+      }
+      for (size_t s = 0; s < chain_.sums.size(); ++s) {
+        const Instruction& weights = chain_.sums[s].weights();
+        const std::string value = f.writer->Value(weights, WeightsIndex(chain_.sums[s], f.space, f.at));
+        results += fmt::format("  of_sums[{}]{} = {};\n", s, place, ToF32(weights, value));
+      }
+    }
+    return f.writer->Take() + results;
+  }
+
+  // Where the weights of hidden keys are nothing, blocks of them are left out: the test whether a place is seen, and
+  // the one whether what hidden weights are multiplied by is zero.
+  void WriteMask(KernelBuilder& kernel) const {
+    const bool causal = HidesBlocks(chain_);
+    kernel.Append(fmt::format("#define CAUSAL {}\n", causal ? 1 : 0));
+    if (!causal) return;
+    const ChainMask& mask = *chain_.sums[0].mask;
+    Function f;
+    Begin(f, kernel, 1, 1);
+    f.writer->Line(
+        fmt::format("return {};", f.writer->Value(*mask.compare, MaskIndex(chain_.sums[0], mask.path, f.space, f.at))));
+    kernel.Define("bool sees(uint batch, uint row, uint key)", f.writer->Take());
+    std::vector<std::string> factors;
+    bool of_rows = false, of_keys = false;
+    for (const ChainSum& sum : chain_.sums) {
+      if (sum.mask->factor != nullptr) factors.push_back(WriteFactor(kernel, sum, &of_rows, &of_keys));
+    }
+    kernel.Append(
+        fmt::format("#define LATER_KEYS {}\n#define FACTORS {}\n#define FACTOR_ROWS {}u\n#define FACTOR_KEYS {}u\n",
+                    mask.later_keys ? 1 : 0, factors.empty() ? 0 : 1, of_rows ? 4 : 1, of_keys ? 4 : 1));
+    if (factors.empty()) return;
+    kernel.Append(fmt::format("bool vanishes(uint batch, uint row, uint key) {{\n  return {};\n}}\n",
+                              fmt::join(factors, " && ")));
+  }
+
+  // The test whether the factor of a sum's hidden weights is zero.
+  std::string WriteFactor(KernelBuilder& kernel, const ChainSum& sum, bool* of_rows, bool* of_keys) const {
+    const ChainMask& mask = *sum.mask;
+    const auto name = fmt::format("hidden_factor_{}", &sum - chain_.sums.data());
+    Function f;
+    Begin(f, kernel, 1, 1);
+    const auto hidden = static_cast<float>(mask.hidden_value);
+    f.writer->Override(*mask.hidden, MaskIndex(sum, mask.to_hidden, f.space, f.at),
+                       FromF32(*mask.hidden, ConstantText(ElementType::kF32, &hidden)));
+    const std::string value = f.writer->Value(*mask.factor, MaskIndex(sum, mask.to_factor, f.space, f.at));
+    f.writer->Line(fmt::format("return {};", ToF32(*mask.factor, value)));
+    kernel.Define(fmt::format("float {}(uint batch, uint row, uint key)", name), f.writer->Take());
+    const MultiIndex statistic = MaskIndex(sum, mask.to_statistic, f.space, f.at);
+    *of_rows |= Mentions(statistic, 1);
+    *of_keys |= Mentions(statistic, 2);
+    return name + "(batch, row, key) == 0.0f";
+  }
+
+  // The result that is the sum, as what follows it moves it.
+  const Instruction& RootOf(const ChainSum& sum, int* leaf) const {
+    for (const Instruction* root : body_.roots) {
+      OperandPath moves;
+      if (Follow(root, &moves) != sum.hero) continue;
+      *leaf = static_cast<int>(std::ranges::find(body_.roots, root) - body_.roots.begin());
+      return *root;
+    }
+    VXLA_CHECK(false, "a sum that is no result");
+    return *sum.hero;
+  }
+  int Result(KernelBuilder& kernel, const ChainSum& sum) const {
+    int leaf = 0;
+    const Instruction& root = RootOf(sum, &leaf);
+    return kernel.AddBuffer(root.shape().element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
+  }
+
+  void WriteProducts(KernelBuilder& kernel) const {
+    for (size_t s = 0; s < chain_.sums.size(); ++s) {
+      WriteValue(kernel, s);
+      WriteStore(kernel, s);
+    }
+    if (shape_.matrix) return;
+    WriteChoice(kernel, "void load_value(uint which, uint batch, uint key, uint unit, out float quad[4])",
+                "load_value_", "(batch, key, unit, quad)", chain_.sums.size());
+    WriteChoice(kernel, "void store(uint which, uint batch, uint row, uint unit, float quad[4])", "store_",
+                "(batch, row, unit, quad)", chain_.sums.size());
+  }
+
+  void WriteValue(KernelBuilder& kernel, size_t s) const {
+    const ChainSum& sum = chain_.sums[s];
+    const Instruction& operand = *sum.hero->operand(1 - sum.chained);
+    if (shape_.matrix) {
+      return WriteMatrixLoad(kernel, fmt::format("load_value_{}(uint batch, uint key, uint unit", s), operand, 4, 1,
+                             sum.columns, [&](Function& f, const IndexExpression& column) {
+                               f.at.column = column;
+                               return ValueIndex(sum, f.space, f.at);
+                             });
+    }
+    Function f;
+    Begin(f, kernel, 1, sum.columns);
+    WriteQuad(*f.writer, 4, sum.columns, [&](const IndexExpression& column) {
+      f.at.column = column;
+      return ToF32(operand, f.writer->Value(operand, ValueIndex(sum, f.space, f.at)));
+    });
+    kernel.Define(fmt::format("void load_value_{}(uint batch, uint key, uint unit, out float quad[4])", s),
+                  f.writer->Take());
+  }
+
+  void WriteStore(KernelBuilder& kernel, size_t s) const {
+    const ChainSum& sum = chain_.sums[s];
+    const int k = Result(kernel, sum);
+    int leaf = 0;
+    const Instruction& root = RootOf(sum, &leaf);
+    OperandPath path;
+    Follow(&root, &path);
+    std::vector<const Instruction*> moves;
+    for (auto link = path.rbegin(); link != path.rend(); ++link) moves.push_back(link->first);
+    Function f;
+    const int64_t columns = sum.over_batches() ? chain_.keys : sum.columns;
+    Begin(f, kernel, 1, columns);
+    if (columns % 4 == 0) f.writer->Vectorize(4, 4);
+    std::vector<std::string> values, exist(4);
+    std::vector<IndexExpression> places;
+    for (int j = 0; j < 4; ++j) {
+      (sum.over_batches() ? f.at.key : f.at.column) =
+          PlaceInUnit(*f.writer, 4, columns, j, &exist[static_cast<size_t>(j)]);
+      const IndexExpression result = ResultIndex(chain_, sum, f.space, f.at);
+      const MultiIndex index = f.space.Delinearize(result, sum.hero->shape().dimensions());
+      places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), root.shape().dimensions()));
+      f.writer->Override(*sum.hero, index, FromF32(*sum.hero, fmt::format("quad[{}]", j)));
+      values.push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
+    }
+    f.writer->StoreAt(k, places, values, columns % 4 == 0, [&](size_t j) { return exist[j]; });
+    kernel.Define(fmt::format("void store_{}(uint batch, uint row, uint unit, float quad[4])", s), f.writer->Take());
+  }
+
+  void WriteReduction(KernelBuilder& kernel) const {
+    const ChainSum& sum = chain_.sums[0];
+    const Reducer reducer = ReadReducer(*sum.hero->called(0));
+    kernel.Append(fmt::format("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine")));
+    if (sum.over_batches()) return WriteStore(kernel, 0);
+    Function f;
+    Begin(f, kernel, 1, 1);
+    const IndexExpression result = ResultIndex(chain_, sum, f.space, f.at);
+    f.writer->Override(*sum.hero, f.space.Delinearize(result, sum.hero->shape().dimensions()),
+                       FromF32(*sum.hero, "value"));
+    for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
+      const Instruction& root = *body_.roots[leaf];
+      const std::string value = f.writer->Value(root, f.space.Delinearize(result, root.shape().dimensions()));
+      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
+                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      f.writer->Line(kernel.Store(k, f.writer->Index(result), value));
+    }
+    kernel.Define("void store(uint batch, uint row, float value)", f.writer->Take());
+  }
+
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  const ProductChain& chain_;
+  BufferMap& buffers_;
+  const ChainShape shape_;
+};
+
+}  // namespace
+
+Status CanLowerChain(const LowerContext& context, const FusionDescription& body) {
+  const ChainWork work = WorkOfChain(context.facts, *body.chain);
+  const ChainShape shape = TuneChain(context.facts, work);
+  if (shape.lanes > 0) {
+    const int64_t steps = ChainSteps(shape, work), most = MostSteps(context.facts, 1);
+    if (steps <= most) return OkStatus();
+    return Unsupported(
+        "{}: a product of products over {} keys takes {} steps of an invocation's loops, {} are possible",
+        body.instruction->name(), work.keys, steps, most);
+  }
+  return Unsupported(
+      "{}: {} columns of a product of products are more than 256, or than {} bytes of shared memory hold",
+      body.instruction->name(), work.most_columns(), context.facts.max_shared_bytes);
+}
+
+Result<std::vector<Step>> LowerChain(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  const ChainShape shape = TuneChain(context.facts, WorkOfChain(context.facts, *body.chain));
+  return std::vector{ChainWriter(context, body, buffers, shape).Write()};
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

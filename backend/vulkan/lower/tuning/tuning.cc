@@ -1,0 +1,168 @@
+#include "backend/vulkan/lower/tuning/tuning.h"
+
+#include <algorithm>
+
+#include "backend/vulkan/lower/tuning/software_tuning.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+enum Vendor : uint32_t {
+  kAmd = 0x1002,
+  kImagination = 0x1010,
+  kApple = 0x106B,
+  kNvidia = 0x10DE,
+  kArm = 0x13B5,
+  kBroadcom = 0x14E4,
+  kQualcomm = 0x5143,
+  kIntel = 0x8086,
+};
+
+// Whose tiles decide the order of sums; nobody's where all devices shall have the same.
+uint32_t VendorOf(const DeviceFacts& facts) { return facts.same_bits ? 0 : facts.vendor_id; }
+
+LoopTuning TuneGpuLoop(const GpuTraits& traits, int64_t element_count) {
+  // Enough invocations to hide memory latency come first; then a few elements each spare index arithmetic.
+  // The few elements lie side by side: one load of 16 bytes each, and nothing to wait for between them.
+  const bool large = element_count >= traits.busy_groups * traits.loop_group * traits.loop_items;
+  const uint32_t width = large ? WidthThatDivides(element_count, traits.loop_items) : 1;
+  return {traits.loop_group, large && width == 1 ? traits.loop_items : 1, width};
+}
+
+// Workgroups that are resident on the whole device, as its driver counts its units; `otherwise` where it does not say.
+int64_t ResidentGroups(const DeviceFacts& facts, uint32_t group, int64_t otherwise) {
+  const int64_t invocations = int64_t{facts.compute_units} * facts.unit_invocations;
+  return invocations == 0 ? otherwise : std::clamp<int64_t>(invocations / group, 32, 4096);
+}
+
+}  // namespace
+
+int64_t MostSteps(const DeviceFacts& facts, int passes) {
+  const int64_t limit = facts.quirks.loop_iteration_limit;
+  if (limit == 0) return int64_t{1} << 30;
+  return std::max<int64_t>(limit * 3 / 4 / std::max(passes, 1) - 64, 16);
+}
+
+// From the vendors' published sizes of register files, subgroups and compute units, but where a measurement is named.
+// What a unit holds: NVIDIA 2,048 invocations (Volta, A100, Hopper), 1,536 (other Ampere, Ada, Blackwell), 1,024
+// (Turing), by the table of compute capabilities in the CUDA C++ Programming Guide; AMD 2,560 (GCN: 4 SIMDs of 10 waves
+// of 64), 2,560 (RDNA1: 2 SIMDs of 20), 2,048 (RDNA2 and later: 2 of 16), by AMD's ISA documents and Mesa's
+// ac_gpu_info.c. Drivers that list their units say the same.
+GpuTraits TableTraits(const DeviceFacts& facts) {
+  const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete || facts.kind == DeviceFacts::Kind::kVirtual;
+  GpuTraits traits;
+  switch (VendorOf(facts)) {
+    case kNvidia:  // 255 registers a thread, up to 144 multiprocessors with several workgroups each
+      traits.look_back = true;
+      traits.dot_tile = 8;
+      // Measured on an H100: strips of 8 leave room for two workgroups of 8 x 8 results (f32 of 4096: 4.0 ms, 4.3 with
+      // 16), longer ones hide more of their loads in small workgroups (dot_512 0.018, 0.024 ms), which pay only where
+      // large ones are fewer than the units (dot_1024 0.073, 0.096 ms); and on the matrix units the loads of one strip
+      // take as long as the products of two (bf16 of 4096: 0.77, 1.25 ms).
+      traits.dot_k_step = 8;
+      traits.small_k_step = 16;
+      traits.small_below = 8;
+      traits.matrix_ahead = 2;
+      traits.busy_groups = discrete ? 1024 : 128;
+      break;
+    case kAmd:  // 256 vector registers, subgroups of 32 or 64, up to 96 compute units
+      traits.look_back = true;
+      traits.dot_tile = 8;
+      traits.busy_groups = discrete ? 768 : 96;
+      // GCN and RDNA1: strips of 16 take 33 of a unit's 64 KiB, so that a second workgroup does not fit: one wave a
+      // SIMD, for which Mesa's compiler spends 224 registers where 110 would do.
+      if (facts.unit_invocations > 2048) traits.dot_k_step = 8;
+      break;
+    case kIntel:  // 128 registers of 8 to 16 lanes: small tiles, workgroups that fit one core's threads
+      traits.look_back = true;
+      traits.loop_group = 128;
+      traits.row_lanes = 128;
+      traits.busy_groups = discrete ? 256 : 96;
+      traits.dot_k_step = 8;
+      break;
+    case kApple:  // wide subgroups, 32 KiB of shared memory, unified memory
+      traits.busy_groups = 256;
+      break;
+    case kArm:
+    case kBroadcom:
+    case kImagination:
+    case kQualcomm:  // few cores; large workgroups and much shared memory cost occupancy
+      traits.loop_group = 64;
+      traits.loop_items = 2;
+      traits.row_lanes = 64;
+      traits.busy_groups = 64;
+      traits.dot_lanes = 8;
+      traits.dot_k_step = 8;
+      break;
+    default:
+      break;
+  }
+  traits.busy_groups = ResidentGroups(facts, traits.loop_group, traits.busy_groups);
+  return traits;
+}
+
+GpuTraits TraitsOf(const DeviceFacts& facts) {
+  GpuTraits traits = TableTraits(facts);
+  const DeviceTuning& tuned = facts.tuned;
+  const auto take = [](auto& value, uint32_t measured) {
+    if (measured != 0) value = measured;
+  };
+  take(traits.loop_group, tuned.loop_group);
+  take(traits.loop_items, tuned.loop_items);
+  take(traits.row_lanes, tuned.row_lanes);
+  take(traits.busy_groups, tuned.busy_groups);
+  take(traits.dot_lanes, tuned.dot_lanes);
+  take(traits.dot_tile, tuned.dot_tile);
+  take(traits.dot_k_step, tuned.dot_k_step);
+  return traits;
+}
+
+LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
+  LoopTuning tuning = facts.costs.few_workgroups ? TuneSoftwareLoop(facts, bindings, element_count, cost)
+                                                 : TuneGpuLoop(TraitsOf(facts), element_count);
+  const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+  while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
+  return tuning;
+}
+
+bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAmd; }
+
+LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementBytes& bytes, int64_t element_count,
+                   int64_t cost) {
+  // The text repeats the body for each element of a group: what computes much gains nothing by wider loads.
+  constexpr int64_t kMostCost = 16;
+  if (tuning.width != 4 || cost > kMostCost || !facts.byte_offsets) return tuning;
+  const uint32_t wanted = bytes.most == 1 ? 16 : bytes.least == 2 && bytes.most <= 4 ? 8 : 4;
+  const GpuTraits traits = TraitsOf(facts);
+  // As many workgroups as keep the device busy come first.
+  while (tuning.width < wanted && element_count % (2 * tuning.width) == 0 &&
+         element_count >= traits.busy_groups * traits.loop_group * 2 * tuning.width)
+    tuning.width *= 2;
+  return tuning;
+}
+
+std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work) {
+  constexpr int64_t kLeastElements = 1 << 16;  // smaller tensors stay in the cache that lines are read again from
+  if (facts.costs.accesses_by_lane || work.elements < kLeastElements) return std::nullopt;
+  const uint32_t width = work.groups && work.x % 4 == 0 && work.t % 4 == 0 ? 4 : 1;
+  for (const uint32_t tile : {64u, 32u}) {
+    if (tile == 64 && width == 1) continue;
+    const int64_t padded = CeilDivide(work.x, tile) * tile * CeilDivide(work.t, tile) * tile;
+    const int64_t most_padded = work.x * work.t * (tile == 64 ? 4 : 6) / 3;
+    if (padded > most_padded || tile * (tile + 1) * work.bytes > std::min(facts.max_shared_bytes, 32768u)) continue;
+    TurnShape shape{tile, width, tile};
+    const uint32_t lanes = tile / width, most = std::min(TraitsOf(facts).loop_group, facts.max_workgroup_invocations);
+    while (shape.lanes_y > 1 && (lanes * shape.lanes_y > most || shape.lanes_y > facts.max_workgroup_size[1]))
+      shape.lanes_y /= 2;
+    return shape;
+  }
+  return std::nullopt;
+}
+
+std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count) {
+  const int64_t most = facts.max_group_count[0];
+  const int64_t rows = (count + most - 1) / most;
+  return {static_cast<uint32_t>((count + rows - 1) / std::max<int64_t>(rows, 1)), static_cast<uint32_t>(rows), 1};
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

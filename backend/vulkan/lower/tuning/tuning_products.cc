@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <bit>
+
+#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// Two strips of each operand, in quads with a padded stride; every invocation takes as many whole quads of a strip.
+void FitQuads(const DeviceFacts& facts, DotShape* shape) {
+  const auto fits = [&](int64_t k_step) {
+    const int64_t quads =
+        2 * k_step * (shape->lanes_y * shape->tile_rows / 4 + shape->lanes * shape->tile_columns / 4 + 2);
+    return 16 * quads < facts.max_shared_bytes && k_step * shape->tile_rows % (4 * shape->lanes) == 0 &&
+           k_step * shape->tile_columns % (4 * shape->lanes_y) == 0;
+  };
+  // Small tiles need longer strips for that.
+  while (shape->k_step < 16 && shape->k_step * shape->tile_rows % (4 * shape->lanes) != 0) shape->k_step *= 2;
+  while (shape->k_step > 4 && !fits(shape->k_step)) shape->k_step /= 2;
+  shape->quads = fits(shape->k_step);
+}
+
+// Of a workgroup: two strips of each operand, rows padded by 16 bytes; every invocation takes as many whole loads, of
+// 16 values or of 16 bytes. Sums take 64 registers of a lane at most; a row of matrices of them takes the strips' place
+// in the end.
+bool FitsMatrices(const DeviceFacts& facts, const DotShape& shape) {
+  const MatrixShape& matrix = *shape.matrix;
+  const int64_t row_bytes = int64_t{shape.k_step} * StorageBytes(matrix.term) + 16;
+  const int64_t rows = shape.lanes_y * shape.tile_rows, columns = shape.lanes * shape.tile_columns;
+  const int64_t subgroups = int64_t{shape.lanes} * shape.lanes_y, invocations = subgroups * facts.matrix_lanes;
+  const int64_t shared = 2 * row_bytes * (rows + columns),
+                sums = subgroups * matrix.rows * (shape.tile_columns + 4) * 4;
+  const auto loads = [&](int64_t extent) { return extent * shape.k_step % (16 * invocations) == 0; };
+  constexpr int64_t kMostSums = 64;
+  if (int64_t{shape.tile_rows} * shape.tile_columns > kMostSums * facts.matrix_lanes) return false;
+  return std::max(shared, sums) <= facts.max_shared_bytes && sums <= shared && loads(rows) && loads(columns) &&
+         invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]) &&
+         shape.tile_rows % matrix.rows == 0 && shape.tile_columns % matrix.columns == 0 && shape.k_step % matrix.k == 0;
+}
+
+// The largest tile that still gives every part of the device something to do, on the matrix units.
+std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& work) {
+  const GpuTraits traits = TraitsOf(facts);
+  if (!work.matrix || facts.same_bits || work.rows < 16 || work.columns < 16) return std::nullopt;
+  std::optional<DotShape> fit;
+  for (const auto& [lanes, lanes_y, rows, columns] :
+       {std::array{4u, 2u, 64u, 32u}, std::array{2u, 2u, 32u, 32u}, std::array{2u, 1u, 32u, 16u}}) {
+    DotShape shape;
+    shape.tiled = true;
+    shape.matrix = work.matrix;
+    shape.lanes = lanes;
+    shape.lanes_y = lanes_y;
+    shape.tile_rows = rows;
+    shape.tile_columns = columns;
+    shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(work.matrix->term));
+    shape.ahead = traits.matrix_ahead;
+    if (!FitsMatrices(facts, shape)) continue;
+    if (2 * work.columns <= int64_t{lanes} * columns && lanes > 2) continue;  // half of it would be idle
+    fit = shape;
+    const int64_t tiles =
+        work.batches * CeilDivide(work.rows, lanes_y * rows) * CeilDivide(work.columns, lanes * columns);
+    const int64_t wanted = traits.busy_groups / 4;
+    if (tiles < wanted) fit->splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
+    if (tiles >= wanted) break;
+  }
+  return fit;
+}
+
+DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotWork& work) {
+  DotShape shape;
+  shape.tiled = true;
+  shape.lanes = shape.lanes_y =
+      facts.max_workgroup_invocations >= traits.dot_lanes * traits.dot_lanes ? traits.dot_lanes : 8;
+  // The largest tile that still gives every part of the device something to do; wide sums take twice the registers.
+  const uint32_t most = work.sum_bytes > 4 ? std::min(traits.dot_tile, 4u) : traits.dot_tile;
+  const bool quads = work.quads && !facts.same_bits && most >= 4;
+  for (uint32_t tile = work.in_pairs ? 1 : most;; tile /= 2) {
+    shape.tile_rows = shape.tile_columns = tile;
+    const int64_t extent = int64_t{shape.lanes} * tile;
+    const int64_t groups = work.batches * CeilDivide(work.rows, extent) * CeilDivide(work.columns, extent);
+    // Half of it would be idle.
+    const bool too_wide = tile > 4 && (2 * work.rows <= extent || 2 * work.columns <= extent);
+    if (tile <= 2 || (groups >= traits.busy_groups / 4 && !too_wide)) break;
+    // Results in groups of four are worth more than workgroups of many invocations: a quarter as many have as many
+    // tiles.
+    if (quads && tile == 4) {
+      if (groups < traits.busy_groups / traits.small_below) shape.lanes = shape.lanes_y = std::min(shape.lanes, 8u);
+      break;
+    }
+  }
+  shape.k_step = shape.lanes < traits.dot_lanes ? traits.small_k_step : traits.dot_k_step;
+  auto shared_bytes = [&] {
+    return int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) *
+           work.sum_bytes;
+  };
+  while (shape.k_step > 1 && shared_bytes() > std::min(facts.max_shared_bytes, 32768u)) shape.k_step /= 2;
+  const int64_t tiles = work.batches * CeilDivide(work.rows, shape.lanes_y * shape.tile_rows) *
+                        CeilDivide(work.columns, shape.lanes * shape.tile_columns);
+  shape.quads = quads && shape.tile_rows >= 4 && shape.k_step % 4 == 0;
+  if (shape.quads) FitQuads(facts, &shape);
+  const int64_t wanted = traits.busy_groups / 4;
+  if (tiles < wanted) shape.splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
+  return shape;
+}
+
+DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
+  if (const auto matrices = TuneMatrices(facts, work)) return *matrices;
+  const GpuTraits traits = TraitsOf(facts), table = TableTraits(facts);
+  GpuTraits plain = traits;
+  plain.dot_lanes = table.dot_lanes;
+  plain.dot_tile = table.dot_tile;
+  plain.dot_k_step = table.dot_k_step;
+  const DotShape shape = TuneTiles(facts, plain, work), measured = TuneTiles(facts, traits, work);
+  // Only where each sum is one sum in ascending k does the tile leave the bits alone.
+  const auto sums_alone = [](const DotShape& s) { return s.quads && s.splits == 1; };
+  return sums_alone(shape) && sums_alone(measured) ? measured : shape;
+}
+
+}  // namespace
+
+DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
+  return facts.costs.accesses_by_lane ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
+}
+
+namespace {
+
+// Of few workgroups each takes a part of the keys, at least so many of them; and of so many keys that an invocation's
+// loops would come to the device's limit, whatever the workgroups, whole blocks below it.
+void ShareOutKeys(const DeviceFacts& facts, const AttentionWork& work, int64_t least, AttentionShape* shape) {
+  const int64_t groups = work.batches * CeilDivide(work.rows, shape->rows()),
+                blocks = CeilDivide(work.keys, shape->keys());
+  const int64_t wanted = TraitsOf(facts).busy_groups;
+  if (groups < wanted / 4 && !work.causal) {
+    shape->parts = std::clamp<int64_t>(CeilDivide(wanted, groups), 1, std::max<int64_t>(1, work.keys / least));
+  }
+  // Of a block: itself, its loads, a step for each depth, three for each key, its weights and their exponentials.
+  const int64_t loads = CeilDivide(shape->keys() * (work.depth + work.columns), 4 * shape->lanes * shape->lanes_y),
+                steps = 4 + loads + work.depth + 3 * shape->keys() + shape->tile_keys * (shape->tile_rows + 1);
+  const int64_t most_blocks = std::max<int64_t>(1, MostSteps(facts, 1) / steps);
+  shape->part_keys = std::min(CeilDivide(blocks, shape->parts), most_blocks) * shape->keys();
+  shape->parts = CeilDivide(work.keys, shape->part_keys);
+}
+
+// Whether subgroups can work on rows of one product each, `keys` of a row at a time, with one to four lanes a row.
+bool FitsMatrixTiles(const DeviceFacts& facts, const MatrixShape& matrix, int64_t keys, uint32_t subgroups) {
+  const uint32_t partners = facts.matrix_lanes / matrix.rows, invocations = facts.matrix_lanes * subgroups;
+  return partners >= 1 && partners <= 4 && partners * matrix.rows == facts.matrix_lanes && keys % (4 * partners) == 0 &&
+         keys % matrix.columns == 0 && keys % matrix.k == 0 && keys >= 2 * matrix.columns && keys % 8 == 0 &&
+         matrix.k % 8 == 0 && matrix.columns % 4 == 0 &&
+         invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+}
+
+// Of a workgroup: queries, a block of keys and its values, rows padded by 16 bytes, and a tile of each subgroup, in
+// shared memory; of a subgroup: its results in registers, 64 of a lane at most.
+bool FitsAttention(const DeviceFacts& facts, const AttentionWork& work, const AttentionShape& shape) {
+  const MatrixShape& matrix = *shape.matrix;
+  const int64_t depths = CeilDivide(work.depth, matrix.k) * matrix.k,
+                columns = CeilDivide(work.columns, matrix.columns) * matrix.columns, keys = shape.lanes;
+  const int64_t shared =
+      (shape.rows() + keys) * (2 * depths + 16) + columns * (2 * keys + 16) + shape.rows() * (4 * keys + 16) + 16;
+  constexpr int64_t kMostSums = 64;
+  return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) &&
+         columns * matrix.rows <= kMostSums * facts.matrix_lanes && shared <= facts.max_shared_bytes;
+}
+
+// Rows of a product's matrices at least, where they are not mostly idle.
+std::optional<AttentionShape> TuneAttentionMatrices(const DeviceFacts& facts, const AttentionWork& work) {
+  if (!work.matrix || facts.same_bits || work.depth % 8 != 0 || work.columns % 4 != 0) return std::nullopt;
+  if (2 * work.rows <= work.matrix->rows) return std::nullopt;
+  for (const uint32_t subgroups : {4u, 2u, 1u}) {
+    AttentionShape shape;
+    shape.lanes = 32;
+    shape.lanes_y = subgroups;
+    shape.matrix = work.matrix;
+    if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    if (!FitsAttention(facts, work, shape)) continue;
+    ShareOutKeys(facts, work, 512, &shape);
+    return shape;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work) {
+  if (const auto matrices = TuneAttentionMatrices(facts, work)) return *matrices;
+  // Few rows, as of one query a head and group: a row has a subgroup's lanes, and each its own key.
+  constexpr int64_t kFewRows = 8;
+  const auto few = static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(work.rows, kFewRows))));
+  std::vector<AttentionShape> shapes;
+  if (work.rows < kFewRows) shapes = {{64, few, 1, 1}, {32, few, 1, 1}, {16, few, 1, 1}};
+  shapes.insert(shapes.end(),
+                {{16, 16, 4, 2}, {16, 8, 4, 2}, {16, 8, 4, 1}, {16, 4, 4, 1}, {8, 8, 2, 1}, {8, 4, 1, 1}});
+  for (AttentionShape shape : shapes) {
+    if (shape.rows() > 16 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    const int64_t depth = CeilDivide(work.depth, 4) * 4 + 1, columns = CeilDivide(work.columns, 4) * 4 + 1;
+    const int64_t words =
+        shape.rows() * depth + shape.keys() * std::max(depth, columns) + shape.rows() * (shape.keys() + 1) + 1;
+    if (shape.lanes * shape.lanes_y > facts.max_workgroup_invocations || 4 * words > facts.max_shared_bytes) continue;
+    ShareOutKeys(facts, work, work.rows < kFewRows ? 128 : 512, &shape);
+    return shape;
+  }
+  return {};
+}
+
+namespace {
+
+// What a workgroup of chain_matrices.comp holds in shared memory, rows padded by 16 bytes, and a subgroup in registers.
+bool FitsChain(const DeviceFacts& facts, const ChainWork& work, const ChainShape& shape) {
+  const MatrixShape& matrix = *shape.matrix;
+  const int64_t keys = shape.lanes, tiles = static_cast<int64_t>(std::max(work.depths.size(), work.columns.size()));
+  int64_t shared = tiles * shape.rows() * (4 * keys + 16) + 16, columns = 0;
+  for (int64_t depth : work.depths) shared += (shape.rows() + keys) * (2 * CeilDivide(depth, matrix.k) * matrix.k + 16);
+  for (int64_t sum : work.columns) columns += CeilDivide(sum, matrix.columns) * matrix.columns;
+  shared += columns * (2 * keys + 16);
+  return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) && columns * matrix.rows <= 128 * facts.matrix_lanes &&
+         shared <= facts.max_shared_bytes;
+}
+
+std::optional<ChainShape> TuneChainMatrices(const DeviceFacts& facts, const ChainWork& work) {
+  const auto is_whole = [](int64_t unit) { return [unit](int64_t size) { return size % unit == 0; }; };
+  if (!work.matrix || facts.same_bits || 2 * work.rows <= work.matrix->rows) return std::nullopt;
+  if (!std::ranges::all_of(work.depths, is_whole(8)) || !std::ranges::all_of(work.columns, is_whole(4)))
+    return std::nullopt;
+  for (const uint32_t subgroups : {4u, 2u, 1u}) {
+    ChainShape shape;
+    shape.lanes = 32;
+    shape.lanes_y = subgroups;
+    shape.matrix = work.matrix;
+    if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    if (FitsChain(facts, work, shape)) return shape;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work) {
+  if (const auto matrices = TuneChainMatrices(facts, work)) return *matrices;
+  constexpr int64_t kMostUnits = 2;  // of four rows each, for two sums: 64 registers
+  // Wide results take more lanes a row.
+  // In little shared memory, as all devices have, fewer depths at a time leave room for them.
+  // Two wide sums at once, two units each, leave 256 invocations no registers on RDNA 3 by older drivers: one unit
+  // each.
+  const ChainShape shapes[] = {{16, 16}, {32, 8}, {64, 4}, {16, 8}, {8, 8},    {16, 4},
+                               {32, 4},  {8, 4},  {16, 2}, {32, 2}, {8, 4, 4}, {32, 2, 4}};
+  for (ChainShape shape : shapes) {
+    const int64_t invocations = int64_t{shape.lanes} * shape.lanes_y;
+    if (shape.rows() > 16 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    int64_t quads = shape.chunk * (shape.lanes + shape.lanes_y + 2);
+    if (!work.reduces) {
+      shape.column_units = CeilDivide(CeilDivide(work.most_columns(), 4), shape.lanes);
+      const int64_t row = shape.lanes * shape.column_units;
+      shape.value_keys = std::clamp<int64_t>(shape.lanes * shape.lanes_y / row, 4, shape.keys());
+      quads += shape.keys() * (shape.lanes_y + 1) + shape.value_keys * row;
+    } else {
+      quads += shape.rows() * shape.lanes / 4;
+    }
+    const bool crowded = invocations > 128 && static_cast<int64_t>(work.columns.size()) * shape.column_units > 2;
+    const bool fits = invocations <= facts.max_workgroup_invocations && 16 * quads < facts.max_shared_bytes &&
+                      shape.column_units <= kMostUnits && !crowded;
+    if (fits) return shape;
+  }
+  return {};
+}
+
+int64_t ChainSteps(const ChainShape& shape, const ChainWork& work) {
+  const int64_t invocations = int64_t{shape.lanes} * shape.lanes_y, sums = std::ssize(work.columns);
+  constexpr int64_t kOfWeights = 20;  // four keys, each of them with a step for four rows where their text is long
+  int64_t products = kOfWeights;
+  for (int64_t depth : work.depths) products += CeilDivide(depth, shape.chunk) * (1 + shape.chunk / 4);
+  if (work.parts > 0) return work.parts * (1 + products);
+  const int64_t loads = CeilDivide(shape.value_keys * shape.lanes * shape.column_units, invocations),
+                values = CeilDivide(shape.keys(), shape.value_keys) * (1 + loads) + shape.keys();
+  return CeilDivide(work.keys, shape.keys()) * (1 + products + sums * values);
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

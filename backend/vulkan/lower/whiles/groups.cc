@@ -1,0 +1,397 @@
+#include "backend/vulkan/lower/whiles/groups.h"
+
+#include <algorithm>
+#include <map>
+
+#include "backend/vulkan/lower/whiles/units/units.h"
+#include "core/maps/index_map.h"
+#include "core/passes/base/fusion_rules.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// The dimension of a value that counts the rows, or one of these.
+constexpr int kCommon = -1;   // the value is the same for all rows: nothing that the loop writes is in it
+constexpr int kUnknown = -2;  // not known yet: a leaf of the state that no row has reached
+
+const Shape& LeafShapeOf(const Instruction& instruction, int leaf) {
+  return *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+}
+int FirstLeafOf(const Instruction& tuple, int64_t element) {
+  int first = 0;
+  for (int64_t e = 0; e < element; ++e) first += LeafCount(tuple.shape().tuple_elements()[static_cast<size_t>(e)]);
+  return first;
+}
+int FirstLongDimension(const Shape& shape) {
+  const auto dimensions = shape.dimensions();
+  const auto at = std::ranges::find_if(dimensions, [](int64_t size) { return size > 1; });
+  return at == dimensions.end() ? kUnknown : static_cast<int>(at - dimensions.begin());
+}
+// Elements between two neighbours of the runs of rows that the array is made of; 1: it is one run.
+int64_t RunsOf(const Shape& shape, int dimension) {
+  int64_t runs = 1;
+  for (int d = 0; d < dimension; ++d) runs *= shape.dimensions()[static_cast<size_t>(d)];
+  return runs;
+}
+
+// Follows rows from one dimension of a leaf of the state through the body, and round the loop until nothing is new.
+class RowFinder {
+ public:
+  RowFinder(const LoopProgram& program, int leaf, int dimension) : program_(program), body_(*program.loop->called(1)) {
+    const Instruction& parameter = *body_.parameter(0);
+    for (int l = 0; l < LeafCount(parameter.shape()); ++l) dimension_[{&parameter, l}] = kCommon;
+    for (const LoopState& state : program.state) {
+      if (state.value.place >= 0) dimension_[{&parameter, state.leaf}] = kUnknown;
+    }
+    rows_ = LeafShapeOf(parameter, leaf).dimensions()[static_cast<size_t>(dimension)];
+    dimension_[{&parameter, leaf}] = dimension;
+  }
+
+  // Whether rows never meet.
+  bool Run() {
+    do {
+      for (const auto& instruction : body_.instructions()) VisitInBody(*instruction);
+    } while (!meet_ && HandOn());
+    return !meet_;
+  }
+
+  int64_t rows() const { return rows_; }
+  int DimensionOf(const Instruction& instruction, int leaf) const {
+    const auto at = dimension_.find({&instruction, leaf});
+    return at == dimension_.end() ? kCommon : at->second;
+  }
+
+ private:
+  // What the state is after a trip it is before the next one. Whether that is news.
+  bool HandOn() {
+    bool news = false;
+    int unknown = -1;
+    const Instruction &parameter = *body_.parameter(0), &root = *body_.root();
+    for (const LoopState& state : program_.state) {
+      if (state.value.place < 0) continue;
+      int& before = dimension_.at({&parameter, state.leaf});
+      const int after = DimensionOf(root, state.leaf);
+      if (before == kUnknown && after == kUnknown) unknown = state.leaf;
+      if (before != kUnknown && after >= 0) meet_ |= before != after;
+      if (before != kUnknown || after == kUnknown) continue;
+      before = after == kCommon ? Shared(LeafShapeOf(parameter, state.leaf)) : after;
+      news = true;
+    }
+    if (news || unknown < 0) return news;
+    dimension_.at({&parameter, unknown}) = Shared(LeafShapeOf(parameter, unknown));
+    return true;
+  }
+  // The dimension of an array along which rows may be shared out as well as along any other one.
+  int Shared(const Shape& shape) {
+    const int dimension = FirstLongDimension(shape);
+    meet_ |= dimension < 0 || shape.dimensions()[static_cast<size_t>(dimension)] != rows_;
+    return dimension;
+  }
+
+  // What the body computes is written: each group its part of what all rows have in common too.
+  void VisitInBody(const Instruction& instruction) {
+    if (instruction.opcode() == Opcode::kParameter) return;
+    Visit(instruction);
+    if (meet_ || HandsOn(instruction) || IsSameBytes(instruction) || instruction.opcode() == Opcode::kConstant) return;
+    for (int leaf = 0; leaf < LeafCount(instruction.shape()); ++leaf) {
+      int& dimension = dimension_[{&instruction, leaf}];
+      const Shape& shape = LeafShapeOf(instruction, leaf);
+      if (dimension == kCommon && shape.ElementCount() > 1) dimension = Shared(shape);
+    }
+  }
+
+  // Where rows meet, nothing more is asked.
+  void Visit(const Instruction& i) {
+    if (meet_) return;
+    switch (i.opcode()) {
+      case Opcode::kTuple:
+      case Opcode::kOptimizationBarrier:
+        return VisitHandedOn(i);
+      case Opcode::kGetTupleElement: {
+        const int first = FirstLeafOf(*i.operand(0), i.attributes<GetTupleElementAttributes>().index);
+        for (int leaf = 0; leaf < LeafCount(i.shape()); ++leaf)
+          dimension_[{&i, leaf}] = DimensionOf(*i.operand(0), first + leaf);
+        return;
+      }
+      case Opcode::kFusion:
+        return VisitFusion(i);
+      case Opcode::kReduce:
+        return VisitReduce(i);
+      default:
+        dimension_[{&i, 0}] = DimensionOfResult(i);
+    }
+  }
+  void VisitHandedOn(const Instruction& i) {
+    int to = 0;
+    for (const Instruction* operand : i.operands()) {
+      for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf)
+        dimension_[{&i, to++}] = DimensionOf(*operand, leaf);
+    }
+  }
+  void VisitFusion(const Instruction& fusion) {
+    const Computation& inside = *fusion.called(0);
+    for (const auto& instruction : inside.instructions()) {
+      if (instruction->opcode() == Opcode::kParameter) {
+        dimension_[{instruction.get(), 0}] =
+            DimensionOf(*fusion.operand(static_cast<int>(instruction->parameter_number())), 0);
+      } else {
+        Visit(*instruction);
+      }
+    }
+    for (int leaf = 0; leaf < LeafCount(fusion.shape()); ++leaf)
+      dimension_[{&fusion, leaf}] = DimensionOf(*inside.root(), leaf);
+  }
+  void VisitReduce(const Instruction& reduce) {
+    const auto& reduced = reduce.attributes<DimensionsAttributes>().dimensions;
+    int dimension = kCommon;
+    for (int k = 0; k < reduce.operand_count() / 2; ++k) {
+      const int of_operand = DimensionOf(*reduce.operand(k), 0);
+      meet_ |= std::ranges::find(reduced, of_operand) != reduced.end();
+      dimension = Join(dimension, of_operand);
+    }
+    if (dimension >= 0)
+      dimension -= static_cast<int>(std::ranges::count_if(reduced, [&](int64_t d) { return d < dimension; }));
+    for (int leaf = 0; leaf < LeafCount(reduce.shape()); ++leaf) dimension_[{&reduce, leaf}] = dimension;
+  }
+
+  // Of two values that an element reads at its own place.
+  int Join(int a, int b) {
+    if (a >= 0 && b >= 0) meet_ |= a != b;
+    return a >= 0 || b >= 0 ? std::max(a, b) : std::min(a, b);
+  }
+  // Of one result, whose leaf is itself.
+  int DimensionOfResult(const Instruction& i) {
+    switch (i.opcode()) {
+      case Opcode::kBroadcast:
+      case Opcode::kTranspose:
+      case Opcode::kSlice:
+      case Opcode::kReverse:
+      case Opcode::kReshape:
+      case Opcode::kCopy:
+        return DimensionOfMap(i);
+      case Opcode::kConcatenate: {
+        int dimension = kCommon;
+        for (const Instruction* operand : i.operands()) dimension = Join(dimension, DimensionOf(*operand, 0));
+        return Kept(dimension, *i.operand(0), i);
+      }
+      case Opcode::kPad: {
+        const int dimension = DimensionOf(*i.operand(0), 0);
+        const auto& padding = i.attributes<PadAttributes>().padding;
+        if (dimension >= 0) meet_ |= padding[static_cast<size_t>(dimension)] != PaddingDimension();
+        return dimension;
+      }
+      case Opcode::kDynamicSlice:
+        return Kept(DimensionOf(*i.operand(0), 0), *i.operand(0), i);
+      case Opcode::kDynamicUpdateSlice:
+        return Kept(Join(DimensionOf(*i.operand(0), 0), DimensionOf(*i.operand(1), 0)), *i.operand(1), i);
+      case Opcode::kDot:
+        return DimensionOfDot(i);
+      default: {
+        const bool keeps_shape =
+            i.opcode() != Opcode::kBitcastConvert || SameDimensions(i.shape(), i.operand(0)->shape());
+        if (IsElementwise(i.opcode()) && keeps_shape) return DimensionOfMap(i);
+        int least = kCommon;
+        for (const Instruction* operand : i.operands()) {
+          for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) {
+            meet_ |= DimensionOf(*operand, leaf) >= 0;
+            least = std::min(least, DimensionOf(*operand, leaf));
+          }
+        }
+        return least;
+      }
+    }
+  }
+  // All rows of the part are those of the whole.
+  int Kept(int dimension, const Instruction& part, const Instruction& whole) {
+    const auto size = [&](const Instruction& of) { return of.shape().dimensions()[static_cast<size_t>(dimension)]; };
+    if (dimension >= 0) meet_ |= size(part) != size(whole);
+    return dimension;
+  }
+  int DimensionOfMap(const Instruction& i) {
+    IndexSpace space;
+    MultiIndex index;
+    for (const int64_t size : i.shape().dimensions()) index.push_back(space.Variable(space.AddVariable(size)));
+    int dimension = kCommon;
+    for (int k = 0; k < i.operand_count(); ++k) {
+      const int of_operand = DimensionOf(*i.operand(k), 0);
+      if (of_operand < 0) {
+        dimension = Join(dimension, of_operand);
+        continue;
+      }
+      const IndexExpression row = OperandIndex(space, i, k, index)[static_cast<size_t>(of_operand)];
+      const auto at = std::ranges::find(index, row);
+      const bool found = at != index.end() && i.shape().dimensions()[static_cast<size_t>(at - index.begin())] == rows_;
+      meet_ |= !found;
+      if (found) dimension = Join(dimension, static_cast<int>(at - index.begin()));
+    }
+    return dimension;
+  }
+  int DimensionOfDot(const Instruction& dot) {
+    const auto& dims = dot.attributes<DotAttributes>();
+    const int lhs = DimensionOf(*dot.operand(0), 0), rhs = DimensionOf(*dot.operand(1), 0);
+    int dimension = std::min({lhs, rhs, kCommon});
+    const auto add = [&](int of_operand, int64_t rank, const IntList& batch, const IntList& contracting,
+                         int64_t first) {
+      if (of_operand < 0) return;
+      const auto holds = [](const IntList& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
+      meet_ |= holds(contracting, of_operand);
+      const auto at = std::ranges::find(batch, of_operand);
+      int64_t result = at - batch.begin();
+      if (at == batch.end()) {
+        result = first;
+        for (int64_t d = 0; d < of_operand; ++d) result += holds(batch, d) || holds(contracting, d) ? 0 : 1;
+      }
+      VXLA_CHECK(of_operand < rank, "a dimension of a product's operand");
+      dimension = Join(dimension, static_cast<int>(result));
+    };
+    const int64_t lhs_rank = dot.operand(0)->shape().rank(), rhs_rank = dot.operand(1)->shape().rank();
+    add(lhs, lhs_rank, dims.lhs_batch_dims, dims.lhs_contracting_dims, std::ssize(dims.lhs_batch_dims));
+    add(rhs, rhs_rank, dims.rhs_batch_dims, dims.rhs_contracting_dims,
+        lhs_rank - std::ssize(dims.lhs_contracting_dims));
+    return dimension;
+  }
+
+  const LoopProgram& program_;
+  const Computation& body_;
+  std::map<std::pair<const Instruction*, int>, int> dimension_;
+  int64_t rows_ = 1;
+  bool meet_ = false;
+};
+
+// Whether the rows of each array of a program lie where groups may take their parts of the phases' elements.
+class PhaseCheck {
+ public:
+  PhaseCheck(const LowerContext& context, const LoopProgram& program, const RowFinder& rows)
+      : context_(context), program_(program), rows_(rows) {}
+
+  bool Run() {
+    const Instruction& parameter = *program_.loop->called(1)->parameter(0);
+    for (const LoopState& state : program_.state) {
+      if (state.value.place >= 0) SetRuns(state.value.place, parameter, state.leaf);
+    }
+    for (const LoopNode& node : program_.root.blocks[0]) fits_ &= DecidesAlike(node);
+    for (const LoopNode& node : program_.root.blocks[1]) fits_ &= Fits(node);
+    for (const LoopNode& node : program_.root.blocks[1]) {
+      if (node.kind == LoopNode::Kind::kCopy) fits_ &= CopyFits(node);
+    }
+    return fits_;
+  }
+
+ private:
+  bool IsWritten(int place) const {
+    return place >= 0 && program_.places[static_cast<size_t>(place)].kind != LoopPlace::Kind::kOperand;
+  }
+  // Every group comes to the same end.
+  bool DecidesAlike(const LoopNode& node) const {
+    const bool plain = node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kAssign;
+    return plain && std::ranges::none_of(node.uses, [&](const LoopUse& use) { return IsWritten(use.place); });
+  }
+  bool Fits(const LoopNode& node) {
+    switch (node.kind) {
+      case LoopNode::Kind::kCopy:
+        return true;  // asked when all arrays are known
+      case LoopNode::Kind::kAssign:
+        return std::ranges::none_of(node.assigned, [&](const auto& to) { return IsWritten(to.second.place); });
+      case LoopNode::Kind::kUnit:
+        return UnitFits(node) &&
+               std::ranges::all_of(node.updates, [&](const LoopNode& update) { return UnitFits(update); });
+      default:
+        return false;
+    }
+  }
+  bool UnitFits(const LoopNode& node) {
+    const auto described = DescriptionOf(*node.instruction);
+    if (!described.ok() || node.fills >= 0 || !node.rows.empty()) return false;
+    const std::shared_ptr<const FusionDescription>& body = *described;
+    const Opcode hero = body->hero == nullptr ? Opcode::kTuple : body->hero->opcode();
+    const bool shared_out =
+        body->hero == nullptr || hero == Opcode::kDynamicUpdateSlice ||
+        ((hero == Opcode::kDot || hero == Opcode::kReduce) && !NeedsOfLoopUnit(context_, *body, program_.lanes));
+    if (!shared_out) return false;
+    for (size_t leaf = 0; leaf < node.results.size(); ++leaf) {
+      const int place = node.results[leaf].place, number = static_cast<int>(leaf);
+      if (place < 0) continue;
+      const int64_t runs = SetRuns(place, *node.instruction, number);
+      if (hero != Opcode::kDynamicUpdateSlice && runs != 1) return false;
+    }
+    if (hero != Opcode::kDynamicUpdateSlice) return true;
+    const int dimension = rows_.DimensionOf(*body->hero, 0);
+    return dimension >= 0 && RunsOf(body->hero->operand(1)->shape(), dimension) == 1;
+  }
+  bool CopyFits(const LoopNode& copy) {
+    const auto to = runs_.find(copy.to), from = runs_.find(copy.from);
+    if (to == runs_.end() && from != runs_.end()) runs_[copy.to] = from->second;
+    return runs_.contains(copy.to) && runs_[copy.to] == 1;
+  }
+  int64_t SetRuns(int place, const Instruction& instruction, int leaf) {
+    const int dimension = rows_.DimensionOf(instruction, leaf);
+    if (dimension < 0) {
+      fits_ = false;
+      return 0;
+    }
+    const int64_t runs = RunsOf(LeafShapeOf(instruction, leaf), dimension);
+    fits_ &= runs_.try_emplace(place, runs).first->second == runs;
+    return runs;
+  }
+
+  const LowerContext& context_;
+  const LoopProgram& program_;
+  const RowFinder& rows_;
+  std::map<int, int64_t> runs_;  // by place that is written
+  bool fits_ = true;
+};
+
+}  // namespace
+
+int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
+  constexpr int kMostTries = 8;  // each goes through the body
+  if (program.stops > 0 || program.root.trip_count < 0) return 1;
+  int tries = 0;
+  for (const LoopState& state : program.state) {
+    if (state.value.place < 0) continue;
+    if (++tries > kMostTries) return 1;
+    const int dimension = FirstLongDimension(LeafShapeOf(*program.loop, state.leaf));
+    RowFinder rows(program, state.leaf, dimension);
+    if (rows.Run() && PhaseCheck(context, program, rows).Run()) return rows.rows();
+  }
+  return 1;
+}
+
+int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, int64_t rows) {
+  constexpr int64_t kMostGroups = 65535, kIdle = 8;  // what every device dispatches; lanes for each that works
+  const int64_t lanes = LoopProgram::MostLanes(facts);
+  int64_t largest = 1;
+  for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
+  for (int64_t groups = (largest + lanes - 1) / lanes; groups <= std::min(rows, kMostGroups); ++groups) {
+    if (rows % groups == 0) return largest / groups * kIdle >= lanes ? groups : 1;
+  }
+  return 1;
+}
+
+int64_t GroupsAtOnce(const DeviceFacts& facts) {
+  constexpr int64_t kUnknownUnits = 8;
+  if (facts.costs.few_workgroups) return std::max(facts.hardware_threads, 1);
+  return facts.compute_units > 0 ? facts.compute_units : kUnknownUnits;
+}
+
+// A lane with little to do is not worth another group. A software driver's lanes read what they share with other rows
+// one by one, so that a group takes a few rows at least; and only as many groups as threads run them, or a few more
+// where the loop is too much for those.
+int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase) {
+  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kMostGroups = 1024;
+  const int64_t phase = program.trip_cost / std::max<int64_t>(program.phases, 1);
+  const bool software = facts.costs.few_workgroups;
+  int64_t wanted = GroupsAtOnce(facts), most = wanted;
+  if (software) {
+    wanted = std::max(wanted, (phase + most_of_a_phase - 1) / most_of_a_phase);
+    most = 4 * wanted;
+  }
+  int64_t groups = 1;
+  for (int64_t candidate = 2; candidate <= std::min({rows, most, kMostGroups}) && groups < wanted; ++candidate) {
+    const bool worth = phase / candidate >= kLeastOfAPhase && (!software || rows / candidate >= kRowsTogether);
+    if (rows % candidate == 0 && worth) groups = candidate;
+  }
+  return groups;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

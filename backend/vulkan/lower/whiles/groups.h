@@ -1,0 +1,25 @@
+// Loops whose rows never meet, as the sequences of a recurrent network's batch: several workgroups share them out.
+#pragma once
+
+#include "backend/vulkan/lower/whiles/program.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// How many rows the loop has that never meet: a dimension of every array that it writes counts them, and an element
+// depends on those of its own row, on what the loop only reads and on what all rows have in common. The rows of an
+// array lie one after another, but for arrays of which the loop changes a slice a trip (stacked results). 1: it has
+// none. `context` is asked which ops lanes work on together. Pure.
+int64_t SeparateRows(const LowerContext& context, const LoopProgram& program);
+
+// How many workgroups have a lane for each element of the largest array, so that a loop that goes by elements alone
+// could keep them all in registers: a divisor of `rows`; 1: one has, or none that leaves few lanes idle.
+int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, int64_t rows);
+
+// How many workgroups the device is taken to run at once.
+int64_t GroupsAtOnce(const DeviceFacts& facts);
+
+// How many workgroups, each with as many neighbouring rows, should run a loop of one dispatch: a divisor of `rows`.
+// `most_of_a_phase`: the operations that one workgroup may be left with.
+int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase);
+
+}  // namespace VXLA_NAMESPACE::vulkan

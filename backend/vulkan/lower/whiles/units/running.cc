@@ -1,0 +1,215 @@
+// Running windows inside a loop that one workgroup runs: lanes that would have no row of their own share one, each a
+// stretch of it. A lane folds its stretch, takes over what the stretches before it come to, and walks its own again.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/rows/reducer.h"
+#include "backend/vulkan/lower/whiles/units/units.h"
+#include "core/maps/running_window.h"
+#include "core/numerics/reducer_facts.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// Each lane folds the totals before its own by itself.
+constexpr int64_t kMostLanesOfARow = 32, kLeastOfAStretch = 4;
+
+struct RunningRows {
+  explicit RunningRows(const Instruction& hero, uint32_t workgroup_lanes) : running(*RunningWindowOf(hero)) {
+    const Shape& shape = *FlattenTuple(hero.shape())[0];
+    sizes.assign(shape.dimensions().begin(), shape.dimensions().end());
+    length = sizes[static_cast<size_t>(running.dimension)];
+    others = sizes;
+    others.erase(others.begin() + running.dimension);
+    for (const int64_t size : others) rows *= size;
+    while (2 * lanes * rows <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
+           2 * lanes * kLeastOfAStretch <= length)
+      lanes *= 2;
+    stretch = (length + lanes - 1) / lanes;
+  }
+
+  const RunningWindow running;
+  IntList sizes, others;
+  int64_t rows = 1, length = 0, lanes = 1, stretch = 0;  // lanes of a row, and elements of a lane's stretch
+};
+
+// Sums of f32 are kept in two floats: rows may be long, and a lane's sum has one term after another.
+Reducer ReducerOf(const Instruction& hero) {
+  const ReducerFacts facts = FactsOfReducer(*hero.called(0));
+  return facts.adds_floats && facts.types[0] == ElementType::kF32 ? WideSum() : ReadReducer(hero);
+}
+
+class LoopRunningWriter {
+ public:
+  LoopRunningWriter(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit)
+      : body_(body),
+        buffers_(buffers),
+        unit_(unit),
+        hero_(*body.hero),
+        rows_(hero_, unit.lanes),
+        reducer_(ReducerOf(hero_)),
+        combine_(fmt::format("combine_{}", unit.number)),
+        row_(space_.AddVariable(rows_.rows)),
+        at_(space_.AddVariable(rows_.length)),
+        writer_(unit.kernel, body, buffers, space_) {
+    for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
+    writer_.Bind(row_, "row");
+    writer_.Bind(at_, "at");
+  }
+
+  Code Write() {
+    unit_.kernel.Append(reducer_.combine(combine_));
+    const int64_t at_once = unit_.lanes / rows_.lanes;
+    const bool whole = rows_.rows % at_once == 0;
+    const std::string own = fmt::format("first + lane / {}u", rows_.lanes);
+    writer_.OpenBlock(fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows_.rows, at_once));
+    writer_.Line(whole ? fmt::format("uint row = {};", own)
+                       : fmt::format("uint row = min({}, {}u);", own, rows_.rows - 1));
+    writer_.Line(fmt::format("uint part = lane % {}u;", rows_.lanes));
+    WriteStart();
+    if (rows_.lanes > 1) WriteTotals();
+    OpenStretch();
+    Fold(Elements());
+    StoreResults(whole ? "" : own + fmt::format(" < {}u", rows_.rows));
+    writer_.CloseBlock();
+    writer_.CloseBlock();
+    return writer_.Take();
+  }
+
+ private:
+  int count() const { return hero_.operand_count() / 2; }
+  static std::string Member(size_t i) { return fmt::format("held_{}", i); }
+  std::vector<std::string> Members() const {
+    std::vector<std::string> members;
+    for (size_t i = 0; i < reducer_.types.size(); ++i) members.push_back(Member(i));
+    return members;
+  }
+  std::string Accumulator(const std::string& value) const {
+    return reducer_.widens ? Widened(reducer_.types[0], value) : value;
+  }
+
+  void WriteStart() {
+    for (int i = 0; i < count(); ++i) {
+      initial_.push_back(writer_.Assignable(reducer_.types[static_cast<size_t>(i)],
+                                            Accumulator(writer_.Value(*hero_.operand(count() + i), {}))));
+    }
+    for (size_t i = 0; i < initial_.size(); ++i)
+      writer_.Line(fmt::format("{} {} = {};", CarrierType(reducer_.types[i]), Member(i), initial_[i]));
+  }
+
+  // The lane's stretch of its row, in the order of the walk.
+  void OpenStretch() {
+    writer_.OpenBlock(fmt::format("for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)",
+                                  rows_.stretch, rows_.length));
+    writer_.Line(rows_.running.reverse ? fmt::format("uint at = {}u - step;", rows_.length - 1) : "uint at = step;");
+  }
+  MultiIndex Index() {
+    MultiIndex index = space_.Delinearize(space_.Variable(row_), rows_.others);
+    index.insert(index.begin() + rows_.running.dimension, space_.Variable(at_));
+    return index;
+  }
+  std::vector<std::string> Elements() {
+    std::vector<std::string> values;
+    for (int i = 0; i < count(); ++i) values.push_back(Accumulator(writer_.Value(*hero_.operand(i), Index())));
+    return values;
+  }
+  // Appends values to what is held; a walk from the end has them on the left.
+  void Fold(const std::vector<std::string>& values) {
+    if (!rows_.running.reverse) {
+      writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(Members(), ", "), fmt::join(values, ", ")));
+      return;
+    }
+    std::vector<std::string> joined;
+    for (size_t i = 0; i < values.size(); ++i) joined.push_back(writer_.Assignable(reducer_.types[i], values[i]));
+    writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(joined, ", "), fmt::join(Members(), ", ")));
+    for (size_t i = 0; i < joined.size(); ++i) writer_.Line(fmt::format("{} = {};", Member(i), joined[i]));
+  }
+
+  // What the stretches before the lane's own come to. Initial values may be folded again.
+  void WriteTotals() {
+    OpenStretch();
+    Fold(Elements());
+    writer_.CloseBlock();
+    std::vector<std::string> arrays, totals;
+    for (size_t i = 0; i < reducer_.types.size(); ++i) {
+      const std::string_view type = CarrierType(reducer_.types[i]);
+      arrays.push_back(fmt::format("shared_{}_{}", type, i));
+      if (unit_.shared.insert(arrays.back()).second)
+        unit_.kernel.Append(fmt::format("shared {} {}[{}];\n", type, arrays.back(), unit_.lanes));
+    }
+    writer_.Line("PHASE");
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      writer_.Line(fmt::format("{}[lane] = {};", arrays[i], Member(i)));
+      writer_.Line(fmt::format("{} = {};", Member(i), initial_[i]));
+      totals.push_back(arrays[i] + "[lane - part + before]");
+    }
+    writer_.Line("PHASE");
+    writer_.OpenBlock("for (uint before = 0u; before < part; ++before)");
+    Fold(totals);
+    writer_.CloseBlock();
+  }
+
+  void StoreResults(const std::string& owns) {
+    const auto leaves = FlattenTuple(hero_.shape());
+    const MultiIndex index = Index();
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      const ElementType from = reducer_.types[i], to = leaves[i]->element_type();
+      const std::string held = Member(i);
+      const std::string result = reducer_.widens ? ConvertedText(from, to, held)
+                                 : from == to    ? held
+                                                 : Narrowed(to, held);
+      writer_.Override(hero_, index, writer_.Assignable(to, result), static_cast<int>(i));
+    }
+    const IndexExpression linear = space_.Linearize(index, rows_.sizes);
+    int leaf = 0;
+    for (const Instruction* root : body_.roots) {
+      const auto shapes = FlattenTuple(root->shape());
+      for (size_t l = 0; l < shapes.size(); ++l, ++leaf) {
+        const MultiIndex place = std::ranges::equal(shapes[l]->dimensions(), rows_.sizes)
+                                     ? index
+                                     : space_.Delinearize(linear, shapes[l]->dimensions());
+        const std::string value = root->shape().IsTuple() ? writer_.LeafValue(*root, static_cast<int>(l), place)
+                                                          : writer_.Value(*root, place);
+        const int k = unit_.kernel.AddBuffer(shapes[l]->element_type(), Access::kWrite,
+                                             buffers_.SliceOf(*body_.instruction, leaf));
+        const std::string store = unit_.kernel.Store(k, writer_.Index(linear), value);
+        writer_.Line(owns.empty() ? store : fmt::format("if ({}) {{ {} }}", owns, store));
+      }
+    }
+  }
+
+  const FusionDescription& body_;
+  BufferMap& buffers_;
+  const LoopUnit& unit_;
+  const Instruction& hero_;
+  const RunningRows rows_;
+  const Reducer reducer_;
+  const std::string combine_;
+  IndexSpace space_;
+  const int row_, at_;
+  ValueWriter writer_;
+  std::vector<std::string> initial_;
+};
+
+}  // namespace
+
+LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) {
+  const RunningRows rows(*body.hero, lanes);
+  int64_t each = 2;
+  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
+  for (const auto& instruction : body.hero->called(0)->instructions()) each += ElementCost(*instruction);
+  if (ReducerOf(*body.hero).widens) each += 8;
+  const int64_t walks = rows.lanes > 1 ? 2 : 1;
+  LoopUnitNeeds needs;
+  needs.operations = rows.rows * rows.length * each * walks;
+  needs.iterations = CeilDivide(rows.rows * rows.lanes, lanes) * (1 + walks * (rows.stretch + 1) + rows.lanes) + 1;
+  return needs;
+}
+
+Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit) {
+  return LoopRunningWriter(body, buffers, unit).Write();
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
