@@ -120,6 +120,12 @@ bool IsVersion(const std::string& word) { return word == "--version" || word == 
 
 }  // namespace
 
+std::string VersionText() {
+  constexpr std::string_view kCommit = VXLA_COMMIT;
+  return fmt::format("{} ({}{})", VXLA_VERSION, kCommit.empty() ? "" : fmt::format("commit {}, ", kCommit),
+                     *VXLA_BUILD_TYPE == '\0' ? "no build type" : VXLA_BUILD_TYPE);
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool wants_json = std::ranges::find(words, "--json") != words.end();
