@@ -37,7 +37,8 @@ constexpr Command kCommands[] = {
     {"diff", "compare a device's results with the CPU reference", AddDiff,
      "  vxla diff program.hlo --args args.npz\n"
      "  vxla diff program.hlo --fill special --bisect --report out.html\n"
-     "  vxla diff program.hlo --device lavapipe --against swiftshader\n"},
+     "  vxla diff program.hlo --device lavapipe --against swiftshader\n"
+     "  vxla diff programs/*.hlo -j 4 --junit out.xml --expected-failures known.txt\n"},
     {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain,
      "  vxla explain program.hlo\n"
      "  vxla explain program.hlo --module --plan --dump-kernels glsl\n"},
