@@ -4,8 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(runtime_objects $<TARGET_OBJECTS:vxla_base> $<TARGET_OBJECTS:vxla_c_api>)
-set(objects ${runtime_objects} $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_replicas> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
+set(objects $<TARGET_OBJECTS:vxla_base> $<TARGET_OBJECTS:vxla_c_api> $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_replicas> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
     $<TARGET_OBJECTS:vxla_api>)
 add_library(vxla_archive STATIC ${objects})
 set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
@@ -26,23 +25,7 @@ set(probes ${PROJECT_BINARY_DIR}/embedded_probes.cc)
 add_executable(embed_probes tools/embed/embed_probes.cc)
 target_link_libraries(embed_probes PRIVATE vxla_vulkan)
 add_custom_command(OUTPUT ${probes} COMMAND embed_probes ${probes} DEPENDS embed_probes)
-add_library(vxla_probes OBJECT ${probes})
-target_compile_definitions(vxla_probes PRIVATE VK_NO_PROTOTYPES)
-target_link_libraries(vxla_probes PRIVATE fmt::fmt-header-only)
-foreach(kind STATIC SHARED)
-  string(TOLOWER vxla_runtime_${kind} name)
-  add_library(${name} ${kind} ${runtime_objects} $<TARGET_OBJECTS:vxla_probes> api/runtime/no_compiler.cc)
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME vxla_runtime LINKER_LANGUAGE CXX
-                        ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
-  target_compile_definitions(${name} PRIVATE VK_NO_PROTOTYPES)
-  target_link_libraries(${name} PRIVATE fmt::fmt-header-only Threads::Threads ${CMAKE_DL_LIBS})
-endforeach()
-set_target_properties(vxla_runtime_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
-if(UNIX AND NOT APPLE)
-  target_link_options(vxla_runtime_shared PRIVATE -Wl,--no-undefined -Wl,--gc-sections
-                      -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/vxla_runtime.map)
-  set_target_properties(vxla_runtime_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/vxla_runtime.map)
-endif()
+vxla_runtime_libraries(${probes})
 
 # The library of C++ itself, which a program in C links with an archive.
 set(cxx_library -lstdc++)
@@ -142,6 +125,7 @@ target_link_libraries(vxla_runtime_package INTERFACE vxla_runtime_static Threads
 foreach(package vxla_package vxla_runtime_package)
   target_include_directories(${package} SYSTEM INTERFACE ${public_headers})
   target_compile_features(${package} INTERFACE cxx_std_20)
+  target_compile_definitions(${package} INTERFACE VXLA_STATIC)
 endforeach()
 add_library(vxla::vxla ALIAS vxla_package)
 add_library(vxla::runtime ALIAS vxla_runtime_package)

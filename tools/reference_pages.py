@@ -33,7 +33,7 @@ def declarations(text):
 
 
 def first_sentence(text):
-    found = re.match(r"(.*?[.:])(\s|$)", text)
+    found = re.match(r"(.*?\.)(\s|$)", text)
     return (found.group(1) if found else text).rstrip(".:").replace("|", "\\|")
 
 
