@@ -18,6 +18,7 @@ for file in CITATION.cff packaging/conan/conanfile.py packaging/vcpkg/vcpkg.json
 done
 text=$(awk -v version="$version" '/^## /{inside = index($2, version) == 1} inside' CHANGELOG.md)
 [ -n "$text" ] || stop "CHANGELOG.md has no section \"## $version\""
+case $text in *"not released yet"*) printf 'release.sh: note: CHANGELOG.md says that %s is not released yet: give it its day\n' "$version" >&2 ;; esac
 out=dist/release-$version
 rm -rf "$out"
 mkdir -p "$out"
