@@ -52,11 +52,16 @@ programs=(softmax_f32.mlir attention_f32.mlir layer_norm_f32.mlir train_step_f32
 for program in "${programs[@]}"; do "$build/vxla" compile "examples/corpus/$program" -o "$work/${program%.*}.vxla" --no-cache 2>/dev/null; done
 # A prefix of its own; lavapipe alone, which both sides then run on.
 under_wine() {
-  (cd "$work" && WINEDEBUG=-all WINEPREFIX="$PWD/prefix" VXLA_TEST_DEVICE=llvmpipe timeout 400 xvfb-run -a "$wine" "$@")
+  (cd "$work" && WINEDEBUG=-all WINEPREFIX="$PWD/prefix" VXLA_TEST_DEVICE=llvmpipe timeout 400 xvfb-run -a "$wine" "$@") 2>"$out/wine.log"
 }
-under_wine runtime_test.exe any.vxla own.vxla probed.vxla image.vxla matrices.vxla dynamic.vxla llvmpipe || { printf 'windows.sh: runtime_test fails under wine\n' >&2; exit 1; }
+failed() {
+  tail -n 20 "$out/wine.log" >&2
+  printf 'windows.sh: %s\n' "$1" >&2
+  exit 1
+}
+under_wine runtime_test.exe any.vxla own.vxla probed.vxla image.vxla matrices.vxla dynamic.vxla llvmpipe || failed "runtime_test fails under wine"
 names=("${programs[@]%.*}")
-under_wine bundle_bits.exe llvmpipe "${names[@]/%/.vxla}" | tr -d '\r' >"$out/bits_windows.txt"
+under_wine bundle_bits.exe llvmpipe "${names[@]/%/.vxla}" | tr -d '\r' >"$out/bits_windows.txt" || failed "bundle_bits fails under wine"
 (cd "$work" && "$build/tests/bundle_bits" llvmpipe "${names[@]/%/.vxla}") >"$out/bits_linux.txt"
 diff "$out/bits_linux.txt" "$out/bits_windows.txt" || { printf 'windows.sh: the bits under wine are not those of Linux\n' >&2; exit 1; }
 printf 'under wine: runtime_test passes, %s results have the bits of Linux\n' "$(wc -l <"$out/bits_windows.txt")"
