@@ -9,9 +9,7 @@ tools/install_deps.sh build
 VXLA_TARGETS="vxla vxla_shared vxla_runtime_shared" tools/build.sh "$folder" -DVXLA_BUILD_TESTS=OFF -DVXLA_BUILD_EXAMPLES=OFF -DVXLA_MPI=OFF \
   -DCMAKE_INSTALL_PREFIX=/usr
 mkdir -p dist
-# A build of the named targets alone: the other components' files are not there, and cpack would ask for all.
-cpack --config "$folder/CPackConfig.cmake" -G 'DEB;TGZ' -B "$folder/packages" -D CPACK_CMAKE_GENERATOR=Ninja \
-  -D CPACK_INSTALL_CMAKE_PROJECTS="$PWD/$folder;vxla;command;/;$PWD/$folder;vxla;library;/;$PWD/$folder;vxla;headers;/" >"$folder/packages.log" 2>&1 ||
+cpack --config "$folder/CPackConfig.cmake" -G 'DEB;TGZ' -B "$folder/packages" >"$folder/packages.log" 2>&1 ||
   { tail -n 30 "$folder/packages.log" >&2; exit 1; }
 rm -f dist/*.deb dist/vxla-*.tar.gz
 cp "$folder"/packages/*.deb "$folder"/packages/*.tar.gz dist/
