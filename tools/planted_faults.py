@@ -59,7 +59,7 @@ def prepare():
     else:
         must("git", "-C", TREE, "reset", "--hard", must("git", "-C", ROOT, "rev-parse", "HEAD").strip())
     launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if run("sh", "-c", "command -v ccache").returncode == 0 else []
-    must("cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DVXLA_BUILD_TESTS=ON", *launcher)
+    must("cmake", "-S", TREE, "-B", BUILD, "-G", "Ninja", "-DVXLA_BUILD_TESTS=ON", "-DVXLA_WERROR=ON", *launcher)
 
 
 def suites(fault):
