@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Read from the environment for reasons of its own.
-OF_NO_INTEREST = {"HOME", "LOCALAPPDATA", "OMPI_COMM_WORLD_RANK"}
+# No user's business: one side of the plugin tells the other.
+OF_NO_INTEREST = {"VXLA_PJRT_PROFILER_ENTRIES"}
 
 
 def cli(vxla):
