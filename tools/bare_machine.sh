@@ -62,7 +62,7 @@ run_script() {
 run_package() {
   local install='apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends'
   git clone -q --no-local "$PWD" "$root/opt/vxla"
-  inside "$install git dpkg-dev fakeroot file >/dev/null && cd /opt/vxla && tools/package.sh"
+  inside "$install git >/dev/null && cd /opt/vxla && tools/package.sh"
   local built=$root
   make_root
   mkdir "$root/packages"
