@@ -38,8 +38,10 @@ python=
 tools/build.sh build -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON ${python:+"-DVXLA_PYTHON=$python"}
 # Tests run on every driver: lavapipe, which the system has, and SwiftShader.
 unset VXLA_TARGETS
-VK_ADD_DRIVER_FILES=$(tools/swiftshader.sh)
-export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
+if [ $tier != fast ]; then
+  VK_ADD_DRIVER_FILES=$(tools/swiftshader.sh)
+  export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
+fi
 # Many small dispatches are far cheaper without lavapipe's worker threads.
 export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
 if [ ${#parts[@]} -eq 0 ]; then
