@@ -34,9 +34,22 @@ foreach(folder tests examples)
 endforeach()
 file(STRINGS ${WORK}/as_subproject/CMakeCache.txt type REGEX "^CMAKE_BUILD_TYPE:")
 expect("the build has a type: ${type}" type MATCHES "=$")
-# Its sources compile against the headers as they are installed. (tests/CMakeLists.txt links such a program.)
-execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/as_subproject --target CMakeFiles/host.dir/host.cc.o CMakeFiles/runtime_host.dir/runtime_host.c.o
-                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+# Its sources compile against the headers as they are installed, by their own commands: ninja would build all of vxla first.
+# (tests/CMakeLists.txt links such a program.)
+string(JSON count LENGTH "${commands}")
+math(EXPR last "${count} - 1")
+set(compiled 0)
+foreach(i RANGE ${last})
+  string(JSON file GET "${commands}" ${i} file)
+  if(file MATCHES "/host/(host\\.cc|runtime_host\\.c)$")
+    string(JSON command GET "${commands}" ${i} command)
+    string(JSON folder GET "${commands}" ${i} directory)
+    execute_process(COMMAND ${BASH} -c "mkdir -p CMakeFiles/host.dir CMakeFiles/runtime_host.dir && ${command}" WORKING_DIRECTORY ${folder}
+                    COMMAND_ERROR_IS_FATAL ANY)
+    math(EXPR compiled "${compiled} + 1")
+  endif()
+endforeach()
+expect("of the other project ${compiled} sources were compiled" compiled EQUAL 2)
 
 # The last option of this kind is the one that counts.
 function(optimisations folder result)
