@@ -20,7 +20,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TREE = ROOT / "build-planted" / "tree"
-BUILD = ROOT / "build-planted" / "build"
+BUILD = TREE / "build"  # as in any checkout, so that ccache finds what others compiled
 FAULTS = ROOT / "tests" / "planted_faults.json"
 TIERS = ("fast", "pr", "nightly")
 
