@@ -3,36 +3,7 @@
 # library stays behind: the constructors of Status that format text are for vxla's own sources.
 #   cmake -DROOT=<sources> -DOUTPUT=<folder> -DNAMESPACE=<vxla with its version> -P install_headers.cmake
 cmake_policy(VERSION 3.25)
-set(headers
-    include/vxla/vxla.h
-    include/vxla/vxla_vulkan.h
-    include/vxla/vxla.hpp
-    api/verify/conditioning_result.h
-    api/custom_call_files.h
-    api/device_options.h
-    api/verify/diff.h
-    api/verify/isolate.h
-    backend/cpu/reference/custom_call.h
-    backend/cpu/reference/evaluator.h
-    backend/custom_kernel.h
-    backend/host_transfer.h
-    core/builder/builder.h
-    core/builder/math.h
-    core/check.h
-    core/dimension_numbers.h
-    core/element_type.h
-    core/host/host_bytes.h
-    core/literal.h
-    core/numerics/literal_compare.h
-    core/shape.h
-    core/status.h
-    core/builder/xla_names.h
-    scheduler/runtime/client.h
-    scheduler/runtime/buffer.h
-    scheduler/runtime/compilation.h
-    scheduler/runtime/event.h
-    scheduler/replicas/feed_queues.h
-    scheduler/statistics.h)
+include(${CMAKE_CURRENT_LIST_DIR}/public_headers.cmake)
 file(REMOVE_RECURSE ${OUTPUT}/vxla)
 foreach(header ${headers})
   file(READ ${ROOT}/${header} text)

@@ -37,3 +37,26 @@ foreach(name base c_api)
   target_link_libraries(vxla_${name} PUBLIC Threads::Threads ${CMAKE_DL_LIBS} PRIVATE fmt::fmt-header-only)
 endforeach()
 target_link_libraries(vxla_c_api PUBLIC vxla_base)
+
+# libvxla_runtime of both kinds, with the probes' modules from a file that embed_probes wrote.
+function(vxla_runtime_libraries probes)
+  add_library(vxla_probes OBJECT ${probes})
+  target_compile_definitions(vxla_probes PRIVATE VK_NO_PROTOTYPES)
+  target_link_libraries(vxla_probes PRIVATE fmt::fmt-header-only)
+  foreach(kind STATIC SHARED)
+    string(TOLOWER vxla_runtime_${kind} name)
+    add_library(${name} ${kind} $<TARGET_OBJECTS:vxla_base> $<TARGET_OBJECTS:vxla_c_api> $<TARGET_OBJECTS:vxla_probes>
+                ${PROJECT_SOURCE_DIR}/api/runtime/no_compiler.cc)
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME vxla_runtime LINKER_LANGUAGE CXX ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk
+                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/sdk)
+    target_compile_definitions(${name} PRIVATE VK_NO_PROTOTYPES)
+    target_link_libraries(${name} PRIVATE fmt::fmt-header-only Threads::Threads ${CMAKE_DL_LIBS})
+  endforeach()
+  target_compile_definitions(vxla_runtime_static INTERFACE VXLA_STATIC)
+  set_target_properties(vxla_runtime_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  if(UNIX AND NOT APPLE)
+    target_link_options(vxla_runtime_shared PRIVATE -Wl,--no-undefined -Wl,--gc-sections
+                        -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/vxla_runtime.map)
+    set_target_properties(vxla_runtime_shared PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/vxla_runtime.map)
+  endif()
+endfunction()

@@ -1,13 +1,13 @@
 # Read by ctest when it starts: the cases of a suite of GoogleTest as ctest's tests. What a suite lists is cut by class and at most
 # `VXLA_CASES_IN_A_TEST` cases, each part a process of its own: opening a device for each case alone took a quarter of the tests' time,
 # and a crash hides few others. Each writes its report into RESULTS, of which tools/test_times.py makes the sums.
-# Wants PREFIX, SUITE (the program), FILTER, RESULTS, ENVIRONMENT.
+# Wants PREFIX, SUITE (the program), FILTER, LABELS, RESULTS, ENVIRONMENT.
 set(VXLA_CASES_IN_A_TEST 40)
 
 function(vxla_add_part name cases)
   list(JOIN cases ":" filter)
   add_test(${name} ${SUITE} --gtest_brief=1 --gtest_filter=${filter} --gtest_output=xml:${RESULTS}/${name}.xml)
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1800)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1800 LABELS "${LABELS}")
   if(ENVIRONMENT)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ENVIRONMENT}")
   endif()
@@ -30,6 +30,7 @@ endfunction()
 
 if(NOT EXISTS ${SUITE})
   add_test(${PREFIX}_NOT_BUILT ${PREFIX}_NOT_BUILT)
+  set_tests_properties(${PREFIX}_NOT_BUILT PROPERTIES LABELS "${LABELS}")
   return()
 endif()
 if(NOT FILTER)

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Runs the README's commands as a new user does: in a fresh clone of HEAD, on a Debian 12 (debootstrap) that has no package of this
-# machine's. `tools/bare_machine.sh [quickstart] [test]`, both by default; wants root, debootstrap and git. Times and results get their
-# rows in docs/internals/full-run.md. The packages come from where this machine's own do.
+# machine's. `tools/bare_machine.sh [quickstart] [test] [package]`, the first two by default; wants root, debootstrap and git. package: builds the packages
+# there, installs the command's in a second such machine, and runs it without a network. Times and results get their rows in docs/internals/full-run.md. The packages come from where this machine's own do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commands=("$@")
 [ $# -gt 0 ] || commands=(quickstart test)
 for command in "${commands[@]}"; do
   case $command in
-    quickstart | test) ;;
-    *) printf 'bare_machine.sh: %s is neither quickstart nor test\n' "$command" >&2; exit 2 ;;
+    quickstart | test | package) ;;
+    *) printf 'bare_machine.sh: %s is none of quickstart, test, package\n' "$command" >&2; exit 2 ;;
   esac
 done
 for needed in debootstrap git unshare; do
@@ -17,38 +17,71 @@ for needed in debootstrap git unshare; do
 done
 [ "$(id -u)" -eq 0 ] || { printf 'bare_machine.sh: a machine in a folder is made by root alone\n' >&2; exit 3; }
 
-root=$(mktemp -d)
-trap 'rm -rf --one-file-system "$root"' EXIT
-chmod 755 "$root"
 site=$(apt-get indextargets --format '$(SITE)' 'Codename: bookworm' | head -n 1)
-debootstrap --variant=minbase bookworm "$root" "$site" >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; exit 3; }
-rm -f "$root.log" "$root/etc/apt/sources.list"
-# How this machine reaches its packages: apt's sources, pip's, the certificates of both.
-for path in apt/sources.list apt/sources.list.d pip.conf resolv.conf ssl/certs; do
-  [ -e "/etc/$path" ] || continue
-  mkdir -p "$(dirname "$root/etc/$path")"
-  cp -rL "/etc/$path" "$(dirname "$root/etc/$path")/" 2>/dev/null || true
-done
-mkdir -p "$root/usr/local/share"
-cp -r /usr/local/share/ca-certificates "$root/usr/local/share/" 2>/dev/null || true
-git clone -q --no-local "$PWD" "$root/opt/vxla"
+roots=()
+trap 'rm -rf --one-file-system "${roots[@]}"' EXIT
 kept=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8)
 for name in PIP_CERT PIP_DEFAULT_TIMEOUT; do [ -z "${!name-}" ] || kept+=("$name=${!name}"); done
 
-# The mounts are in a namespace of their own, which ends with the command.
+# A Debian in a folder, `root`, that reaches its packages as this machine does: apt's sources, pip's, the certificates of both.
+make_root() {
+  root=$(mktemp -d)
+  roots+=("$root")
+  chmod 755 "$root"
+  debootstrap --variant=minbase bookworm "$root" "$site" >"$root.log" 2>&1 || { tail -n 20 "$root.log" >&2; exit 3; }
+  rm -f "$root.log" "$root/etc/apt/sources.list"
+  local path
+  for path in apt/sources.list apt/sources.list.d pip.conf resolv.conf ssl/certs; do
+    [ -e "/etc/$path" ] || continue
+    mkdir -p "$(dirname "$root/etc/$path")"
+    cp -rL "/etc/$path" "$(dirname "$root/etc/$path")/" 2>/dev/null || true
+  done
+  mkdir -p "$root/usr/local/share"
+  cp -r /usr/local/share/ca-certificates "$root/usr/local/share/" 2>/dev/null || true
+}
+
+# The mounts are in a namespace of their own, which ends with the command. Further words: what unshare takes, such as --net.
 inside() {
-  unshare --mount --pid --fork bash -euc '
+  local command=$1
+  shift
+  unshare --mount --pid --fork "$@" bash -euc '
     root=$1; shift
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
     mount -t tmpfs tmpfs "$root/tmp"
-    exec chroot "$root" env -i "$@"' inside "$root" "${kept[@]}" bash -c "cd /opt/vxla && $1"
+    exec chroot "$root" env -i "$@"' inside "$root" "${kept[@]}" bash -euc "$command"
+}
+
+# The README's command, in a clone of HEAD.
+run_script() {
+  git clone -q --no-local "$PWD" "$root/opt/vxla"
+  inside "cd /opt/vxla && ./tools/$1.sh"
+}
+
+# The steps of packaging/docker/Dockerfile, whose second image has neither the sources nor, here, a network when vxla runs.
+run_package() {
+  local install='apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends'
+  git clone -q --no-local "$PWD" "$root/opt/vxla"
+  inside "$install git >/dev/null && cd /opt/vxla && tools/package.sh"
+  local built=$root
+  make_root
+  mkdir "$root/packages"
+  cp "$built"/opt/vxla/dist/vxla_*.deb "$root/packages/"
+  inside "$install /packages/vxla_*.deb mesa-vulkan-drivers liblapack3 >/dev/null"
+  # What a new user types, and the verdict on results that are another run's.
+  inside 'vxla --version && vxla devices | head -n 3 && vxla diff /usr/share/vxla/corpus/*.hlo -j "$(nproc)" | tail -n 1
+    cd /packages && vxla run /usr/share/vxla/corpus/dot_f32.hlo --seed 1 -o other.npz 2>/dev/null
+    vxla diff /usr/share/vxla/corpus/dot_f32.hlo --seed 2 --against other.npz 2>/dev/null | head -n 1 | grep ^DIFFER' --net
 }
 
 for command in "${commands[@]}"; do
   begin=$SECONDS
-  inside "./tools/$command.sh" 2>&1 | tee "$root/$command.log"
+  make_root
+  out=$(mktemp)
+  roots+=("$out")
+  # Not through a pipe: what is made there would not be removed.
+  if [ "$command" = package ]; then run_package; else run_script "$command"; fi > >(tee "$out") 2>&1
   seconds=$((SECONDS - begin))
-  result="$(tail -n 1 "$root/$command.log"); $((seconds / 60)) min $((seconds % 60)) s with the packages' installation, $(nproc) cores"
+  result="$(tail -n 1 "$out"); $((seconds / 60)) min $((seconds % 60)) s with the packages' installation, $(nproc) cores"
   tools/record.sh "\`tools/$command.sh\` on a bare Debian 12 (tools/bare_machine.sh)" "$result"
 done

@@ -36,22 +36,19 @@ Result<std::filesystem::path> FindTools(const std::string& folder) {
   for (std::string each; std::getline(folders, each, ':');) {
     if (!each.empty() && HoldsTools(each)) return std::filesystem::path(each);
   }
-  std::error_code failed;
-  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-  if (!failed && HoldsTools(own / "iree_venv" / "bin")) return own / "iree_venv" / "bin";
+  if (const Result<std::string> own = OwnProgram(); own.ok()) {
+    const std::filesystem::path beside = std::filesystem::path(*own).parent_path() / "iree_venv" / "bin";
+    if (HoldsTools(beside)) return beside;
+  }
   return Unsupported("no {} and {} on the PATH (pip install iree-base-compiler iree-base-runtime, or --iree FOLDER)",
                      kCompile, kBenchmark);
 }
 
 // The command's standard output; what it says on stderr is in the message of a failure.
-Result<std::string> OutputOf(const std::vector<std::string>& command, const ScratchFolder& scratch) {
-  const std::string out = scratch.path() + "/stdout", err = scratch.path() + "/stderr";
-  VXLA_ASSIGN_OR_RETURN(const bool succeeded, RunProcess(command, out, err));
-  if (!succeeded) {
-    VXLA_ASSIGN_OR_RETURN(const std::string said, ReadFile(err));
-    return Unsupported("{} fails: {}", command[0], said.substr(0, said.find('\n')));
-  }
-  return ReadFile(out);
+Result<std::string> OutputOf(const std::vector<std::string>& command) {
+  VXLA_ASSIGN_OR_RETURN(ProcessEnd end, RunProcess(command));
+  if (!end.succeeded()) return Unsupported("{} fails: {}", command[0], end.err.substr(0, end.err.find('\n')));
+  return std::move(end.out);
 }
 
 Result<std::vector<std::string>> InputsOf(const Module& module) {
@@ -92,8 +89,7 @@ Result<double> MeasureIree(const Module& module, const std::string& device_uuid,
   const std::string source = scratch.path() + "/program.mlir", compiled = scratch.path() + "/program.vmfb";
   VXLA_RETURN_IF_ERROR(WriteText(source, text));
   VXLA_RETURN_IF_ERROR(OutputOf({(tools / kCompile).string(), source, "--iree-input-type=stablehlo",
-                                 "--iree-hal-target-device=vulkan", "-o", compiled},
-                                scratch)
+                                 "--iree-hal-target-device=vulkan", "-o", compiled})
                            .status());
   std::string id = device_uuid;
   std::erase(id, '-');
@@ -106,7 +102,7 @@ Result<double> MeasureIree(const Module& module, const std::string& device_uuid,
                                       fmt::format("--benchmark_repetitions={}", runs),
                                       "--benchmark_format=json"};
   command.insert(command.end(), inputs.begin(), inputs.end());
-  VXLA_ASSIGN_OR_RETURN(const std::string report, OutputOf(command, scratch));
+  VXLA_ASSIGN_OR_RETURN(const std::string report, OutputOf(command));
   return BestIn(report);
 }
 

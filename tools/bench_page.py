@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Makes what docs/ shows of docs/benchmarks/data/*.json: a plot (NAME.svg in docs/pictures) and a table, between the marks
-<!-- data NAME --> and <!-- /data --> of docs/benchmarks/index.md.
+"""Makes what docs/ shows of docs/benchmarks/data/*.json: tables between the marks <!-- data NAME --> and <!-- /data --> of the pages of
+docs/benchmarks and docs/internals, and of programs beside a peer a plot too (NAME.svg in docs/pictures).
 
     tools/bench_page.py            # writes them
     tools/bench_page.py --check    # exit code 1 if they are not what the data give
 
-A file: name, title, device, driver, day, commit (null: not noted), peer, command, note, and rows of case, vxla_ms, peer_ms and ratio,
-which is the peer's time over vxla's as it was measured (times are rounded).
+A file of programs beside a peer: name, title, device, driver, day, commit (null: not noted), peer, command, note, and rows of case, vxla_ms,
+peer_ms and ratio, which is the peer's time over vxla's as it was measured (times are rounded). Any other table: name, device, day, commit,
+command, note, columns, and rows of as many texts.
 """
 import json
 import math
@@ -16,7 +17,7 @@ import sys
 from xml.sax.saxutils import escape
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
-PAGE = DOCS / "benchmarks/index.md"
+FOLDERS = ("benchmarks", "internals")
 NAMES, BARS, ROW, TOP = 190, 520, 18, 64  # of the plot, in pixels
 
 
@@ -59,21 +60,38 @@ def table(data):
     return "\n".join([*lines, ""])
 
 
+def plain_table(data, file):
+    for row in data["rows"]:
+        if len(row) != len(data["columns"]):
+            sys.exit(f"{file}: {row[0]}: {len(row)} cells, and the table has {len(data['columns'])} columns")
+    commit = f", {data['commit']}" if data["commit"] else ""
+    note = f" {data['note']}" if data["note"] else ""
+    lines = [f"{data['device'][0].upper()}{data['device'][1:]}. {data['day']}{commit}, `{data['command']}`.{note}", "", f"| {' | '.join(data['columns'])} |",
+             "|" + "---|" * len(data["columns"])]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in data["rows"]), ""])
+
+
 def main():
     check, stale = "--check" in sys.argv[1:], []
-    page = PAGE.read_text(encoding="utf-8")
+    pages = {path: path.read_text(encoding="utf-8") for folder in FOLDERS for path in sorted((DOCS / folder).glob("*.md"))}
     made = {}
     for file in sorted((DOCS / "benchmarks/data").glob("*.json")):
         data = json.loads(file.read_text(encoding="utf-8"))
-        for row in data["rows"]:
-            if abs(row["peer_ms"] / row["vxla_ms"] / row["ratio"] - 1) > 0.03:
-                sys.exit(f"{file}: {row['case']}: {row['peer_ms']} over {row['vxla_ms']} is not {row['ratio']}")
-        made[DOCS / "pictures" / f"{data['name']}.svg"] = plot(data)
+        if "columns" in data:
+            text = plain_table(data, file)
+        else:
+            for row in data["rows"]:
+                if abs(row["peer_ms"] / row["vxla_ms"] / row["ratio"] - 1) > 0.03:
+                    sys.exit(f"{file}: {row['case']}: {row['peer_ms']} over {row['vxla_ms']} is not {row['ratio']}")
+            made[DOCS / "pictures" / f"{data['name']}.svg"] = plot(data)
+            text = table(data)
         marked = re.compile(f"(<!-- data {re.escape(data['name'])} -->\n).*?(<!-- /data -->)", re.S)
-        if not marked.search(page):
-            sys.exit(f"{PAGE}: no marks <!-- data {data['name']} --> and <!-- /data -->")
-        page = marked.sub(lambda match, text=table(data): match[1] + text + match[2], page)
-    made[PAGE] = page
+        holders = [path for path, page in pages.items() if marked.search(page)]
+        if not holders:
+            sys.exit(f"{file}: no page has the marks <!-- data {data['name']} --> and <!-- /data -->")
+        for path in holders:
+            pages[path] = marked.sub(lambda match, text=text: match[1] + text + match[2], pages[path])
+    made.update(pages)
     for path, text in made.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path)

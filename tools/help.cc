@@ -1,5 +1,6 @@
 // vxla help: a subcommand's options, or everything as a manual page; both from what CLI11 knows.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -89,13 +90,69 @@ std::string ManualPage(const CLI::App& app) {
   return text;
 }
 
+// In a cell of a table: no bar ends it.
+std::string Cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? "\\|" : std::string(1, c);
+  return out;
+}
+
+std::string Capital(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string OptionCell(const OptionFacts& option) {
+  std::string value = option.positional || option.value.empty() ? ""
+                      : option.choices.empty()                  ? " " + option.value
+                                                                : fmt::format(" {}", fmt::join(option.choices, "|"));
+  return Cell(fmt::format("`{}{}{}`", fmt::join(option.names, "`, `"), value, option.repeated ? " ..." : ""));
+}
+
+std::string TableOf(const std::vector<OptionFacts>& options, const std::string& group) {
+  std::string rows;
+  for (const OptionFacts& option : options) {
+    if (option.group != group || option.names.back() == "--help") continue;
+    const std::string fallback = option.fallback.empty() ? "" : fmt::format(" (default: `{}`)", option.fallback);
+    rows += fmt::format("| {} | {}{} |\n", OptionCell(option), Cell(option.about), Cell(fallback));
+  }
+  return rows.empty() ? "" : fmt::format("\n| {} | |\n|---|---|\n{}", group, rows);
+}
+
+// What docs/reference/cli.md holds between its marks: every subcommand, exit codes, the environment.
+std::string MarkdownPage(const CLI::App& app) {
+  std::string text;
+  for (const CLI::App* sub : SubcommandsOf(app)) {
+    const std::vector<OptionFacts> options = OptionFactsOf(*sub);
+    std::string places;
+    std::vector<std::string> groups;
+    for (const OptionFacts& option : options) {
+      if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
+      if (!option.positional) continue;
+      const std::string name = option.names[0] + (option.repeated ? " ..." : "");
+      places += option.required ? " " + name : fmt::format(" [{}]", name);
+    }
+    text += fmt::format("## vxla {0}\n\n{1}. `vxla {0} [options]{2}`\n", sub->get_name(), Capital(sub->get_description()),
+                        places);
+    for (const std::string& group : groups) text += TableOf(options, group);
+    text += fmt::format("\n```\n{}```\n\n", sub->get_footer());
+  }
+  for (const HelpSection& section : HelpSections()) {
+    text += fmt::format("## {0}\n\n| {0} | |\n|---|---|\n", section.title);
+    for (const auto& [term, meaning] : section.entries) text += fmt::format("| `{}` | {} |\n", Cell(term), Cell(meaning));
+    text += "\n";
+  }
+  return text;
+}
+
 struct HelpFlags {
   std::string subcommand;
-  bool manual = false;
+  bool manual = false, markdown = false;
 };
 
 Status Help(const CLI::App& app, const HelpFlags& flags) {
   if (flags.manual) return WriteText("-", ManualPage(app));
+  if (flags.markdown) return WriteText("-", MarkdownPage(app));
   const CLI::App* shown = &app;
   if (!flags.subcommand.empty()) {
     const auto subcommands = SubcommandsOf(app);
@@ -114,6 +171,7 @@ CommandBody AddHelp(CLI::App& app) {
   auto flags = std::make_shared<HelpFlags>();
   app.add_option("SUBCOMMAND", flags->subcommand, "whose options to show; without one, the subcommands")->type_name("");
   app.add_flag("--man", flags->manual, "everything as a manual page, in troff's man macros");
+  app.add_flag("--markdown", flags->markdown, "everything as Markdown: the page docs/reference/cli.md")->excludes("--man");
   return [flags, &app](nlohmann::ordered_json&) { return Help(*app.get_parent(), *flags); };
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building (`tools/install_deps.sh build`, the default), testing (`test`) or the wheel (`wheel`, both of
-# which include building) needs. Quick when nothing is missing. Without root it prints the line to run and stops with 3. A system without dpkg is told what is
+# Installs the Debian packages that building (`tools/install_deps.sh build`, the default), testing (`test`), the wheel (`wheel`), the .deb packages
+# (`package`) or the runtime for Windows (`windows`) needs; all of these include building. Quick when nothing is missing. Without root it prints the line to run and stops with 3. A system without dpkg is told what is
 # needed, and the caller goes on: CMake says what it does not find. The tests' second Vulkan driver is not installed but unpacked:
 # tools/swiftshader.sh, which tools/test.sh calls.
 set -euo pipefail
@@ -24,7 +24,9 @@ case ${1:-build} in
   build) packages=("${build[@]}") ;;
   test) packages=("${build[@]}" "${test[@]}") ;;
   wheel) packages=("${build[@]}" python3-venv ca-certificates) ;;
-  *) printf 'install_deps.sh: %s is neither build, test nor wheel\n' "$1" >&2; exit 2 ;;
+  package) packages=("${build[@]}" dpkg-dev fakeroot file) ;;
+  windows) packages=("${build[@]}" g++-mingw-w64-x86-64-posix wine64 xvfb xauth) ;;
+  *) printf 'install_deps.sh: %s is none of build, test, wheel, package, windows\n' "$1" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then

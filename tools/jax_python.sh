@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints the path of a Python that has JAX for CPUs, and absl, which JAX's own tests want, in a virtual environment under the build
 # folder ($1; build by default), which is made where it is missing. $2: a file of further requirements, with which the environment is one of its
-# own, named after the file's folder. Exit code 77, with a line that says why: there is none to be had.
+# own, named after the file's folder. Exit code 77, or 1 where VXLA_REQUIRE_JAX is set, with a line that says why: there is none to be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.10.2
@@ -26,6 +26,7 @@ if ! installed; then
   if ! { python3 -m venv "$venv" && "$venv/bin/pip" install -q --retries 1 "${requirements[@]}" && cp "$wanted" "$venv/requirements.txt" &&
     installed; } >"$log" 2>&1; then
     printf 'SKIPPED: what JAX writes is not tested: jax %s cannot be installed from PyPI: %s\n' "$version" "$(tail -n 1 "$log")" >&2
+    [ -z "${VXLA_REQUIRE_JAX-}" ] || exit 1
     exit 77
   fi
 fi

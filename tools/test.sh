@@ -1,16 +1,26 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs the tests. `tools/test.sh` is what CI runs (under 30 minutes on 2 cores, the build from nothing included).
+# Sets up, builds and runs the tests. `tools/test.sh` is what CI runs (under 30 minutes on 2 cores, the build from nothing included). `tools/test.sh
+# --tier fast` or `--tier pr` builds and runs a tier of them (tests/CMakeLists.txt): without a device, or on the first driver. ctest prints
+# the time of each tier that it ran.
 # `tools/test.sh --full` goes on with the long parts, `tools/test.sh --full PART...` runs the named ones alone. Together they take
 # hours; each result goes into its row of docs/internals/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all_parts=(suites validation hosts emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax scripts wheel)
 parts=()
+tier=nightly
 if [ "${1-}" = --full ]; then
   shift
   parts=("${@:-${all_parts[@]}}")
-elif [ $# -gt 0 ]; then
-  printf 'test.sh: unknown option %s (only --full [PART...])\n' "$1" >&2
+elif [ "${1-}" = --tier ]; then
+  tier=${2-}
+  case $tier in
+    fast | pr | nightly) shift 2 ;;
+    *) printf 'test.sh: --tier: %s is none of: fast pr nightly\n' "'$tier'" >&2; exit 2 ;;
+  esac
+fi
+if [ $# -gt 0 ] && [ ${#parts[@]} -eq 0 ]; then
+  printf 'test.sh: unknown option %s (only --tier fast|pr|nightly and --full [PART...])\n' "$1" >&2
   exit 2
 fi
 for part in "${parts[@]}"; do
@@ -22,21 +32,26 @@ done
 
 tools/install_deps.sh test
 # Without JAX its tests are skipped; this says so, and why. Its Python has the pip that gets the PJRT plugin's header.
-python=$(tools/jax_python.sh build) || [ $? -eq 77 ]
+python=
+[ $tier = fast ] || python=$(tools/jax_python.sh build) || [ $? -eq 77 ]
+[ $tier = nightly ] || export VXLA_TARGETS=${tier}_tests
 tools/build.sh build -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON ${python:+"-DVXLA_PYTHON=$python"}
 # Tests run on every driver: lavapipe, which the system has, and SwiftShader.
-VK_ADD_DRIVER_FILES=$(tools/swiftshader.sh)
-export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
+unset VXLA_TARGETS
+if [ $tier != fast ]; then
+  VK_ADD_DRIVER_FILES=$(tools/swiftshader.sh)
+  export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
+fi
 # Many small dispatches are far cheaper without lavapipe's worker threads.
 export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
-if [ $# -eq 0 ]; then
+if [ ${#parts[@]} -eq 0 ]; then
   rm -rf build/test_results
   status=0
   # A log gets what failed and the sums; a terminal, ctest's own progress.
   if [ -t 1 ]; then
-    ctest --test-dir build --output-on-failure --parallel "$(nproc)" --progress || status=$?
+    ctest --test-dir build -L "^$tier\$" --output-on-failure --parallel "$(nproc)" --progress || status=$?
   else
-    ctest --test-dir build --output-on-failure --parallel "$(nproc)" |
+    ctest --test-dir build -L "^$tier\$" --output-on-failure --parallel "$(nproc)" |
       grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )' || status=$?
   fi
   python3 tools/test_times.py build/test_results

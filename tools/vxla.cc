@@ -37,7 +37,8 @@ constexpr Command kCommands[] = {
     {"diff", "compare a device's results with the CPU reference", AddDiff,
      "  vxla diff program.hlo --args args.npz\n"
      "  vxla diff program.hlo --fill special --bisect --report out.html\n"
-     "  vxla diff program.hlo --device lavapipe --against swiftshader\n"},
+     "  vxla diff program.hlo --device lavapipe --against swiftshader\n"
+     "  vxla diff programs/*.hlo -j 4 --junit out.xml --expected-failures known.txt\n"},
     {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain,
      "  vxla explain program.hlo\n"
      "  vxla explain program.hlo --module --plan --dump-kernels glsl\n"},
@@ -119,6 +120,12 @@ Status PrintJson(const Json& json) {
 bool IsVersion(const std::string& word) { return word == "--version" || word == "-v"; }
 
 }  // namespace
+
+std::string VersionText() {
+  constexpr std::string_view kCommit = VXLA_COMMIT;
+  return fmt::format("{} ({}{})", VXLA_VERSION, kCommit.empty() ? "" : fmt::format("commit {}, ", kCommit),
+                     *VXLA_BUILD_TYPE == '\0' ? "no build type" : VXLA_BUILD_TYPE);
+}
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/float_formats.h"
+#include "core/host/real_text.h"
 #include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -131,7 +132,7 @@ bool DenseReader::ReadPlainFloat(std::byte* to) {
   double value = 0;
   const char* const end = text_.data() + text_.size();
   const auto parsed =
-      std::from_chars(text_.data() + std::min(text_.find_first_not_of(" \n\t\r", at_), text_.size()), end, value);
+      RealFromChars(text_.data() + std::min(text_.find_first_not_of(" \n\t\r", at_), text_.size()), end, value);
   const bool whole = parsed.ec == std::errc() && parsed.ptr != end && (*parsed.ptr == ',' || *parsed.ptr == ']');
   if (!whole) return false;
   const float rounded = static_cast<float>(value);
@@ -172,7 +173,7 @@ void StoreBits(ElementType type, uint64_t bits, std::byte* at) {
 // MLIR reads a decimal number as a double and rounds that.
 Status ParseReal(std::string_view text, ElementType type, std::byte* at) {
   double value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto parsed = RealFromChars(text.data(), text.data() + text.size(), value);
   const bool range = parsed.ec == std::errc::result_out_of_range;
   if ((parsed.ec != std::errc() && !range) || parsed.ptr != text.data() + text.size())
     return InvalidArgument("dense: {} is no number of {}", text.substr(0, 40), ElementTypeName(type));

@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <type_traits>
 
+#include "core/host/real_text.h"
 #include "core/mlir/attribute_parser.h"
 #include "core/mlir/import_state.h"
 
@@ -73,7 +75,13 @@ std::string_view WithoutDialect(std::string_view name) { return name.substr(name
 template <typename T>
 bool TakeNumber(std::string_view& text, T& value) {
   while (text.starts_with(' ')) text.remove_prefix(1);
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const char* const end = text.data() + text.size();
+  std::from_chars_result parsed;
+  if constexpr (std::is_floating_point_v<T>) {
+    parsed = RealFromChars(text.data(), end, value);
+  } else {
+    parsed = std::from_chars(text.data(), end, value);
+  }
   if (parsed.ec != std::errc()) return false;
   text.remove_prefix(static_cast<size_t>(parsed.ptr - text.data()));
   while (text.starts_with(' ')) text.remove_prefix(1);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/host/real_text.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {
@@ -182,7 +183,7 @@ class ConfigReader {
     const char* const end = text.data() + text.size();
     if (IsFloating(type) && !number.is_hex()) {
       double value = 0;
-      if (std::from_chars(begin, end, value).ptr != end) return NoNumber(text);
+      if (RealFromChars(begin, end, value).ptr != end) return NoNumber(text);
       into.SetDouble(i, minus ? -value : value);
       return OkStatus();
     }

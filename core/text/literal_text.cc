@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/float_formats.h"
+#include "core/host/real_text.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -69,7 +70,7 @@ void AppendNarrow(std::string& out, ElementType type, uint64_t bits, double valu
   for (int precision = 1;; ++precision) {
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision).ptr;
     double back = 0;
-    std::from_chars(buffer, end, back);
+    RealFromChars(buffer, end, back);
     if ((EncodeNarrowFloat(type, back) == bits && std::fabs(back) <= MaxFinite(type)) || precision == 17) {
       out.append(buffer, end);
       return;
@@ -312,7 +313,7 @@ bool IsTiny(std::string_view text) {
 // The value nearest to the text in T; false if it exceeds T's range.
 template <typename T>
 bool ParseNumber(std::string_view text, T& value) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto parsed = RealFromChars(text.data(), text.data() + text.size(), value);
   if (parsed.ec == std::errc::result_out_of_range) {
     if (!IsTiny(text)) return false;
     value = text.starts_with('-') ? -T{0} : T{0};

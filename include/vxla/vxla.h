@@ -22,8 +22,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(_WIN32)
+// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is static).
+#if defined(_WIN32) && defined(VXLA_BUILD)
+#define VXLA_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(VXLA_STATIC)
 #define VXLA_API
+#elif defined(_WIN32)
+#define VXLA_API __declspec(dllimport)
 #else
 #define VXLA_API __attribute__((visibility("default")))
 #endif

@@ -2,7 +2,12 @@
 #pragma once
 
 #include <ctype.h>
+#ifdef _WIN32
+#include <malloc.h>
+#include <windows.h>
+#else
 #include <dlfcn.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <vulkan/vulkan.h>
@@ -72,21 +77,31 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL HostHears(VkDebugUtilsMessageSeverityFlagB
   return VK_FALSE;
 }
 
+#ifdef _WIN32
+#define HOST_ALIGNED(alignment, size) _aligned_malloc(size, alignment)
+#define HOST_RESIZED(memory, size, alignment) _aligned_realloc(memory, size, alignment)
+#define HOST_RELEASE(memory) _aligned_free(memory)
+#else
+#define HOST_ALIGNED(alignment, size) aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+#define HOST_RESIZED(memory, size, alignment) realloc(memory, size)
+#define HOST_RELEASE(memory) free(memory)
+#endif
+
 static void* HostAllocate(void* user, size_t size, size_t alignment, VkSystemAllocationScope scope) {
   (void)scope;
   ++((Host*)user)->allocations;
   ++((Host*)user)->live;
-  return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  return HOST_ALIGNED(alignment, size);
 }
 static void* HostReallocate(void* user, void* old, size_t size, size_t alignment, VkSystemAllocationScope scope) {
   (void)alignment, (void)scope;
   if (old == NULL) ++((Host*)user)->live;
   if (old != NULL && size == 0) --((Host*)user)->live;
-  return realloc(old, size);
+  return HOST_RESIZED(old, size, alignment);
 }
 static void HostFree(void* user, void* memory) {
   if (memory != NULL) --((Host*)user)->live;
-  free(memory);
+  HOST_RELEASE(memory);
 }
 
 static void HostLock(void* user) {
@@ -113,10 +128,17 @@ static int HostOpenInstance(Host* host, uint32_t api_version) {
   memset(host, 0, sizeof(*host));
   host->allocation = (VkAllocationCallbacks){
       .pUserData = host, .pfnAllocation = HostAllocate, .pfnReallocation = HostReallocate, .pfnFree = HostFree};
+#ifdef _WIN32
+  HMODULE library = LoadLibraryA("vulkan-1.dll");
+  EXPECT(library != NULL);
+  if (library == NULL) return 0;
+  FARPROC symbol = GetProcAddress(library, "vkGetInstanceProcAddr");
+#else
   void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
   EXPECT(library != NULL);
   if (library == NULL) return 0;
   void* symbol = dlsym(library, "vkGetInstanceProcAddr");
+#endif
   memcpy(&host->get, &symbol, sizeof(symbol));
   const char* layer = "VK_LAYER_KHRONOS_validation";
   const char* extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;

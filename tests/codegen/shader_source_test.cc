@@ -1,5 +1,7 @@
 #include "backend/vulkan/shader/shader_source.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "tests/codegen/codegen_test_support.h"
@@ -188,13 +190,14 @@ TEST(ShaderSourceTest, AnUnknownAlgorithmIsAnError) {
   EXPECT_EQ(text.status().message(), "no shader file elementwise/no_such.comp");
 }
 
-TEST(ShaderSourceTest, AssemblyIsQuickOnceIndexed) {
+// How long each takes is in the report of the tests: some 0.1 ms.
+TEST(ShaderSourceTest, AssemblyGivesTheSameTextEachTime) {
   const KernelKey key = LoopKey("STORE(0, f32, i, power_f32(LOAD(0, f32, i), tanh_f32(LOAD(0, f32, i))));");
-  Assemble(key);
+  const std::string first = Assemble(key);
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20; ++i) Assemble(key);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Assemble(key), first);
   const std::chrono::duration<double, std::milli> each = (std::chrono::steady_clock::now() - start) / 20;
-  EXPECT_LT(each.count(), 10.0);  // some 0.1 ms; wide, as test machines are busy and sanitizers slow
+  RecordProperty("ms_each", fmt::format("{:.3f}", each.count()));
 }
 
 }  // namespace

@@ -53,9 +53,19 @@ class BenchPageTest(unittest.TestCase):
         self.write([{"case": "a", "vxla_ms": 1, "peer_ms": 4, "ratio": 3}])
         self.assertIn("two.json: a: 4 over 1 is not 3", self.run_script().stderr)
 
+    def test_a_table_without_a_peer(self):
+        table = {"name": "table", "device": "a device", "day": "2026-01-01", "commit": "abc", "command": "c", "note": "", "columns": ["x", "y"], "rows": [["1", "2"]]}
+        file = self.root / "docs/benchmarks/data/table.json"
+        file.write_text(json.dumps(table))
+        self.page.write_text(self.page.read_text() + "<!-- data table -->\n<!-- /data -->\n")
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("A device. 2026-01-01, abc, `c`.\n\n| x | y |\n|---|---|\n| 1 | 2 |\n<!-- /data -->", self.page.read_text())
+        file.write_text(json.dumps({**table, "rows": [["1"]]}))
+        self.assertIn("table.json: 1: 1 cells, and the table has 2 columns", self.run_script().stderr)
+
     def test_a_page_without_marks(self):
         self.page.write_text("nothing\n")
-        self.assertIn("no marks <!-- data two -->", self.run_script().stderr)
+        self.assertIn("no page has the marks <!-- data two -->", self.run_script().stderr)
 
 
 if __name__ == "__main__":

@@ -36,13 +36,26 @@ TEST(BytecodeContainerTest, EveryTruncationHasAMessage) {
 
 TEST(BytecodeContainerTest, EveryChangedByteIsReadOrRefused) {
   const std::string bytes = SmallBytecode();
+  int read = 0, refused = 0;
   for (size_t at = 0; at < bytes.size(); ++at) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = bytes;
       changed[at] = static_cast<char>(value);
-      BytecodeMessage(changed);
+      const Result<BytecodeContainer> file = ReadContainer(changed);
+      if (!file.ok()) {
+        ++refused;
+        EXPECT_THAT(std::string(file.status().message()), testing::HasSubstr("bytecode")) << at << " " << value;
+        continue;
+      }
+      ++read;
+      // What was read lies in the file.
+      size_t size = file->producer.size();
+      for (const auto& text : file->strings) size += text.size();
+      EXPECT_LT(size, changed.size()) << at << " " << value;
     }
   }
+  EXPECT_GT(read, 256);  // another producer, other strings
+  EXPECT_GT(refused, 2000);
 }
 
 TEST(BytecodeContainerTest, NamesWhatIsWrong) {

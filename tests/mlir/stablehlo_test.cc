@@ -155,6 +155,18 @@ TEST(StablehloTest, ProductsConvolutionsAndWindows) {
             "({ {9, 16}, {32, 57} }, { /*i0=0*/ { {-1}, {-2}, {-3} } }, {3, 11})");
 }
 
+// Two products of a row and a matrix: b is of a batch, i is summed over.
+TEST(StablehloTest, AnEinsumWithABatch) {
+  EXPECT_EQ(RunStablehlo(Function(R"((%x: tensor<4xf32>) -> tensor<2x2xf32> {
+    %0 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+    %1 = stablehlo.constant dense<[[[1.0, 10.0], [100.0, 1000.0]], [[2.0, 0.0], [0.0, 3.0]]]> : tensor<2x2x2xf32>
+    %2 = stablehlo.einsum %0, %1, config = "bi,bij->bj" : (tensor<2x2xf32>, tensor<2x2x2xf32>) -> tensor<2x2xf32>
+    return %2 : tensor<2x2xf32>
+  })"),
+                         {Floats({1, 2, 4, 7})}),
+            "{ {201, 2010}, {8, 21} }");
+}
+
 // Values: Abramowitz and Stegun's tables; zeta(2, 1) = pi^2 / 6; the next float after 1.
 std::string DotWith(std::string_view algorithm, std::string_view precision = "DEFAULT") {
   return fmt::format(

@@ -228,14 +228,14 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   ExpectError(RunVxla("bench nosuch"), 2, "neither a file nor one of add");
 }
 
-// 10 us, and 0.3 us for each dispatch.
-TEST(CommandTest, AReplayTakesTheCallingThreadLittle) {
+// What it takes is in the report of the tests: some 10 us, and 0.3 us for each dispatch.
+TEST(CommandTest, WhatAReplayTakesOfTheCallingThreadIsMeasured) {
   const CommandResult result = RunVxla("bench replay_1000 --num-runs 30 --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   for (const auto& row : nlohmann::json::parse(result.out)) {
     if (!row.contains("caller_ms")) GTEST_SKIP() << "the system does not say what a thread takes";
     EXPECT_GT(row["caller_ms"], 0);
-    EXPECT_LT(row["caller_ms"], 0.310);
+    RecordProperty("caller_ms_" + row["bindings"].get<std::string>(), row["caller_ms"].dump());
   }
 }
 

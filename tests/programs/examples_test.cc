@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/support/command_test_support.h"
 #include "tests/support/source_dir.h"
@@ -22,6 +23,19 @@ TEST(ExamplesTest, PicturesAreTheReferences) {
     ASSERT_EQ(result.exit_code, 0) << picture << ": " << result.out << result.err;
     EXPECT_EQ(nlohmann::json::parse(result.out)["verdict"], "agree") << picture;
   }
+}
+
+TEST(ExamplesTest, EachProgramOfTheCorpusSaysWhatItIsFor) {
+  size_t programs = 0;
+  std::set<std::string> purposes;
+  for (const auto& entry : std::filesystem::directory_iterator(Example("corpus"))) {
+    if (entry.path().extension() != ".hlo" && entry.path().extension() != ".mlir") continue;
+    ++programs;
+    const std::string text = ReadScratch(entry.path());
+    EXPECT_TRUE(text.starts_with("// ")) << entry.path();
+    EXPECT_TRUE(purposes.insert(text.substr(0, text.find('\n'))).second) << entry.path() << ": the purpose of another one";
+  }
+  EXPECT_GE(programs, 60u);
 }
 
 TEST(ExamplesTest, AResultBecomesAPng) {

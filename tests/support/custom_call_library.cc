@@ -1,4 +1,5 @@
 // A shared library of custom calls, as a user compiles one: nothing of vxla's is linked. Tests of the command open it.
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <stdexcept>
@@ -20,4 +21,8 @@ extern "C" __attribute__((visibility("default"))) void throws(void*, const void*
 }
 extern "C" {
 __attribute__((visibility("default"))) int data = 5;
+}
+extern "C" __attribute__((visibility("default"))) void ends_the_process(void*, const void**) {
+  // As a fault of a driver does.
+  std::raise(SIGSEGV);
 }

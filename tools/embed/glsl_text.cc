@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace VXLA_NAMESPACE::embed {
@@ -136,8 +137,7 @@ std::string WithWordsForDoubles(std::string_view text) {
         out.append(number);
         continue;
       }
-      double value = 0;
-      std::from_chars(number.data(), number.data() + number.size() - 2, value);
+      const double value = std::strtod(std::string(number.substr(0, number.size() - 2)).c_str(), nullptr);
       const bool negative = !out.empty() && out.back() == '-';
       if (negative) out.pop_back();
       const uint64_t bits = std::bit_cast<uint64_t>(negative ? -value : value);

@@ -1,9 +1,12 @@
-#include "tools/diff_report.h"
+#include "tools/diff/diff_report.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <filesystem>
 
 #include "api/verify/report_data.h"
 #include "tools/files.h"
@@ -32,6 +35,7 @@ tr.bad td { background: var(--bad-tint); } .tag { border-radius: 3px; padding: 1
 .pictures { display: flex; flex-wrap: wrap; gap: 32px; margin-top: 10px; } figure { margin: 0; } figcaption { color: var(--faint); font-size: 13px; }
 pre { background: var(--tint); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: 4px; } .faint { color: var(--faint); }
 summary { cursor: pointer; padding: 6px 0; } details details { margin-left: 18px; }
+svg { max-width: 100%; height: auto; } h1 { overflow-wrap: anywhere; }
 svg text { font-size: 10px; fill: var(--faint); } svg .count { fill: var(--ink); } svg .bar { fill: var(--bar); } svg .equal { fill: var(--equal); }
 svg .apart { fill: var(--bad); } svg .heat { fill: var(--heat); } svg .cell { fill: var(--cell); }
 svg line { stroke: var(--bad); stroke-dasharray: 4 3; } svg .limit { fill: var(--bad); }
@@ -322,6 +326,90 @@ std::string VerdictHtml(const DiffOutcome& outcome) {
   return html + "</div>";
 }
 
+// "2026-11-28 13:00 UTC"
+std::string UtcNow() {
+  return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
+}
+
+std::string Code(const std::string& text) { return fmt::format("<code>{}</code>", EscapeHtml(text)); }
+
+// What whoever reads the verdict does with it, by whose fault it is.
+std::vector<std::string> NextSteps(const ReportFacts& facts, const DiffOutcome& outcome) {
+  if (outcome.agrees())
+    return {fmt::format("Nothing. To see each instruction by itself: {}", Code(facts.command + " --isolate -v"))};
+  std::vector<std::string> steps;
+  const bool on_file = outcome.fault == "expected file";
+  if (!facts.alone.empty()) {
+    steps.push_back(fmt::format("See the instruction alone: {}", Code(facts.alone)));
+  } else if (outcome.bad_instruction() != nullptr) {
+    steps.push_back(fmt::format("Write the instruction as a program of its own: {}", Code(facts.command + " --bisect")));
+  }
+  if (outcome.fault == "driver") {
+    steps.push_back(fmt::format("Run it on another driver beside this one: {}",
+                                Code((facts.alone.empty() ? facts.command : facts.alone) + " --against lavapipe")));
+    steps.push_back(
+        "Report it to whoever makes the driver, with the small program, its arguments, the GLSL below and what "
+        "<code>vxla devices</code> says");
+  } else if (outcome.fault == "algorithm") {
+    steps.push_back(
+        "The formula or kernel of vxla is wrong, or a custom call's: report it with the small program, its arguments and "
+        "<code>vxla --version --json</code>");
+  } else if (outcome.fault == "order") {
+    steps.push_back("Make the combiner associative, or sum in one order: the program asks for what no order decides");
+  } else if (outcome.fault == "rounding") {
+    steps.push_back("Each operation is within its bound: leave out --rtol, --atol and --ulp, or state larger ones");
+  } else if (on_file) {
+    steps.push_back("The CPU reference gives other values than the file too: make the file again, or look at how it was made");
+  } else if (outcome.fault == "other device") {
+    steps.push_back("The first device agrees with the reference: compare the other one with it");
+  }
+  if (outcome.fault.empty())
+    steps.push_back(fmt::format("Find out whose fault it is: {}", Code(facts.command + " --isolate")));
+  return steps;
+}
+
+std::string NextHtml(const ReportFacts& facts, const DiffOutcome& outcome) {
+  std::string items;
+  for (const std::string& step : NextSteps(facts, outcome)) items += fmt::format("<li>{}</li>", step);
+  return fmt::format("<h2>What now</h2><ol>{}</ol>", items);
+}
+
+// A text that is long shows its beginning.
+std::string Listing(const std::string& text) {
+  constexpr size_t kMost = 200'000;
+  if (text.size() <= kMost) return fmt::format("<pre>{}</pre>", EscapeHtml(text));
+  return fmt::format("<pre>{}</pre><p class=faint>{} bytes more</p>", EscapeHtml(text.substr(0, kMost)),
+                     text.size() - kMost);
+}
+
+std::string BadInstructionHtml(const ReportFacts& facts, const DiffOutcome& outcome) {
+  if (outcome.agrees() || (facts.hlo.empty() && facts.kernels.empty() && facts.no_kernels.empty())) return "";
+  std::string html = fmt::format("<h2>What differs first: {}</h2>", EscapeHtml(outcome.first_bad));
+  if (!facts.hlo.empty()) html += "<h3>As a program</h3>" + Listing(facts.hlo);
+  constexpr size_t kMostKernels = 8;
+  for (size_t k = 0; k < std::min(facts.kernels.size(), kMostKernels); ++k)
+    html += Folded(fmt::format("Kernel {}, GLSL", EscapeHtml(facts.kernels[k].algorithm)),
+                   Listing(facts.kernels[k].source), false);
+  if (facts.kernels.size() > kMostKernels)
+    html += fmt::format("<p class=faint>and {} kernels more: vxla explain --dump-kernels writes them</p>",
+                        facts.kernels.size() - kMostKernels);
+  if (!facts.no_kernels.empty())
+    html += fmt::format("<p class=faint>No kernels are shown: {}</p>", EscapeHtml(facts.no_kernels));
+  return html;
+}
+
+std::string MadeFromHtml(const ReportFacts& facts) {
+  std::string rows;
+  const auto row = [&](const char* name, const std::string& value) {
+    if (!value.empty()) rows += fmt::format("<tr><th>{}</th><td class=t>{}</td></tr>", name, EscapeHtml(value));
+  };
+  row("vxla", facts.version);
+  row("program", facts.program);
+  row("its XXH3-128", facts.program_hash);
+  row("arguments, XXH3-128", facts.arguments);
+  return "<h2>Made from</h2><table>" + rows + "</table>";
+}
+
 }  // namespace
 
 std::string WorstText(const Comparison& c) {
@@ -371,18 +459,21 @@ std::string EscapeHtml(std::string_view text) {
   return escaped;
 }
 
-Status WriteDiffReport(const std::string& path, const std::string& program, const std::string& command,
-                       const DiffOutcome& outcome) {
+Status WriteDiffReport(const std::string& path, const ReportFacts& facts, const DiffOutcome& outcome) {
+  const std::string name = std::filesystem::path(facts.program).filename().string();
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=color-scheme content=\"light dark\">"
       "<meta name=viewport content=\"width=device-width\"><title>{0}: {1}</title>"
-      "<style>{2}</style></head><body><h1>{1}</h1><div class=faint>vxla " VXLA_VERSION " diff</div>",
-      outcome.agrees() ? "AGREE" : "DIFFER", EscapeHtml(program), kStyle);
+      "<style>{2}</style></head><body><h1>{1}</h1><div class=faint>vxla diff, {3}</div>",
+      outcome.agrees() ? "AGREE" : "DIFFER", EscapeHtml(name), kStyle, EscapeHtml(UtcNow()));
   html += VerdictHtml(outcome);
-  html += fmt::format("<pre>{}</pre>", EscapeHtml(command));
+  html += fmt::format("<pre>{}</pre>", EscapeHtml(facts.command));
+  html += NextHtml(facts, outcome);
   html += ResultsHtml(outcome);
+  html += BadInstructionHtml(facts, outcome);
   html += InstructionsHtml(outcome);
   html += FactsHtml(outcome);
+  html += MadeFromHtml(facts);
   return WriteText(path, html + "</body></html>\n");
 }
 

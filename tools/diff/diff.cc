@@ -4,24 +4,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "api/replicas.h"
 #include "backend/device.h"
 #include "core/devices/replica_groups.h"
+#include "core/host/hash.h"
 #include "core/module.h"
 #include "core/text/hlo_printer.h"
+#include "scheduler/plan.h"
 #include "tools/arguments.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
-#include "tools/diff_report.h"
+#include "tools/diff/diff_cases.h"
+#include "tools/diff/diff_many.h"
+#include "tools/diff/diff_print.h"
+#include "tools/diff/diff_report.h"
 #include "tools/files.h"
 #include "tools/numpy_file.h"
 #include "tools/replicas.h"
 #include "tools/session.h"
+#include "tools/vxla.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -42,6 +50,10 @@ struct DiffFlags {
   DiffOptions options;
   std::string against = "cpu";
   std::string against_bindings, against_emulate, report, bisect_prefix = "bisect";
+  std::vector<std::string> files;  // program.file is one of them
+  std::string junit, sarif, expected_failures;
+  int jobs = 1;
+  double time_limit_s = 0;
   bool json = false, two_way = false, verbose = false;
   std::vector<GivenOption> given;
 };
@@ -109,183 +121,6 @@ Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Sha
   return expected;
 }
 
-// The worst mismatches by absolute difference, the worst in ulp among or behind them, and how many are how far off.
-void PrintWorst(const Comparison& c) {
-  fmt::print("\n  {:>16} {:>16} {:>16} {:>10} {:>10} {:>10}\n", "at", "got", "expected", "ulp", "abs", "rel");
-  const auto print = [](const ElementDifference& e) {
-    fmt::print("  {:>16} {:>16} {:>16} {:>10.3g} {:>10.3g} {:>10.3g}\n", "[" + e.where + "]", e.actual, e.expected,
-               e.ulp, e.abs, e.rel);
-  };
-  bool listed = false;
-  for (const ElementDifference& e : c.worst) {
-    print(e);
-    listed |= c.worst_ulp && e.index == c.worst_ulp->index;
-  }
-  if (c.worst_ulp && !listed) print(*c.worst_ulp);
-  fmt::print("  relative errors:");
-  for (size_t b = 0; b <= kRelativeBuckets.size(); ++b) {
-    if (b < kRelativeBuckets.size()) {
-      fmt::print(" <{:.0e}: {}", kRelativeBuckets[b], c.buckets[b]);
-    } else {
-      fmt::print(" more: {}\n", c.buckets[b]);
-    }
-  }
-}
-
-void PrintLeaf(const DiffOutcome& outcome, const LeafReport& leaf) {
-  const Comparison& c = leaf.comparison;
-  fmt::print("result_{} {}: ", leaf.index, leaf.shape);
-  if (!c.shapes_match) return fmt::print("the shapes differ: {}\n", c.shapes);
-  if (c.differing == 0) return fmt::print("equal, bit for bit\n");
-  fmt::print("{} of {} elements differ, worst {}: {}\n", c.differing, c.elements, WorstText(c),
-             c.agrees() ? "within the tolerance"
-             : leaf.agrees()
-                 ? fmt::format("{} outside the tolerance, within what rounding does to the program", c.mismatches)
-                 : fmt::format("{} OUTSIDE the tolerance", c.mismatches));
-  if (leaf.driver && !leaf.driver->agrees()) {
-    fmt::print("  the device's bits differ from shader math's in {} elements, by {:.4g} ulp at most\n",
-               leaf.driver->mismatches, leaf.driver->max_ulp);
-  }
-  if (c.agrees()) return;
-  fmt::print("  tolerance: rtol {:.3g}, atol {:.3g}, ulp {:.3g}", leaf.tolerance.rtol, leaf.tolerance.atol,
-             leaf.tolerance.ulp);
-  if (c.nan_mismatches > 0) fmt::print("; NaN on one side only: {}", c.nan_mismatches);
-  if (c.infinity_mismatches > 0) fmt::print("; infinite on one side only: {}", c.infinity_mismatches);
-  if (const std::string rounding = RoundingText(outcome, leaf); !rounding.empty()) fmt::print("\n  {}", rounding);
-  PrintWorst(c);
-}
-
-void PrintInstruction(const InstructionReport& i) {
-  const Comparison& c = i.device;
-  fmt::print("  {} = {} {}: {} of {} elements outside its bound ({}), worst {}{}\n", i.name, i.shape, i.opcode,
-             c.mismatches, c.elements, i.bound, WorstText(c),
-             i.fault == Fault::kNone ? "" : fmt::format("; fault: {}", FaultName(i.fault)));
-}
-
-void PrintInstructions(const DiffOutcome& outcome, const DiffOptions& options) {
-  if (!outcome.isolated) return;
-  size_t compared = 0, bad = 0, on_host = 0, other_bits = 0;
-  for (const InstructionReport& i : outcome.instructions) {
-    compared += i.not_run.empty();
-    bad += i.bad();
-    on_host += i.on_host;
-    other_bits += i.driver && !i.driver->agrees();
-  }
-  if (!options.isolate && !options.bisect && bad == 0) return;
-  fmt::print(
-      "{} instructions by themselves: {} compared ({} of them on the host), {} outside their bound, {} with other bits "
-      "than shader math\n",
-      outcome.instructions.size(), compared, on_host, bad, other_bits);
-  for (const InstructionReport& i : outcome.instructions) {
-    if (i.bad()) PrintInstruction(i);
-    if (!i.not_run.empty() && options.isolate) fmt::print("  {} ({}): not compared: {}\n", i.name, i.opcode, i.not_run);
-  }
-}
-
-Json NumberJson(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
-
-Json WhereJson(const std::optional<ElementDifference>& element) { return element ? Json(element->where) : Json(); }
-
-// `where` is the mismatch with the largest absolute difference, the others name the elements of the maxima.
-Json ComparisonJson(const Comparison& c) {
-  return {{"max_ulp", NumberJson(c.max_ulp)},
-          {"max_abs", NumberJson(c.max_abs)},
-          {"max_rel", NumberJson(c.max_rel)},
-          {"count", c.mismatches},
-          {"where", c.worst.empty() ? "" : c.worst[0].where},
-          {"max_ulp_where", WhereJson(c.worst_ulp)},
-          {"max_abs_where", WhereJson(c.worst_abs)},
-          {"max_rel_where", WhereJson(c.worst_rel)},
-          {"differing", c.differing},
-          {"elements", c.elements},
-          {"nan_mismatches", c.nan_mismatches},
-          {"infinity_mismatches", c.infinity_mismatches}};
-}
-
-// "worst difference 3 ulp at result_0[1,2], 1e-06 absolute at result_1[0]", over all results.
-std::string WorstOfAll(const DiffOutcome& outcome) {
-  const LeafReport *ulp = nullptr, *abs = nullptr;
-  bool same_bits = true;
-  for (const LeafReport& leaf : outcome.leaves) {
-    const Comparison& c = leaf.comparison;
-    same_bits &= c.shapes_match && c.differing == 0;
-    if (c.worst_ulp && (ulp == nullptr || c.max_ulp > ulp->comparison.max_ulp)) ulp = &leaf;
-    if (c.worst_abs && (abs == nullptr || c.max_abs > abs->comparison.max_abs)) abs = &leaf;
-  }
-  if (same_bits) return "bit for bit";
-  std::string text;
-  if (ulp != nullptr)
-    text += fmt::format("worst difference {:.4g} ulp at result_{}[{}]", ulp->comparison.max_ulp, ulp->index,
-                        ulp->comparison.worst_ulp->where);
-  if (abs != nullptr)
-    text += fmt::format("{}{:.3g} absolute at result_{}[{}]", text.empty() ? "worst difference " : ", ",
-                        abs->comparison.max_abs, abs->index, abs->comparison.worst_abs->where);
-  return text.empty() ? "no difference of finite numbers" : text;
-}
-
-// The verdict in a line, after the given word.
-std::string VerdictText(const DiffOutcome& outcome, const std::string& word) {
-  const size_t count = outcome.leaves.size();
-  std::string verdict = count == 1 ? "agree on the result" : fmt::format("agree on all {} results", count);
-  const auto grown = std::ranges::max_element(outcome.leaves, {}, [](const LeafReport& leaf) {
-    return leaf.conditioning ? leaf.conditioning->amplification : -1;
-  });
-  if (grown != outcome.leaves.end() && grown->conditioning)
-    verdict += fmt::format("; the program amplifies rounding errors: by {:.2g}x at result_{}",
-                           grown->conditioning->amplification, grown->index);
-  if (!outcome.agrees()) {
-    verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
-                          outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));
-  }
-  return fmt::format("{}: {} and {} {}; {}", word, outcome.device, outcome.reference, verdict, WorstOfAll(outcome));
-}
-
-constexpr char kAgree[] = "AGREE", kDiffer[] = "DIFFER";
-
-Json OutcomeJson(const DiffOutcome& outcome) {
-  Json json{{"verdict", outcome.agrees() ? "agree" : "differ"},
-            {"summary", VerdictText(outcome, outcome.agrees() ? kAgree : kDiffer)},
-            {"device", outcome.device},
-            {"reference", outcome.reference},
-            {"results", Json::array()}};
-  bool same_bits = true, known = false;
-  for (const LeafReport& leaf : outcome.leaves) {
-    Json entry{{"index", leaf.index}};
-    entry.update(ComparisonJson(leaf.comparison));
-    entry["agrees"] = leaf.agrees();
-    entry["judged_by"] = leaf.judged_by;
-    entry["amplification"] = leaf.conditioning ? NumberJson(leaf.conditioning->amplification) : Json();
-    // Elements beyond what rounding does to the reference: of the device, and of what it is compared with.
-    if (leaf.conditioning) entry["beyond_rounding"] = leaf.conditioning->outside;
-    if (leaf.expected_conditioning) entry["expected_beyond_rounding"] = leaf.expected_conditioning->outside;
-    if (leaf.driver) entry["same_bits_as_shader_math"] = leaf.driver->agrees();
-    known |= leaf.driver.has_value();
-    same_bits &= !leaf.driver || leaf.driver->agrees();
-    json["results"].push_back(std::move(entry));
-  }
-  json["same_bits_as_shader_math"] = known ? Json(same_bits) : Json();
-  json["first_bad"] = outcome.first_bad.empty() ? Json() : Json(outcome.first_bad);
-  json["fault"] = outcome.fault.empty() ? Json() : Json(outcome.fault);
-  const std::optional<double> amplification = outcome.amplification();
-  json["amplification"] = amplification ? NumberJson(*amplification) : Json();
-  json["notes"] = outcome.notes;
-  if (!outcome.isolated) return json;
-  json["instructions"] = Json::array();
-  for (const InstructionReport& i : outcome.instructions) {
-    Json entry{{"name", i.name}, {"opcode", i.opcode}, {"shape", i.shape}, {"bound", i.bound}, {"on_host", i.on_host}};
-    if (!i.not_run.empty()) {
-      entry["not_compared"] = i.not_run;
-    } else {
-      entry["agrees"] = !i.bad();
-      entry.update(ComparisonJson(i.device));
-      entry["fault"] = i.fault == Fault::kNone ? Json() : Json(FaultName(i.fault));
-      entry["same_bits_as_shader_math"] = i.driver ? Json(i.driver->agrees()) : Json();
-    }
-    json["instructions"].push_back(std::move(entry));
-  }
-  return json;
-}
-
 // The first bad instruction as a program of its own; both files' names.
 Result<std::pair<std::string, std::string>> WriteSmallProgram(const InstructionReport& bad, const std::string& prefix) {
   const std::string program = prefix + ".hlo", arguments = prefix + ".npz";
@@ -298,27 +133,27 @@ Result<std::pair<std::string, std::string>> WriteSmallProgram(const InstructionR
   return std::pair(program, arguments);
 }
 
-// The verdict in a line, then what differs; with -v also what agrees.
-void PrintOutcome(const DiffOutcome& outcome, const DiffFlags& flags) {
-  const std::string word = outcome.agrees() ? Toned(Tone::kGood, kAgree) : Toned(Tone::kBad, kDiffer);
-  fmt::print("{}\n", VerdictText(outcome, word));
-  for (const LeafReport& leaf : outcome.leaves) {
-    if (flags.verbose || !leaf.agrees()) PrintLeaf(outcome, leaf);
-  }
-  if (!outcome.bound.empty() && (flags.verbose || !outcome.agrees()))
-    fmt::print("bound of this one operation: {}\n", outcome.bound);
-  PrintInstructions(outcome, flags.options);
-}
-
 bool AgainstFile(const DiffFlags& flags) { return IsNpzName(flags.against) || IsNpyName(flags.against); }
 
-Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& module, const DiffOptions& options) {
+// Of the arguments' bytes in their order.
+std::string HashOfArguments(const std::vector<const Literal*>& arguments) {
+  std::vector<std::byte> bytes;
+  for (const Literal* argument : arguments) {
+    for (const Literal* leaf : FlattenLiteral(*argument))
+      bytes.insert(bytes.end(), leaf->bytes().begin(), leaf->bytes().end());
+  }
+  return HashBytes(bytes).Hex();
+}
+
+Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& module, const DiffOptions& options,
+                                       ReportFacts& facts) {
   std::optional<std::vector<Literal>> expected;
   if (AgainstFile(flags)) {
     VXLA_ASSIGN_OR_RETURN(expected, ExpectedFromFile(flags.against, module.entry()->root()->shape()));
   }
   VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.arguments));
   PrintNotes(arguments.notes);
+  if (!flags.report.empty()) facts.arguments = HashOfArguments(arguments.pointers());
   return Diff(module, arguments.pointers(), options, std::move(expected));
 }
 
@@ -409,8 +244,9 @@ std::string WholeCommand(const DiffFlags& flags) {
 // The command that shows the difference of the small program: with every option but those that speak of the whole one
 // or of how it was looked at.
 std::string CommandAlone(const DiffFlags& flags, const std::string& program, const std::string& arguments) {
-  constexpr std::string_view kOfTheWhole[] = {"FILE",     "--args", "--bisect", "--bisect-to",
-                                              "--report", "--json", "--device"};
+  constexpr std::string_view kOfTheWhole[] = {"FILE",    "--args",  "--bisect", "--bisect-to",         "--report",
+                                              "--json",  "--junit", "--sarif",  "--expected-failures", "--jobs",
+                                              "--device", "--verbose", "--time-limit"};
   std::vector<std::string> words{program, "--args", arguments};
   for (const GivenOption& option : flags.given) {
     if (option.name == "--device") words.insert(words.end(), {"--device", flags.device.device});  // `all` stands for it
@@ -424,6 +260,66 @@ std::string CommandAlone(const DiffFlags& flags, const std::string& program, con
   return CommandOf(words);
 }
 
+// FILE:LINE:COLUMN of what is named, which may be in a loop ("while.1 iteration 0: add.3"); of a result, the root's. null
+// where the program's text has no such instruction: a fusion.
+Json PlaceOfFirstBad(const Module& module, const std::string& file, const DiffOutcome& outcome) {
+  if (outcome.first_bad.empty()) return nullptr;
+  const size_t colon = outcome.first_bad.rfind(": ");
+  const std::string name = outcome.first_bad.substr(colon == std::string::npos ? 0 : colon + 2);
+  const Instruction* found = outcome.bad_instruction() == nullptr ? module.entry()->root() : nullptr;
+  for (const auto& computation : module.computations()) {
+    for (const auto& instruction : computation->instructions()) {
+      const bool better = computation.get() == module.entry() || found == nullptr;
+      if (instruction->name() == name && better) found = instruction.get();
+    }
+  }
+  if (found == nullptr || found->location().line == 0) return nullptr;
+  return fmt::format("{}:{}:{}", file, found->location().line, found->location().column);
+}
+
+// The kernels of a module on the device of the flags; with a step's name, those that it runs.
+Result<std::vector<ReportKernel>> KernelsOf(const DiffFlags& flags, const Module& module, const std::string& step) {
+  DeviceOptions device = flags.device.options();
+  device.compile_only = true;
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client,
+                        OpenClient(device, flags.compile.evaluate_options(flags.program.arguments.seed)));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
+                        client->Compile(module, flags.compile.options()));
+  const Plan& plan = executable->plan();
+  std::vector<ReportKernel> kernels;
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    bool wanted = step.empty();
+    for (size_t s = 0; s < plan.steps.size(); ++s)
+      wanted |= plan.kernel_of_step[s] == static_cast<int>(k) && plan.steps[s].name == step;
+    if (!wanted) continue;
+    VXLA_ASSIGN_OR_RETURN(std::string source, client->device().KernelSource(plan.bindings, plan.kernels[k]));
+    kernels.push_back({plan.kernels[k].algorithm, std::move(source)});
+  }
+  return kernels;
+}
+
+Status WritePage(const DiffFlags& flags, const Module& module, const DiffOutcome& outcome, ReportFacts facts) {
+  facts.program = flags.program.file;
+  facts.command = WholeCommand(flags);
+  facts.version = VersionText();
+  if (flags.program.file != "-") {
+    VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
+    facts.program_hash = HashText(bytes.view()).Hex();
+  }
+  const InstructionReport* bad = outcome.bad_instruction();
+  const bool has_program = bad != nullptr && bad->program != nullptr;
+  if (has_program) facts.hlo = PrintHlo(*bad->program->module);
+  if (!outcome.agrees() && outcome.facts != nullptr && (has_program || bad == nullptr)) {
+    auto kernels = has_program ? KernelsOf(flags, *bad->program->module, "") : KernelsOf(flags, module, outcome.first_bad);
+    if (kernels.ok()) {
+      facts.kernels = std::move(kernels).value();
+    } else {
+      facts.no_kernels = kernels.status().message();
+    }
+  }
+  return WriteDiffReport(flags.report, facts, outcome);
+}
+
 // What --json prints goes to `json`.
 Status DiffOnOne(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
@@ -432,27 +328,27 @@ Status DiffOnOne(const DiffFlags& flags, Json& json) {
                                             flags.compile.evaluate_options(flags.program.arguments.seed), grid.count());
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
   const DiffOptions options = DiffOptionsOf(flags);
+  ReportFacts facts;
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid, options)
-                                                              : CompareOnOneDevice(flags, *module, options));
+                                                              : CompareOnOneDevice(flags, *module, options, facts));
   if (AgainstFile(flags)) outcome.reference = flags.against;
   if (outcome.facts != nullptr) PrintIfNoGpu(flags.device, *outcome.facts);
   PrintNotes(outcome.notes);
   json = OutcomeJson(outcome);
-  if (!flags.json) PrintOutcome(outcome, flags);
+  json["first_bad_where"] = PlaceOfFirstBad(*module, flags.program.file, outcome);
+  if (!flags.json) PrintOutcome(outcome, options, flags.verbose);
   const InstructionReport* bad = outcome.bad_instruction();
   if (flags.options.bisect && bad != nullptr && bad->program != nullptr) {
     VXLA_ASSIGN_OR_RETURN(const auto files, WriteSmallProgram(*bad, flags.bisect_prefix));
-    const std::string command = CommandAlone(flags, files.first, files.second);
+    facts.alone = CommandAlone(flags, files.first, files.second);
     json["bisect"] = {
-        {"program", files.first}, {"arguments", files.second}, {"instruction", bad->name}, {"command", command}};
-    if (!flags.json) fmt::print("bisect: {} alone: {}\n", bad->name, command);
+        {"program", files.first}, {"arguments", files.second}, {"instruction", bad->name}, {"command", facts.alone}};
+    if (!flags.json) fmt::print("bisect: {} alone: {}\n", bad->name, facts.alone);
   } else if (flags.options.bisect) {
     json["bisect"] = nullptr;
     if (!flags.json) fmt::print("bisect: no instruction by itself leaves its bound\n");
   }
-  if (!flags.report.empty()) {
-    VXLA_RETURN_IF_ERROR(WriteDiffReport(flags.report, flags.program.file, WholeCommand(flags), outcome));
-  }
+  if (!flags.report.empty()) VXLA_RETURN_IF_ERROR(WritePage(flags, *module, outcome, std::move(facts)));
   return outcome.agrees() ? OkStatus() : Status(StatusCode::kMismatch, "");  // the verdict says it
 }
 
@@ -494,18 +390,167 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
   return first;
 }
 
+// The options of a comparison among several: what was given, but what is told of all of them together.
+DiffTask TaskOf(const DiffFlags& flags, const std::string& file, const std::string& device, size_t number) {
+  constexpr std::string_view kOfAll[] = {"FILE",     "--device",    "--json",   "--junit", "--sarif", "--expected-failures",
+                                         "--jobs",   "--time-limit", "--report", "--bisect-to", "--verbose"};
+  std::vector<std::string> words{file, "--device", device};
+  for (const GivenOption& option : flags.given) {
+    if (std::ranges::find(kOfAll, option.name) == std::end(kOfAll))
+      words.insert(words.end(), option.words.begin(), option.words.end());
+  }
+  DiffTask task{file, device, CommandOf(words), {"diff"}};
+  if (flags.options.bisect)
+    words.insert(words.end(), {"--bisect-to", fmt::format("{}.{}", flags.bisect_prefix, number)});
+  if (!flags.report.empty()) words.insert(words.end(), {"--report", Numbered(flags.report, number)});
+  task.words.insert(task.words.end(), words.begin(), words.end());
+  task.words.push_back("--json");
+  return task;
+}
+
+void PrintCase(const DiffCase& one, bool names_device) {
+  const char* word = one.failed() ? "FAIL" : one.agrees() ? "AGREE" : "DIFFER";
+  std::string text = one.Text(), expects;
+  if (one.unexpectedly_agrees()) expects = fmt::format(" (against {}: take the line out)", one.expected->place);
+  if (one.as_expected())
+    expects = fmt::format(" (as {} expects{}{})", one.expected->place, one.expected->why.empty() ? "" : ": ",
+                          one.expected->why);
+  const Tone tone = one.as_expected() ? Tone::kFaint : one.passes() ? Tone::kGood : Tone::kBad;
+  fmt::print("{}{} {}{}: {}{}\n", Toned(tone, word), std::string(6 - std::strlen(word), ' '), one.program,
+             names_device ? " on " + one.device : "", text, expects);
+  if (!one.passes() && !one.agrees()) fmt::print("       alone: {}\n", one.command);
+  std::fflush(stdout);
+}
+
+Result<std::vector<ExpectedFailure>> ExpectedOf(const DiffFlags& flags) {
+  if (flags.expected_failures.empty()) return std::vector<ExpectedFailure>();
+  return ReadExpectedFailures(flags.expected_failures);
+}
+
+// The files that a CI system reads, and what of the list speaks of nothing.
+Status WriteCases(const DiffFlags& flags, const std::vector<ExpectedFailure>& expected,
+                  const std::vector<DiffCase>& cases) {
+  std::vector<std::string> notes;
+  for (const ExpectedFailure& line : expected) {
+    if (std::ranges::none_of(cases, [&](const DiffCase& one) { return Speaks(line, one); }))
+      notes.push_back(fmt::format("{}: {}: nothing that was compared is called so", line.place, line.program));
+  }
+  PrintNotes(notes);
+  if (!flags.junit.empty()) VXLA_RETURN_IF_ERROR(WriteText(flags.junit, JUnitXml(cases)));
+  if (flags.sarif.empty()) return OkStatus();
+  return WriteText(flags.sarif, SarifJson(cases).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+Result<std::vector<std::string>> DevicesOf(const DiffFlags& flags) {
+  if (!IsAllDevices(flags.device.device)) return std::vector<std::string>{flags.device.device};
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < devices.size(); ++i) names.push_back(fmt::format("vulkan:{}", i));
+  return names;
+}
+
+Status DiffSeveral(const DiffFlags& flags, Json& json) {
+  if (!flags.program.arguments.files.empty())
+    return InvalidArgument("--args: they are one program's, and {} are given", flags.files.size());
+  if (AgainstFile(flags))
+    return InvalidArgument("--against {}: these are one program's results, and {} are given", flags.against,
+                           flags.files.size());
+  if (std::ranges::find(flags.files, "-") != flags.files.end())
+    return InvalidArgument("-: standard input is one program, and {} are given", flags.files.size());
+  VXLA_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ExpectedOf(flags));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> devices, DevicesOf(flags));
+  std::vector<DiffTask> tasks;
+  for (const std::string& file : flags.files) {
+    for (const std::string& device : devices) tasks.push_back(TaskOf(flags, file, device, tasks.size()));
+  }
+  const auto told = [&](DiffCase& one) {
+    Expect(one, expected);
+    Progress("");
+    if (!flags.json) PrintCase(one, devices.size() > 1);
+  };
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DiffCase> cases, RunDiffTasks(tasks, flags.jobs, flags.time_limit_s, told));
+  Progress("");
+  if (!flags.json) fmt::print("{}\n", CountsText(cases));
+  const Status status = StatusOf(cases);
+  json = {{"verdict", status.ok() ? "agree" : status.code() == StatusCode::kMismatch ? "differ" : "failed"},
+          {"summary", CountsText(cases)},
+          {"programs", Json::array()}};
+  for (const DiffCase& one : cases) {
+    Json entry{{"program", one.program}, {"asked_device", one.device}, {"seconds", one.seconds}};
+    entry["as_expected"] = one.expected ? Json(one.as_expected()) : Json();
+    entry.update(one.json);
+    json["programs"].push_back(std::move(entry));
+  }
+  VXLA_RETURN_IF_ERROR(WriteCases(flags, expected, cases));
+  return status;
+}
+
+// One program, on a device or on all.
+Status DiffSingle(const DiffFlags& flags, Json& json) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<ExpectedFailure> expected, ExpectedOf(flags));
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = IsAllDevices(flags.device.device) ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
+  status = AtPlace(status, flags.program.file);
+  if (flags.junit.empty() && flags.sarif.empty() && flags.expected_failures.empty()) return status;
+  Json verdicts = json.contains("devices") ? json["devices"] : Json::array({json.is_object() ? json : Json::object()});
+  const bool judged = status.ok() || status.code() == StatusCode::kMismatch;
+  if (!judged && !json.contains("devices")) verdicts[0].update(ErrorJson(status));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::vector<DiffCase> cases;
+  for (Json& verdict : verdicts) {
+    const std::string device = verdicts.size() > 1 ? fmt::format("vulkan:{}", cases.size()) : flags.device.device;
+    cases.push_back({flags.program.file, device, std::move(verdict), seconds / static_cast<double>(verdicts.size()),
+                     WholeCommand(flags), {}});
+    Expect(cases.back(), expected);
+    if (const DiffCase& one = cases.back(); one.expected && !flags.json) PrintCase(one, verdicts.size() > 1);
+  }
+  VXLA_RETURN_IF_ERROR(WriteCases(flags, expected, cases));
+  return expected.empty() ? status : StatusOf(cases);
+}
+
 Status DiffAndPrint(DiffFlags flags, Json& json) {
   flags.options.shader_math = !flags.two_way;
   flags.options.progress = [](const std::string& text) { Progress(text); };
-  if (!flags.report.empty()) VXLA_RETURN_IF_ERROR(CheckNotInput(flags.report, flags.program.file));
-  return IsAllDevices(flags.device.device) ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
+  for (const std::string& file : flags.files) {
+    for (const std::string& written : {flags.report, flags.junit, flags.sarif}) {
+      if (!written.empty()) VXLA_RETURN_IF_ERROR(CheckNotInput(written, file));
+    }
+  }
+  flags.program.file = flags.files.front();
+  return flags.files.size() > 1 ? DiffSeveral(flags, json) : DiffSingle(flags, json);
+}
+
+void AddCiOptions(CLI::App& app, DiffFlags& flags) {
+  app.add_option("--junit", flags.junit, "write the verdicts as JUnit XML: a suite for each device")
+      ->check(FileToWrite())
+      ->type_name("FILE");
+  app.add_option("--sarif", flags.sarif, "write what differs or fails as SARIF, at the line of the first bad instruction")
+      ->check(FileToWrite())
+      ->type_name("FILE");
+  app.add_option("--expected-failures", flags.expected_failures,
+                 "a list of what is known not to agree, a line each: PROGRAM differs|fails [DEVICE] # why. PROGRAM may "
+                 "hold * and ?; what is listed and agrees is a difference")
+      ->type_name("FILE");
+  app.add_option("-j,--jobs", flags.jobs, "of several programs, compare so many at a time")
+      ->check(WholeNumber(1, 4096))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--time-limit", flags.time_limit_s, "of several programs, stop one that takes longer (default: none)")
+      ->check(NumberFromZero(1e9))
+      ->type_name("SECONDS");
 }
 
 }  // namespace
 
 CommandBody AddDiff(CLI::App& app) {
   auto flags = std::make_shared<DiffFlags>();
-  flags->program.AddTo(app);
+  app.add_option("FILE", flags->files,
+                 "the program as HLO text, StableHLO text or bytecode; - is standard input; of several, each is compared "
+                 "in a process of its own")
+      ->required()
+      ->expected(1, 1 << 20)
+      ->type_name("");
+  AddArgumentOptions(app, flags->program.arguments);
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app, /*feeds=*/false);
@@ -540,10 +585,11 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--report", flags->report, "write what was found as one page of HTML")
       ->check(FileToWrite())
       ->type_name("FILE");
+  AddCiOptions(app, *flags);
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
   return [flags, &app](Json& json) {
     flags->given = GivenOptions(app);
-    return AtPlace(DiffAndPrint(*flags, json), flags->program.file);
+    return DiffAndPrint(*flags, json);
   };
 }
 

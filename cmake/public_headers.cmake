@@ -1,0 +1,31 @@
+# The headers that are installed, from the folder of the sources: install_headers.cmake rewrites them.
+set(headers
+    include/vxla/vxla.h
+    include/vxla/vxla_vulkan.h
+    include/vxla/vxla.hpp
+    api/verify/conditioning_result.h
+    api/custom_call_files.h
+    api/device_options.h
+    api/verify/diff.h
+    api/verify/isolate.h
+    backend/cpu/reference/custom_call.h
+    backend/cpu/reference/evaluator.h
+    backend/custom_kernel.h
+    backend/host_transfer.h
+    core/builder/builder.h
+    core/builder/math.h
+    core/check.h
+    core/dimension_numbers.h
+    core/element_type.h
+    core/host/host_bytes.h
+    core/literal.h
+    core/numerics/literal_compare.h
+    core/shape.h
+    core/status.h
+    core/builder/xla_names.h
+    scheduler/runtime/client.h
+    scheduler/runtime/buffer.h
+    scheduler/runtime/compilation.h
+    scheduler/runtime/event.h
+    scheduler/replicas/feed_queues.h
+    scheduler/statistics.h)
