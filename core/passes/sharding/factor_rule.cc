@@ -12,7 +12,7 @@ using ArrayFactors = FactorRule::ArrayFactors;
 
 ArrayFactors Undivided(const Shape& shape) { return ArrayFactors(static_cast<size_t>(shape.rank())); }
 
-bool Contains(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
+bool Lists(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 // A rule under construction: every array of the instruction begins without factors.
 class RuleBuilder {
@@ -80,7 +80,7 @@ FactorRule BroadcastRule(const Instruction& instruction) {
   const IntList& dimensions = instruction.dimensions();
   for (size_t d = 0; d < dimensions.size(); ++d) builder.Along(0, static_cast<int64_t>(d), dimensions[d]);
   for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
-    if (!Contains(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(static_cast<int>(d))));
+    if (!Lists(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(static_cast<int>(d))));
   }
   return builder.Take();
 }
@@ -142,7 +142,7 @@ std::optional<FactorRule> ReduceRule(const Instruction& instruction) {
   if (joins) builder.rule().joins = *operation;
   int64_t to = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
-    const bool reduced = Contains(instruction.dimensions(), d);
+    const bool reduced = Lists(instruction.dimensions(), d);
     if (reduced && !joins) continue;
     const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(d)), reduced);
     for (size_t i = 0; i < arrays; ++i) {
@@ -168,7 +168,7 @@ FactorRule DotRule(const Instruction& instruction) {
     const IntList& batch = side == 0 ? dot.lhs_batch_dims : dot.rhs_batch_dims;
     const IntList& contracting = side == 0 ? dot.lhs_contracting_dims : dot.rhs_contracting_dims;
     for (int64_t d = 0; d < builder.operand(side).rank(); ++d) {
-      if (!Contains(batch, d) && !Contains(contracting, d)) builder.Along(side, d, to++);
+      if (!Lists(batch, d) && !Lists(contracting, d)) builder.Along(side, d, to++);
     }
   }
   for (size_t c = 0; c < dot.lhs_contracting_dims.size(); ++c) {
@@ -198,7 +198,7 @@ std::optional<FactorRule> GatherRule(const Instruction& instruction) {
   const auto& a = instruction.attributes<GatherAttributes>();
   IntList batch_of_result;
   for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
-    if (!Contains(a.offset_dims, d)) batch_of_result.push_back(d);
+    if (!Lists(a.offset_dims, d)) batch_of_result.push_back(d);
   }
   size_t at = 0;
   for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
@@ -213,7 +213,7 @@ std::optional<FactorRule> GatherRule(const Instruction& instruction) {
   }
   size_t offset = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
-    if (Contains(a.collapsed_slice_dims, d) || Contains(a.operand_batching_dims, d)) continue;
+    if (Lists(a.collapsed_slice_dims, d) || Lists(a.operand_batching_dims, d)) continue;
     const int64_t to = a.offset_dims[offset++];
     if (a.slice_sizes[static_cast<size_t>(d)] == builder.operand(0).dimension(static_cast<int>(d)))
       builder.Along(0, d, to);
@@ -230,7 +230,7 @@ std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
                     builder.operand(0).element_type() != ElementType::kPred;
   IntList scattered;
   for (int64_t d = 0; d < builder.operand(2).rank(); ++d) {
-    if (!Contains(a.update_window_dims, d)) scattered.push_back(d);
+    if (!Lists(a.update_window_dims, d)) scattered.push_back(d);
   }
   size_t at = 0;
   for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
@@ -250,7 +250,7 @@ std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
   }
   size_t window = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
-    if (Contains(a.inserted_window_dims, d) || Contains(a.input_batching_dims, d)) continue;
+    if (Lists(a.inserted_window_dims, d) || Lists(a.input_batching_dims, d)) continue;
     const int64_t of_updates = a.update_window_dims[window++];
     const int64_t size = builder.operand(0).dimension(static_cast<int>(d));
     if (builder.operand(2).dimension(static_cast<int>(of_updates)) != size) continue;
@@ -270,7 +270,7 @@ std::optional<FactorRule> CollectiveRule(const Instruction& instruction) {
   if (instruction.operand_count() != 1 || !instruction.shape().IsArray()) return std::nullopt;
   if (a == nullptr) return Elementwise(instruction);
   if (instruction.opcode() == Opcode::kAllToAll && a->dimensions.empty()) return std::nullopt;
-  return ElementwiseWhere(instruction, [a](int d) { return !Contains(a->dimensions, d); });
+  return ElementwiseWhere(instruction, [a](int d) { return !Lists(a->dimensions, d); });
 }
 
 std::optional<FactorRule> WindowRule(const Instruction& instruction) {
@@ -297,7 +297,7 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
         const IntList& whole = instruction.opcode() == Opcode::kSort
                                    ? instruction.attributes<SortAttributes>().dimensions
                                    : instruction.dimensions();
-        return !Contains(whole, d);
+        return !Lists(whole, d);
       });
     case Opcode::kSlice:
       return ElementwiseWhere(instruction, [&](int d) {
@@ -395,7 +395,7 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
     for (int d = 0; d < operands[0].rank(); ++d) {
       int64_t& size = gather->slice_sizes[static_cast<size_t>(d)];
       if (operands[0].dimension(d) == instruction.operand(0)->shape().dimension(d)) continue;
-      const bool batch = Contains(gather->operand_batching_dims, d);
+      const bool batch = Lists(gather->operand_batching_dims, d);
       if (!batch) size = operands[0].dimension(d);
     }
   }

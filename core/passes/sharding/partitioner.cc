@@ -1,5 +1,7 @@
 #include "core/passes/sharding/partitioner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/passes/sharding/partitioner_impl.h"
@@ -39,7 +41,7 @@ void AppendLeaves(Computation& into, Instruction* value, std::vector<Instruction
   }
 }
 
-Sharding ShardingOf(const ArraySharding& sharding) {
+Sharding TilesOf(const ArraySharding& sharding) {
   const MeshAtoms mesh(*sharding.mesh);
   const std::optional<Tiling> tiling = TilingOf(mesh, sharding);
   return tiling ? mesh.ToSharding(*tiling) : Sharding();
@@ -83,7 +85,7 @@ void Partitioner::EnterParameter(Frame& frame, const Instruction& parameter) {
       number < stated_.parameters.size() ? stated_.parameters[number] : std::nullopt;
   const bool is_foreign = said && !TilingOf(graph_.mesh, *said);
   const Tiling tiling = is_foreign ? WholeTiling(parameter.shape().rank()) : Node(nodes[0]).tiling;
-  const Sharding sharding = is_foreign ? ShardingOf(*said) : graph_.mesh.ToSharding(tiling);
+  const Sharding sharding = is_foreign ? TilesOf(*said) : graph_.mesh.ToSharding(tiling);
   Shape tile = parameter.shape();
   if (sharding.is_cut()) tile = sharding.TileOf(parameter.shape()).value();
   Instruction* given = frame.into.Add(parameter.CloneWith({}, std::move(tile)));
@@ -98,7 +100,7 @@ void Partitioner::Leave(Frame& frame, const Instruction& root) {
   for (size_t i = 0; i < values.size(); ++i) {
     const std::optional<ArraySharding> said = i < stated_.results.size() ? stated_.results[i] : std::nullopt;
     if (said && !TilingOf(graph_.mesh, *said)) {
-      made_.results.push_back(ShardingOf(*said));
+      made_.results.push_back(TilesOf(*said));
       leaves.push_back(exchange_->Cut(frame.into, Whole(frame, *values[i]), made_.results.back()));
       continue;
     }

@@ -20,6 +20,6 @@ Result<PartitionedModule> Partition(const Module& module, const StatedShardings&
 Result<std::string> PrintShardings(const Module& module, const StatedShardings& stated);
 
 // The sharding of its own mesh, whatever the program's.
-Sharding ShardingOf(const ArraySharding& sharding);
+Sharding TilesOf(const ArraySharding& sharding);
 
 }  // namespace VXLA_NAMESPACE

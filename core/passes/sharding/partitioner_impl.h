@@ -64,7 +64,7 @@ class Partitioner {
   std::vector<Atoms> ChooseAtoms(const Frame& frame, const Instruction& instruction, const FactorRule& rule) const;
   bool KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const;
   std::vector<Instruction*> TileOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
-                                         const std::vector<Atoms>& atoms);
+                                         const std::vector<Atoms>& atoms, size_t first);
   Instruction* EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands, Shape shape);
   Result<std::vector<ValuePtr>> CallValues(Frame& frame, const Instruction& call);
   Result<std::vector<ValuePtr>> ManualValues(Frame& frame, const Instruction& call);
@@ -74,7 +74,7 @@ class Partitioner {
   Instruction* State(Frame& frame, const std::vector<ValuePtr>& values, const std::vector<int>& nodes);
   std::vector<ValuePtr> FromState(Computation& into, Instruction* state, const std::vector<int>& nodes) const;
   Result<Computation*> Body(const ShardingScope& scope, const std::vector<int>& state,
-                            const std::vector<int>& results);
+                            const std::vector<int>* results);
 
   const Module& source_;
   const StatedShardings& stated_;

@@ -6,8 +6,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-bool Contains(const Atoms& atoms, int atom) { return std::ranges::find(atoms, atom) != atoms.end(); }
-
 bool IsPrefix(const Atoms& of, const Atoms& all) {
   return of.size() <= all.size() && std::equal(of.begin(), of.end(), all.begin());
 }

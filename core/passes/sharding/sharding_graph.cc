@@ -290,10 +290,7 @@ class GraphBuilder {
     const Computation& body = *call.called(0);
     Atoms manual = scope.manual;
     for (const std::string& axis : said.axes) {
-      const DeviceMesh* const mesh = !said.in.empty()    ? said.in[0].mesh.get()
-                                     : !said.out.empty() ? said.out[0].mesh.get()
-                                                         : nullptr;
-      const std::optional<Atoms> atoms = mesh == nullptr ? std::nullopt : graph_.mesh.Find(*mesh, {axis});
+      const std::optional<Atoms> atoms = said.mesh == nullptr ? std::nullopt : graph_.mesh.Find(*said.mesh, {axis});
       Merge(manual, atoms ? *atoms : AllAtoms());
     }
     std::vector<std::vector<int>> parameters;

@@ -19,6 +19,7 @@ struct StatedShardings {
   // A call whose callee is written for one place of some axes: it sees tiles.
   struct Manual {
     std::vector<ArraySharding> in, out;
+    std::shared_ptr<const DeviceMesh> mesh;  // null: nothing is said
     std::vector<std::string> axes;
   };
   std::vector<std::optional<ArraySharding>> parameters, results;  // of the entry; results by leaf

@@ -21,8 +21,6 @@ Tiling ArrayTiling(const FactorRule::ArrayFactors& array, const std::vector<Atom
   return tiling;
 }
 
-bool Contains(const Atoms& atoms, int atom) { return std::ranges::find(atoms, atom) != atoms.end(); }
-
 // The atoms of factors while arrays are asked in turn: an atom divides one factor only.
 class AtomChoice {
  public:
@@ -236,9 +234,10 @@ bool Partitioner::KeepsGroups(const Instruction& collective, const std::vector<A
 }
 
 std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruction& instruction,
-                                                    const FactorRule& rule, const std::vector<Atoms>& atoms) {
-  std::vector<Instruction*> operands;
-  for (size_t i = 0; i < rule.operands.size(); ++i) {
+                                                    const FactorRule& rule, const std::vector<Atoms>& atoms,
+                                                    size_t first) {
+  std::vector<Instruction*> operands(first);
+  for (size_t i = first; i < rule.operands.size(); ++i) {
     Value& value = *frame.values.at(instruction.operand(static_cast<int>(i)))[0];
     operands.push_back(Get(frame, value, ArrayTiling(rule.operands[i], atoms)));
   }
@@ -247,7 +246,7 @@ std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruct
 
 std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const Instruction& instruction,
                                                            const FactorRule& rule, const std::vector<Atoms>& atoms) {
-  std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms);
+  std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, 0);
   std::vector<Shape> given, tiles;
   for (const Instruction* operand : operands) given.push_back(operand->shape());
   std::vector<Tiling> tilings;
@@ -289,7 +288,8 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
     if (is_sum && Contains(tiling.addends, atom)) wanted.addends.push_back(atom);
   }
   const Shape& whole = instruction.shape();
-  std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms);
+  const bool scatters = instruction.opcode() == Opcode::kScatter;
+  std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, scatters ? 1 : 0);
   const Tiling part{tiling.dimensions, {}};
   const Shape tile = graph_.mesh.TileShape(whole, part);
   Computation& into = frame.into;
@@ -304,7 +304,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
       first = frame.values.at(instruction.operand(1))[0].get();
       operands[1] = constant(identity);
     }
-  } else if (instruction.opcode() == Opcode::kScatter) {
+  } else if (scatters) {
     first = frame.values.at(instruction.operand(0))[0].get();
     operands[0] = TileExchange::Filled(into, constant(Literal(Shape(whole.element_type()))), tile);
   }
@@ -337,13 +337,13 @@ std::vector<Partitioner::ValuePtr> Partitioner::BoundaryValues(Frame& frame, con
   if (const auto to = stated_.to_tiles.find(&copy); to != stated_.to_tiles.end()) {
     const std::optional<Tiling> tiling = TilingOf(graph_.mesh, to->second);
     Instruction* const tile = tiling ? Get(frame, given, *tiling)
-                                     : exchange_->Cut(frame.into, Whole(frame, given), ShardingOf(to->second));
+                                     : exchange_->Cut(frame.into, Whole(frame, given), TilesOf(to->second));
     return {Made(tile, copy.shape(), own)};
   }
   const ArraySharding& said = stated_.from_tiles.at(&copy);
   Instruction* const tile = Whole(frame, given);
   if (const std::optional<Tiling> tiling = TilingOf(graph_.mesh, said)) return {Made(tile, copy.shape(), *tiling)};
-  return {Made(exchange_->Gather(frame.into, tile, ShardingOf(said)), copy.shape(), own)};
+  return {Made(exchange_->Gather(frame.into, tile, TilesOf(said)), copy.shape(), own)};
 }
 
 // ---- computations
@@ -362,10 +362,9 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& fram
   const StatedShardings::Manual& said = stated_.manual.at(&call);
   const ShardingScope& scope = *frame.scope.inner.at(&call)[0];
   const std::vector<int>&entering = frame.scope.entering.at(&call), &leaving = frame.scope.leaving.at(&call);
-  const auto of_manual = [&](const Tiling& tiling, bool manual) {
-    Tiling part = manual ? tiling : Tiling{tiling.dimensions, {}};
-    for (Atoms& atoms : part.dimensions)
-      std::erase_if(atoms, [&](int atom) { return Contains(scope.manual, atom) != manual; });
+  const auto of_own = [&](const Tiling& tiling) {
+    Tiling part{tiling.dimensions, {}};
+    for (Atoms& atoms : part.dimensions) std::erase_if(atoms, [&](int atom) { return Contains(scope.manual, atom); });
     return part;
   };
   Frame inner{scope, frame.into, {}};
@@ -375,12 +374,12 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& fram
     const Shape& shape = parameter->shape();
     ValuePtr& own = inner.values[parameter].emplace_back();
     if (!TilingOf(graph_.mesh, said.in[i])) {
-      own = Made(exchange_->Cut(frame.into, Whole(frame, given), ShardingOf(said.in[i])), shape,
+      own = Made(exchange_->Cut(frame.into, Whole(frame, given), TilesOf(said.in[i])), shape,
                  WholeTiling(shape.rank()));
       continue;
     }
     const Tiling& tiling = Node(entering[i]).tiling;
-    own = Made(Get(frame, given, tiling), shape, of_manual(tiling, false));
+    own = Made(Get(frame, given, tiling), shape, of_own(tiling));
   }
   VXLA_RETURN_IF_ERROR(Walk(inner));
   const std::vector<ValuePtr>& results = inner.values.at(scope.computation->root());
@@ -390,12 +389,11 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& fram
     if (!TilingOf(graph_.mesh, said.out[i])) {
       Instruction* const tile = Whole(frame, *results[i]);
       values.push_back(
-          Made(exchange_->Gather(frame.into, tile, ShardingOf(said.out[i])), whole, WholeTiling(whole.rank())));
+          Made(exchange_->Gather(frame.into, tile, TilesOf(said.out[i])), whole, WholeTiling(whole.rank())));
       continue;
     }
-    const Tiling &outer = Node(leaving[i]).tiling, manual = of_manual(outer, true), rest = of_manual(outer, false);
-    Instruction* const tile = Get(frame, *results[i], rest);
-    values.push_back(Made(tile, whole, outer));
+    const Tiling& outer = Node(leaving[i]).tiling;
+    values.push_back(Made(Get(frame, *results[i], of_own(outer)), whole, outer));
   }
   return values;
 }
@@ -424,9 +422,9 @@ std::vector<Partitioner::ValuePtr> Partitioner::FromState(Computation& into, Ins
   return values;
 }
 
-// `results`: none of a condition, whose result is a scalar.
+// `results`: null of a condition, whose result is a scalar.
 Result<Computation*> Partitioner::Body(const ShardingScope& scope, const std::vector<int>& state,
-                                       const std::vector<int>& results) {
+                                       const std::vector<int>* results) {
   auto into = std::make_unique<Computation>(scope.computation->name());
   Frame frame{scope, *into, {}};
   std::vector<Shape> shapes;
@@ -437,15 +435,15 @@ Result<Computation*> Partitioner::Body(const ShardingScope& scope, const std::ve
   frame.values[&from] = FromState(*into, parameter, state);
   VXLA_RETURN_IF_ERROR(Walk(frame));
   const std::vector<ValuePtr>& root = frame.values.at(scope.computation->root());
-  into->set_root(results.empty() ? Whole(frame, *root[0]) : State(frame, root, results));
+  into->set_root(results == nullptr ? Whole(frame, *root[0]) : State(frame, root, *results));
   return module_->AddComputation(std::move(into));
 }
 
 Result<std::vector<Partitioner::ValuePtr>> Partitioner::LoopValues(Frame& frame, const Instruction& loop) {
   const std::vector<int>& state = frame.scope.of(&loop);
   const auto& inner = frame.scope.inner.at(&loop);
-  VXLA_ASSIGN_OR_RETURN(Computation* const condition, Body(*inner[0], state, {}));
-  VXLA_ASSIGN_OR_RETURN(Computation* const body, Body(*inner[1], state, state));
+  VXLA_ASSIGN_OR_RETURN(Computation* const condition, Body(*inner[0], state, nullptr));
+  VXLA_ASSIGN_OR_RETURN(Computation* const body, Body(*inner[1], state, &state));
   Instruction* const first = State(frame, frame.values.at(loop.operand(0)), state);
   Instruction* const made = frame.into.Add(loop.CloneWith({first}, first->shape(), {condition, body}));
   return FromState(frame.into, made, state);
@@ -460,7 +458,7 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::BranchValues(Frame& fram
   for (size_t i = 0; i < inner.size(); ++i) {
     const Instruction* const operand = conditional.operand(static_cast<int>(i) + 1);
     const std::vector<int>& given = frame.scope.of(operand);
-    VXLA_ASSIGN_OR_RETURN(Computation* const branch, Body(*inner[i], given, results));
+    VXLA_ASSIGN_OR_RETURN(Computation* const branch, Body(*inner[i], given, &results));
     branches.push_back(branch);
     operands.push_back(State(frame, frame.values.at(operand), given));
     shape = branch->root()->shape();

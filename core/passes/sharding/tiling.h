@@ -3,6 +3,7 @@
 // lists too.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 namespace VXLA_NAMESPACE {
 
 using Atoms = std::vector<int>;  // numbers of atoms, major to minor
+inline bool Contains(const Atoms& atoms, int atom) { return std::ranges::find(atoms, atom) != atoms.end(); }
 
 struct Tiling {
   std::vector<Atoms> dimensions;
