@@ -70,9 +70,7 @@ Result<Literal> WholeOf(std::span<const Literal* const> tiles, const Sharding& s
   if (tiles.size() != sharding.devices.size())
     return InvalidArgument("{} tiles of an array that lies on {} devices", tiles.size(), sharding.devices.size());
   if (sharding.addends > 1) return Unsupported("the sum of {} addends of an array", sharding.addends);
-  Shape shape = tiles[0]->shape();
-  for (int d = 0; d < shape.rank(); ++d)
-    shape.set_dimension(d, shape.dimension(d) * sharding.tiles[static_cast<size_t>(d)]);
+  const Shape shape = sharding.WholeShapeOf(tiles[0]->shape());
   VXLA_ASSIGN_OR_RETURN(Literal whole, Literal::Make(shape));
   for (size_t device = 0; device < tiles.size(); ++device) {
     const Literal& tile = *tiles[device];
@@ -97,6 +95,12 @@ Result<Shape> Sharding::TileOf(Shape whole) const {
     whole.set_dimension(d, whole.dimension(d) / count);
   }
   return whole;
+}
+
+Shape Sharding::WholeShapeOf(Shape tile) const {
+  for (size_t d = 0; d < tiles.size(); ++d)
+    tile.set_dimension(static_cast<int>(d), tile.dimension(static_cast<int>(d)) * tiles[d]);
+  return tile;
 }
 
 IntList Sharding::TileNumbers(size_t dimension) const {

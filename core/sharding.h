@@ -20,6 +20,7 @@ struct Sharding {
   bool is_cut() const { return !devices.empty(); }
   // kInvalidArgument: a dimension is not so many equal tiles.
   Result<Shape> TileOf(Shape whole) const;
+  Shape WholeShapeOf(Shape tile) const;
   // By device, which of the dimension's tiles it has.
   IntList TileNumbers(size_t dimension) const;
   // Groups of devices whose tiles, in their order, are the dimension.

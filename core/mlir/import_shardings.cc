@@ -333,7 +333,12 @@ Status Importer::CheckManualResults(const OperationReader& reader, const StatedS
 Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> module) {
   const bool says = stated_.mesh != nullptr || !stated_.manual.empty() || !stated_.to_tiles.empty() ||
                     !stated_.from_tiles.empty() || !stated_.constraints.empty();
-  if (module == nullptr || module->attributes().num_partitions == 1 || !says) return module;
+  if (module == nullptr || module->attributes().num_partitions == 1) return module;
+  if (!says) {
+    parameter_shardings_.resize(module->entry()->parameters().size());
+    result_shardings_.resize(FlattenTuple(module->entry()->root()->shape()).size());
+    return module;
+  }
   if (refines()) {  // who runs it gives whole arrays
     const auto whole = [this](const Shape& shape) {
       ArraySharding sharding;
@@ -349,6 +354,7 @@ Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> mo
       stated_.results.emplace_back(whole(*leaf));
   }
   VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
+  whole_ = std::move(module);
   parameter_shardings_ = std::move(made.parameters);
   result_shardings_ = std::move(made.results);
   return std::move(made.module);

@@ -103,6 +103,11 @@ class Importer {
   // Refines: all sizes follow from the facts.
   Importer(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
   Result<std::unique_ptr<Module>> Run();
+  // Of a text that does not say how many there are.
+  void set_partitions(int64_t partitions) { partitions_ = partitions; }
+  // What Run's program of a device was made of; null: it is the program.
+  const Module* whole() const { return whole_.get(); }
+  const StatedShardings& stated() const { return stated_; }
   Result<CheckFunction> RunChecks(const std::string& name);
   Result<RefinedProgram> RunRefined();
   const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
@@ -491,6 +496,8 @@ class Importer {
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
   StatedShardings stated_;
+  std::unique_ptr<Module> whole_;
+  int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
   int manual_depth_ = 0;            // of what is written for a device rather than for whole arrays
   CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program

@@ -12,6 +12,7 @@
 #include "core/mlir/parser.h"
 #include "core/mlir/structured_control.h"
 #include "core/ops/ops.h"
+#include "core/passes/sharding/partitioner.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -66,6 +67,7 @@ std::string SymbolOf(const Operation& operation) {
 Result<std::unique_ptr<Module>> Importer::Run() {
   VXLA_RETURN_IF_ERROR(CollectFunctions());
   VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
+  if (int64_t& partitions = module_->mutable_attributes().num_partitions; partitions == 1) partitions = partitions_;
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program_));
   if (IsPartitioned() && !refines()) VXLA_RETURN_IF_ERROR(ReadEntryShardings(*entry));
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(SymbolOf(*entry), entry->location));
@@ -516,13 +518,31 @@ std::vector<std::string> MemoriesOf(const Operation& function, const char* list,
 
 }  // namespace
 
-Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
+namespace {
+
+Result<Program> ParseOne(std::string_view text) {
   const std::vector<MlirSection> sections = SplitMlir(text);
-  if (sections.size() > 1) {
-    return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
-        .At({sections[1].first_line, 1});
-  }
-  VXLA_ASSIGN_OR_RETURN(const Program program, ParseMlir(text));
+  if (sections.size() == 1 || sections.empty()) return ParseMlir(text);
+  return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
+      .At({sections[1].first_line, 1});
+}
+
+}  // namespace
+
+Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions) {
+  VXLA_ASSIGN_OR_RETURN(const Program program, ParseOne(text));
+  if (NeedsRefinement(program)) return std::string();
+  return Guarded([&]() -> Result<std::string> {
+    Importer importer(program);
+    importer.set_partitions(partitions);
+    VXLA_RETURN_IF_ERROR(importer.Run().status());
+    if (importer.whole() == nullptr) return std::string();
+    return PrintShardings(*importer.whole(), importer.stated());
+  });
+}
+
+Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions) {
+  VXLA_ASSIGN_OR_RETURN(const Program program, ParseOne(text));
   PartitionedProgram partitioned;
   if (NeedsRefinement(program)) {
     VXLA_ASSIGN_OR_RETURN(partitioned.module, MakeDynamicProgram(program, text));
@@ -530,6 +550,7 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
   }
   return Guarded([&]() -> Result<PartitionedProgram> {
     Importer importer(program);
+    importer.set_partitions(partitions);
     VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
     partitioned.parameters = importer.parameter_shardings();
     partitioned.results = importer.result_shardings();

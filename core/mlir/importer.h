@@ -44,7 +44,10 @@ struct PartitionedProgram {
   // In which of a device's memories they lie, "pinned_host"; empty: nothing is said.
   std::vector<std::string> parameter_memories, result_memories;
 };
-Result<PartitionedProgram> ParsePartitioned(std::string_view text);
+// `partitions`: of a text that does not say how many there are.
+Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions = 1);
+// How each of its arrays lies (core/passes/sharding); empty: nothing is said of any.
+Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions = 1);
 
 // Text or bytecode with one program, as it is read: a module; one whose sizes are known with its arguments only is one
 // that IsDynamicProgram (core/mlir/dynamic_program.h).

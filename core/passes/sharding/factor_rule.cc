@@ -377,7 +377,8 @@ bool HasPlainShapes(const Instruction& instruction) {
 }  // namespace
 
 std::optional<FactorRule> RuleOf(const Instruction& instruction) {
-  if (!HasPlainShapes(instruction) || HasSideEffect(instruction)) return std::nullopt;
+  if (!HasPlainShapes(instruction)) return std::nullopt;
+  if (!Has(instruction.opcode(), Trait::kMeets) && HasSideEffect(instruction)) return std::nullopt;
   const bool moves = instruction.operand_count() > 0 || instruction.opcode() == Opcode::kIota;
   return moves ? RuleByOpcode(instruction) : std::nullopt;
 }
