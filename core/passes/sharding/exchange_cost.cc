@@ -9,17 +9,19 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-int64_t GroupSize(const Instruction& instruction, const Module& module) {
+int64_t GroupSize(const Instruction& instruction, int64_t devices) {
   const auto* const over = std::get_if<CollectiveAttributes>(&instruction.attributes());
   if (over == nullptr) return 1;
   const std::vector<IntList>& groups = over->replica_groups.groups;
   if (!groups.empty() && !groups[0].empty()) return std::ssize(groups[0]);
-  return module.attributes().num_partitions * module.attributes().replica_count;
+  return devices;
 }
 
+}  // namespace
+
 // With a ring: of k parts each device passes on k - 1, and twice as many where all get the sum.
-int64_t BytesSent(const Instruction& instruction, const Module& module) {
-  const int64_t k = std::max<int64_t>(1, GroupSize(instruction, module));
+int64_t BytesSent(const Instruction& instruction, int64_t devices) {
+  const int64_t k = std::max<int64_t>(1, GroupSize(instruction, devices));
   int64_t operands = 0;
   for (const Instruction* operand : instruction.operands()) operands += operand->shape().SizeBytes();
   switch (instruction.opcode()) {
@@ -40,6 +42,8 @@ int64_t BytesSent(const Instruction& instruction, const Module& module) {
   }
 }
 
+namespace {
+
 struct Walk {
   const Module& module;
   std::vector<ExchangeCost> costs;
@@ -48,7 +52,7 @@ struct Walk {
     auto cost = std::ranges::find(costs, instruction.opcode(), &ExchangeCost::kind);
     if (cost == costs.end()) cost = costs.insert(cost, {instruction.opcode()});
     cost->count += times;
-    cost->bytes += times * BytesSent(instruction, module);
+    cost->bytes += times * BytesSent(instruction, module.attributes().num_partitions * module.attributes().replica_count);
     cost->at_least |= at_least;
   }
 

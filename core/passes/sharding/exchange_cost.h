@@ -15,6 +15,9 @@ struct ExchangeCost {
   bool at_least = false;  // some are in loops of which nothing says how often they run
 };
 
+// What a device of `devices` sends for a collective.
+int64_t BytesSent(const Instruction& collective, int64_t devices);
+
 // By kind, in the order of their first occurrence. Loops count as often as they run; of branches each counts.
 std::vector<ExchangeCost> ExchangesOf(const Module& module);
 

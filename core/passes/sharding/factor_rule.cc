@@ -179,6 +179,21 @@ FactorRule DotRule(const Instruction& instruction) {
   return builder.Take();
 }
 
+// A dimension of the operand of which each `step` elements are one of the result.
+void InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
+  const int factor = rule.AddFactor(results), within = rule.AddFactor(step);
+  rule.factors[static_cast<size_t>(within)].is_whole = true;
+  rule.operands[operand][static_cast<size_t>(from)] = {factor, within};
+  rule.results[0][static_cast<size_t>(to)] = {factor};
+}
+
+// Windows that lie beside one another and take all elements.
+bool IsTile(const WindowDimension& w, int64_t size, int64_t results) {
+  WindowDimension tile;
+  tile.size = tile.stride = w.size;
+  return w == tile && size == results * w.size;
+}
+
 FactorRule ConvolutionRule(const Instruction& instruction) {
   RuleBuilder builder(instruction);
   const auto& a = instruction.attributes<ConvolutionAttributes>();
@@ -190,7 +205,22 @@ FactorRule ConvolutionRule(const Instruction& instruction) {
     builder.Operand(0, labels.input_feature, factor);
     builder.Operand(1, labels.kernel_input_feature, factor);
   }
+  for (size_t i = 0; i < labels.input_spatial.size() && i < a.window.size(); ++i) {
+    const int64_t from = labels.input_spatial[i], to = labels.output_spatial[i];
+    const int64_t size = builder.operand(0).dimension(static_cast<int>(from)),
+                  results = instruction.shape().dimension(static_cast<int>(to));
+    if (IsTile(a.window[i], size, results)) InSteps(builder.rule(), 0, from, to, results, a.window[i].size);
+  }
   return builder.Take();
+}
+
+// Rows of one dimension, of a table that is larger than what is taken of it.
+bool TakesRows(const Instruction& instruction) {
+  const auto& a = instruction.attributes<GatherAttributes>();
+  const Shape& table = instruction.operand(0)->shape();
+  if (a.start_index_map.size() != 1 || a.collapsed_slice_dims != a.start_index_map) return false;
+  return table.element_type() != ElementType::kPred && table.ElementCount() > instruction.shape().ElementCount() &&
+         table.dimension(static_cast<int>(a.start_index_map[0])) <= INT32_MAX;
 }
 
 std::optional<FactorRule> GatherRule(const Instruction& instruction) {
@@ -210,6 +240,12 @@ std::optional<FactorRule> GatherRule(const Instruction& instruction) {
     if (paired == a.start_indices_batching_dims.end()) continue;
     builder.Operand(0, a.operand_batching_dims[static_cast<size_t>(paired - a.start_indices_batching_dims.begin())],
                     factor);
+  }
+  if (TakesRows(instruction)) {
+    const int64_t rows = a.start_index_map[0];
+    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(rows)), true);
+    builder.rule().factors[static_cast<size_t>(factor)].is_indexed = true;
+    builder.Operand(0, rows, factor);
   }
   size_t offset = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
@@ -275,15 +311,37 @@ std::optional<FactorRule> CollectiveRule(const Instruction& instruction) {
 
 std::optional<FactorRule> WindowRule(const Instruction& instruction) {
   const Window& window = instruction.attributes<WindowAttributes>().window;
-  return ElementwiseWhere(instruction, [&](int d) {
+  FactorRule rule = ElementwiseWhere(instruction, [&](int d) {
     return static_cast<size_t>(d) >= window.size() || IsPoint(window[static_cast<size_t>(d)]);
   });
+  if (instruction.opcode() != Opcode::kReduceWindow || instruction.operand_count() != 2) return rule;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const int at = static_cast<int>(d);
+    const int64_t size = instruction.operand(0)->shape().dimension(at), results = instruction.shape().dimension(at);
+    if (!IsPoint(window[d]) && IsTile(window[d], size, results))
+      InSteps(rule, 0, at, at, results, window[d].size);
+  }
+  return rule;
 }
 
 // The last `count` dimensions stay whole.
 FactorRule BatchRule(const Instruction& instruction, int count) {
   const int rank = FlattenTuple(instruction.shape())[0]->rank();
   return ElementwiseWhere(instruction, [=](int d) { return d < rank - count; });
+}
+
+FactorRule SliceRule(const Instruction& instruction) {
+  const Shape& shape = instruction.operand(0)->shape();
+  const std::vector<SliceDimension>& slices = instruction.attributes<SliceAttributes>().slice;
+  FactorRule rule = ElementwiseWhere(
+      instruction, [&](int d) { return IsWholeSlice(slices[static_cast<size_t>(d)], shape.dimension(d)); });
+  for (size_t d = 0; d < slices.size(); ++d) {
+    const int at = static_cast<int>(d);
+    const int64_t results = instruction.shape().dimension(at), step = slices[d].stride;
+    if (step > 1 && slices[d].start < step && results * step == shape.dimension(at))
+      InSteps(rule, 0, at, at, results, step);
+  }
+  return rule;
 }
 
 std::optional<FactorRule> MovementRule(const Instruction& instruction) {
@@ -300,9 +358,7 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
         return !Lists(whole, d);
       });
     case Opcode::kSlice:
-      return ElementwiseWhere(instruction, [&](int d) {
-        return IsWholeSlice(instruction.attributes<SliceAttributes>().slice[static_cast<size_t>(d)], size(d));
-      });
+      return SliceRule(instruction);
     case Opcode::kPad:
       return ElementwiseWhere(instruction, [&](int d) {
         return instruction.attributes<PadAttributes>().padding[static_cast<size_t>(d)] == PaddingDimension();
@@ -388,7 +444,7 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
   if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
     for (int d = 0; d < result.rank(); ++d) {
       if (operands[0].dimension(d) != instruction.operand(0)->shape().dimension(d))
-        slice->slice[static_cast<size_t>(d)] = {0, operands[0].dimension(d), 1};
+        slice->slice[static_cast<size_t>(d)].limit = operands[0].dimension(d);
     }
   } else if (auto* const moving = std::get_if<DynamicSliceAttributes>(&attributes)) {
     moving->dynamic_slice_sizes.assign(result.dimensions().begin(), result.dimensions().end());
@@ -396,8 +452,8 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
     for (int d = 0; d < operands[0].rank(); ++d) {
       int64_t& size = gather->slice_sizes[static_cast<size_t>(d)];
       if (operands[0].dimension(d) == instruction.operand(0)->shape().dimension(d)) continue;
-      const bool batch = Lists(gather->operand_batching_dims, d);
-      if (!batch) size = operands[0].dimension(d);
+      const bool is_one = Lists(gather->operand_batching_dims, d) || Lists(gather->collapsed_slice_dims, d);
+      if (!is_one) size = operands[0].dimension(d);
     }
   }
   return attributes;

@@ -13,6 +13,8 @@ struct FactorRule {
   struct Factor {
     int64_t size = 1;
     bool is_reduced = false;  // no result has it: devices have addends of the results, or what else `joins` joins
+    bool is_whole = false;    // each device has all of it
+    bool is_indexed = false;  // of these, the rows that a gather takes: a device has those of its tile
   };
   // By dimension, its factors, major to minor. None: the operation needs the dimension whole.
   using ArrayFactors = std::vector<std::vector<int>>;

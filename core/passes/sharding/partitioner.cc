@@ -65,6 +65,7 @@ Result<PartitionedModule> Partitioner::Run() {
   }
   into->RemoveDead();
   module_->set_entry(module_->AddComputation(std::move(into)));
+  module_->RemoveUnusedComputations();
   made_.module = std::move(module_);
   return std::move(made_);
 }

@@ -58,10 +58,22 @@ class Partitioner {
                                    const std::vector<Atoms>& atoms);
   std::vector<ValuePtr> JoinedValues(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                      const std::vector<Atoms>& atoms);
+  // Of a gather, of whose rows the device has a tile: the places of its rows, and which of the results they are.
+  struct OwnRows {
+    Instruction *indices, *is_own;
+  };
+  OwnRows RowsOfDevice(Frame& frame, const Instruction& gather, Instruction* indices, const Atoms& atoms);
+  static Instruction* OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows, Instruction* is_own);
   std::vector<ValuePtr> BoundaryValues(Frame& frame, const Instruction& copy);
   std::vector<ValuePtr> ConstrainedValues(Frame& frame, const Instruction& copy, const ArraySharding& said);
   // By factor; empty where it stays whole.
-  std::vector<Atoms> ChooseAtoms(const Frame& frame, const Instruction& instruction, const FactorRule& rule) const;
+  std::vector<Atoms> ChooseAtoms(const Frame& frame, const Instruction& instruction, const FactorRule& rule);
+  // What devices send to have the operands and results so.
+  int64_t CostOf(const Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                 const std::vector<Atoms>& atoms);
+  int64_t CostOf(const Shape& whole, const Tiling& from, const Tiling& to);
+  Tiling JoinedTiling(const Instruction& instruction, const FactorRule& rule, const std::vector<Atoms>& atoms,
+                      const ShardingNode& node, Tiling& made) const;
   bool KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const;
   std::vector<Instruction*> TileOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                          const std::vector<Atoms>& atoms, size_t first);

@@ -184,12 +184,25 @@ std::vector<Atoms> FactorAtoms(const MeshAtoms& mesh, const FactorRule& rule, co
     int64_t left = array[d].empty() ? 0 : rule.factors[static_cast<size_t>(array[d][0])].size;
     for (const int atom : tiling.dimensions[d]) {
       while (left == 1 && k + 1 < array[d].size()) left = rule.factors[static_cast<size_t>(array[d][++k])].size;
-      if (left == 0 || left % mesh.size(atom) != 0) break;
+      if (left == 0 || rule.factors[static_cast<size_t>(array[d][k])].is_whole) break;
+      if (left % mesh.size(atom) != 0) break;
       left /= mesh.size(atom);
       atoms[static_cast<size_t>(array[d][k])].push_back(atom);
     }
   }
   return atoms;
+}
+
+Tiling ArrayTiling(const FactorRule::ArrayFactors& array, const std::vector<Atoms>& atoms) {
+  Tiling tiling;
+  for (const std::vector<int>& factors : array) {
+    Atoms& dimension = tiling.dimensions.emplace_back();
+    for (const int factor : factors) {
+      const Atoms& more = atoms[static_cast<size_t>(factor)];
+      dimension.insert(dimension.end(), more.begin(), more.end());
+    }
+  }
+  return tiling;
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -244,18 +244,50 @@ Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, Tiling
   return part == tile->shape() ? tile : CutAt(into, tile, part, starts);
 }
 
+// The dimension that has something other than `to`, of these the one whose tiles grow least.
+std::optional<size_t> TileExchange::LeastToGather(const Tiling& from, const Tiling& to) const {
+  std::optional<size_t> least;
+  int64_t growth = 0;
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    const size_t common = CommonLength(from.dimensions[d], to.dimensions[d]);
+    if (common == from.dimensions[d].size()) continue;
+    const int64_t grows = mesh_.SizeOf(std::span(from.dimensions[d]).subspan(common));
+    if (!least || grows < growth) {
+      least = d;
+      growth = grows;
+    }
+  }
+  return least;
+}
+
+// The atoms of each dimension in an order that begins as `to` does, so that the others may be gathered.
+Tiling TileExchange::WantedFirst(const Tiling& from, const Tiling& to) {
+  Tiling ordered = from;
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    Atoms &atoms = ordered.dimensions[d], first;
+    for (const int atom : to.dimensions[d]) {
+      if (!Contains(atoms, atom)) break;
+      first.push_back(atom);
+    }
+    std::erase_if(atoms, [&](int atom) { return Contains(first, atom); });
+    atoms.insert(atoms.begin(), first.begin(), first.end());
+  }
+  return ordered;
+}
+
 Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, Tiling from, const Tiling& to, Opcode joins) {
   if (from == to) return tile;
   tile = Join(into, tile, from, to, joins);
   tile = CutAlong(into, tile, from, to);
   tile = Permute(into, tile, from, to);
+  tile = Permute(into, tile, from, WantedFirst(from, to));
   tile = Exchange(into, tile, from, to);
-  for (size_t d = 0; d < from.dimensions.size(); ++d) {
-    const size_t common = CommonLength(from.dimensions[d], to.dimensions[d]);
-    if (common == from.dimensions[d].size()) continue;
-    const Atoms rest(from.dimensions[d].begin() + static_cast<ptrdiff_t>(common), from.dimensions[d].end());
-    tile = AllGather(into, tile, static_cast<int>(d), mesh_.Groups(rest));
-    from.dimensions[d].resize(common);
+  while (const std::optional<size_t> least = LeastToGather(from, to)) {
+    Atoms& atoms = from.dimensions[*least];
+    const size_t common = CommonLength(atoms, to.dimensions[*least]);
+    tile = AllGather(into, tile, static_cast<int>(*least), mesh_.Groups(std::span(atoms).subspan(common)));
+    atoms.resize(common);
+    tile = Exchange(into, tile, from, to);
   }
   tile = CutAlong(into, tile, from, to);
   Atoms more;

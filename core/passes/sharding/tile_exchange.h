@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
 #include "core/module.h"
 #include "core/passes/sharding/tiling.h"
@@ -32,6 +33,8 @@ class TileExchange {
   Instruction* Join(Computation& into, Instruction* tile, Tiling& from, const Tiling& to, Opcode joins);
   Instruction* AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins);
   Instruction* Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  std::optional<size_t> LeastToGather(const Tiling& from, const Tiling& to) const;
+  static Tiling WantedFirst(const Tiling& from, const Tiling& to);
   Instruction* Exchange(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
   Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
   Instruction* CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);

@@ -1,6 +1,5 @@
 // What a device does for each operation of the program of whole arrays.
 #include <algorithm>
-#include <numeric>
 
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/sharding/partitioner_impl.h"
@@ -9,72 +8,15 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-Tiling ArrayTiling(const FactorRule::ArrayFactors& array, const std::vector<Atoms>& atoms) {
-  Tiling tiling;
-  for (const std::vector<int>& factors : array) {
-    Atoms& dimension = tiling.dimensions.emplace_back();
-    for (const int factor : factors) {
-      const Atoms& more = atoms[static_cast<size_t>(factor)];
-      dimension.insert(dimension.end(), more.begin(), more.end());
-    }
-  }
-  return tiling;
-}
-
-// The atoms of factors while arrays are asked in turn: an atom divides one factor only.
-class AtomChoice {
- public:
-  AtomChoice(const MeshAtoms& mesh, const FactorRule& rule) : mesh_(mesh), rule_(rule), atoms_(rule.factors.size()) {}
-
-  void Ask(const FactorRule::ArrayFactors& array, const Tiling& tiling) {
-    const std::vector<Atoms> has = FactorAtoms(mesh_, rule_, array, tiling);
-    for (size_t f = 0; f < has.size(); ++f) {
-      Atoms& chosen = atoms_[f];
-      if (has[f].size() <= chosen.size() || !std::equal(chosen.begin(), chosen.end(), has[f].begin())) continue;
-      for (size_t i = chosen.size(); i < has[f].size() && !Contains(used_, has[f][i]); ++i) {
-        used_.push_back(has[f][i]);
-        chosen.push_back(has[f][i]);
-      }
-    }
-  }
-
-  // A factor behind another one of its dimension is divided only where that one is to the end.
-  std::vector<Atoms> Take() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const auto* arrays : {&rule_.operands, &rule_.results}) {
-        for (const FactorRule::ArrayFactors& array : *arrays) {
-          for (const std::vector<int>& factors : array) changed |= Order(factors);
-        }
-      }
-    }
-    return std::move(atoms_);
-  }
-
- private:
-  bool Order(const std::vector<int>& factors) {
-    bool is_done = true, changed = false;
-    for (const int factor : factors) {
-      Atoms& atoms = atoms_[static_cast<size_t>(factor)];
-      if (!is_done && !atoms.empty()) {
-        atoms.clear();
-        changed = true;
-      }
-      is_done = is_done && mesh_.SizeOf(atoms) == rule_.factors[static_cast<size_t>(factor)].size;
-    }
-    return changed;
-  }
-
-  const MeshAtoms& mesh_;
-  const FactorRule& rule_;
-  std::vector<Atoms> atoms_;
-  Atoms used_;
-};
-
 Literal IdentityFor(const Computation& reducer, ElementType type) {
   const Literal identity = *FactsOfReducer(reducer).identity;
   if (identity.shape().element_type() == type) return identity;
   return Literal::Scalar(type, identity.GetDouble(0));
+}
+
+int64_t LargestOf(ElementType type) {
+  if (IsSigned(type)) return MaxSigned(type);
+  return BitWidth(type) == 64 ? INT64_MAX : static_cast<int64_t>(MaxUnsigned(type));
 }
 
 // Whether joining it once more changes nothing, the sign of a zero aside.
@@ -197,42 +139,6 @@ std::vector<Partitioner::ValuePtr> Partitioner::PlainValues(Frame& frame, const 
   return TileValues(frame, instruction, *rule, atoms);
 }
 
-std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instruction& instruction,
-                                            const FactorRule& rule) const {
-  AtomChoice choice(graph_.mesh, rule);
-  const std::vector<int>& nodes = frame.scope.of(&instruction);
-  for (size_t i = 0; i < nodes.size(); ++i) choice.Ask(rule.results[i], Node(nodes[i]).tiling);
-  std::vector<int> order(instruction.operands().size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](int i) { return instruction.operand(i)->shape().ElementCount(); });
-  for (const int i : order) {
-    const Value& value = *frame.values.at(instruction.operand(i))[0];
-    if (value.tiling() != nullptr && value.free == nullptr)
-      choice.Ask(rule.operands[static_cast<size_t>(i)], *value.tiling());
-  }
-  return choice.Take();
-}
-
-// Of a collective: whether those who exchange have the same tile.
-bool Partitioner::KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const {
-  Atoms used;
-  for (const Atoms& each : atoms) used.insert(used.end(), each.begin(), each.end());
-  if (!Has(collective.opcode(), Trait::kMeets) || used.empty()) return true;
-  const IntList places = graph_.mesh.Places(used);
-  const auto place = [&](int64_t device) { return device < std::ssize(places) ? places[static_cast<size_t>(device)] : -1; };
-  if (const auto* const pairs = std::get_if<CollectivePermuteAttributes>(&collective.attributes())) {
-    return pairs->channel_id.has_value() && std::ranges::all_of(pairs->source_target_pairs, [&](const auto& pair) {
-      return place(pair.first) == place(pair.second);
-    });
-  }
-  const auto& over = collective.attributes<CollectiveAttributes>();
-  if (!over.channel_id || over.replica_groups.groups.empty()) return false;
-  if (!over.use_global_device_ids && collective.opcode() != Opcode::kAllToAll) return false;
-  return std::ranges::all_of(over.replica_groups.groups, [&](const IntList& group) {
-    return !group.empty() && std::ranges::all_of(group, [&](int64_t device) { return place(device) == place(group[0]); });
-  });
-}
-
 std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruction& instruction,
                                                     const FactorRule& rule, const std::vector<Atoms>& atoms,
                                                     size_t first) {
@@ -269,24 +175,8 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
 // Devices have addends of the result. What it begins with is joined once, afterwards.
 std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const Instruction& instruction,
                                                              const FactorRule& rule, const std::vector<Atoms>& atoms) {
-  Tiling tiling = ArrayTiling(rule.results[0], atoms);
-  for (size_t f = 0; f < atoms.size(); ++f) {
-    if (rule.factors[f].is_reduced) tiling.addends.insert(tiling.addends.end(), atoms[f].begin(), atoms[f].end());
-  }
-  const ShardingNode& node = Node(frame.scope.of(&instruction)[0]);
-  Tiling wanted = tiling;
-  wanted.addends.clear();
-  for (size_t d = 0; d < tiling.dimensions.size(); ++d) {
-    const Atoms &has = tiling.dimensions[d], &asked = node.tiling.dimensions[d];
-    const bool goes_on = has.size() <= asked.size() && std::equal(has.begin(), has.end(), asked.begin());
-    const auto rest = std::span(asked).subspan(goes_on ? has.size() : asked.size());
-    if (std::ranges::all_of(rest, [&](int atom) { return Contains(tiling.addends, atom); }) && goes_on)
-      wanted.dimensions[d] = asked;
-  }
-  const bool is_sum = instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution;
-  for (const int atom : node.tiling.addends) {
-    if (is_sum && Contains(tiling.addends, atom)) wanted.addends.push_back(atom);
-  }
+  Tiling tiling;
+  const Tiling wanted = JoinedTiling(instruction, rule, atoms, Node(frame.scope.of(&instruction)[0]), tiling);
   const Shape& whole = instruction.shape();
   const bool scatters = instruction.opcode() == Opcode::kScatter;
   std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, scatters ? 1 : 0);
@@ -308,10 +198,17 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
     first = frame.values.at(instruction.operand(0))[0].get();
     operands[0] = TileExchange::Filled(into, constant(Literal(Shape(whole.element_type()))), tile);
   }
+  OwnRows own{};
+  for (size_t f = 0; f < atoms.size(); ++f) {
+    if (!rule.factors[f].is_indexed || atoms[f].empty()) continue;
+    own = RowsOfDevice(frame, instruction, operands[1], atoms[f]);
+    operands[1] = own.indices;
+  }
   std::vector<Shape> given;
   for (const Instruction* operand : operands) given.push_back(operand->shape());
   Instruction* made = EmitTile(frame, instruction, std::move(operands), tile);
   made->mutable_attributes() = TileAttributes(instruction, given, tile);
+  if (own.is_own != nullptr) made = OnlyOwn(into, instruction, made, own.is_own);
   made = exchange_->Reshard(into, made, tiling, wanted, rule.joins);
   if (first != nullptr) {
     Instruction* const other = first->whole.rank() == whole.rank()
@@ -320,6 +217,60 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
     made = into.Add(rule.joins, made->shape(), {other, made});
   }
   return {Made(made, whole, wanted)};
+}
+
+// Indices beyond the table are those of its first and last rows, as a gather has it.
+Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& gather, Instruction* indices,
+                                               const Atoms& atoms) {
+  Computation& into = frame.into;
+  const Shape shape = indices->shape();
+  const int dimension = static_cast<int>(gather.attributes<GatherAttributes>().start_index_map[0]);
+  const int64_t rows = gather.operand(0)->shape().dimension(dimension), size = rows / graph_.mesh.SizeOf(atoms);
+  Shape places = shape;
+  places.set_element_type(ElementType::kS32);
+  const auto number = [&](int64_t value, ElementType type) {
+    auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
+    return into.Add(Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
+  };
+  // The table has fewer rows than its index type has numbers, or all of them are rows of it.
+  const int64_t last = std::min(rows - 1, LargestOf(shape.element_type()));
+  Instruction* const inside = into.Add(
+      Opcode::kClamp, shape, {number(0, shape.element_type()), indices, number(last, shape.element_type())});
+  Instruction* const at = shape.element_type() == ElementType::kS32 ? inside : into.Add(Opcode::kConvert, places, {inside});
+  IntList starts = graph_.mesh.Places(atoms);
+  for (int64_t& start : starts) start *= size;
+  Instruction* const start = TileExchange::Filled(into, exchange_->OfDevice(into, starts), places);
+  Instruction* const from_start = into.Add(Opcode::kSubtract, places, {at, start});
+  Instruction* const own = into.Add(Opcode::kClamp, places, {number(0, ElementType::kS32), from_start, number(size - 1, ElementType::kS32)});
+  CompareAttributes equal;
+  equal.direction = ComparisonDirection::kEq;
+  Shape truth = places;
+  truth.set_element_type(ElementType::kPred);
+  return {own, into.Add(Opcode::kCompare, truth, {own, from_start}, equal)};
+}
+
+// What changes no sum in place of the rows of other devices.
+Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows, Instruction* is_own) {
+  const auto& a = gather.attributes<GatherAttributes>();
+  Shape listed(ElementType::kPred), truth = rows->shape();
+  truth.set_element_type(ElementType::kPred);
+  DimensionsAttributes batch;
+  IntList sizes;
+  for (int64_t d = 0; d < truth.rank(); ++d) {
+    if (std::ranges::find(a.offset_dims, d) != a.offset_dims.end()) continue;
+    batch.dimensions.push_back(d);
+    sizes.push_back(truth.dimension(static_cast<int>(d)));
+  }
+  listed = Shape(ElementType::kPred, sizes);
+  Instruction* const list = listed == is_own->shape() ? is_own : into.Add(Opcode::kReshape, listed, {is_own});
+  Instruction* const chosen = into.Add(Opcode::kBroadcast, truth, {list}, std::move(batch));
+  const ElementType type = rows->shape().element_type();
+  Literal nothing{Shape(type)};
+  if (IsFloating(type)) nothing = Literal::Scalar(type, -0.0);
+  if (IsComplex(type)) nothing.SetComplex(0, {-0.0, -0.0});
+  Instruction* const scalar = into.Add(Opcode::kConstant, Shape(type), {},
+                                       ConstantAttributes{std::make_shared<const Literal>(std::move(nothing))});
+  return into.Add(Opcode::kSelect, rows->shape(), {chosen, rows, TileExchange::Filled(into, scalar, rows->shape())});
 }
 
 std::vector<Partitioner::ValuePtr> Partitioner::ConstrainedValues(Frame& frame, const Instruction& copy,
