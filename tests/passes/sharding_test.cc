@@ -169,9 +169,10 @@ ENTRY e {
 
 // ---- the programs of devices
 
-std::string DotOf(const std::string& lhs, const std::string& rhs, const std::string& result) {
-  return Sharded("ENTRY e {\n  a = f32[16,8] parameter(0)\n  b = f32[8,32] parameter(1)\n  ROOT d = f32[16,32] dot(a, b), "
-                 "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}",
+std::string DotOf(const std::string& lhs, const std::string& rhs, const std::string& result, int depth = 8) {
+  return Sharded(fmt::format("ENTRY e {{\n  a = f32[16,{0}] parameter(0)\n  b = f32[{0},32] parameter(1)\n  ROOT d = f32[16,32] "
+                             "dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}",
+                             depth),
                  {lhs, rhs}, {result})
       .Device();
 }
@@ -184,7 +185,8 @@ TEST(PartitionTest, ProductsBesideDividedDimensionsExchangeNothing) {
 
 TEST(PartitionTest, ProductsOverDividedDimensionsAreSummed) {
   EXPECT_THAT(DotOf("|y", "y|", "|"), HasSubstr("f32[16,32] all-reduce(d)"));
-  EXPECT_THAT(DotOf("|y", "y|", "y|"), HasSubstr("f32[4,32] reduce-scatter(d)"));
+  EXPECT_THAT(DotOf("|y", "y|", "y|", 64), HasSubstr("f32[4,32] reduce-scatter(d)"));
+  EXPECT_THAT(DotOf("|y", "y|", "y|", 8), HasSubstr("f32[8,32] all-gather(b)"));  // that is less to send
   EXPECT_THAT(DotOf("x|y", "y|", "x|"), HasSubstr("f32[8,32] all-reduce(d)"));
 }
 
@@ -204,7 +206,9 @@ TEST(PartitionTest, ReshardingTakesTheCollectiveThatMovesLeast) {
   EXPECT_THAT(CopyOf("y|", "y x|"), HasSubstr("no exchanges"));
   EXPECT_THAT(CopyOf("x y|", "x|"), HasSubstr("all-gather: 1, 192 bytes"));
   EXPECT_THAT(CopyOf("y|", "|y"), HasSubstr("all-to-all: 1, 96 bytes"));
-  EXPECT_THAT(CopyOf("x|y", "y|x"), HasSubstr("all-gather"));
+  EXPECT_THAT(CopyOf("x|y", "y|x"), HasSubstr("all-gather: 1, 64 bytes"));
+  EXPECT_THAT(CopyOf("x|y", "y|x"), HasSubstr("all-to-all: 1, 96 bytes"));
+  EXPECT_THAT(CopyOf("x y|", "y|"), HasSubstr("collective-permute: 1, 64 bytes"));
   EXPECT_THAT(CopyOf("x y|", "y x|"), HasSubstr("collective-permute: 1, 64 bytes"));
 }
 
@@ -226,6 +230,39 @@ TEST(PartitionTest, ReductionsJoinWhatDevicesHave) {
   EXPECT_THAT(reduce("maximum", "constant(-inf)"), HasSubstr("to_apply=maximum"));
   // Of devices that subtract nothing is known to join.
   EXPECT_THAT(reduce("subtract", "constant(0)"), HasSubstr("all-gather"));
+}
+
+// Of a table that lies in parts each device takes its rows. What is small beside what is taken of it is gathered.
+TEST(PartitionTest, RowsAreTakenWhereTheyLie) {
+  const auto rows = [](int table) {
+    return Sharded(fmt::format("ENTRY e {{\n  a = f32[{},2] parameter(0)\n  i = s32[8] parameter(1)\n  ROOT g = f32[8,2] "
+                               "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
+                               "index_vector_dim=1, slice_sizes={{1,2}}\n}}",
+                               table),
+                   {"y|", "|"}, {"|"})
+        .Device();
+  };
+  EXPECT_THAT(rows(64), HasSubstr("f32[8,2] all-reduce(select)"));
+  EXPECT_THAT(rows(64), Not(HasSubstr("all-gather")));
+  EXPECT_THAT(rows(8), HasSubstr("f32[8,2] all-gather(a)"));
+}
+
+TEST(PartitionTest, WindowsAndSlicesInStepsStayOnTheirDevices) {
+  const Sharded s(R"(c { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  a = f32[16,8] parameter(0)
+  i = f32[] constant(-inf)
+  w = f32[8,4] reduce-window(a, i), window={size=2x2 stride=2x2}, to_apply=c
+  s = f32[4,4] slice(w), slice={[1:8:2], [0:4]}
+  ROOT t = (f32[8,4], f32[4,4]) tuple(w, s)
+})",
+                  {"y|x"});
+  EXPECT_EQ(s.Of("w"), "[{y}, {x}]");
+  EXPECT_EQ(s.Of("s"), "[{y}, {x}]");
+  EXPECT_THAT(s.Device(), HasSubstr("f32[1,2] slice(w), slice={[1:2:2], [0:2]}"));
+  EXPECT_THAT(s.Device(), HasSubstr("no exchanges"));
 }
 
 TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
