@@ -73,6 +73,8 @@ Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, cons
   if (const Attribute* const replicated = said.Find("replicated"); replicated != nullptr) {
     VXLA_ASSIGN_OR_RETURN(sharding.replicated, take(*replicated));
   }
+  const Result<std::vector<IntList>> groups = MeshGroups(sharding.mesh->axes, sharding.mesh->ids, all);
+  if (cut == 1 && !groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
   if (cut > 1) VXLA_RETURN_IF_ERROR(CheckDevices(reader, *sharding.mesh, all, kSharding));
   if (cut > 1) Mention(sharding.mesh);
   return sharding;
@@ -159,6 +161,28 @@ Instruction* Importer::Constrained(Frame& frame, Instruction* value, ArrayShardi
   Instruction* const copy = Add(frame, Opcode::kCopy, value->shape(), {value});
   stated_.constraints.emplace(copy, std::move(sharding));
   return copy;
+}
+
+// Any operation may say how its results lie.
+Status Importer::ConstrainResults(Frame& frame, const Operation& operation) {
+  const Attribute *const said = operation.Find(kSharding), *const old = operation.Find(kOpSharding);
+  const Attribute* const target = operation.Find("call_target_name");
+  const bool is_call = target != nullptr && (target->text == "Sharding" || target->text.starts_with("SPMD"));
+  if ((said == nullptr && old == nullptr) || is_call) return OkStatus();
+  const OperationReader reader(operation);
+  for (size_t i = 0; i < operation.results.size(); ++i) {
+    const auto value = frame.values.find(operation.results[i]);
+    if (value == frame.values.end() || !value->second->shape().IsArray()) continue;
+    const Shape& shape = value->second->shape();
+    std::optional<ArraySharding> sharding;
+    if (const Attribute* const one = ElementOf(said, i); one != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+    } else if (old != nullptr && operation.results.size() == 1) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *old, shape));
+    }
+    if (sharding) value->second = Constrained(frame, value->second, *std::move(sharding));
+  }
+  return OkStatus();
 }
 
 Status Importer::ImportShardingConstraint(Frame& frame, const Operation& operation) {

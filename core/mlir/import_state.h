@@ -132,6 +132,7 @@ class Importer {
   Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
   Status CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const;
   Status ImportOperation(Frame& frame, const Operation& operation);
+  Status ImportUnsharded(Frame& frame, const Operation& operation);
   Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
   Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
   Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
@@ -440,6 +441,7 @@ class Importer {
   void Mention(const std::shared_ptr<const DeviceMesh>& mesh);
   Status ReadEntryShardings(const Operation& function);
   Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
+  Status ConstrainResults(Frame& frame, const Operation& operation);
   Status ImportShardingConstraint(Frame& frame, const Operation& operation);
   Result<bool> ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target);
   Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,

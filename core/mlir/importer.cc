@@ -148,6 +148,11 @@ Status Importer::SetEntryAttributes(const Operation& function) {
 }
 
 void Importer::AddAliasing(size_t argument, int64_t result) {
+  // Tiles of an argument and of a result that is as large may differ.
+  const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
+  const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
+  const bool fits = result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[static_cast<size_t>(result)], given);
+  if (IsPartitioned() && !fits) return;
   Aliasing aliasing;
   aliasing.operand = static_cast<int64_t>(argument);
   aliasing.kind = "may-alias";
@@ -462,6 +467,11 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
 }
 
 Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
+  VXLA_RETURN_IF_ERROR(ImportUnsharded(frame, operation));
+  return IsPartitioned() && applied_ == 0 ? ConstrainResults(frame, operation) : OkStatus();
+}
+
+Status Importer::ImportUnsharded(Frame& frame, const Operation& operation) {
   location_ = operation.location;
   for (const ValueId result : operation.results)
     VXLA_RETURN_IF_ERROR(CheckType(operation, program_.values[result].type));

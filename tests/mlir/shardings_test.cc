@@ -135,6 +135,27 @@ TEST(ShardingsTest, OlderShardingsAreRead) {
   EXPECT_THAT(text, HasSubstr("all-to-all"));
 }
 
+TEST(ShardingsTest, OperationsSayHowTheirResultsLie) {
+  const std::string text = DeviceText(
+      R"(  func.func @main(%a: tensor<16x8xf32>) -> tensor<16x8xf32> {
+    %0 = stablehlo.negate %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {"y":(2)2}]>]>} : tensor<16x8xf32>
+    %1 = stablehlo.abs %0 {mhlo.sharding = "{devices=[8,1]<=[8]}"} : tensor<16x8xf32>
+    return %1 : tensor<16x8xf32>
+  })");
+  EXPECT_THAT(text, HasSubstr("= f32[8,4] negate("));
+  EXPECT_THAT(text, HasSubstr("= f32[2,8] "));
+}
+
+// What nothing cuts is checked as well.
+TEST(ShardingsTest, DevicesOfAMeshAreDifferentOnes) {
+  const std::string text = mlir::ParseStablehlo("module @m attributes {mhlo.num_partitions = 2 : i32} {\n  sdy.mesh @bad = "
+                                                "<[\"x\"=2], device_ids=[7, 7]>\n  func.func @main(%a: tensor<4xf32> {sdy.sharding = "
+                                                "#sdy.sharding<@bad, [{}]>}) -> tensor<4xf32> {\n    return %a : tensor<4xf32>\n  }\n}")
+                               .status()
+                               .message();
+  EXPECT_THAT(text, HasSubstr("device_ids (7,7) must be 2 different devices"));
+}
+
 TEST(ShardingsTest, LoopsAndBranchesRunOnTiles) {
   const std::string text = DeviceText(Of("@mesh, [{\"x\"}, {\"y\"}]", "tensor<4x8xf32>",
                                          R"(    %z = stablehlo.constant dense<0> : tensor<i32>

@@ -261,7 +261,7 @@ ENTRY e {
                   {"y|x"});
   EXPECT_EQ(s.Of("w"), "[{y}, {x}]");
   EXPECT_EQ(s.Of("s"), "[{y}, {x}]");
-  EXPECT_THAT(s.Device(), HasSubstr("f32[1,2] slice(w), slice={[1:2:2], [0:2]}"));
+  EXPECT_THAT(s.Device(), HasSubstr("f32[1,2] slice(w), slice={[1:2:2], [0:2:1]}"));
   EXPECT_THAT(s.Device(), HasSubstr("no exchanges"));
 }
 

@@ -42,6 +42,7 @@ void AppendLeaves(Computation& into, Instruction* value, std::vector<Instruction
 }
 
 Sharding TilesOf(const ArraySharding& sharding) {
+  if (sharding.says_nothing()) return {};
   const MeshAtoms mesh(*sharding.mesh);
   const std::optional<Tiling> tiling = TilingOf(mesh, sharding);
   return tiling ? mesh.ToSharding(*tiling) : Sharding();

@@ -66,6 +66,7 @@ int64_t MeshAtoms::SizeOf(std::span<const int> atoms) const {
 std::optional<Atoms> MeshAtoms::Find(const DeviceMesh& mesh, const MeshPart& part) const {
   const auto axis = std::ranges::find(mesh.axes, part.name, &MeshAxis::name);
   if (axis == mesh.axes.end() || DeviceCount(mesh) != devices_) return std::nullopt;
+  if (std::ranges::any_of(mesh.ids, [this](int64_t id) { return id < 0 || id >= devices_; })) return std::nullopt;
   Atoms found;
   int64_t before = part.before;
   for (const int64_t prime : PrimesOf(part.size == 0 ? axis->size : part.size)) {
