@@ -265,6 +265,17 @@ ENTRY e {
   EXPECT_THAT(s.Device(), HasSubstr("no exchanges"));
 }
 
+TEST(PartitionTest, WindowsOfConvolutionsReachIntoTheTilesBesideThem) {
+  const std::string text = Sharded("ENTRY e {\n  a = f32[1,16,2] parameter(0)\n  k = f32[4,2,3] parameter(1)\n  ROOT c = "
+                                   "f32[1,16,3] convolution(a, k), window={size=4 pad=1_2}, dim_labels=b0f_0io->b0f\n}",
+                                   {"|y|", "||"})
+                               .Device();
+  EXPECT_THAT(text, HasSubstr("f32[1,1,2] collective-permute"));
+  EXPECT_THAT(text, HasSubstr("f32[1,7,2] concatenate("));
+  EXPECT_THAT(text, HasSubstr("f32[1,4,3] convolution(concatenate, k), window={size=4}"));
+  EXPECT_THAT(text, HasSubstr("collective-permute: 2, 24 bytes"));
+}
+
 TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
   const std::string text = Sharded("ENTRY e {\n  a = s32[16,8] iota(), iota_dimension=0\n  b = s32[16,8] parameter(0)\n  ROOT c "
                                    "= s32[16,8] add(a, b)\n}",

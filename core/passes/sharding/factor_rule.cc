@@ -180,11 +180,17 @@ FactorRule DotRule(const Instruction& instruction) {
 }
 
 // A dimension of the operand of which each `step` elements are one of the result.
-void InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
+int InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
   const int factor = rule.AddFactor(results), within = rule.AddFactor(step);
   rule.factors[static_cast<size_t>(within)].is_whole = true;
   rule.operands[operand][static_cast<size_t>(from)] = {factor, within};
   rule.results[0][static_cast<size_t>(to)] = {factor};
+  return factor;
+}
+
+// Windows over as many strides as there are elements, of which some lie in front of the first and behind the last one.
+bool HasHalos(const WindowDimension& w, int64_t size, int64_t results) {
+  return w.lhs_dilate == 1 && !w.reversal && w.pad_low >= 0 && w.pad_high >= 0 && size == results * w.stride;
 }
 
 // Windows that lie beside one another and take all elements.
@@ -209,7 +215,15 @@ FactorRule ConvolutionRule(const Instruction& instruction) {
     const int64_t from = labels.input_spatial[i], to = labels.output_spatial[i];
     const int64_t size = builder.operand(0).dimension(static_cast<int>(from)),
                   results = instruction.shape().dimension(static_cast<int>(to));
-    if (IsTile(a.window[i], size, results)) InSteps(builder.rule(), 0, from, to, results, a.window[i].size);
+    const WindowDimension& w = a.window[i];
+    if (IsTile(w, size, results)) {
+      InSteps(builder.rule(), 0, from, to, results, w.size);
+    } else if (HasHalos(w, size, results)) {
+      const int number = InSteps(builder.rule(), 0, from, to, results, w.stride);
+      FactorRule::Factor& factor = builder.rule().factors[static_cast<size_t>(number)];
+      factor.has_halo = true;
+      factor.least = (std::max(w.pad_low, HighHalo(w)) + w.stride - 1) / w.stride;
+    }
   }
   return builder.Take();
 }
@@ -431,6 +445,10 @@ bool HasPlainShapes(const Instruction& instruction) {
 }
 
 }  // namespace
+
+int64_t HighHalo(const WindowDimension& window) {
+  return std::max<int64_t>(0, (window.size - 1) * window.rhs_dilate + 1 - window.pad_low - window.stride);
+}
 
 std::optional<FactorRule> RuleOf(const Instruction& instruction) {
   if (!HasPlainShapes(instruction)) return std::nullopt;

@@ -13,6 +13,8 @@ struct FactorRule {
   struct Factor {
     int64_t size = 1;
     bool is_reduced = false;  // no result has it: devices have addends of the results, or what else `joins` joins
+    bool has_halo = false;    // windows reach over the edges of tiles, into
+    int64_t least = 1;        // the next ones only: each device has at least as much
     bool is_whole = false;    // each device has all of it
     bool is_indexed = false;  // of these, the rows that a gather takes: a device has those of its tile
   };
@@ -31,6 +33,9 @@ struct FactorRule {
 
 // Nothing: the operation needs all of its operands whole. Bounded dynamic dimensions are never divided.
 std::optional<FactorRule> RuleOf(const Instruction& instruction);
+
+// Of a factor that has_halo: how many elements of the next tile windows reach. Of the one before it is pad_low.
+int64_t HighHalo(const WindowDimension& window);
 
 // Of an instruction that has a rule: its attributes where operands and results are tiles.
 Attributes TileAttributes(const Instruction& instruction, const std::vector<Shape>& operands, const Shape& result);

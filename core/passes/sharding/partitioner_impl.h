@@ -78,6 +78,9 @@ class Partitioner {
   std::vector<Instruction*> TileOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                          const std::vector<Atoms>& atoms, size_t first);
   Instruction* EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands, Shape shape);
+  // With the attributes that it has on tiles, and windows over the edges of these.
+  Instruction* EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                           const std::vector<Atoms>& atoms, std::vector<Instruction*> operands, Shape shape);
   Result<std::vector<ValuePtr>> CallValues(Frame& frame, const Instruction& call);
   Result<std::vector<ValuePtr>> ManualValues(Frame& frame, const Instruction& call);
   Result<std::vector<ValuePtr>> LoopValues(Frame& frame, const Instruction& loop);

@@ -27,6 +27,10 @@ class AtomChoice {
 
   // A factor behind another one of its dimension is divided only where that one is to the end.
   std::vector<Atoms> Take() {
+    for (size_t f = 0; f < atoms_.size(); ++f) {
+      const FactorRule::Factor& factor = rule_.factors[f];
+      while (!atoms_[f].empty() && factor.size / mesh_.SizeOf(atoms_[f]) < factor.least) atoms_[f].pop_back();
+    }
     for (bool changed = true; changed;) {
       changed = false;
       for (const auto* arrays : {&rule_.operands, &rule_.results}) {

@@ -127,6 +127,38 @@ Instruction* TileExchange::Cut(Computation& into, Instruction* whole, const Shar
   return FirstOnly(into, cut, is_first);
 }
 
+// The end of the tile before, or the beginning of the tile behind.
+Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size,
+                                bool is_low) {
+  SliceAttributes slice;
+  for (const int64_t all : tile->shape().dimensions()) slice.slice.push_back({0, all, 1});
+  SliceDimension& along = slice.slice[static_cast<size_t>(dimension)];
+  (is_low ? along.start : along.limit) = is_low ? along.limit - size : size;
+  Shape shape = tile->shape();
+  shape.set_dimension(dimension, size);
+  Instruction* const edge = into.Add(Opcode::kSlice, shape, {tile}, std::move(slice));
+  CollectivePermuteAttributes pairs;
+  pairs.channel_id = 1;
+  for (const IntList& group : mesh_.Groups(atoms)) {
+    for (size_t k = 0; k + 1 < group.size(); ++k)
+      pairs.source_target_pairs.emplace_back(group[is_low ? k : k + 1], group[is_low ? k + 1 : k]);
+  }
+  std::ranges::sort(pairs.source_target_pairs);
+  return into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
+}
+
+Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                     int64_t low, int64_t high) {
+  std::vector<Instruction*> parts;
+  if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true));
+  parts.push_back(tile);
+  if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false));
+  if (parts.size() == 1) return tile;
+  Shape shape = tile->shape();
+  shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
+  return into.Add(Opcode::kConcatenate, shape, std::move(parts), DimensionsAttributes{{dimension}});
+}
+
 // Sums are made, in tiles where `to` goes on with what the sums are over.
 Instruction* TileExchange::Join(Computation& into, Instruction* tile, Tiling& from, const Tiling& to, Opcode joins) {
   Atoms open;

@@ -20,6 +20,9 @@ class TileExchange {
   // Of tilings that are none of the mesh's.
   Instruction* Gather(Computation& into, Instruction* tile, const Sharding& sharding);
   Instruction* Cut(Computation& into, Instruction* whole, const Sharding& sharding);
+  // With so many elements of the tiles before and behind, zeros at the ends of the array. The tiles have as many.
+  Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
+                         int64_t high);
   // The devices' numbers of `values`, by device; a scalar of S32.
   Instruction* OfDevice(Computation& into, const IntList& values);
   // Of two scalars.
@@ -39,6 +42,7 @@ class TileExchange {
   Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
   Instruction* CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
   Instruction* CutAt(Computation& into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
+  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low);
   Instruction* FirstOnly(Computation& into, Instruction* tile, const IntList& is_first);
 
   Module& module_;

@@ -116,6 +116,29 @@ Instruction* Partitioner::EmitTile(Frame& frame, const Instruction& instruction,
   return frame.into.Add(instruction.CloneWith(std::move(operands), std::move(shape), std::move(called)));
 }
 
+Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                                      const std::vector<Atoms>& atoms, std::vector<Instruction*> operands, Shape shape) {
+  std::vector<Shape> given;
+  for (const Instruction* operand : operands) given.push_back(operand->shape());
+  Attributes attributes = TileAttributes(instruction, given, *FlattenTuple(shape)[0]);
+  if (auto* const convolution = std::get_if<ConvolutionAttributes>(&attributes)) {
+    const IntList& spatial = convolution->dim_labels->input_spatial;
+    for (size_t i = 0; i < spatial.size() && i < convolution->window.size(); ++i) {
+      const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(spatial[i])];
+      if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].has_halo) continue;
+      const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+      if (along.empty()) continue;
+      WindowDimension& window = convolution->window[i];
+      operands[0] = exchange_->WithEdges(frame.into, operands[0], static_cast<int>(spatial[i]), along, window.pad_low,
+                                         HighHalo(window));
+      window.pad_low = window.pad_high = 0;
+    }
+  }
+  Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
+  made->mutable_attributes() = std::move(attributes);
+  return made;
+}
+
 std::vector<Partitioner::ValuePtr> Partitioner::PlainValues(Frame& frame, const Instruction& instruction) {
   if (stated_.to_tiles.contains(&instruction) || stated_.from_tiles.contains(&instruction))
     return BoundaryValues(frame, instruction);
@@ -153,18 +176,15 @@ std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruct
 std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const Instruction& instruction,
                                                            const FactorRule& rule, const std::vector<Atoms>& atoms) {
   std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, 0);
-  std::vector<Shape> given, tiles;
-  for (const Instruction* operand : operands) given.push_back(operand->shape());
+  std::vector<Shape> tiles;
   std::vector<Tiling> tilings;
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   for (size_t i = 0; i < leaves.size(); ++i) {
     tilings.push_back(ArrayTiling(rule.results[i], atoms));
     tiles.push_back(graph_.mesh.TileShape(*leaves[i], tilings.back()));
   }
-  const Shape first = tiles[0];
-  Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : first;
-  Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
-  made->mutable_attributes() = TileAttributes(instruction, given, first);
+  Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : tiles[0];
+  Instruction* const made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), std::move(shape));
   std::vector<Instruction*> results;
   AppendLeaves(frame.into, made, results);
   std::vector<ValuePtr> values;
@@ -204,10 +224,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
     own = RowsOfDevice(frame, instruction, operands[1], atoms[f]);
     operands[1] = own.indices;
   }
-  std::vector<Shape> given;
-  for (const Instruction* operand : operands) given.push_back(operand->shape());
-  Instruction* made = EmitTile(frame, instruction, std::move(operands), tile);
-  made->mutable_attributes() = TileAttributes(instruction, given, tile);
+  Instruction* made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), tile);
   if (own.is_own != nullptr) made = OnlyOwn(into, instruction, made, own.is_own);
   made = exchange_->Reshard(into, made, tiling, wanted, rule.joins);
   if (first != nullptr) {
