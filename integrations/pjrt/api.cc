@@ -81,7 +81,7 @@ PJRT_Api MakeApi() {
   for (size_t offset = kFirst; offset + sizeof(refuse) <= sizeof(PJRT_Api); offset += sizeof(refuse))
     std::memcpy(reinterpret_cast<std::byte*>(&api) + offset, &refuse, sizeof(refuse));
   api.struct_size = PJRT_Api_STRUCT_SIZE;
-  api.extension_start = CustomCallExtensions(ShardingsExtension(LayoutsExtension()));
+  api.extension_start = ProfilerExtension(CustomCallExtensions(ShardingsExtension(LayoutsExtension())));
   api.pjrt_api_version.struct_size = sizeof(PJRT_Api_Version);
   api.pjrt_api_version.major_version = PJRT_API_MAJOR;
   api.pjrt_api_version.minor_version = PJRT_API_MINOR;

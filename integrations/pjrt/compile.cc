@@ -104,6 +104,13 @@ Status CheckTypes(const CompiledProgram& compiled) {
   return OkStatus();
 }
 
+// On its devices.
+Result<Program> ProgramOf(const CompiledProgram& compiled, const CompileOptions& options) {
+  std::vector<OpenedDevice> opened;
+  for (const PJRT_Device* device : compiled.devices) opened.push_back({device->runtime, device->opened_with});
+  return Program::Compile(compiled.code, opened, compiled.replicas, compiled.partitions, options);
+}
+
 Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client, std::string_view format,
                                                        std::string_view code, std::string_view options_bytes) {
   if (format != "mlir") return Unsupported("a program in the format '{}': mlir is read, as text or bytecode", format);
@@ -114,21 +121,18 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   auto compiled = std::make_shared<CompiledProgram>();
   compiled->replicas = static_cast<int>(proto.num_replicas);
   compiled->partitions = static_cast<int>(proto.num_partitions);
-  std::vector<OpenedDevice> opened;
   for (int r = 0; r < compiled->replicas; ++r) {
     for (int p = 0; p < compiled->partitions; ++p) {
       const auto id = static_cast<size_t>(assignment[static_cast<size_t>(p)][static_cast<size_t>(r)]);
       compiled->devices.push_back(client.device_list[id]);
       compiled->logical_ids.push_back({r, p});
-      opened.push_back({client.device_list[id]->runtime, client.device_list[id]->opened_with});
     }
   }
-  VXLA_ASSIGN_OR_RETURN(compiled->program,
-                        Program::Compile(code, opened, compiled->replicas, compiled->partitions, options));
+  compiled->code = code;
+  VXLA_ASSIGN_OR_RETURN(compiled->program, ProgramOf(*compiled, options));
   VXLA_RETURN_IF_ERROR(CheckTypes(*compiled));
   compiled->name = compiled->program.name();
   compiled->format = format;
-  compiled->code = code;
   compiled->compile_options = options_bytes;
   compiled->assignment = WriteDeviceAssignment(assignment);
   compiled->fingerprint =
@@ -211,6 +215,17 @@ Status Executable_GetCompileOptions(PJRT_Executable_GetCompileOptions_Args& args
 }
 
 }  // namespace
+
+Result<const Program*> Profiled(const CompiledProgram& compiled) {
+  const std::lock_guard lock(compiled.profiled_mutex);
+  if (!compiled.profiled.has_value()) {
+    VXLA_ASSIGN_OR_RETURN(const CompileOptionsProto proto, ReadCompileOptions(compiled.compile_options));
+    VXLA_ASSIGN_OR_RETURN(CompileOptions options, OptionsOf(proto));
+    options.profile = true;
+    VXLA_ASSIGN_OR_RETURN(compiled.profiled, ProgramOf(compiled, options));
+  }
+  return &*compiled.profiled;
+}
 
 void AddCompileSlots(PJRT_Api& api) {
   VXLA_PJRT_WORK_SLOT(api, Client_Compile);

@@ -19,6 +19,8 @@
 #include "integrations/pjrt/runtime.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
+struct CompiledProgram;
+
 namespace VXLA_NAMESPACE::pjrt {
 
 // JAX's name of the platform.
@@ -93,6 +95,8 @@ PJRT_Extension_Base* LayoutsExtension();
 PJRT_Extension_Base* ShardingsExtension(PJRT_Extension_Base* next);
 // Those by which they register functions for custom calls.
 PJRT_Extension_Base* CustomCallExtensions(PJRT_Extension_Base* next);
+// That by which profilers ask what ran when (integrations/pjrt/profiler.h).
+PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 
 // INVALID: none of the API's.
 PJRT_Buffer_Type TypeOf(ElementType type);
@@ -101,6 +105,9 @@ Result<Shape> ShapeOf(PJRT_Buffer_Type type, const int64_t* dims, size_t rank);
 Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, int rank);
 // In bytes by dimension. Null: none, so row-major.
 Result<std::vector<int64_t>> StridesOf(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
+
+// CompiledProgram::profiled.
+Result<const Program*> Profiled(const CompiledProgram& compiled);
 
 PJRT_Event* MakeEvent(Event event);
 PJRT_Buffer* MakeBuffer(DeviceBuffer buffer, PJRT_Memory* memory);
@@ -195,6 +202,9 @@ struct CompiledProgram {
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts, parameter_layouts;
   ShardingTexts parameter_shardings, output_shardings;
   std::vector<PJRT_NamedValue> costs;
+  // The same program with times of its steps, which the first run under a profiler makes.
+  mutable std::mutex profiled_mutex;
+  mutable std::optional<vxla::pjrt::Program> profiled;
 };
 
 struct PJRT_Executable {

@@ -287,16 +287,17 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   return program;
 }
 
-Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments) const {
+Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments,
+                                                         RunStatistics* statistics) const {
   std::vector<Execution> executions(arguments.size());
   if (placed_ != nullptr) {
     VXLA_ASSIGN_OR_RETURN(executions, ExecuteOnPlaces(arguments));
   } else if (executable_ != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(vxla::Execution own, executable_->Execute(arguments[0]));
+    VXLA_ASSIGN_OR_RETURN(vxla::Execution own, executable_->Execute(arguments[0], statistics));
     executions[0] = {std::move(own.leaves), std::move(own.done)};
   } else {
     const std::lock_guard lock(*running_);
-    VXLA_ASSIGN_OR_RETURN(Launch launch, replicated_->program().Execute(arguments));
+    VXLA_ASSIGN_OR_RETURN(Launch launch, replicated_->program().Execute(arguments, statistics));
     for (size_t device = 0; device < executions.size(); ++device) {
       vxla::Execution& own = launch.by_device[device];
       executions[device] = {std::move(own.leaves), std::move(own.done)};

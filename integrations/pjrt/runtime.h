@@ -77,7 +77,9 @@ class Program {
     std::vector<DeviceBuffer> results;
     Event done;
   };
-  Result<std::vector<Execution>> Execute(std::vector<std::vector<Argument>> arguments) const;
+  // `statistics`: of all devices together; the caller waits for the host's part. Several physical ones give none.
+  Result<std::vector<Execution>> Execute(std::vector<std::vector<Argument>> arguments,
+                                         RunStatistics* statistics = nullptr) const;
 
   // Of one device's run.
   struct Cost {

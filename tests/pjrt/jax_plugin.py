@@ -556,6 +556,43 @@ def memories():
 
 
 @case
+def profiles():
+    """jax.profiler has each run, each kernel with its bytes, and what the host computes."""
+    def step(x, y):
+        return jnp.sort(jnp.sin(x) @ y), jnp.linalg.eigh(y + y.T)[0]
+
+    x, y = (jax.device_put(numbers(64, 64, seed=s), VULKAN[0]) for s in (1, 2))
+    run = jax.jit(step)
+    before = jax.block_until_ready(run(x, y))
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            for _ in range(3):
+                during = jax.block_until_ready(run(x, y))
+        [path] = pathlib.Path(folder).rglob("*.xplane.pb")
+        profile = jax.profiler.ProfileData.from_file(str(path))
+    np.testing.assert_array_equal(before[0], during[0])
+    # jaxlib's objects are of use only while those that gave them are there.
+    lines = {}
+    for plane in profile.planes:
+        if plane.name != f"/device:GPU:{VULKAN[0].id}":
+            continue
+        for line in plane.lines:
+            lines[line.name] = [(event.name, event.start_ns, event.end_ns, dict(event.stats)) for event in line.events]
+    modules = [(begin, end) for name, begin, end, _ in lines["XLA Modules"] if name == "jit_step"]
+    assert len(modules) == 3 and all(begin < end for begin, end in modules)
+    kernels = lines["XLA Ops"]
+    assert len(kernels) >= 9 and len(kernels) % 3 == 0, len(kernels)
+    for name, begin, end, stats in kernels:
+        assert stats["hlo_module"] == "jit_step" and stats["hlo_op"] == name and stats["kernel"]
+        assert any(first <= begin and end <= last for first, last in modules), name
+    # The product reads two matrices of 16 KiB and writes one, and multiplies and adds 64 times for each element.
+    products = [stats for _, _, _, stats in kernels if stats["flops"] >= 2 * 64 ** 3]
+    assert len(products) == 3 and all(stats["bytes_accessed"] >= 3 * 64 * 64 * 4 for stats in products)
+    # Without a profiler nothing is taken, and nothing is waited for.
+    jax.block_until_ready(run(x, y))
+
+
+@case
 def exit_with_work_in_flight():
     code = "import jax, jax.numpy as jnp\nx = jnp.ones((300, 300))\nfor _ in range(20): x = x @ x / 300\nprint(x.shape)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60,

@@ -342,6 +342,17 @@ def _name_lapack():
     _lapack.name_in(os.environ)
 
 
+@_guarded("jax.profiler sees no device")
+def _offer_profiler():
+    """jaxlib 0.10 ends the process at a profiler's table that has more than the functions it knows; later ones ask for no fewer.
+
+    The library reads this when it is loaded, and offers a profiler to nobody who has not said what they take.
+    """
+    import jaxlib.version
+    known = 10 if tuple(jaxlib.version.__version_info__[:2]) < (0, 11) else 13
+    os.environ.setdefault("VXLA_PJRT_PROFILER_ENTRIES", str(known))
+
+
 def initialize():
     """Called by JAX when it looks for plugins."""
     path = library_path()
@@ -349,6 +360,7 @@ def initialize():
         _logger.warning("vxla: pjrt_plugin_vxla.so is not beside %s", __file__)
         return
     _name_lapack()
+    _offer_profiler()
     from jax._src import xla_bridge
     c_api = xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
