@@ -1,11 +1,10 @@
 #include "api/program.h"
 
-#include "api/sharded_program.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/dynamic_program.h"

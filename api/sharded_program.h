@@ -1,4 +1,5 @@
-// Programs of whole arrays that say how these lie on devices (StableHLO's sdy and mhlo.sharding): what each device runs.
+// Programs of whole arrays that say how these lie on devices (StableHLO's sdy and mhlo.sharding): what each device
+// runs.
 #pragma once
 
 #include <memory>

@@ -126,8 +126,7 @@ const Street kStreets[] = {
     {"api/c", {"api"}},
     {"api/runtime", {"api/c"}},
     {"integrations/mpi", {"scheduler/replicas"}},
-    {"integrations/pjrt",
-     {"api", "backend", "core", "core/host", "core/mlir", "scheduler", "scheduler/runtime"}},
+    {"integrations/pjrt", {"api", "backend", "core", "core/host", "core/mlir", "scheduler", "scheduler/runtime"}},
 };
 // The two files that put the passes in order include them all.
 const std::vector<std::string> kContents = {"core/passes/base/pipeline.cc", "core/passes/base/prepare.cc"};

@@ -34,7 +34,8 @@ struct ExplainFlags {
   ReplicaFlags replicas;
   std::string dump_folder, isa_folder;
   std::vector<std::string> dump_after;
-  bool names_device = false, json = false, module = false, plan = false, passes = false, verify = false, shardings = false;
+  bool names_device = false, json = false, module = false, plan = false, passes = false, verify = false,
+       shardings = false;
 };
 
 // What the optimizer's passes did, by their names and in all rounds, and the modules that --dump-after asks for.
@@ -368,9 +369,10 @@ CommandBody AddExplain(CLI::App& app) {
   flags->replicas.AddTo(app, /*feeds=*/false);
   app.option_defaults()->group(kShownOptions);
   app.add_flag("--module", flags->module, "also the module after fusion, as HLO text");
-  app.add_flag("--shardings", flags->shardings,
-               "also how each array of a program of whole arrays lies on its devices, what they exchange, and the memory "
-               "that each of them needs for arguments and results");
+  app.add_flag(
+      "--shardings", flags->shardings,
+      "also how each array of a program of whole arrays lies on its devices, what they exchange, and the memory "
+      "that each of them needs for arguments and results");
   app.add_flag("--passes", flags->passes, "also the optimizer's passes: how often each ran, changed it, and its time");
   app.add_option("--dump-after", flags->dump_after,
                  "also the module after these passes, as HLO text; all: after each run that changed it; repeatable")

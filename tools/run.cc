@@ -149,8 +149,7 @@ Status Save(const std::string& file, const std::vector<const Literal*>& leaves) 
 }
 
 Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
-  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments,
-                        ArgumentsFor(flags, module, grid));
+  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments, ArgumentsFor(flags, module, grid));
   PrintNotes(arguments.notes);
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
@@ -240,8 +239,7 @@ Result<Literal> RunOnPlaces(const RunFlags& flags, const DeviceGrid& grid, const
   EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   host_steps.host = feeds.transfers();
   host_steps.collective_timeout = flags.replicas.collective_timeout();
-  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        ArgumentsFor(flags, module, grid));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, ArgumentsFor(flags, module, grid));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
   VXLA_ASSIGN_OR_RETURN(PlacedExecutable executable,
@@ -368,8 +366,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   Device& device = client->device();
   CompileOptions options = flags.compile.options();
   options.profile = flags.profile || !flags.trace.empty();
-  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        ArgumentsFor(flags, module, grid));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, ArgumentsFor(flags, module, grid));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
   Compiled compiled;

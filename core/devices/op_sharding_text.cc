@@ -6,7 +6,6 @@
 #include <charconv>
 #include <numeric>
 
-
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -76,7 +75,8 @@ class OpShardingReader {
   Result<int64_t> CountOf(const IntList& sizes) const {
     int64_t count = 1;
     for (const int64_t size : sizes) {
-      if (size < 1 || size > kMostDevices / count) return Error("{} of 1 to {} devices needed", JoinInts(sizes), kMostDevices);
+      if (size < 1 || size > kMostDevices / count)
+        return Error("{} of 1 to {} devices needed", JoinInts(sizes), kMostDevices);
       count *= size;
     }
     return count;
@@ -136,7 +136,8 @@ class OpShardingReader {
       behind = 1;
     } else if (Eat("last_tile_dims={")) {
       do {
-        if (!Eat("replicated")) return Error("last_tile_dims of '{}'; replicated ones are known", left_);
+        if (!Eat("replicated"))
+          return Unsupported("the sharding '{}': last_tile_dims of other kinds than 'replicated'", text_);
         ++behind;
       } while (Eat(","));
       if (!Eat("}")) return Error("'}}' is missing at '{}'", left_);

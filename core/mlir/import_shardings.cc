@@ -80,8 +80,8 @@ Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, cons
   return sharding;
 }
 
-Status Importer::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh,
-                              const std::vector<MeshPart>& parts, std::string_view what) const {
+Status Importer::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
+                              std::string_view what) const {
   const ModuleAttributes& module = module_->attributes();
   if (module.replica_count > 1)
     return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", what, module.replica_count);
@@ -105,6 +105,8 @@ void Importer::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
 Result<std::optional<ArraySharding>> Importer::ReadOldSharding(const OperationReader& reader, const Attribute& said,
                                                                const Shape& shape) {
   Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank());
+  if (sharding.status().code() == StatusCode::kUnsupported)
+    return reader.NotSupported("{}", sharding.status().message());
   if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
   if (!*sharding) return std::optional<ArraySharding>();
   VXLA_RETURN_IF_ERROR(CheckDevices(reader, *(*sharding)->mesh, {}, kOpSharding));
@@ -142,8 +144,8 @@ Status Importer::ReadEntryShardings(const Operation& function) {
   const Block& block = function.regions[0].blocks[0];
   for (size_t i = 0; i < block.arguments.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
-                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i),
-                                 program_.ShapeOf(block.arguments[i]), fmt::format("argument {}", i)));
+                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i), program_.ShapeOf(block.arguments[i]),
+                                 fmt::format("argument {}", i)));
     stated_.parameters.push_back(std::move(said));
   }
   const Attribute* const type = function.Find("function_type");
@@ -374,8 +376,7 @@ Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> mo
     stated_.results.clear();
     for (const Instruction* parameter : module->entry()->parameters())
       stated_.parameters.emplace_back(whole(parameter->shape()));
-    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape()))
-      stated_.results.emplace_back(whole(*leaf));
+    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(whole(*leaf));
   }
   VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
   whole_ = std::move(module);

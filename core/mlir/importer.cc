@@ -151,7 +151,8 @@ void Importer::AddAliasing(size_t argument, int64_t result) {
   // Tiles of an argument and of a result that is as large may differ.
   const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
   const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
-  const bool fits = result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[static_cast<size_t>(result)], given);
+  const bool fits =
+      result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[static_cast<size_t>(result)], given);
   if (IsPartitioned() && !fits) return;
   Aliasing aliasing;
   aliasing.operand = static_cast<int64_t>(argument);

@@ -11,7 +11,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr const char* kMeshes =
-    "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\n  sdy.mesh @flat = <[\"a\"=8]>\n  sdy.mesh @sixes = <[\"p\"=3, \"q\"=2]>\n";
+    "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\n  sdy.mesh @flat = <[\"a\"=8]>\n  sdy.mesh @sixes = <[\"p\"=3, "
+    "\"q\"=2]>\n";
 
 std::string Program(int partitions, const std::string& functions) {
   return fmt::format("module @m attributes {{mhlo.num_partitions = {} : i32}} {{\n{}{}\n}}", partitions, kMeshes,
@@ -55,12 +56,14 @@ TEST(ShardingsTest, MeshesThatCutInTheSameWayGoTogether) {
 
 // Thirds and sixths are no part of eighths, so a mesh of 2 and 3 and one of 3 and 2 have nothing in common.
 TEST(ShardingsTest, MeshesThatCutInAnotherWayMeetInWholeArrays) {
-  const std::string module = "module @m attributes {mhlo.num_partitions = 6 : i32} {\n  sdy.mesh @six = <[\"p\"=3, "
-                             "\"q\"=2]>\n  sdy.mesh @other = <[\"r\"=2, \"s\"=3]>\n";
+  const std::string module =
+      "module @m attributes {mhlo.num_partitions = 6 : i32} {\n  sdy.mesh @six = <[\"p\"=3, "
+      "\"q\"=2]>\n  sdy.mesh @other = <[\"r\"=2, \"s\"=3]>\n";
   const auto program = mlir::ParsePartitioned(
-      module + "  func.func @main(%a: tensor<6xf32> {sdy.sharding = #sdy.sharding<@six, [{\"p\"}]>}) -> "
-               "(tensor<6xf32> {sdy.sharding = #sdy.sharding<@other, [{\"s\"}]>}) {\n    return %a : tensor<6xf32>\n  "
-               "}\n}");
+      module +
+      "  func.func @main(%a: tensor<6xf32> {sdy.sharding = #sdy.sharding<@six, [{\"p\"}]>}) -> "
+      "(tensor<6xf32> {sdy.sharding = #sdy.sharding<@other, [{\"s\"}]>}) {\n    return %a : tensor<6xf32>\n  "
+      "}\n}");
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ(program->results, (std::vector<Sharding>{{{3}, 1, {0, 3, 1, 4, 2, 5}}}));
   EXPECT_THAT(PrintHlo(*program->module), HasSubstr("all-gather(a), channel_id=1, replica_groups={{0,2,4},{1,3,5}}"));
@@ -84,8 +87,9 @@ TEST(ShardingsTest, ResultsLieAsWhatTheyAreMadeOf) {
 
 // What is written for one place of x is cut further by y, which it does not name.
 TEST(ShardingsTest, ManualComputationsOfSomeAxesLeaveTheOthers) {
-  const std::string text = DeviceText(Of("@mesh, [{\"x\"}, {\"y\"}]", "tensor<4x8xf32>",
-                                         R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {
+  const std::string text = DeviceText(Of(
+      "@mesh, [{\"x\"}, {\"y\"}]", "tensor<4x8xf32>",
+      R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x", ?}, {?}]>] out_shardings=[<@mesh, [{"x", ?}, {?}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {
       %1 = "stablehlo.all_reduce"(%b) <{replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, use_global_device_ids}> ({
       ^bb0(%l: tensor<f32>, %r: tensor<f32>):
         %s = stablehlo.add %l, %r : tensor<f32>
@@ -105,9 +109,11 @@ TEST(ShardingsTest, ManualComputationsNestAndFollowOneAnother) {
         %2 = stablehlo.negate %c : tensor<2x2xf32>
         sdy.return %2 : tensor<2x2xf32>
       } : (tensor<2x8xf32>) -> tensor<2x8xf32>)";
-  const std::string text = DeviceText(Of("@mesh, [{\"x\"}, {}]", "tensor<4x8xf32>",
-                                         R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {
-      %1 = )" + inner + R"(
+  const std::string text = DeviceText(Of(
+      "@mesh, [{\"x\"}, {}]", "tensor<4x8xf32>",
+      R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x8xf32>) {
+      %1 = )" +
+          inner + R"(
       sdy.return %1 : tensor<2x8xf32>
     } : (tensor<4x8xf32>) -> tensor<4x8xf32>
     %3 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{}, {"y"}]>] out_shardings=[<@mesh, [{}, {"y"}]>] manual_axes={"x", "y"} (%d: tensor<4x2xf32>) {
@@ -148,9 +154,10 @@ TEST(ShardingsTest, OperationsSayHowTheirResultsLie) {
 
 // What nothing cuts is checked as well.
 TEST(ShardingsTest, DevicesOfAMeshAreDifferentOnes) {
-  const std::string text = mlir::ParseStablehlo("module @m attributes {mhlo.num_partitions = 2 : i32} {\n  sdy.mesh @bad = "
-                                                "<[\"x\"=2], device_ids=[7, 7]>\n  func.func @main(%a: tensor<4xf32> {sdy.sharding = "
-                                                "#sdy.sharding<@bad, [{}]>}) -> tensor<4xf32> {\n    return %a : tensor<4xf32>\n  }\n}")
+  const std::string text = mlir::ParseStablehlo(
+                               "module @m attributes {mhlo.num_partitions = 2 : i32} {\n  sdy.mesh @bad = "
+                               "<[\"x\"=2], device_ids=[7, 7]>\n  func.func @main(%a: tensor<4xf32> {sdy.sharding = "
+                               "#sdy.sharding<@bad, [{}]>}) -> tensor<4xf32> {\n    return %a : tensor<4xf32>\n  }\n}")
                                .status()
                                .message();
   EXPECT_THAT(text, HasSubstr("device_ids (7,7) must be 2 different devices"));
@@ -224,7 +231,7 @@ TEST(ShardingsTest, OlderShardingsThatAreNoneAreNamed) {
   EXPECT_THAT(error("{devices=[2,1]<=[2]}"), HasSubstr("a mesh of 2 devices in a program of 8 partitions"));
   EXPECT_THAT(error("{devices=[1,8]<=[8]}"), HasSubstr("dimension 1 of f32[16,3] is not 8 equal parts"));
   EXPECT_THAT(error("{devices=[9000000,9000000]<=[8]}"), HasSubstr("1048576 devices"));
-  EXPECT_THAT(error("{devices=[2,1,4]<=[8] last_tile_dims={manual}}"), HasSubstr("last_tile_dims of 'manual"));
+  EXPECT_THAT(error("{devices=[2,1,4]<=[8] last_tile_dims={manual}}"), HasSubstr("last_tile_dims of other kinds than 'replicated'"));
   EXPECT_THAT(error("{devices=[8,1]<=[8]} x"), HasSubstr("at its end"));
 }
 

@@ -480,7 +480,8 @@ TEST(StablehloTest, WhatIsStatedOfAResultCutsIt) {
   ASSERT_TRUE(program.ok()) << program.status().message();
   // Arguments and results of which nothing is said are cut as those that they come from or go to.
   EXPECT_EQ(program->parameters, (std::vector<Sharding>{{{4}, 1, {3, 1, 0, 2}}}));
-  EXPECT_EQ(program->results, (std::vector<Sharding>{{{2}, 1, {3, 0, 1, 2}}, {{2}, 1, {3, 1, 0, 2}}, {{2}, 1, {3, 1, 0, 2}}}));
+  EXPECT_EQ(program->results,
+            (std::vector<Sharding>{{{2}, 1, {3, 0, 1, 2}}, {{2}, 1, {3, 1, 0, 2}}, {{2}, 1, {3, 1, 0, 2}}}));
   const std::string text = PrintHlo(*program->module);
   EXPECT_THAT(text, testing::HasSubstr("ENTRY main {\n  a = f32[2] parameter(0)"));
   EXPECT_THAT(text, testing::HasSubstr("s32[4] constant({0, 4, 4, 0})"));

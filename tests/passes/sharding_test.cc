@@ -40,7 +40,8 @@ struct Sharded {
   int64_t devices = 1;
 
   // Parameters by number, results by leaf, copies by name; "-": nothing is said.
-  Sharded(const std::string& body, const std::vector<std::string>& parameters, const std::vector<std::string>& results = {},
+  Sharded(const std::string& body, const std::vector<std::string>& parameters,
+          const std::vector<std::string>& results = {},
           const std::vector<std::pair<std::string, std::string>>& constraints = {},
           std::vector<MeshAxis> axes = {{"x", 2}, {"y", 4}}) {
     auto parsed = ParseHlo("HloModule m\n" + body);
@@ -99,8 +100,8 @@ TEST(PropagationTest, ShardingsGoThroughDimensionsThatGoTogether) {
 }
 
 TEST(PropagationTest, ItGoesBackToWhatIsNotSaid) {
-  const Sharded s("ENTRY e {\n  a = f32[8,16] parameter(0)\n  n = f32[8,16] negate(a)\n  ROOT m = f32[8,16] abs(n)\n}", {"-"},
-                  {"|y"});
+  const Sharded s("ENTRY e {\n  a = f32[8,16] parameter(0)\n  n = f32[8,16] negate(a)\n  ROOT m = f32[8,16] abs(n)\n}",
+                  {"-"}, {"|y"});
   EXPECT_EQ(s.Of("a"), "[{}, {y}]");
   EXPECT_EQ(s.Of("n"), "[{}, {y}]");
 }
@@ -132,10 +133,11 @@ TEST(PropagationTest, ReplicatedAxesCutNothing) {
 }
 
 TEST(PropagationTest, OnlyWhatDividesIsTaken) {
-  const Sharded s("ENTRY e {\n  a = f32[8,6] parameter(0)\n  r = f32[48] reshape(a)\n  t = f32[6,8] transpose(a), "
-                  "dimensions={1,0}\n  s = f32[6,4] slice(t), slice={[0:6], [0:4]}\n  ROOT z = (f32[48], f32[6,4]) tuple(r, "
-                  "s)\n}",
-                  {"y|x"});
+  const Sharded s(
+      "ENTRY e {\n  a = f32[8,6] parameter(0)\n  r = f32[48] reshape(a)\n  t = f32[6,8] transpose(a), "
+      "dimensions={1,0}\n  s = f32[6,4] slice(t), slice={[0:6], [0:4]}\n  ROOT z = (f32[48], f32[6,4]) tuple(r, "
+      "s)\n}",
+      {"y|x"});
   EXPECT_EQ(s.Of("r"), "[{y}]");
   EXPECT_EQ(s.Of("t"), "[{x}, {y}]");
   EXPECT_EQ(s.Of("s"), "[{x}, {}]");  // a part of a dimension lies on a part of the devices
@@ -170,10 +172,12 @@ ENTRY e {
 // ---- the programs of devices
 
 std::string DotOf(const std::string& lhs, const std::string& rhs, const std::string& result, int depth = 8) {
-  return Sharded(fmt::format("ENTRY e {{\n  a = f32[16,{0}] parameter(0)\n  b = f32[{0},32] parameter(1)\n  ROOT d = f32[16,32] "
-                             "dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}",
-                             depth),
-                 {lhs, rhs}, {result})
+  return Sharded(
+             fmt::format(
+                 "ENTRY e {{\n  a = f32[16,{0}] parameter(0)\n  b = f32[{0},32] parameter(1)\n  ROOT d = f32[16,32] "
+                 "dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}",
+                 depth),
+             {lhs, rhs}, {result})
       .Device();
 }
 
@@ -214,10 +218,11 @@ TEST(PartitionTest, ReshardingTakesTheCollectiveThatMovesLeast) {
 
 TEST(PartitionTest, ReductionsJoinWhatDevicesHave) {
   const auto reduce = [](const std::string& operation, const std::string& first, const std::string& type = "f32") {
-    return Sharded(fmt::format("c {{ a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT r = {0}[] {1}(a, b) }}\nENTRY e "
-                               "{{\n  a = {0}[16,8] parameter(0)\n  i = {0}[] {2}\n  ROOT r = {0}[8] reduce(a, i), "
-                               "dimensions={{0}}, to_apply=c\n}}",
-                               type, operation, first),
+    return Sharded(fmt::format(
+                       "c {{ a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT r = {0}[] {1}(a, b) }}\nENTRY e "
+                       "{{\n  a = {0}[16,8] parameter(0)\n  i = {0}[] {2}\n  ROOT r = {0}[8] reduce(a, i), "
+                       "dimensions={{0}}, to_apply=c\n}}",
+                       type, operation, first),
                    {"y|x", "-"}, {"x"})
         .Device();
   };
@@ -235,11 +240,12 @@ TEST(PartitionTest, ReductionsJoinWhatDevicesHave) {
 // Of a table that lies in parts each device takes its rows. What is small beside what is taken of it is gathered.
 TEST(PartitionTest, RowsAreTakenWhereTheyLie) {
   const auto rows = [](int table) {
-    return Sharded(fmt::format("ENTRY e {{\n  a = f32[{},2] parameter(0)\n  i = s32[8] parameter(1)\n  ROOT g = f32[8,2] "
-                               "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
-                               "index_vector_dim=1, slice_sizes={{1,2}}\n}}",
-                               table),
-                   {"y|", "|"}, {"|"})
+    return Sharded(
+               fmt::format("ENTRY e {{\n  a = f32[{},2] parameter(0)\n  i = s32[8] parameter(1)\n  ROOT g = f32[8,2] "
+                           "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
+                           "index_vector_dim=1, slice_sizes={{1,2}}\n}}",
+                           table),
+               {"y|", "|"}, {"|"})
         .Device();
   };
   EXPECT_THAT(rows(64), HasSubstr("f32[8,2] all-reduce(select)"));
@@ -266,9 +272,10 @@ ENTRY e {
 }
 
 TEST(PartitionTest, WindowsOfConvolutionsReachIntoTheTilesBesideThem) {
-  const std::string text = Sharded("ENTRY e {\n  a = f32[1,16,2] parameter(0)\n  k = f32[4,2,3] parameter(1)\n  ROOT c = "
-                                   "f32[1,16,3] convolution(a, k), window={size=4 pad=1_2}, dim_labels=b0f_0io->b0f\n}",
-                                   {"|y|", "||"})
+  const std::string text = Sharded(
+                               "ENTRY e {\n  a = f32[1,16,2] parameter(0)\n  k = f32[4,2,3] parameter(1)\n  ROOT c = "
+                               "f32[1,16,3] convolution(a, k), window={size=4 pad=1_2}, dim_labels=b0f_0io->b0f\n}",
+                               {"|y|", "||"})
                                .Device();
   EXPECT_THAT(text, HasSubstr("f32[1,1,2] collective-permute"));
   EXPECT_THAT(text, HasSubstr("f32[1,7,2] concatenate("));
@@ -277,18 +284,21 @@ TEST(PartitionTest, WindowsOfConvolutionsReachIntoTheTilesBesideThem) {
 }
 
 TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
-  const std::string text = Sharded("ENTRY e {\n  a = s32[16,8] iota(), iota_dimension=0\n  b = s32[16,8] parameter(0)\n  ROOT c "
-                                   "= s32[16,8] add(a, b)\n}",
-                                   {"y|x"})
-                               .Device();
+  const std::string text =
+      Sharded(
+          "ENTRY e {\n  a = s32[16,8] iota(), iota_dimension=0\n  b = s32[16,8] parameter(0)\n  ROOT c "
+          "= s32[16,8] add(a, b)\n}",
+          {"y|x"})
+          .Device();
   EXPECT_THAT(text, HasSubstr("s32[4,4] iota(), iota_dimension=0"));
   EXPECT_THAT(text, HasSubstr("constant({0, 4, 8, 12, 0, 4, 8, 12})"));
 }
 
 TEST(PartitionTest, WhatHasNoRuleIsGivenItsOperandsWhole) {
-  const std::string text = Sharded("ENTRY e {\n  a = u64[8] parameter(0)\n  r = (u64[8], u32[16]) rng-bit-generator(a), "
-                                   "algorithm=rng_default\n  ROOT b = u32[16] get-tuple-element(r), index=1\n}",
-                                   {"x"}, {"y"})
+  const std::string text = Sharded(
+                               "ENTRY e {\n  a = u64[8] parameter(0)\n  r = (u64[8], u32[16]) rng-bit-generator(a), "
+                               "algorithm=rng_default\n  ROOT b = u32[16] get-tuple-element(r), index=1\n}",
+                               {"x"}, {"y"})
                                .Device();
   EXPECT_THAT(text, HasSubstr("(u64[8], u32[16]) rng-bit-generator(all-gather)"));
   EXPECT_THAT(text, HasSubstr("ROOT dynamic-slice.1 = u32[4] dynamic-slice("));

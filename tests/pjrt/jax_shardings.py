@@ -134,6 +134,96 @@ def linear_algebra():
     agree(lambda a: jnp.linalg.solve(a + 4 * jnp.eye(4), a[:, 0, :, None]), [a], [P(("x", "y"))])
 
 
+@case
+def functions_as_people_write_them():
+    a, both = numbers(8, 16), P("x", "y")
+    places = np.arange(8, dtype=np.int32)
+    loose = {"tolerance": 2e-3}
+    for function in (lambda a: jnp.argsort(a, 1), lambda a: jnp.cumsum(a, 0), lambda a: jax.nn.logsumexp(a, 1),
+                     lambda a: jnp.abs((a + 1j * a) @ (a.T - 1j)), lambda a: (a * 10).astype(jnp.int8).sum(0),
+                     lambda a: (jnp.any(a > 2, 0), jnp.all(a > -3, 1)), lambda a: (jnp.argmax(a), jnp.argmin(a, 0)),
+                     lambda a: jnp.var(a, 0), lambda a: jnp.median(a, 1), lambda a: jnp.einsum("i,j->ij", a[:, 0], a[0]),
+                     lambda a: jax.vmap(lambda v: jnp.convolve(v, jnp.arange(5.0), mode="same"))(a),
+                     lambda a: lax.associative_scan(jnp.add, a, axis=1), lambda a: jnp.repeat(a, 2, 1), lambda a: jnp.tile(a, (2, 3)),
+                     lambda a: jnp.stack([a, a + 1], 1).reshape(16, 16), lambda a: jnp.split(a, 4, 1)[1] @ jnp.split(a, 4, 1)[2].T,
+                     lambda a: a[::-1, ::-1], lambda a: jnp.nonzero(a > 0, size=20)[1], lambda a: (a[:6] @ a.T).sum(1),
+                     lambda a: jnp.searchsorted(jnp.sort(a[0]), a[1]), lambda a: jnp.histogram(a, bins=5)[0],
+                     lambda a: jnp.kron(a[:2, :2], a), lambda a: jax.image.resize(a, (16, 32), "linear"),
+                     lambda a: lax.bitcast_convert_type(a, jnp.uint8).astype(jnp.int32).sum(2),
+                     lambda a: lax.optimization_barrier((a * 2, a.sum(0)))[0]):
+        agree(function, [a], [both])
+    agree(lambda a: jax.grad(lambda v: jnp.sum(jax.checkpoint(lambda u: jnp.sin(u @ u.T @ u))(v)))(a), [a], [both], **loose)
+    agree(lambda a: jnp.abs(jnp.fft.fft2(a)), [a], [both], **loose)
+    agree(lambda a, i: lax.switch(i, [lambda v: v + 1, lambda v: v @ v.T @ v, lambda v: v[::-1]], a), [a, np.int32(1)], [both, P()],
+          **loose)
+    agree(lambda a, i: jax.ops.segment_sum(a, i, 8), [a, places % 3], [both, P("x")])
+    agree(lambda a, i: a[i, i], [a, places], [both, P("y")])
+    agree(lambda a, i: lax.dynamic_slice(a, (i, i), (2, 4)), [a, np.int32(3)], [both, P()])
+    agree(lambda x, g, w: jnp.einsum("ebd,edf->bf", jnp.einsum("bd,be->ebd", x, jax.nn.softmax(x @ g)), w),
+          [numbers(16, 8), numbers(8, 4), numbers(4, 8, 12)], [P("x"), P(), P("y")])
+
+
+@case
+def tables_in_parts():
+    table, places = numbers(64, 8), (np.arange(16, dtype=np.int32) * 5 % 64)
+    agree(lambda w, i: w[i], [table, places.reshape(4, 4)], [P("y", None), P("x")])
+    agree(lambda w, i: jnp.take(w, i, axis=0, mode="clip"), [table, np.array([-3, 0, 63, 64, 200, 31, 32, 5], np.int32)], [P("y"), P()])
+    agree(lambda w, i: jax.grad(lambda w: jnp.sum(w[i] ** 2))(w), [table, places], [P("y", "x"), P("x")])
+
+
+def both_platforms(build, tolerance=1e-4):
+    """`build` makes of the devices of a platform what is compared."""
+    results = [jax.tree.map(np.asarray, build(devices)) for devices in (CPU, VULKAN)]
+    for expected, given in zip(*(jax.tree.leaves(result) for result in results)):
+        np.testing.assert_allclose(given, expected, rtol=tolerance, atol=tolerance)
+
+
+@case
+def shard_maps_among_whole_arrays():
+    some, full = {"axis_names": {"x"}, "check_vma": False}, {}
+    maps = (
+        (lambda v: lax.psum(v @ v.T, "x"), P("x"), P(), some),
+        (lambda v: lax.all_gather(v, "x", axis=0, tiled=True) * lax.axis_index("x"), P("x"), P("x"), some),
+        (lambda v: lax.all_to_all(v, "x", 1, 0, tiled=True) + lax.ppermute(v, "x", [(0, 1), (1, 0)]).sum(), P("x"), P(None, "x"), some),
+        (lambda v: lax.psum_scatter(v, "x", scatter_dimension=0, tiled=True), P(), P("x"), some),
+        (lambda v: v + lax.pmean(v, "y"), P("x", "y"), P("x", "y"), full),
+    )
+    for body, in_specs, out_specs, options in maps:
+        def build(devices):
+            mesh = mesh_of(devices, (2, 4), ("x", "y"))
+            mapped = jax.shard_map(body, mesh=mesh, in_specs=in_specs, out_specs=out_specs, **options)
+            a = jax.device_put(numbers(8, 16), NamedSharding(mesh, P("x", "y")))
+            branches = lax.cond(a.sum() > 0, lambda a: mapped(a), lambda a: mapped(2 * a), a)
+            return jax.jit(lambda a: mapped(a * 2) + 1)(a), branches
+
+        both_platforms(build)
+
+    def nested(devices):
+        mesh = mesh_of(devices, (2, 4), ("x", "y"))
+        inner = lambda v: jax.shard_map(lambda u: u + lax.psum(u, "y"), mesh=jax.sharding.get_abstract_mesh(), in_specs=P(None, "y"),
+                                        out_specs=P(None, "y"), axis_names={"y"})(v) * 2
+        outer = jax.shard_map(inner, mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+        a = jax.device_put(numbers(8, 16), NamedSharding(mesh, P("x", "y")))
+        return jax.jit(lambda a: lax.scan(lambda c, _: (outer(c) * 0.5, c.sum()), a, None, length=3))(a)
+
+    both_platforms(nested)
+
+
+@case
+def devices_in_any_order_and_three_axes():
+    def build(devices):
+        order = [devices[i] for i in (3, 1, 0, 2, 7, 5, 6, 4)]
+        mesh, cube = mesh_of(order, (2, 4), ("x", "y")), mesh_of(devices, (2, 2, 2), ("a", "b", "c"))
+        a = jax.device_put(numbers(8, 16), NamedSharding(mesh, P("x", "y")))
+        x = jax.device_put(numbers(8, 8, 8), NamedSharding(cube, P("a", ("c", "b"))))
+        y = jax.device_put(numbers(8, 8, 8, seed=1), NamedSharding(cube, P("b", "a", "c")))
+        product = jax.jit(lambda a: a @ a.T, out_shardings=NamedSharding(mesh, P("y", "x")))(a)
+        three = jax.jit(lambda x, y: (jnp.einsum("abc,bcd->ad", x, y), (x + y).reshape(16, 32).sum(0), jnp.moveaxis(x, 0, 2) * y))
+        return product, three(x, y)
+
+    both_platforms(build)
+
+
 # ---- a small transformer, one step of training
 
 WIDTH, HEADS, DEPTH, VOCABULARY, BATCH, LENGTH = 32, 8, 2, 64, 8, 16

@@ -63,7 +63,8 @@ TEST(ReplicasCommandTest, ShardedProgramsTakeAndGiveWholeArrays) {
   std::vector<float> values(16);
   for (size_t i = 0; i < 16; ++i) values[i] = static_cast<float>(i);
   const std::string a = WriteScratch("whole.npy", NpyF32({4, 4}, values));
-  for (const char* devices : {" --device cpu --partitions 4", " --devices 4", " --devices cpu,cpu,cpu,cpu --partitions 4", ""}) {
+  for (const char* devices :
+       {" --device cpu --partitions 4", " --devices 4", " --devices cpu,cpu,cpu,cpu --partitions 4", ""}) {
     const CommandResult r = RunVxla("run " + program + devices + " --args " + a);
     EXPECT_EQ(r.exit_code, 0) << devices << r.err;
     EXPECT_EQ(r.out, "result_0: f32[4]\n[ 6. 22. 38. 54.]\n") << devices;
@@ -73,9 +74,12 @@ TEST(ReplicasCommandTest, ShardedProgramsTakeAndGiveWholeArrays) {
   EXPECT_THAT(explained.out, HasSubstr("a = f32[4,4] parameter [{\"x\"}, {\"y\"}]: f32[2,2] each\n"));
   EXPECT_THAT(explained.out, HasSubstr("all-reduce: 1, 8 bytes sent by each device\n"));
   EXPECT_THAT(explained.out, HasSubstr("memory of each device: 16 bytes of arguments, 8 of results\n"));
-  ExpectError(RunVxla("run " + program + " --partitions 3 --args " + a), 2, "a mesh of 4 devices in a program of 3 partitions");
-  ExpectError(RunVxla("run " + program + " --devices 5000 --args " + a), 2, "--devices 5000: 4096 logical devices at most");
-  ExpectError(RunVxla("run " + SumProgram() + " --replicas 2 --devices 4"), 2, "--devices 4: the program runs on 2 devices");
+  ExpectError(RunVxla("run " + program + " --partitions 3 --args " + a), 2,
+              "a mesh of 4 devices in a program of 3 partitions");
+  ExpectError(RunVxla("run " + program + " --devices 5000 --args " + a), 2,
+              "--devices 5000: 4096 logical devices at most");
+  ExpectError(RunVxla("run " + SumProgram() + " --replicas 2 --devices 4"), 2,
+              "--devices 4: the program runs on 2 devices");
 }
 
 TEST(ReplicasCommandTest, AnArrayWithoutTheAxisGoesToAll) {

@@ -93,10 +93,13 @@ inline void ExpectResultsOf(const ShardedRun& run, const std::vector<std::vector
 // As many programs, until five have failed.
 template <typename Run>
 void RunShardedPrograms(int programs, Run run_one) {
-  const char *const wanted = std::getenv("VXLA_TEST_SHARDED_PROGRAMS"), *const first = std::getenv("VXLA_TEST_RANDOM_FIRST");
+  const char *const wanted = std::getenv("VXLA_TEST_SHARDED_PROGRAMS"), *const first =
+                                                                            std::getenv("VXLA_TEST_RANDOM_FIRST");
   if (wanted != nullptr) programs = std::max(5, std::atoi(wanted));
   const int begin = first == nullptr ? 0 : std::atoi(first);
-  const auto parts = [] { return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count(); };
+  const auto parts = [] {
+    return ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+  };
   int failed = 0;
   for (int seed = begin; seed < begin + programs && failed < 5; ++seed) {
     const int before = parts();

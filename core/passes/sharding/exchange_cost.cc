@@ -52,7 +52,8 @@ struct Walk {
     auto cost = std::ranges::find(costs, instruction.opcode(), &ExchangeCost::kind);
     if (cost == costs.end()) cost = costs.insert(cost, {instruction.opcode()});
     cost->count += times;
-    cost->bytes += times * BytesSent(instruction, module.attributes().num_partitions * module.attributes().replica_count);
+    cost->bytes +=
+        times * BytesSent(instruction, module.attributes().num_partitions * module.attributes().replica_count);
     cost->at_least |= at_least;
   }
 

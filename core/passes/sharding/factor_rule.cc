@@ -172,7 +172,8 @@ FactorRule DotRule(const Instruction& instruction) {
     }
   }
   for (size_t c = 0; c < dot.lhs_contracting_dims.size(); ++c) {
-    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(dot.lhs_contracting_dims[c])), true);
+    const int factor =
+        builder.Factor(builder.operand(0).dimension(static_cast<int>(dot.lhs_contracting_dims[c])), true);
     builder.Operand(0, dot.lhs_contracting_dims[c], factor);
     builder.Operand(1, dot.rhs_contracting_dims[c], factor);
   }
@@ -332,8 +333,7 @@ std::optional<FactorRule> WindowRule(const Instruction& instruction) {
   for (size_t d = 0; d < window.size(); ++d) {
     const int at = static_cast<int>(d);
     const int64_t size = instruction.operand(0)->shape().dimension(at), results = instruction.shape().dimension(at);
-    if (!IsPoint(window[d]) && IsTile(window[d], size, results))
-      InSteps(rule, 0, at, at, results, window[d].size);
+    if (!IsPoint(window[d]) && IsTile(window[d], size, results)) InSteps(rule, 0, at, at, results, window[d].size);
   }
   return rule;
 }
@@ -429,8 +429,7 @@ std::optional<FactorRule> RuleByOpcode(const Instruction& instruction) {
     case Opcode::kCollectivePermute:
       return CollectiveRule(instruction);
     default:
-      return IsElementwise(instruction.opcode()) ? std::optional(Elementwise(instruction))
-                                                 : MovementRule(instruction);
+      return IsElementwise(instruction.opcode()) ? std::optional(Elementwise(instruction)) : MovementRule(instruction);
   }
 }
 

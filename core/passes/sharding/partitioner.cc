@@ -160,8 +160,8 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   if (source.opcode() == Opcode::kConstant) {
     const std::optional<Literal> same = SameElement(source);
     if (!same) return nullptr;
-    Instruction* const scalar = frame.into.Add(
-        Opcode::kConstant, same->shape(), {}, ConstantAttributes{std::make_shared<const Literal>(*same)});
+    Instruction* const scalar = frame.into.Add(Opcode::kConstant, same->shape(), {},
+                                               ConstantAttributes{std::make_shared<const Literal>(*same)});
     return TileExchange::Filled(frame.into, scalar, tile);
   }
   constexpr int64_t kMostNumbers = int64_t{1} << 31;
@@ -217,8 +217,8 @@ void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int
       const ShardingNode& node = graph.nodes[static_cast<size_t>(nodes[i])];
       if (!node.shape.IsArray()) continue;
       const std::string element = nodes.size() == 1 ? "" : fmt::format("#{}", i);
-      text += fmt::format("{}{}{} = {} {} {}: {} each\n", indent, instruction->name(), element,
-                          node.shape.ToString(), OpcodeText(instruction->opcode()),
+      text += fmt::format("{}{}{} = {} {} {}: {} each\n", indent, instruction->name(), element, node.shape.ToString(),
+                          OpcodeText(instruction->opcode()),
                           node.is_free ? "made where it is wanted" : graph.mesh.Text(node.tiling),
                           graph.mesh.TileShape(node.shape, node.tiling).ToString());
     }

@@ -88,8 +88,7 @@ class Partitioner {
   // The tiles of nodes as one value: the only one of them, or a tuple.
   Instruction* State(Frame& frame, const std::vector<ValuePtr>& values, const std::vector<int>& nodes);
   std::vector<ValuePtr> FromState(Computation& into, Instruction* state, const std::vector<int>& nodes) const;
-  Result<Computation*> Body(const ShardingScope& scope, const std::vector<int>& state,
-                            const std::vector<int>* results);
+  Result<Computation*> Body(const ShardingScope& scope, const std::vector<int>& state, const std::vector<int>* results);
 
   const Module& source_;
   const StatedShardings& stated_;

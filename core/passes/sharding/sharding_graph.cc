@@ -29,7 +29,8 @@ void Merge(Atoms& into, const Atoms& from) {
 FactorRule IdentityRule(const Shape& shape) {
   FactorRule rule;
   rule.operands.emplace_back(static_cast<size_t>(shape.rank()));
-  for (int d = 0; d < shape.rank(); ++d) rule.operands[0][static_cast<size_t>(d)] = {rule.AddFactor(shape.dimension(d))};
+  for (int d = 0; d < shape.rank(); ++d)
+    rule.operands[0][static_cast<size_t>(d)] = {rule.AddFactor(shape.dimension(d))};
   rule.results = rule.operands;
   rule.is_elementwise = true;
   return rule;
@@ -268,7 +269,8 @@ class GraphBuilder {
     const std::vector<int> state = NewNodesLike(scope, loop);
     RelateEqual(scope.of(loop.operand(0)), state);
     for (int i = 0; i < 2; ++i) {
-      VXLA_ASSIGN_OR_RETURN(const std::vector<int> root, Walk(Inner(scope, loop), *loop.called(i), {state}, scope.manual));
+      VXLA_ASSIGN_OR_RETURN(const std::vector<int> root,
+                            Walk(Inner(scope, loop), *loop.called(i), {state}, scope.manual));
       if (i == 1) RelateEqual(root, state);
     }
     return state;
@@ -277,9 +279,8 @@ class GraphBuilder {
   Result<std::vector<int>> BranchNodes(ShardingScope& scope, const Instruction& conditional) {
     const std::vector<int> results = NewNodesLike(scope, conditional);
     for (int i = 0; i < static_cast<int>(conditional.called().size()); ++i) {
-      VXLA_ASSIGN_OR_RETURN(const std::vector<int> root,
-                            Walk(Inner(scope, conditional), *conditional.called(i),
-                                 {scope.of(conditional.operand(i + 1))}, scope.manual));
+      VXLA_ASSIGN_OR_RETURN(const std::vector<int> root, Walk(Inner(scope, conditional), *conditional.called(i),
+                                                              {scope.of(conditional.operand(i + 1))}, scope.manual));
       RelateEqual(root, results);
     }
     return results;

@@ -22,7 +22,7 @@ struct StatedShardings {
     std::shared_ptr<const DeviceMesh> mesh;  // null: nothing is said
     std::vector<std::string> axes;
   };
-  std::vector<std::optional<ArraySharding>> parameters, results;  // of the entry; results by leaf
+  std::vector<std::optional<ArraySharding>> parameters, results;      // of the entry; results by leaf
   std::unordered_map<const Instruction*, ArraySharding> constraints;  // of copies
   std::unordered_map<const Instruction*, Manual> manual;
   // Copies from arrays to tiles that lie so, and back (SPMDFullToShardShape, SPMDShardToFullShape).
@@ -56,7 +56,7 @@ struct ShardingRelation {
 
 struct ShardingScope {
   const Computation* computation = nullptr;
-  Atoms manual;  // of the manual computations around it
+  Atoms manual;                                                    // of the manual computations around it
   std::unordered_map<const Instruction*, std::vector<int>> nodes;  // by leaf
   std::unordered_map<const Instruction*, std::vector<std::unique_ptr<ShardingScope>>> inner;
   // Of a manual call: its operands and results as nodes of whole arrays.

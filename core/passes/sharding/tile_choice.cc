@@ -90,9 +90,11 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
   std::vector<std::vector<Atoms>> choices{choice(order)};
   for (size_t first = 1; first < std::min<size_t>(order.size(), 4); ++first) {
     std::vector<int> other = order;
-    std::rotate(other.begin(), other.begin() + static_cast<ptrdiff_t>(first), other.begin() + static_cast<ptrdiff_t>(first) + 1);
+    std::rotate(other.begin(), other.begin() + static_cast<ptrdiff_t>(first),
+                other.begin() + static_cast<ptrdiff_t>(first) + 1);
     for (const bool results_last : {false, true}) {
-      if (results_last) std::rotate(std::ranges::find(other, kResults), std::ranges::find(other, kResults) + 1, other.end());
+      if (results_last)
+        std::rotate(std::ranges::find(other, kResults), std::ranges::find(other, kResults) + 1, other.end());
       std::vector<Atoms> atoms = choice(other);
       if (std::ranges::find(choices, atoms) == choices.end()) choices.push_back(std::move(atoms));
     }
@@ -173,17 +175,20 @@ bool Partitioner::KeepsGroups(const Instruction& collective, const std::vector<A
   for (const Atoms& each : atoms) used.insert(used.end(), each.begin(), each.end());
   if (!Has(collective.opcode(), Trait::kMeets) || used.empty()) return true;
   const IntList places = graph_.mesh.Places(used);
-  const auto place = [&](int64_t device) { return device < std::ssize(places) ? places[static_cast<size_t>(device)] : -1; };
+  const auto place = [&](int64_t device) {
+    return device < std::ssize(places) ? places[static_cast<size_t>(device)] : -1;
+  };
   if (const auto* const pairs = std::get_if<CollectivePermuteAttributes>(&collective.attributes())) {
     return pairs->channel_id.has_value() && std::ranges::all_of(pairs->source_target_pairs, [&](const auto& pair) {
-      return place(pair.first) == place(pair.second);
-    });
+             return place(pair.first) == place(pair.second);
+           });
   }
   const auto& over = collective.attributes<CollectiveAttributes>();
   if (!over.channel_id || over.replica_groups.groups.empty()) return false;
   if (!over.use_global_device_ids && collective.opcode() != Opcode::kAllToAll) return false;
   return std::ranges::all_of(over.replica_groups.groups, [&](const IntList& group) {
-    return !group.empty() && std::ranges::all_of(group, [&](int64_t device) { return place(device) == place(group[0]); });
+    return !group.empty() &&
+           std::ranges::all_of(group, [&](int64_t device) { return place(device) == place(group[0]); });
   });
 }
 

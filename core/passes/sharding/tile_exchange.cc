@@ -30,7 +30,8 @@ std::span<const int> Rest(const Atoms& from, const Atoms& to) {
 
 Instruction* Constant(Computation& into, Literal literal) {
   const Shape shape = literal.shape();
-  return into.Add(Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
+  return into.Add(Opcode::kConstant, shape, {},
+                  ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
 }
 
 Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes) {

@@ -117,7 +117,8 @@ Instruction* Partitioner::EmitTile(Frame& frame, const Instruction& instruction,
 }
 
 Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
-                                      const std::vector<Atoms>& atoms, std::vector<Instruction*> operands, Shape shape) {
+                                      const std::vector<Atoms>& atoms, std::vector<Instruction*> operands,
+                                      Shape shape) {
   std::vector<Shape> given;
   for (const Instruction* operand : operands) given.push_back(operand->shape());
   Attributes attributes = TileAttributes(instruction, given, *FlattenTuple(shape)[0]);
@@ -251,14 +252,16 @@ Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& 
   };
   // The table has fewer rows than its index type has numbers, or all of them are rows of it.
   const int64_t last = std::min(rows - 1, LargestOf(shape.element_type()));
-  Instruction* const inside = into.Add(
-      Opcode::kClamp, shape, {number(0, shape.element_type()), indices, number(last, shape.element_type())});
-  Instruction* const at = shape.element_type() == ElementType::kS32 ? inside : into.Add(Opcode::kConvert, places, {inside});
+  Instruction* const inside =
+      into.Add(Opcode::kClamp, shape, {number(0, shape.element_type()), indices, number(last, shape.element_type())});
+  Instruction* const at =
+      shape.element_type() == ElementType::kS32 ? inside : into.Add(Opcode::kConvert, places, {inside});
   IntList starts = graph_.mesh.Places(atoms);
   for (int64_t& start : starts) start *= size;
   Instruction* const start = TileExchange::Filled(into, exchange_->OfDevice(into, starts), places);
   Instruction* const from_start = into.Add(Opcode::kSubtract, places, {at, start});
-  Instruction* const own = into.Add(Opcode::kClamp, places, {number(0, ElementType::kS32), from_start, number(size - 1, ElementType::kS32)});
+  Instruction* const own =
+      into.Add(Opcode::kClamp, places, {number(0, ElementType::kS32), from_start, number(size - 1, ElementType::kS32)});
   CompareAttributes equal;
   equal.direction = ComparisonDirection::kEq;
   Shape truth = places;
@@ -267,7 +270,8 @@ Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& 
 }
 
 // What changes no sum in place of the rows of other devices.
-Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows, Instruction* is_own) {
+Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows,
+                                  Instruction* is_own) {
   const auto& a = gather.attributes<GatherAttributes>();
   Shape listed(ElementType::kPred), truth = rows->shape();
   truth.set_element_type(ElementType::kPred);
@@ -304,8 +308,8 @@ std::vector<Partitioner::ValuePtr> Partitioner::BoundaryValues(Frame& frame, con
   const Tiling own = WholeTiling(copy.shape().rank());
   if (const auto to = stated_.to_tiles.find(&copy); to != stated_.to_tiles.end()) {
     const std::optional<Tiling> tiling = TilingOf(graph_.mesh, to->second);
-    Instruction* const tile = tiling ? Get(frame, given, *tiling)
-                                     : exchange_->Cut(frame.into, Whole(frame, given), TilesOf(to->second));
+    Instruction* const tile =
+        tiling ? Get(frame, given, *tiling) : exchange_->Cut(frame.into, Whole(frame, given), TilesOf(to->second));
     return {Made(tile, copy.shape(), own)};
   }
   const ArraySharding& said = stated_.from_tiles.at(&copy);
@@ -342,8 +346,8 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& fram
     const Shape& shape = parameter->shape();
     ValuePtr& own = inner.values[parameter].emplace_back();
     if (!TilingOf(graph_.mesh, said.in[i])) {
-      own = Made(exchange_->Cut(frame.into, Whole(frame, given), TilesOf(said.in[i])), shape,
-                 WholeTiling(shape.rank()));
+      own =
+          Made(exchange_->Cut(frame.into, Whole(frame, given), TilesOf(said.in[i])), shape, WholeTiling(shape.rank()));
       continue;
     }
     const Tiling& tiling = Node(entering[i]).tiling;
@@ -386,7 +390,8 @@ std::vector<Partitioner::ValuePtr> Partitioner::FromState(Computation& into, Ins
     AppendLeaves(into, state, leaves);
   }
   std::vector<ValuePtr> values;
-  for (size_t i = 0; i < leaves.size(); ++i) values.push_back(Made(leaves[i], Node(nodes[i]).shape, Node(nodes[i]).tiling));
+  for (size_t i = 0; i < leaves.size(); ++i)
+    values.push_back(Made(leaves[i], Node(nodes[i]).shape, Node(nodes[i]).tiling));
   return values;
 }
 
@@ -398,8 +403,7 @@ Result<Computation*> Partitioner::Body(const ShardingScope& scope, const std::ve
   std::vector<Shape> shapes;
   for (const int node : state) shapes.push_back(graph_.mesh.TileShape(Node(node).shape, Node(node).tiling));
   const Instruction& from = *scope.computation->parameter(0);
-  Instruction* const parameter =
-      into->Add(from.CloneWith({}, shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes)));
+  Instruction* const parameter = into->Add(from.CloneWith({}, shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes)));
   frame.values[&from] = FromState(*into, parameter, state);
   VXLA_RETURN_IF_ERROR(Walk(frame));
   const std::vector<ValuePtr>& root = frame.values.at(scope.computation->root());

@@ -149,8 +149,7 @@ Sharding MeshAtoms::ToSharding(const Tiling& tiling) const {
   order.insert(order.end(), tiling.addends.begin(), tiling.addends.end());
   sharding.devices.resize(static_cast<size_t>(devices_));
   const IntList places = Places(order);
-  for (size_t d = 0; d < places.size(); ++d)
-    sharding.devices[static_cast<size_t>(places[d])] = static_cast<int64_t>(d);
+  for (size_t d = 0; d < places.size(); ++d) sharding.devices[static_cast<size_t>(places[d])] = static_cast<int64_t>(d);
   return sharding;
 }
 
