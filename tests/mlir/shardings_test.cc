@@ -102,6 +102,19 @@ TEST(ShardingsTest, ManualComputationsOfSomeAxesLeaveTheOthers) {
   EXPECT_THAT(text, Not(HasSubstr("all-gather")));
 }
 
+// Its own axes cut an operand only as it says, however that lies before.
+TEST(ShardingsTest, ManualAxesCutNothingThatIsNotSaid) {
+  const std::string text =
+      DeviceText(Of("@mesh, [{\"x\"}, {\"y\"}]", "tensor<4x8xf32>",
+                    R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{?}, {?}]>] out_shardings=[<@mesh, [{?}, {?}]>]
+             manual_axes={"x"} (%b: tensor<4x8xf32>) {
+      %1 = stablehlo.negate %b : tensor<4x8xf32>
+      sdy.return %1 : tensor<4x8xf32>
+    } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>)"));
+  EXPECT_THAT(text, HasSubstr("= f32[4,2] negate("));
+}
+
 // An inner one of the axis that the outer one leaves; the second one takes what the first one gives.
 TEST(ShardingsTest, ManualComputationsNestAndFollowOneAnother) {
   const std::string inner =

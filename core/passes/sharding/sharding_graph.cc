@@ -300,6 +300,7 @@ class GraphBuilder {
       const Instruction* const operand = call.operand(static_cast<int>(i));
       entering.push_back(NewNode(operand->shape(), scope.manual));
       State(entering.back(), said.in[i]);
+      Merge(Node(entering.back()).kept_out, manual);  // these cut it as is said, no further
       RelateEqual(scope.of(operand), {entering.back()});
       const Shape& tile = body.parameter(static_cast<int64_t>(i))->shape();
       parameters.push_back({NewNode(tile, manual)});
@@ -311,6 +312,7 @@ class GraphBuilder {
     for (size_t i = 0; i < leaves.size(); ++i) {
       leaving.push_back(NewNode(*leaves[i], scope.manual));
       State(leaving.back(), said.out[i]);
+      Merge(Node(leaving.back()).kept_out, manual);
       Relate(TileRule(*leaves[i], Node(root[i]).shape), {leaving.back()}, {root[i]});
     }
     return leaving;
