@@ -200,25 +200,38 @@ part_compilers() {
   [ "$found" = 1 ] || printf 'SKIPPED: no clang++-14 to -22, no g++-12 to -14 under these names\n' >&2
 }
 
-# 100,000 inputs for each reader, from the programs of the tests on; and the tests' own mutants, 100,000 of them.
+# 100,000 inputs for each reader, from the programs of the tests and examples on; and the tests' own mutants, 100,000 of them.
 part_fuzz() {
   local seeds fuzzer name length
   run_suite "mlir_tests, 100,000 mutants" VXLA_TEST_LONG=1 build/tests/mlir_tests --gtest_filter='*Mutation*'
   command -v clang++-14 >/dev/null || { printf 'SKIPPED: no clang++-14: the readers are not fuzzed\n' >&2; return; }
-  VXLA_TARGETS="hlo_text_fuzzer mlir_text_fuzzer check_file_fuzzer bundle_fuzzer" tools/build.sh --preset=fuzz
+  VXLA_TARGETS="hlo_text_fuzzer mlir_text_fuzzer check_file_fuzzer bundle_fuzzer compile_options_fuzzer numpy_file_fuzzer" \
+    tools/build.sh --preset=fuzz -DVXLA_BUILD_PJRT=OFF
   seeds=$(mktemp -d)
+  mkdir "$seeds"/{programs,bundles,numpy,options}
+  python3 tests/fuzz/seeds.py "$seeds/programs"
   for name in examples/*/*.hlo; do
-    cp "$name" "$seeds/${name//\//_}"
-    build/vxla convert "$name" "$seeds/${name//\//_}.mlir"
-    build/vxla convert "$name" "$seeds/${name//\//_}.mlirbc"
+    cp "$name" "$seeds/programs/${name//\//_}"
+    build/vxla convert "$name" "$seeds/programs/${name//\//_}.mlir"
   done
-  build/vxla compile tests/c_api/bundle.hlo -o "$seeds/bundle.vxla"
-  for fuzzer in hlo_text mlir_text check_file bundle; do
+  # Bytecode of whatever of them is a program.
+  for name in "$seeds"/programs/*; do
+    build/vxla convert "$name" "$name.mlirbc" >/dev/null 2>&1 || true
+  done
+  build/vxla compile tests/c_api/bundle.hlo -o "$seeds/bundles/bundle.vxla"
+  python3 -c 'import numpy, sys
+numpy.savez(sys.argv[1] + "/one.npz", numpy.arange(6.0).reshape(2, 3), numpy.array("bf16"))
+numpy.savez_compressed(sys.argv[1] + "/two.npz", arg_0=numpy.arange(9)[::2], arg_1=numpy.ones((2, 2), order="F"))
+numpy.save(sys.argv[1] + "/three.npy", numpy.zeros((0, 3), "c8"))' "$seeds/numpy"
+  # A build for two replicas of two partitions.
+  printf '\x1a\x06\x08\x00\x20\x02\x28\x02' >"$seeds/options/options"
+  for fuzzer in hlo_text:programs mlir_text:programs check_file:programs bundle:bundles compile_options:options numpy_file:numpy; do
     length=4096
-    [ "$fuzzer" != bundle ] || length=65536
-    build-fuzz/tests/${fuzzer}_fuzzer -runs=100000 -max_len=$length -rss_limit_mb=4096 -malloc_limit_mb=3000 -timeout=20 \
-      "$seeds" tests/mlir/check >"$log" 2>&1 || failed "$fuzzer under libFuzzer"
-    record "$fuzzer under libFuzzer" "100,000 inputs"
+    [ "$fuzzer" != bundle:bundles ] || length=65536
+    name=${fuzzer%:*}
+    build-fuzz/tests/${name}_fuzzer -runs=100000 -max_len=$length -rss_limit_mb=4096 -malloc_limit_mb=3000 -timeout=20 \
+      "$seeds/${fuzzer#*:}" tests/mlir/check >"$log" 2>&1 || failed "$name under libFuzzer"
+    record "$name under libFuzzer" "100,000 inputs"
   done
   rm -r "$seeds"
 }

@@ -159,6 +159,11 @@ Status LibraryCallReader::CheckShapes() {
     return Wrong("the result is {}, {} expected", instruction_.shape().ToString(), Operand(0).ToString());
   }
   switch (call_.routine) {
+    case LibraryRoutine::kZeros:
+      VXLA_RETURN_IF_ERROR(ExpectOperands(0));
+      return instruction_.shape().IsArray()
+                 ? OkStatus()
+                 : Wrong("the result is {}, an array expected", instruction_.shape().ToString());
     case LibraryRoutine::kTopK:
       return ReadTopK();
     case LibraryRoutine::kApproxTopK:

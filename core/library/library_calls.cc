@@ -52,6 +52,10 @@ constexpr NamedRoutine kXlaCalls[] = {
     {"annotate_device_placement", LibraryRoutine::kIdentity},
     {"MoveToHost", LibraryRoutine::kIdentity},
     {"MoveToDevice", LibraryRoutine::kIdentity},
+    {"Pin", LibraryRoutine::kIdentity},
+    {"Unpin", LibraryRoutine::kIdentity},
+    {"CreateBuffer", LibraryRoutine::kZeros},
+    {"AllocateBuffer", LibraryRoutine::kZeros},
     {"cpu_csr_sparse_dense_ffi", LibraryRoutine::kSparseProduct},
     {"__op$quantize", LibraryRoutine::kBlockQuantize},
     {"__op$dequantize", LibraryRoutine::kBlockDequantize},
@@ -97,7 +101,7 @@ bool IsLinearAlgebraCall(const Instruction& instruction) {
   if (instruction.opcode() != Opcode::kCustomCall) return false;
   const auto target = TargetOf(instruction.attributes<CustomCallAttributes>().custom_call_target);
   return target && target->routine != LibraryRoutine::kTopK && target->routine != LibraryRoutine::kApproxTopK &&
-         target->routine != LibraryRoutine::kIdentity;
+         target->routine != LibraryRoutine::kIdentity && target->routine != LibraryRoutine::kZeros;
 }
 
 std::string WidestTarget(std::string target) {

@@ -29,7 +29,8 @@ enum class LibraryRoutine : uint8_t {
   kTopK,                // a -> values, positions
   kApproxTopK,          // operands, initial values -> the first of each in the comparator's order: exact here
   kSparseProduct,       // values, where rows begin, the values' columns, b -> the sparse matrix times b
-  kIdentity,            // what tells XLA where a value is to lie
+  kIdentity,            // what tells XLA where a value is to lie, and when memory is an array's alone
+  kZeros,               // an array of which nothing is stated but its shape
   kBlockQuantize,       // a -> narrow values, a scale for each block of the last dimension
   kBlockDequantize,     // values, scales -> a
   kBlockScaledDot,      // a, b (the last dimensions are summed), scales of a, of b if any, of all if any -> a b^T

@@ -141,7 +141,8 @@ Result<Type> AttributeParser::ParseType() {
   if (word == "tensor") return ParseTensorType();
   if (word == "complex") return ParseComplexType();
   if (word == "tuple") return ParseTupleType();
-  if (word == "vector" || word == "memref") {
+  if (word == "memref") return ParseBufferType();
+  if (word == "vector") {
     lexer_.Next();
     if (!lexer_.At("<")) return lexer_.Expected("'<'");
     VXLA_ASSIGN_OR_RETURN(const std::string rest, lexer_.TakeGroup());
@@ -240,6 +241,19 @@ Result<Type> AttributeParser::ParseTensorType() {
   }
   Type type = ShapeType(std::move(shape));
   type.index = element.index;
+  return type;
+}
+
+// memref<2x3xf32>, whose memory space says nothing to vxla.
+Result<Type> AttributeParser::ParseBufferType() {
+  const size_t start = lexer_.token().offset;
+  VXLA_ASSIGN_OR_RETURN(Type type, ParseTensorType());
+  const bool plain = type.kind == Type::Kind::kShape && !type.unranked && type.quantization == nullptr;
+  if (!plain || type.shape.IsDynamic()) {
+    lexer_.Seek(start);
+    return lexer_.Error("a memref is an array of known sizes");
+  }
+  type.buffer = true;
   return type;
 }
 

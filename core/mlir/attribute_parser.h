@@ -66,6 +66,7 @@ class AttributeParser {
 
  private:
   Result<Type> ParseTensorType();
+  Result<Type> ParseBufferType();
   Result<Type> ParseQuantizedTensor(Shape shape, size_t start);
   Result<Type> ParseUnranked();
   Result<Type> ParseComplexType();

@@ -137,6 +137,7 @@ class Importer {
   Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
   Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
   Status CheckType(const Operation& operation, const Type& type) const;
+  Status CheckBuffers(const Operation& operation) const;
   static Handler HandlerOf(std::string_view name);
 
   // Instructions.

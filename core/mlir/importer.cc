@@ -272,6 +272,22 @@ Status Importer::CheckType(const Operation& operation, const Type& type) const {
   return OkStatus();
 }
 
+// An array whose memory is its own is for calls, and for what hands values on.
+Status Importer::CheckBuffers(const Operation& operation) const {
+  const std::string_view name = StablehloName(operation.name);
+  for (const std::string_view taker : {"custom_call", "while", "case", "if", "optimization_barrier", "composite"}) {
+    if (name == taker) return OkStatus();
+  }
+  if (operation.name.starts_with("func.")) return OkStatus();
+  for (const std::vector<ValueId>* const values : {&operation.operands, &operation.results}) {
+    for (const ValueId value : *values) {
+      const Type& type = program_.values[value].type;
+      if (type.buffer) return OperationReader(operation).Error("{}, where a tensor is wanted", PrintType(type));
+    }
+  }
+  return OkStatus();
+}
+
 Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
@@ -476,6 +492,7 @@ Status Importer::ImportUnsharded(Frame& frame, const Operation& operation) {
   location_ = operation.location;
   for (const ValueId result : operation.results)
     VXLA_RETURN_IF_ERROR(CheckType(operation, program_.values[result].type));
+  VXLA_RETURN_IF_ERROR(CheckBuffers(operation));
   if (!lane_sizes_.empty() && !RunsForLanes(operation.name) && HasLanes(operation)) {
     return OperationReader(operation).NotSupported(
         "values that differ from element to element of a region are not supported");
@@ -517,14 +534,15 @@ Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& fa
 
 namespace {
 
-std::vector<std::string> MemoriesOf(const Operation& function, const char* list, size_t count) {
-  std::vector<std::string> memories(count);
+// What an attribute of the function's arguments or results says of each of them.
+std::vector<std::string> TextsOf(const Operation& function, const char* list, const char* name, size_t count) {
+  std::vector<std::string> texts(count);
   const Attribute* const attributes = function.Find(list);
   for (size_t i = 0; attributes != nullptr && i < std::min(count, attributes->elements.size()); ++i) {
-    const Attribute* const memory = attributes->elements[i].Find("mhlo.memory_kind");
-    if (memory != nullptr) memories[i] = memory->text;
+    const Attribute* const said = attributes->elements[i].Find(name);
+    if (said != nullptr) texts[i] = said->text;
   }
-  return memories;
+  return texts;
 }
 
 }  // namespace
@@ -567,8 +585,11 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t parti
     partitioned.results = importer.result_shardings();
     VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
     const Computation& made = *partitioned.module->entry();
-    partitioned.parameter_memories = MemoriesOf(*entry, "arg_attrs", made.parameters().size());
-    partitioned.result_memories = MemoriesOf(*entry, "res_attrs", FlattenTuple(made.root()->shape()).size());
+    const size_t parameters = made.parameters().size(), results = FlattenTuple(made.root()->shape()).size();
+    partitioned.parameter_memories = TextsOf(*entry, "arg_attrs", "mhlo.memory_kind", parameters);
+    partitioned.result_memories = TextsOf(*entry, "res_attrs", "mhlo.memory_kind", results);
+    partitioned.parameter_layouts = TextsOf(*entry, "arg_attrs", "mhlo.layout_mode", parameters);
+    partitioned.result_layouts = TextsOf(*entry, "res_attrs", "mhlo.layout_mode", results);
     return std::move(partitioned);
   });
 }

@@ -43,6 +43,8 @@ struct PartitionedProgram {
   std::vector<Sharding> parameters, results;  // none: those of one partition, and of a program that IsDynamicProgram
   // In which of a device's memories they lie, "pinned_host"; empty: nothing is said.
   std::vector<std::string> parameter_memories, result_memories;
+  // In which order of its dimensions each is to lie, "{0,1}" from the fastest on, or "auto"; empty: nothing is said.
+  std::vector<std::string> parameter_layouts, result_layouts;
 };
 // `partitions`: of a text that does not say how many there are.
 Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions = 1);

@@ -35,6 +35,7 @@ struct Type {
   Kind kind = Kind::kNone;
   Shape shape;
   bool unranked = false;  // tensor<*xf32>: `shape` is a scalar of its elements
+  bool buffer = false;    // memref<...>: a tensor whose memory is its own
   bool index = false;     // `index`, or a tensor of it: what lists and counts places, s64 here
   std::vector<Type> inputs, results;
   std::string text;

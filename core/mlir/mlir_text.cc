@@ -97,6 +97,7 @@ std::string PrintType(const Type& type) {
   switch (type.kind) {
     case Type::Kind::kShape:
       if (type.quantization != nullptr) return type.text;
+      if (type.buffer) return "memref" + PrintShape(type.shape, "").substr(std::string_view("tensor").size());
       return type.unranked ? "tensor<*x" + ElementText(type) + ">" : PrintShape(type.shape, type.index ? "index" : "");
     case Type::Kind::kElement:
       return ElementText(type);

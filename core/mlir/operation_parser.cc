@@ -149,7 +149,7 @@ bool SameType(const Type& a, const Type& b) {
   if ((a.quantization == nullptr) != (b.quantization == nullptr)) return false;
   if (a.quantization != nullptr) return a.shape == b.shape && a.text == b.text;
   if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement)
-    return a.unranked == b.unranked && a.index == b.index && a.shape == b.shape;
+    return a.unranked == b.unranked && a.index == b.index && a.buffer == b.buffer && a.shape == b.shape;
   return PrintType(a) == PrintType(b);
 }
 

@@ -177,6 +177,12 @@ Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, cons
       ProgramBuilder program("library_call", instruction);
       return program.Finish(Copy(program.operand(0)));
     }
+    case LibraryRoutine::kZeros: {
+      ProgramBuilder program("library_call", instruction);
+      const Shape& shape = instruction.shape();
+      return program.Finish(
+          Full(program.get(), shape.element_type(), IntList(shape.dimensions().begin(), shape.dimensions().end()), 0));
+    }
     default:
       return std::shared_ptr<const Module>();
   }

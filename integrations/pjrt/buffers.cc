@@ -125,13 +125,12 @@ Status Buffer_DecreaseExternalReferenceCount(PJRT_Buffer_DecreaseExternalReferen
 
 }  // namespace
 
-PJRT_Buffer* MakeBuffer(DeviceBuffer buffer, PJRT_Memory* memory) {
+PJRT_Buffer* MakeBuffer(DeviceBuffer buffer, PJRT_Memory* memory, std::vector<int64_t> minor_to_major) {
   auto made = std::make_unique<PJRT_Buffer>();
   made->buffer = std::move(buffer);
   made->memory = memory;
   made->device = static_cast<MemoryHandle*>(memory)->device;
-  const int rank = made->buffer.shape().IsArray() ? made->buffer.shape().rank() : 0;
-  for (int i = rank - 1; i >= 0; --i) made->minor_to_major.push_back(i);
+  made->minor_to_major = std::move(minor_to_major);
   return made.release();
 }
 

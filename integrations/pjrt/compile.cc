@@ -64,16 +64,31 @@ Result<std::vector<std::vector<int64_t>>> AssignmentOf(const PJRT_Client& client
   return assignment;
 }
 
-void DescribeOutputs(CompiledProgram& compiled) {
-  for (const Shape& shape : compiled.program.results()) {
+// A program of open sizes says nothing.
+std::string_view TextAt(const std::vector<std::string>& texts, size_t i) {
+  return i < texts.size() ? texts[i] : std::string_view();
+}
+
+// Tokens have no dimensions.
+int RankOf(const Shape& shape) { return shape.IsArray() ? shape.rank() : 0; }
+
+Status DescribeOutputs(CompiledProgram& compiled) {
+  for (size_t i = 0; i < compiled.program.results().size(); ++i) {
+    const Shape& shape = compiled.program.results()[i];
+    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order,
+                          OrderOf(TextAt(compiled.program.result_layouts(), i), RankOf(shape)));
     compiled.output_types.push_back(TypeOf(shape.element_type()));
     compiled.output_dims.insert(compiled.output_dims.end(), shape.dimensions().begin(), shape.dimensions().end());
     compiled.output_ranks.push_back(static_cast<size_t>(shape.rank()));
-    compiled.layouts.push_back(MakeLayout(static_cast<size_t>(shape.rank())));
+    compiled.layouts.push_back(MakeLayout(order));
     compiled.output_layouts.push_back(compiled.layouts.back().get());
+    compiled.output_orders.push_back(std::move(order));
   }
-  for (const Shape& shape : compiled.program.parameters()) {
-    compiled.layouts.push_back(MakeLayout(static_cast<size_t>(shape.rank())));
+  for (size_t i = 0; i < compiled.program.parameters().size(); ++i) {
+    const int rank = RankOf(compiled.program.parameters()[i]);
+    VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> order,
+                          OrderOf(TextAt(compiled.program.parameter_layouts(), i), rank));
+    compiled.layouts.push_back(MakeLayout(order));
     compiled.parameter_layouts.push_back(compiled.layouts.back().get());
   }
   const auto name = [](const std::vector<BufferMemory>& memories, auto& names, auto& sizes) {
@@ -84,6 +99,7 @@ void DescribeOutputs(CompiledProgram& compiled) {
   };
   name(compiled.program.result_memories(), compiled.output_memory_kinds, compiled.output_memory_kind_sizes);
   name(compiled.program.parameter_memories(), compiled.parameter_memory_kinds, compiled.parameter_memory_kind_sizes);
+  return OkStatus();
 }
 
 ShardingTexts TextsOf(const std::vector<Sharding>& shardings) {
@@ -138,7 +154,7 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   compiled->fingerprint =
       HashText(client.topology.version + HashText(compiled->code).Hex() + HashText(compiled->compile_options).Hex())
           .Hex();
-  DescribeOutputs(*compiled);
+  VXLA_RETURN_IF_ERROR(DescribeOutputs(*compiled));
   compiled->parameter_shardings = TextsOf(compiled->program.parameter_shardings());
   compiled->output_shardings = TextsOf(compiled->program.result_shardings());
   const Program::Cost cost = compiled->program.cost();

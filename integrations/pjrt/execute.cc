@@ -110,7 +110,8 @@ Status LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   for (size_t d = 0; d < devices.size(); ++d) {
     for (size_t i = 0; i < executions[d].results.size(); ++i) {
       const auto memory = static_cast<size_t>(compiled->program.result_memories()[i]);
-      outputs.emplace_back(MakeBuffer(std::move(executions[d].results[i]), devices[d]->memories[memory]));
+      outputs.emplace_back(
+          MakeBuffer(std::move(executions[d].results[i]), devices[d]->memories[memory], compiled->output_orders[i]));
       outputs.back()->done = executions[d].done;
     }
     if (args.device_complete_events != nullptr) events.emplace_back(MakeEvent(std::move(executions[d].done)));

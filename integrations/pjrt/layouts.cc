@@ -1,7 +1,10 @@
-// The extension by which clients ask how arrays lie in device memory: row-major, always.
+// The extension by which clients ask how arrays lie in device memory.
 #include "integrations/pjrt/layouts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
 
 #include "xla/pjrt/c/pjrt_c_api_layouts_extension.h"
 
@@ -26,17 +29,17 @@ Status Layouts_MemoryLayout_Serialize(PJRT_Layouts_MemoryLayout_Serialize_Args& 
 }
 
 Status Layouts_PJRT_Client_GetDefaultLayout(PJRT_Layouts_PJRT_Client_GetDefaultLayout_Args& args) {
-  args.layout = MakeLayout(args.num_dims).release();
+  args.layout = MakeLayout(RowMajor(static_cast<int>(args.num_dims))).release();
   return OkStatus();
 }
 
 Status Layouts_PJRT_Topology_GetDefaultLayout(PJRT_Layouts_PJRT_Topology_GetDefaultLayout_Args& args) {
-  args.layout = MakeLayout(args.num_dims).release();
+  args.layout = MakeLayout(RowMajor(static_cast<int>(args.num_dims))).release();
   return OkStatus();
 }
 
 Status Layouts_PJRT_Buffer_MemoryLayout(PJRT_Layouts_PJRT_Buffer_MemoryLayout_Args& args) {
-  args.layout = MakeLayout(args.buffer->minor_to_major.size()).release();
+  args.layout = MakeLayout(args.buffer->minor_to_major).release();
   return OkStatus();
 }
 
@@ -54,11 +57,26 @@ Status Layouts_PJRT_Executable_GetParameterLayouts(PJRT_Layouts_PJRT_Executable_
 
 }  // namespace
 
-std::unique_ptr<PJRT_Layouts_MemoryLayout> MakeLayout(size_t rank) {
+std::unique_ptr<PJRT_Layouts_MemoryLayout> MakeLayout(const std::vector<int64_t>& minor_to_major) {
   auto layout = std::make_unique<PJRT_Layouts_MemoryLayout>();
-  for (size_t i = rank; i > 0; --i) layout->text += fmt::format("{}{}", i == rank ? "" : ",", i - 1);
-  layout->text = "{" + layout->text + "}";
+  layout->text = fmt::format("{{{}}}", fmt::join(minor_to_major, ","));
   return layout;
+}
+
+Result<std::vector<int64_t>> OrderOf(std::string_view text, int rank) {
+  if (text.empty() || text == "default" || text == "auto") return RowMajor(rank);
+  if (text.find(':') != std::string_view::npos) return Unsupported("the layout {}: arrays have no tiles", text);
+  std::vector<int64_t> order;
+  const char *at = text.data() + 1, *const end = text.data() + text.size() - 1;
+  bool good = text.size() >= 2 && text.front() == '{' && text.back() == '}';
+  while (good && at < end) {
+    const auto [next, error] = std::from_chars(at, end, order.emplace_back());
+    good = error == std::errc() && (next == end || (*next == ',' && next + 1 < end));
+    at = next + 1;
+  }
+  if (!good) return InvalidArgument("the layout {}: numbers of dimensions in braces are wanted", text);
+  VXLA_RETURN_IF_ERROR(CheckOrder(order, rank));
+  return order;
 }
 
 PJRT_Extension_Base* LayoutsExtension() {

@@ -101,8 +101,11 @@ PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 // INVALID: none of the API's.
 PJRT_Buffer_Type TypeOf(ElementType type);
 Result<Shape> ShapeOf(PJRT_Buffer_Type type, const int64_t* dims, size_t rank);
-// That of a layout which has none but row-major order; kUnsupported for others. `layout` may be null.
-Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, int rank);
+// Orders of dimensions, from the fastest on. kInvalidArgument: not each of the dimensions once.
+std::vector<int64_t> RowMajor(int rank);
+Status CheckOrder(const std::vector<int64_t>& minor_to_major, int rank);
+// The order that a layout of device memory states; none: row-major. kUnsupported: strides and tiles.
+Result<std::vector<int64_t>> OrderOf(const PJRT_Buffer_MemoryLayout* layout, int rank);
 // In bytes by dimension. Null: none, so row-major.
 Result<std::vector<int64_t>> StridesOf(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
 
@@ -110,7 +113,8 @@ Result<std::vector<int64_t>> StridesOf(const PJRT_Buffer_MemoryLayout* layout, c
 Result<const Program*> Profiled(const CompiledProgram& compiled);
 
 PJRT_Event* MakeEvent(Event event);
-PJRT_Buffer* MakeBuffer(DeviceBuffer buffer, PJRT_Memory* memory);
+// `minor_to_major`: integrations/pjrt/layouts.h.
+PJRT_Buffer* MakeBuffer(DeviceBuffer buffer, PJRT_Memory* memory, std::vector<int64_t> minor_to_major);
 
 // A value with a name, which points to the caller's text.
 PJRT_NamedValue Named(std::string_view name, std::string_view value);
@@ -200,6 +204,7 @@ struct CompiledProgram {
   std::vector<size_t> output_memory_kind_sizes, parameter_memory_kind_sizes;
   std::vector<std::unique_ptr<PJRT_Layouts_MemoryLayout>> layouts;
   std::vector<PJRT_Layouts_MemoryLayout*> output_layouts, parameter_layouts;
+  std::vector<std::vector<int64_t>> output_orders;  // as the layouts
   ShardingTexts parameter_shardings, output_shardings;
   std::vector<PJRT_NamedValue> costs;
   // The same program with times of its steps, which the first run under a profiler makes.

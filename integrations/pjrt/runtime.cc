@@ -255,6 +255,8 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
   VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
   VXLA_ASSIGN_OR_RETURN(program.result_memories_, MemoriesOf(parsed.result_memories, program.results_.size()));
+  program.parameter_layouts_ = parsed.parameter_layouts;
+  program.result_layouts_ = parsed.result_layouts;
   program.donated_.resize(program.parameters_.size());
   for (const Aliasing& alias : module->attributes().input_output_alias)
     program.donated_[static_cast<size_t>(alias.operand)] = true;

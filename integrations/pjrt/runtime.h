@@ -69,6 +69,9 @@ class Program {
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
   const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
   const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
+  // As the program states them: PartitionedProgram of core/mlir/importer.h.
+  const std::vector<std::string>& parameter_layouts() const { return parameter_layouts_; }
+  const std::vector<std::string>& result_layouts() const { return result_layouts_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
   // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program,
@@ -96,6 +99,7 @@ class Program {
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
   std::vector<BufferMemory> parameter_memories_, result_memories_;
+  std::vector<std::string> parameter_layouts_, result_layouts_;
   std::vector<bool> donated_;
   std::vector<std::shared_ptr<Client>> devices_;
   std::shared_ptr<Executable> executable_;            // for one device

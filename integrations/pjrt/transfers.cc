@@ -19,7 +19,7 @@ Status Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) 
   VXLA_ASSIGN_OR_RETURN(PJRT_Memory* const memory, TargetOf(args.device, args.memory));
   Client::HostArray array;
   VXLA_ASSIGN_OR_RETURN(array.shape, ShapeOf(args.type, args.dims, args.num_dims));
-  VXLA_RETURN_IF_ERROR(CheckRowMajor(args.device_layout, array.shape.rank()));
+  VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order, OrderOf(args.device_layout, array.shape.rank()));
   array.data = static_cast<const std::byte*>(args.data);
   if (args.byte_strides != nullptr)
     array.byte_strides.assign(args.byte_strides, args.byte_strides + args.num_byte_strides);
@@ -28,7 +28,7 @@ Status Client_BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) 
   array.lent = stays ? Client::HostArray::Lent::kUntilTransferred : Client::HostArray::Lent::kDuringCall;
   VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, Upload(std::move(array), memory));
   std::unique_ptr<PJRT_Event> done(MakeEvent(std::move(uploaded.done)));
-  args.buffer = MakeBuffer(std::move(uploaded.buffer), memory);
+  args.buffer = MakeBuffer(std::move(uploaded.buffer), memory, std::move(order));
   args.done_with_host_buffer = done.release();
   return OkStatus();
 }
@@ -39,11 +39,11 @@ Status Client_CreateUninitializedBuffer(PJRT_Client_CreateUninitializedBuffer_Ar
   VXLA_ASSIGN_OR_RETURN(PJRT_Memory* const memory, TargetOf(args.device, args.memory));
   Client::HostArray array;
   VXLA_ASSIGN_OR_RETURN(array.shape, ShapeOf(args.shape_element_type, args.shape_dims, args.shape_num_dims));
-  VXLA_RETURN_IF_ERROR(CheckRowMajor(args.shape_layout, array.shape.rank()));
+  VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order, OrderOf(args.shape_layout, array.shape.rank()));
   array.data = kZero;
   array.byte_strides.assign(args.shape_num_dims, 0);
   VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, Upload(std::move(array), memory));
-  args.buffer = MakeBuffer(std::move(uploaded.buffer), memory);
+  args.buffer = MakeBuffer(std::move(uploaded.buffer), memory, std::move(order));
   return OkStatus();
 }
 
@@ -81,7 +81,7 @@ Status Buffer_CopyRawToHost(PJRT_Buffer_CopyRawToHost_Args& args) {
 Result<PJRT_Buffer*> CopyTo(const PJRT_Buffer& source, PJRT_Memory* memory) {
   const auto& target = *static_cast<MemoryHandle*>(memory);
   VXLA_ASSIGN_OR_RETURN(DeviceBuffer copy, source.buffer.CopyTo(*target.device->runtime, target.kind));
-  return MakeBuffer(std::move(copy), memory);
+  return MakeBuffer(std::move(copy), memory, source.minor_to_major);
 }
 
 Status Buffer_CopyToDevice(PJRT_Buffer_CopyToDevice_Args& args) {

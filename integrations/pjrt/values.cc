@@ -62,16 +62,25 @@ Result<Shape> ShapeOf(PJRT_Buffer_Type type, const int64_t* dims, size_t rank) {
   return Unsupported("element type {} of PJRT", static_cast<int>(type));
 }
 
-Status CheckRowMajor(const PJRT_Buffer_MemoryLayout* layout, int rank) {
-  if (layout == nullptr) return OkStatus();
+std::vector<int64_t> RowMajor(int rank) {
+  std::vector<int64_t> order;
+  for (int i = rank - 1; i >= 0; --i) order.push_back(i);
+  return order;
+}
+
+Status CheckOrder(const std::vector<int64_t>& minor_to_major, int rank) {
+  if (std::ranges::is_permutation(minor_to_major, RowMajor(rank))) return OkStatus();
+  return InvalidArgument("the layout {{{}}} is no order of {} dimensions", fmt::join(minor_to_major, ","), rank);
+}
+
+Result<std::vector<int64_t>> OrderOf(const PJRT_Buffer_MemoryLayout* layout, int rank) {
+  if (layout == nullptr) return RowMajor(rank);
   const auto known = Known(layout);
-  if (known.type == PJRT_Buffer_MemoryLayout_Type_Strides)
-    return Unsupported("a layout of device memory by strides: arrays lie row-major there");
-  bool row_major = known.tiled.num_tiles == 0;
-  for (size_t i = 0; i < known.tiled.minor_to_major_size; ++i)
-    row_major = row_major && known.tiled.minor_to_major[i] == rank - 1 - static_cast<int64_t>(i);
-  if (row_major) return OkStatus();
-  return Unsupported("a layout of device memory that is not row-major");
+  if (known.type == PJRT_Buffer_MemoryLayout_Type_Strides) return Unsupported("a layout of device memory by strides");
+  if (known.tiled.num_tiles != 0) return Unsupported("a layout of device memory in tiles");
+  std::vector<int64_t> order(known.tiled.minor_to_major, known.tiled.minor_to_major + known.tiled.minor_to_major_size);
+  VXLA_RETURN_IF_ERROR(CheckOrder(order, rank));
+  return order;
 }
 
 Result<std::vector<int64_t>> StridesOf(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape) {

@@ -317,6 +317,51 @@ TEST(StablehloTest, CustomCallsKeepTheirLayoutsAndConfig) {
   }
 }
 
+// What JAX's pinned values become: arrays whose memory is their own, in calls and round loops.
+TEST(StablehloTest, BuffersAreTensorsWhoseMemoryIsTheirOwn) {
+  EXPECT_EQ(RunStablehlo(Function(R"((%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2x2xi8>) {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %0 = stablehlo.custom_call @Pin(%x) : (tensor<2xf32>) -> memref<2xf32, 1 : i32>
+    %1:2 = stablehlo.while(%i = %n, %b = %0) : tensor<i32>, memref<2xf32>
+      cond {
+        %c = stablehlo.constant dense<0> : tensor<i32>
+        %p = stablehlo.compare GT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %c = stablehlo.constant dense<-1> : tensor<i32>
+        %j = stablehlo.add %i, %c : tensor<i32>
+        %u = stablehlo.custom_call @Unpin(%b) : (memref<2xf32>) -> tensor<2xf32>
+        %v = stablehlo.add %u, %u : tensor<2xf32>
+        %w = stablehlo.custom_call @Pin(%v) : (tensor<2xf32>) -> memref<2xf32>
+        stablehlo.return %j, %w : tensor<i32>, memref<2xf32>
+      }
+    %2 = stablehlo.custom_call @Unpin(%1#1) : (memref<2xf32>) -> tensor<2xf32>
+    %3 = stablehlo.custom_call @CreateBuffer() : () -> memref<2x2xi8>
+    %4 = stablehlo.custom_call @Unpin(%3) : (memref<2x2xi8>) -> tensor<2x2xi8>
+    return %2, %4 : tensor<2xf32>, tensor<2x2xi8>
+  })"),
+                         {Floats({1, 2})}),
+            "({8, 16}, { {0, 0}, {0, 0} })");
+  const auto error = [](const char* body) {
+    return StablehloError(fmt::format(
+        "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {{\n  {}\n  return %a : tensor<4xf32>\n}}", body));
+  };
+  const std::string pinned = "%b = stablehlo.custom_call @Pin(%a) : (tensor<4xf32>) -> memref<4xf32>\n  ";
+  EXPECT_EQ(error((pinned + "%0 = stablehlo.negate %b : memref<4xf32>").c_str()),
+            "3:8: stablehlo.negate: memref<4xf32>, where a tensor is wanted");
+  EXPECT_EQ(error((pinned + "%0 = stablehlo.custom_call @Unpin(%b) : (tensor<4xf32>) -> tensor<4xf32>").c_str()),
+            "3:8: stablehlo.custom_call: operand 0 is tensor<4xf32> here and memref<4xf32> where %b is defined");
+  EXPECT_EQ(error("%0 = stablehlo.custom_call @Pin(%a) : (tensor<4xf32>) -> memref<?xf32>"),
+            "2:60: a memref is an array of known sizes");
+  EXPECT_THAT(RunStablehlo(Function(R"((%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.custom_call @CreateBuffer(%x) : (tensor<2xf32>) -> memref<2xf32>
+    %1 = stablehlo.custom_call @Unpin(%0) : (memref<2xf32>) -> tensor<2xf32>
+    return %1 : tensor<2xf32>
+  })"),
+                           {Floats({1, 2})}),
+              testing::HasSubstr("1 operands"));
+}
+
 // JAX calls what comes from a lambda so.
 TEST(StablehloTest, NamesBecomeThoseThatHloTextCanHave) {
   const auto module = ReadStablehlo(

@@ -556,6 +556,48 @@ def memories():
 
 
 @case
+def references():
+    """Arrays that a program changes, and values whose memory is their own."""
+    from jax._src.state import primitives
+
+    def changed(x):
+        reference = jax.new_ref(x)
+
+        def body(i, carry):
+            reference[i] = reference[i] * 2 + carry
+            return carry + 1
+
+        lax.fori_loop(0, x.shape[0], body, jnp.float32(1))
+        return reference[...]
+
+    check(changed, numbers(5))
+    outside = jax.new_ref(jax.device_put(numbers(4), VULKAN[0]))
+    update = jax.jit(lambda reference: reference.__setitem__(1, 5.0))
+    update(outside)
+    assert outside[...][1] == 5 and jax.freeze(outside).devices() == {VULKAN[0]}
+    x = jax.device_put(numbers(3), VULKAN[0])
+    np.testing.assert_array_equal(jax.jit(lambda x: primitives.unpin(primitives.pin(x * 2)) + 1)(x), np.asarray(x) * 2 + 1)
+
+
+@case
+def layouts():
+    """Arrays and programs keep the order of dimensions that they were given; an order that is none is refused."""
+    from jax.experimental.layout import Format, Layout
+    columns = Format(Layout((1, 0)), jax.sharding.SingleDeviceSharding(VULKAN[0]))
+    x = jax.device_put(numbers(3, 5), columns)
+    assert x.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(x, numbers(3, 5))
+    y = jax.jit(lambda x: x * 2, in_shardings=columns, out_shardings=columns)(x)
+    assert y.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(y, numbers(3, 5) * 2)
+    plain = jax.device_put(y, Format(Layout((0, 1)), columns.sharding))
+    assert plain.format.layout.major_to_minor == (0, 1)
+    np.testing.assert_array_equal(plain, y)
+    tiles = Format(Layout((0, 1), tiling=((2, 2),)), columns.sharding)
+    raises("tiles", jax.jit(lambda x: x + 1, out_shardings=tiles), plain)
+
+
+@case
 def profiles():
     """jax.profiler has each run, each kernel with its bytes, and what the host computes."""
     def step(x, y):

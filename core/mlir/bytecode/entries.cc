@@ -653,8 +653,9 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
       SetOther("f6E3M2FN", out);
       return OkStatus();
     case VhloType::kBuffer:
-      SetOther("memref<...>", out);
-      return OkStatus();
+      VXLA_RETURN_IF_ERROR(ReadTensorType(in, /*with_encoding=*/false, out));
+      out.buffer = out.kind == Type::Kind::kShape && out.quantization == nullptr && !out.shape.IsDynamic();
+      return out.buffer ? OkStatus() : in.Error("a memref is an array of known sizes");
     case VhloType::kFuture: {
       VXLA_ASSIGN_OR_RETURN(const std::vector<Type> types, ReadTypes(in));
       std::string text;
