@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/dynamic_program.h"
@@ -40,8 +41,13 @@ bool IsMlirText(std::string_view text) {
          text.starts_with("sdy.") || text.starts_with("^");
 }
 
-Result<std::unique_ptr<Module>> ParseText(std::string_view text) {
-  return text.starts_with(mlir::kBytecodeMagic) || IsMlirText(text) ? mlir::ParseStablehlo(text) : ParseHlo(text);
+bool IsStablehlo(std::string_view text) { return text.starts_with(mlir::kBytecodeMagic) || IsMlirText(text); }
+
+Result<mlir::PartitionedProgram> ParseText(std::string_view text, int64_t partitions) {
+  if (IsStablehlo(text)) return mlir::ParsePartitioned(text, partitions);
+  mlir::PartitionedProgram program;
+  VXLA_ASSIGN_OR_RETURN(program.module, ParseHlo(text));
+  return program;
 }
 
 // Null: the arguments decide sizes.
@@ -72,6 +78,17 @@ Status AtPlace(const Status& status, const std::string& name) {
 }
 
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name) {
+  VXLA_ASSIGN_OR_RETURN(ShardedProgram program, ParseShardedProgram(text, name));
+  return std::move(program.module);
+}
+
+Result<std::string> ShardingsText(std::string_view text, const std::string& name, int64_t partitions) {
+  if (!IsStablehlo(text)) return std::string();
+  Result<std::string> printed = mlir::PrintShardingsOf(text, partitions);
+  return printed.ok() ? printed : AtPlace(printed.status(), name);
+}
+
+Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::string& name, int64_t partitions) {
   auto placed = [&](const Status& status) {
     return status.location().line > 0 ? AtPlace(status, name) : Status(status).WithPrefix(NamePrefix(name));
   };
@@ -80,16 +97,23 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
         "{}a bundle, which is compiled already: vxla run, explain and convert --to hlsl|msl|spirv take it",
         NamePrefix(name));
   }
-  Result<std::unique_ptr<Module>> module = ParseText(text);
-  if (!module.ok()) return placed(module.status());
-  if (mlir::IsDynamicProgram(**module)) {
+  Result<mlir::PartitionedProgram> read = ParseText(text, partitions);
+  if (!read.ok()) return placed(read.status());
+  ShardedProgram program{std::move(read->module), std::move(read->parameters), std::move(read->results)};
+  if (mlir::IsDynamicProgram(*program.module)) {
     // Where no argument leaves a size open, all of them may follow from the text.
-    Result<std::unique_ptr<Module>> known = WithKnownSizes(**module);
+    Result<std::unique_ptr<Module>> known = WithKnownSizes(*program.module);
     if (!known.ok()) return placed(known.status());
-    return *known == nullptr ? std::move(module) : std::move(known);
+    if (*known != nullptr) program.module = *std::move(known);
+    return program;
   }
-  if (const Status status = Prepare(**module); !status.ok()) return placed(status);
-  return module;
+  if (const Status status = Prepare(*program.module); !status.ok()) return placed(status);
+  if (std::ranges::none_of(program.parameters, &Sharding::is_cut) &&
+      std::ranges::none_of(program.results, &Sharding::is_cut)) {
+    program.parameters.clear();
+    program.results.clear();
+  }
+  return program;
 }
 
 Status CheckRunnable(const Module& module, const std::string& name, const CustomCallRegistry* registry) {

@@ -1,9 +1,11 @@
 // Sharding: how an array lies on the devices of a program, in equal tiles.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "core/dimension_numbers.h"
+#include "core/literal.h"
 #include "core/shape.h"
 #include "core/status.h"
 
@@ -18,6 +20,7 @@ struct Sharding {
   bool is_cut() const { return !devices.empty(); }
   // kInvalidArgument: a dimension is not so many equal tiles.
   Result<Shape> TileOf(Shape whole) const;
+  Shape WholeShapeOf(Shape tile) const;
   // By device, which of the dimension's tiles it has.
   IntList TileNumbers(size_t dimension) const;
   // Groups of devices whose tiles, in their order, are the dimension.
@@ -27,5 +30,10 @@ struct Sharding {
 
   friend bool operator==(const Sharding&, const Sharding&) = default;
 };
+
+// What a device has of a whole array; of addends the first device has all and the others have zeros.
+Result<Literal> TileOf(const Literal& whole, const Sharding& sharding, size_t device);
+// From what each device has.
+Result<Literal> WholeOf(std::span<const Literal* const> tiles, const Sharding& sharding);
 
 }  // namespace VXLA_NAMESPACE

@@ -283,6 +283,45 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
   return arguments;
 }
 
+Result<ReplicatedArguments> LoadWholeArguments(const Module& module, const std::vector<Sharding>& parameters,
+                                               const ArgumentSource& source, int64_t devices) {
+  Module wholes(module.name());
+  Computation* const entry = wholes.AddComputation("main");
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    const size_t number = static_cast<size_t>(parameter->parameter_number());
+    entry->Add(Opcode::kParameter, parameters[number].WholeShapeOf(parameter->shape()), {},
+               ParameterAttributes{parameter->parameter_number()});
+  }
+  entry->set_root(entry->Add(Opcode::kTuple, Shape()));
+  wholes.set_entry(entry);
+  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments, LoadReplicatedArguments(wholes, source, 1));
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    if (!parameters[p].is_cut()) continue;
+    std::vector<Literal> tiles;
+    for (int64_t d = 0; d < devices; ++d) {
+      VXLA_ASSIGN_OR_RETURN(Literal tile, TileOf(arguments.values[p][0], parameters[p], static_cast<size_t>(d)));
+      tiles.push_back(std::move(tile));
+    }
+    arguments.values[p] = std::move(tiles);
+  }
+  return arguments;
+}
+
+Result<Literal> WholeResults(const Literal& stacked, const std::vector<Sharding>& results, int64_t devices) {
+  std::vector<Literal> wholes;
+  const std::vector<const Literal*> leaves = FlattenLiteral(stacked);
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    const std::span<const int64_t> sizes = leaves[k]->shape().dimensions();
+    const Shape shape(leaves[k]->shape().element_type(), {sizes.begin() + 1, sizes.end()});
+    const std::vector<Literal> tiles = Deal(*leaves[k], shape, devices);
+    std::vector<const Literal*> pointers;
+    for (const Literal& tile : tiles) pointers.push_back(&tile);
+    VXLA_ASSIGN_OR_RETURN(Literal whole, WholeOf(pointers, results[k]));
+    wholes.push_back(std::move(whole));
+  }
+  return stacked.shape().IsTuple() ? Literal::Tuple(std::move(wholes)) : std::move(wholes[0]);
+}
+
 Status RefineForArguments(std::unique_ptr<Module>& module, const ArgumentSource& source, const EvaluateOptions& options,
                           int64_t devices) {
   if (!mlir::IsDynamicProgram(*module)) return OkStatus();

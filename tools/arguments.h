@@ -8,6 +8,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
 #include "core/module.h"
+#include "core/sharding.h"
 #include "tools/numpy_file.h"
 
 namespace VXLA_NAMESPACE {
@@ -44,6 +45,11 @@ Status RefineForArguments(std::unique_ptr<Module>& module, const ArgumentSource&
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const ArgumentSource& source,
                                                     int64_t devices);
+// Whole arrays, of which each device gets the tiles that it has; `parameters` by parameter of the module.
+Result<ReplicatedArguments> LoadWholeArguments(const Module& module, const std::vector<Sharding>& parameters,
+                                               const ArgumentSource& source, int64_t devices);
+// From results stacked by device: what lies in tiles is put together, of the rest the first device's is taken.
+Result<Literal> WholeResults(const Literal& stacked, const std::vector<Sharding>& results, int64_t devices);
 // An array for every device (one literal), or one for each. Whether it fits is seen without its data.
 Status CheckArrayOf(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name,
                     int64_t devices);

@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "api/placed_replicas.h"
+#include "api/sharded_program.h"
 #include "backend/kernel_hash.h"
 #include "core/passes/base/pipeline.h"
 #include "core/passes/base/verifier.h"
 #include "core/passes/devices/device_merger.h"
+#include "core/passes/sharding/exchange_cost.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"
@@ -32,7 +34,8 @@ struct ExplainFlags {
   ReplicaFlags replicas;
   std::string dump_folder, isa_folder;
   std::vector<std::string> dump_after;
-  bool names_device = false, json = false, module = false, plan = false, passes = false, verify = false;
+  bool names_device = false, json = false, module = false, plan = false, passes = false, verify = false,
+       shardings = false;
 };
 
 // What the optimizer's passes did, by their names and in all rounds, and the modules that --dump-after asks for.
@@ -278,7 +281,7 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
   return OkStatus();
 }
 
-Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
+Status Explain(ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
   VXLA_RETURN_IF_ERROR(CheckPassNames(flags.dump_after));
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
@@ -286,7 +289,17 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
     Status status = ExplainBundle(flags, file, json);
     return status.ok() ? status : std::move(status).WithPrefix(flags.program.file + ": ");
   }
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, RunnableOf(bytes.view(), flags.program.file, flags.compile));
+  VXLA_RETURN_IF_ERROR(flags.replicas.ReadCount(flags.device.options()));
+  const int64_t partitions = flags.replicas.partitions_to_make();
+  VXLA_ASSIGN_OR_RETURN(ShardedProgram program, ParseShardedProgram(bytes.view(), flags.program.file, partitions));
+  std::unique_ptr<Module> module = std::move(program.module);
+  VXLA_RETURN_IF_ERROR(CheckRunnableWith(*module, flags.program.file, flags.compile));
+  std::string shardings;
+  if (flags.shardings) {
+    VXLA_ASSIGN_OR_RETURN(shardings, ShardingsText(bytes.view(), flags.program.file, partitions));
+    if (shardings.empty()) shardings = "the program says nothing of how its arrays lie\n";
+    shardings += "\nExchanges\n\n" + ExchangeText(*module);
+  }
   const Status refined =
       RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed));
   if (!refined.ok()) return AtPlace(refined, flags.program.file);
@@ -323,6 +336,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (flags.json) {
     json = ToJson(executable->plan());
     json["summary"] = SummaryOf(executable->plan());
+    if (flags.shardings) json["shardings"] = shardings;
     if (!kernels.is_null()) json["isa"] = std::move(kernels);
     json["passes"] = passes.Json();
     for (const auto& dump : passes.dumps) json["after"].push_back({{"pass", dump.title}, {"module", dump.text}});
@@ -330,6 +344,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   }
   const Plan& plan = executable->plan();
   std::string text = SummaryOf(plan);
+  if (flags.shardings) text += "\nShardings\n\n" + shardings;
   if (!placement.empty()) text += "\n" + placement;
   if (flags.passes) text += "\nPasses\n\n" + passes.Text();
   for (const auto& dump : passes.dumps) text += fmt::format("\nAfter {}\n\n{}", dump.title, dump.text);
@@ -354,6 +369,10 @@ CommandBody AddExplain(CLI::App& app) {
   flags->replicas.AddTo(app, /*feeds=*/false);
   app.option_defaults()->group(kShownOptions);
   app.add_flag("--module", flags->module, "also the module after fusion, as HLO text");
+  app.add_flag(
+      "--shardings", flags->shardings,
+      "also how each array of a program of whole arrays lies on its devices, what they exchange, and the memory "
+      "that each of them needs for arguments and results");
   app.add_flag("--passes", flags->passes, "also the optimizer's passes: how often each ran, changed it, and its time");
   app.add_option("--dump-after", flags->dump_after,
                  "also the module after these passes, as HLO text; all: after each run that changed it; repeatable")

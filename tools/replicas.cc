@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "api/replicas.h"
 #include "tools/command_line.h"
@@ -33,7 +34,8 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   CLI::Option* const places = app.add_option(
       "--devices", devices,
       "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one twice is two "
-      "logical devices; all: every one of this machine. Default: all on --device");
+      "logical devices; all: every one of this machine. run and explain: one number from 2 on is so many logical "
+      "devices, which go round the GPUs. Default: all on --device");
   places->delimiter(',')->type_name("LIST");
   if (CLI::Option* const device = app.get_option_no_throw("--device")) places->excludes(device);
   app.add_option("--collective-timeout", collective_timeout_s,
@@ -49,6 +51,26 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
       ->type_name("FILE");
 }
 
+Status ReplicaFlags::ReadCount(const DeviceOptions& options) {
+  if (devices.size() != 1) return OkStatus();
+  const std::string word = devices[0];
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || number < 2) return OkStatus();
+  if (number > DeviceGrid::kMost)
+    return InvalidArgument("--devices {}: {} logical devices at most", number, DeviceGrid::kMost);
+  count = number;
+  devices.clear();
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> facts, ListDevices(options.loader_path));
+  std::vector<std::string> gpus;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    if (!facts[i].compile_only && !facts[i].is_software()) gpus.push_back(std::to_string(i));
+  }
+  if (gpus.size() < 2) return OkStatus();
+  for (int64_t i = 0; i < number; ++i) devices.push_back(gpus[static_cast<size_t>(i) % gpus.size()]);
+  return OkStatus();
+}
+
 Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {
   DeviceGrid grid;
   VXLA_ASSIGN_OR_RETURN(grid.replicas,
@@ -59,6 +81,9 @@ Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {
     return InvalidArgument("{} replicas times {} partitions exceed the limit of {} devices", grid.replicas,
                            grid.partitions, DeviceGrid::kMost);
   }
+  if (count > 0 && grid.count() == 1) grid.partitions = count;
+  if (count > 0 && grid.count() != count)
+    return InvalidArgument("--devices {}: the program runs on {} devices", count, grid.count());
   return grid;
 }
 

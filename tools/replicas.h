@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/devices.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/devices/replica_groups.h"
 #include "core/module.h"
@@ -23,7 +24,12 @@ struct ReplicaFlags {
   double collective_timeout_s = 300;
   std::string infeed, outfeed;
   std::vector<std::string> devices;  // places; none: all on --device
+  int64_t count = 0;                 // of logical devices, where --devices is a number of them
   void AddTo(CLI::App& app, bool feeds = true);
+  // Makes a list of a number of logical devices, which go round the GPUs; of one or no GPU they are partitions.
+  Status ReadCount(const DeviceOptions& options);
+  // Of a program that does not say how many there are.
+  int64_t partitions_to_make() const { return partitions > 0 ? partitions : std::max<int64_t>(1, count); }
   // Against the program's own counts, which bind where they are above 1.
   Result<DeviceGrid> GridOf(const Module& module) const;
   std::chrono::milliseconds collective_timeout() const {

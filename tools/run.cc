@@ -8,6 +8,7 @@
 
 #include "api/placed_replicas.h"
 #include "api/replicas.h"
+#include "api/sharded_program.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/host/hash.h"
 #include "core/mlir/dynamic_program.h"
@@ -38,8 +39,17 @@ struct RunFlags {
   ReplicaFlags replicas;
   std::string out, trace;
   int num_runs = 1;
+  // Of a program of whole arrays: how its arguments and results lie.
+  std::vector<Sharding> parameter_shardings, result_shardings;
   bool json = false, profile = false, check_same = false, checked = false, distributed = false;
 };
+
+// One array for all devices or one for each; of a program of whole arrays those, which devices share.
+Result<ReplicatedArguments> ArgumentsFor(const RunFlags& flags, const Module& module, const DeviceGrid& grid) {
+  const ArgumentSource& source = flags.program.arguments;
+  if (flags.parameter_shardings.empty()) return LoadReplicatedArguments(module, source, grid.count());
+  return LoadWholeArguments(module, flags.parameter_shardings, source, grid.count());
+}
 
 Json FallbacksJson(const Executable& executable) {
   Json list = Json::array();
@@ -139,8 +149,7 @@ Status Save(const std::string& file, const std::vector<const Literal*>& leaves) 
 }
 
 Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
-  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
+  VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments, ArgumentsFor(flags, module, grid));
   PrintNotes(arguments.notes);
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
@@ -230,8 +239,7 @@ Result<Literal> RunOnPlaces(const RunFlags& flags, const DeviceGrid& grid, const
   EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   host_steps.host = feeds.transfers();
   host_steps.collective_timeout = flags.replicas.collective_timeout();
-  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, ArgumentsFor(flags, module, grid));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
   VXLA_ASSIGN_OR_RETURN(PlacedExecutable executable,
@@ -290,7 +298,7 @@ struct JobMember {
 Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module& module, ProcessGroup& group,
                      const JobWaits& waits, JobMember& member) {
   VXLA_RETURN_IF_ERROR(CheckJobFlags(flags));
-  VXLA_ASSIGN_OR_RETURN(member.arguments, LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
+  VXLA_ASSIGN_OR_RETURN(member.arguments, ArgumentsFor(flags, module, grid));
   member.pointers = member.arguments.pointers(grid.count());
   std::string data = fmt::format("{} {}", flags.program.arguments.seed, flags.num_runs);
   for (const auto& parameter : member.arguments.values) {
@@ -358,8 +366,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   Device& device = client->device();
   CompileOptions options = flags.compile.options();
   options.profile = flags.profile || !flags.trace.empty();
-  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.arguments, grid.count()));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, ArgumentsFor(flags, module, grid));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
   Compiled compiled;
@@ -435,14 +442,18 @@ Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
 }
 
 // The program as it will run, and on how many devices.
-Result<std::unique_ptr<Module>> PrepareProgram(const RunFlags& flags, std::string_view text, DeviceGrid& grid) {
+Result<std::unique_ptr<Module>> PrepareProgram(RunFlags& flags, std::string_view text, DeviceGrid& grid) {
   if (IsCpu(flags.device.device) && flags.replicas.devices.empty()) {
     if (!flags.trace.empty()) return InvalidArgument("--trace shows a Vulkan device's timeline: --device cpu has none");
     if (flags.profile) return InvalidArgument("--profile shows a Vulkan device's kernels: --device cpu has none");
   }
-  Result<std::unique_ptr<Module>> loaded = RunnableOf(text, flags.program.file, flags.compile);
+  Result<ShardedProgram> loaded = ParseShardedProgram(text, flags.program.file, flags.replicas.partitions_to_make());
   if (!loaded.ok()) return flags.checked ? AsChecked(loaded.status()) : loaded.status();
-  std::unique_ptr<Module> module = *std::move(loaded);
+  std::unique_ptr<Module> module = std::move(loaded->module);
+  const Status runs = CheckRunnableWith(*module, flags.program.file, flags.compile);
+  if (!runs.ok()) return flags.checked ? AsChecked(runs) : runs;
+  flags.parameter_shardings = std::move(loaded->parameters);
+  flags.result_shardings = std::move(loaded->results);
   VXLA_RETURN_IF_ERROR(CheckOutput(flags, module->entry()->root()->shape()));
   if (flags.checked) {
     const Status checked = CheckFirst(flags, module);
@@ -457,8 +468,7 @@ Result<std::unique_ptr<Module>> PrepareProgram(const RunFlags& flags, std::strin
   return module;
 }
 
-Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& report) {
-  DeviceGrid grid;
+Result<Literal> RunOnDevices(RunFlags& flags, std::string_view text, DeviceGrid& grid, Json& report) {
   if (flags.distributed) {
     VXLA_ASSIGN_OR_RETURN(ProcessGroup* const group, JoinProcessGroup());
     return RunInJob(flags, PrepareProgram(flags, text, grid), grid, *group, report);
@@ -469,7 +479,16 @@ Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& r
                                     : RunOnDevice(flags, grid, *module, report);
 }
 
-Status Run(const RunFlags& flags, Json& json) {
+Result<Literal> RunProgram(RunFlags& flags, std::string_view text, Json& report) {
+  DeviceGrid grid;
+  VXLA_RETURN_IF_ERROR(flags.replicas.ReadCount(flags.device.options()));
+  VXLA_ASSIGN_OR_RETURN(Literal result, RunOnDevices(flags, text, grid, report));
+  const bool others_have_it = report.contains("rank") && report["rank"] != 0;
+  if (flags.result_shardings.empty() || grid.count() == 1 || others_have_it) return result;
+  return WholeResults(result, flags.result_shardings, grid.count());
+}
+
+Status Run(RunFlags& flags, Json& json) {
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
   VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));

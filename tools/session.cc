@@ -210,10 +210,15 @@ Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const Comp
 
 Result<std::unique_ptr<Module>> RunnableOf(std::string_view text, const std::string& file, const CompileFlags& flags) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(text, file));
-  VXLA_RETURN_IF_ERROR(flags.Register());
-  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, file, flags.registry.get()));
-  PrintNotes(UnusedNames(*module, *flags.registry));
+  VXLA_RETURN_IF_ERROR(CheckRunnableWith(*module, file, flags));
   return module;
+}
+
+Status CheckRunnableWith(const Module& module, const std::string& file, const CompileFlags& flags) {
+  VXLA_RETURN_IF_ERROR(flags.Register());
+  VXLA_RETURN_IF_ERROR(CheckRunnable(module, file, flags.registry.get()));
+  PrintNotes(UnusedNames(module, *flags.registry));
+  return OkStatus();
 }
 
 Status CheckOneDevice(const DeviceFlags& flags) {

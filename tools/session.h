@@ -55,6 +55,8 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const CompileFlags& flags);
 // The same of the file's content.
 Result<std::unique_ptr<Module>> RunnableOf(std::string_view text, const std::string& file, const CompileFlags& flags);
+// The same of one that is read already.
+Status CheckRunnableWith(const Module& module, const std::string& file, const CompileFlags& flags);
 
 // kInvalidArgument: "all", where the command wants one device.
 Status CheckOneDevice(const DeviceFlags& flags);

@@ -154,6 +154,10 @@ part_random() {
     run_suite "10,000 random programs on $what" VXLA_TEST_RANDOM_PROGRAMS=10000 "$@" build/tests/ops_tests \
       --gtest_filter='RandomPrograms*AsOnTheReference'
   }
+  run_suite "10,000 programs of whole arrays with random shardings" VXLA_TEST_SHARDED_PROGRAMS=10000 build/tests/cpu_tests \
+    --gtest_filter='ShardedPrograms*'
+  run_suite "200 of them on lavapipe" VXLA_TEST_SHARDED_PROGRAMS=200 VXLA_TEST_DEVICE=llvmpipe build/tests/ops_tests \
+    --gtest_filter='ShardedPrograms*'
   run_random lavapipe VXLA_TEST_DEVICE=llvmpipe
   run_random SwiftShader VXLA_TEST_DEVICE=swiftshader
   run_random "lavapipe, kernels of GPUs" VXLA_TEST_DEVICE=llvmpipe VXLA_TEST_EMULATE=gpu,matrices

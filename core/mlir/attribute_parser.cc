@@ -728,14 +728,16 @@ Result<Attribute> AttributeParser::ParseAxes(std::string_view end) {
   lexer_.Next();
   while (!lexer_.At(end)) {
     VXLA_RETURN_IF_ERROR(Spend(1));
-    if (lexer_.Eat("?")) break;  // more of them may come
-    if (lexer_.token().kind != TokenKind::kString) return lexer_.Expected("an axis of the mesh (\"x\")");
-    VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
+    if (lexer_.Eat("?")) {
+      SetAttribute(list.entries, "is_open", IntegerAttribute(1));
+      break;
+    }
+    VXLA_ASSIGN_OR_RETURN(const std::string name, lexer_.TakeString("an axis of the mesh (\"x\")"));
     Attribute part;
     if (lexer_.Eat(":")) {
       VXLA_ASSIGN_OR_RETURN(part, ParseSubAxis());
     }
-    list.elements.push_back(AxisAttribute(name.text, std::move(part)));
+    list.elements.push_back(AxisAttribute(name, std::move(part)));
     if (!lexer_.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect(end));
@@ -744,7 +746,7 @@ Result<Attribute> AttributeParser::ParseAxes(std::string_view end) {
 
 // Shardy's <@mesh, [{"x"}, {"y", ?}p1], replicated={"z"}, unreduced={"w"}>, at '<'.
 Result<Attribute> AttributeParser::ParseShardingBody() {
-  Attribute mesh, dimensions, unreduced;
+  Attribute mesh, dimensions, replicated, unreduced;
   dimensions.kind = Attribute::Kind::kArray;
   VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
   if (lexer_.EatWord("mesh")) {
@@ -757,8 +759,11 @@ Result<Attribute> AttributeParser::ParseShardingBody() {
   VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
   while (lexer_.At("{")) {
     VXLA_ASSIGN_OR_RETURN(Attribute axes, ParseAxes("}"));
+    if (lexer_.token().kind == TokenKind::kWord) {
+      VXLA_ASSIGN_OR_RETURN(const int64_t priority, ParsePriority());
+      SetAttribute(axes.entries, "priority", IntegerAttribute(priority));
+    }
     dimensions.elements.push_back(std::move(axes));
-    if (lexer_.token().kind == TokenKind::kWord) lexer_.Next();  // a priority
     if (!lexer_.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
@@ -769,10 +774,22 @@ Result<Attribute> AttributeParser::ParseShardingBody() {
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
     if (!lexer_.At("{")) return lexer_.Expected("'{'");
     VXLA_ASSIGN_OR_RETURN(Attribute axes, ParseAxes("}"));
-    if (sums) unreduced = std::move(axes);
+    (sums ? unreduced : replicated) = std::move(axes);
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
-  return ShardingAttribute(std::move(mesh), std::move(dimensions), std::move(unreduced));
+  return ShardingAttribute(std::move(mesh), std::move(dimensions), std::move(replicated), std::move(unreduced));
+}
+
+// p1
+Result<int64_t> AttributeParser::ParsePriority() {
+  const std::string_view word = lexer_.token().text;
+  int64_t priority = 0;
+  const char* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data() + 1, end, priority);
+  if (word[0] != 'p' || read.ec != std::errc() || read.ptr != end || priority < 0)
+    return lexer_.Expected("a priority (p0)");
+  lexer_.Next();
+  return priority;
 }
 
 Result<Attribute> AttributeParser::ParseShardings() {

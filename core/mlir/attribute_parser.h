@@ -34,6 +34,7 @@ class AttributeParser {
   Result<Attribute> ParseMeshBody();
   // <@mesh, [{"x"}, {?}]>
   Result<Attribute> ParseShardingBody();
+  Result<int64_t> ParsePriority();
   // of axes: "x", "y":(1)2, from the bracket that opens it to `end`
   Result<Attribute> ParseAxes(std::string_view end);
   // [<...>, <...>]

@@ -123,6 +123,10 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
     return ImportCheck(frame, operation);
   // JAX's way to have XLA compute what nobody uses.
   if (target != nullptr && target->text == "dce_sink" && operation.results.empty()) return OkStatus();
+  if (target != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const bool sharding, ImportShardingCall(frame, operation, target->text));
+    if (sharding) return OkStatus();
+  }
   std::vector<Shape> shapes;
   for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
   Operation sized = operation;

@@ -74,7 +74,10 @@ void RemoveUnused(Module& module) {
 
 Result<RefinedProgram> Importer::RunRefined() {
   Result<std::unique_ptr<Module>> module = Run();
-  if (question_.has_value()) return std::move(*question_);
+  if (question_.has_value()) {
+    VXLA_ASSIGN_OR_RETURN(question_->module, Partitioned(std::move(question_->module)));
+    return std::move(*question_);
+  }
   if (!module.ok()) return module.status();
   RemoveUnused(**module);
   RefinedProgram refined;

@@ -1,225 +1,279 @@
-// Programs of whole arrays that devices have tiles of: an array is gathered where an operation wants all of it, and cut
-// where one wants tiles. Elementwise operations on equal tiles, and what is written for one device, take tiles as they
-// are.
+// What a program of whole arrays says of how they lie on devices. The importer makes the program of whole arrays and
+// notes what is said; core/passes/sharding makes the program of each device of it.
+#include "core/devices/op_sharding_text.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/mesh_groups.h"
+#include "core/passes/sharding/partitioner.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-constexpr std::string_view kSharding = "sdy.sharding";
-constexpr std::string_view kManual = "sdy.manual_computation", kConstraint = "sdy.sharding_constraint";
+constexpr std::string_view kSharding = "sdy.sharding", kOpSharding = "mhlo.sharding";
 
 const Attribute* ElementOf(const Attribute* list, size_t i) {
   return list == nullptr || i >= list->elements.size() ? nullptr : &list->elements[i];
 }
 
-bool Names(const Attribute& list, const std::string& axis) {
-  return std::ranges::any_of(list.elements, [&](const Attribute& each) {
-    const Attribute* const name = each.Find("name");
-    return (name == nullptr ? each.text : name->text) == axis;
-  });
+// Only what the named axes cut.
+ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axes) {
+  const auto other = [&](const MeshPart& part) { return std::ranges::find(axes, part.name) == axes.end(); };
+  for (DimensionSharding& dimension : sharding.dimensions) std::erase_if(dimension.axes, other);
+  std::erase_if(sharding.unreduced, other);
+  return sharding;
 }
 
 }  // namespace
 
-// `manual`: the axes that count; null: all.
-Result<Sharding> Importer::ShardingOf(const OperationReader& reader, const Attribute* sharding, const Shape& shape,
-                                      const Attribute* manual) const {
-  const int64_t partitions = module_->attributes().num_partitions;
-  if (sharding == nullptr || partitions == 1 || !shape.IsArray()) return Sharding();
-  const Attribute *const mesh = sharding->Find("mesh"), *const dimensions = sharding->Find("dimensions");
+// Axes of a list, which together make no more tiles than there may be.
+Result<std::vector<MeshPart>> Importer::ReadAxes(const OperationReader& reader, const DeviceMesh& mesh,
+                                                 const Attribute& axes, int64_t& total) const {
+  constexpr int64_t kMostTiles = 1 << 20;
+  std::vector<MeshPart> parts;
+  for (const Attribute& axis : axes.elements) {
+    VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kSharding));
+    const auto found = std::ranges::find(mesh.axes, part.name, &MeshAxis::name);
+    if (found == mesh.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
+    const int64_t size = part.size == 0 ? found->size : part.size;
+    if (size > kMostTiles / total) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
+    total *= size;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape) {
+  const Attribute *const mesh = said.Find("mesh"), *const dimensions = said.Find("dimensions");
   if (mesh == nullptr || dimensions == nullptr)
-    return reader.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(*sharding));
-  VXLA_ASSIGN_OR_RETURN(const DeviceMesh devices, ReadMesh(reader, program_, *mesh, kSharding));
-  if (devices.axes.empty()) return Sharding();
+    return reader.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(said));
+  VXLA_ASSIGN_OR_RETURN(DeviceMesh devices, ReadMesh(reader, program_, *mesh, kSharding));
+  ArraySharding sharding;
+  sharding.mesh = std::make_shared<const DeviceMesh>(std::move(devices));
+  sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+  if (sharding.mesh->axes.empty()) return sharding;
   if (std::ssize(dimensions->elements) != shape.rank())
     return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
-  Sharding read;
-  std::vector<MeshPart> parts;
-  constexpr int64_t kMostTiles = 1 << 20;
   int64_t total = 1;
-  const auto take = [&](const Attribute& axes) -> Result<int64_t> {
-    int64_t count = 1;
-    for (const Attribute& axis : axes.elements) {
-      VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kSharding));
-      if (manual != nullptr && !Names(*manual, axis.Find("name")->text)) continue;
-      const auto found = std::ranges::find(devices.axes, part.name, &MeshAxis::name);
-      if (found == devices.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
-      const int64_t size = part.size == 0 ? found->size : part.size;
-      if (size > kMostTiles / total) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
-      count *= size;
-      total *= size;
-      parts.push_back(std::move(part));
-    }
-    return count;
+  std::vector<MeshPart> all;
+  const auto take = [&](const Attribute& list) -> Result<std::vector<MeshPart>> {
+    VXLA_ASSIGN_OR_RETURN(std::vector<MeshPart> parts, ReadAxes(reader, *sharding.mesh, list, total));
+    all.insert(all.end(), parts.begin(), parts.end());
+    return parts;
   };
-  for (const Attribute& axes : dimensions->elements) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t count, take(axes));
-    read.tiles.push_back(count);
+  for (size_t d = 0; d < sharding.dimensions.size(); ++d) {
+    const Attribute& list = dimensions->elements[d];
+    VXLA_ASSIGN_OR_RETURN(sharding.dimensions[d].axes, take(list));
+    const Attribute *const open = list.Find("is_open"), *const priority = list.Find("priority");
+    sharding.dimensions[d].is_open = open != nullptr && open->integer != 0;
+    sharding.dimensions[d].priority = priority == nullptr ? 0 : priority->integer;
   }
-  const int64_t tiles = total;
-  if (const Attribute* const unreduced = sharding->Find("unreduced"); unreduced != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(read.addends, take(*unreduced));
+  if (const Attribute* const unreduced = said.Find("unreduced"); unreduced != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding.unreduced, take(*unreduced));
   }
-  if (total == 1) return Sharding();
-  if (const int64_t replicas = module_->attributes().replica_count; replicas > 1)
-    return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", kSharding, replicas);
-  const Result<std::vector<IntList>> groups = MeshGroups(devices.axes, devices.ids, parts);
-  if (!groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    for (const IntList& group : *groups) {
-      const auto first = group.begin() + tile * read.addends;
-      read.devices.insert(read.devices.end(), first, first + read.addends);
+  const int64_t cut = total;
+  if (const Attribute* const replicated = said.Find("replicated"); replicated != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding.replicated, take(*replicated));
+  }
+  const Result<std::vector<IntList>> groups = MeshGroups(sharding.mesh->axes, sharding.mesh->ids, all);
+  if (cut == 1 && !groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
+  if (cut > 1) VXLA_RETURN_IF_ERROR(CheckDevices(reader, *sharding.mesh, all, kSharding));
+  if (cut > 1) Mention(sharding.mesh);
+  return sharding;
+}
+
+Status Importer::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
+                              std::string_view what) const {
+  const ModuleAttributes& module = module_->attributes();
+  if (module.replica_count > 1)
+    return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", what, module.replica_count);
+  const Result<std::vector<IntList>> groups = MeshGroups(mesh.axes, mesh.ids, parts);
+  if (!groups.ok()) return reader.Error("{}: {}", what, groups.status().message());
+  int64_t count = 0, last = 0;
+  for (const IntList& group : *groups) {
+    count += std::ssize(group);
+    for (const int64_t device : group) last = std::max(last, device);
+  }
+  if (count == module.num_partitions && last == module.num_partitions - 1) return OkStatus();
+  return reader.NotSupported("{}: a mesh of {} devices in a program of {} partitions", what, count,
+                             module.num_partitions);
+}
+
+void Importer::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
+  if (stated_.mesh == nullptr || mesh->axes.size() > stated_.mesh->axes.size()) stated_.mesh = mesh;
+}
+
+// mhlo.sharding = "{...}".
+Result<std::optional<ArraySharding>> Importer::ReadOldSharding(const OperationReader& reader, const Attribute& said,
+                                                               const Shape& shape) {
+  Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank());
+  if (sharding.status().code() == StatusCode::kUnsupported)
+    return reader.NotSupported("{}", sharding.status().message());
+  if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
+  if (!*sharding) return std::optional<ArraySharding>();
+  VXLA_RETURN_IF_ERROR(CheckDevices(reader, *(*sharding)->mesh, {}, kOpSharding));
+  Mention((*sharding)->mesh);
+  return sharding;
+}
+
+// Of an argument or a result, in both languages; nothing: nothing is said.
+Result<std::optional<ArraySharding>> Importer::SaidOf(const OperationReader& reader, const Attribute* attributes,
+                                                      const Shape& shape, std::string_view what) {
+  std::optional<ArraySharding> sharding;
+  if (attributes == nullptr || !shape.IsArray()) return sharding;
+  const Attribute *const said = attributes->Find(kSharding), *const old = attributes->Find(kOpSharding);
+  if (said != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *said, shape));
+  }
+  if (old != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const std::optional<ArraySharding> other, ReadOldSharding(reader, *old, shape));
+    if (sharding && other && !(TilesOf(*sharding) == TilesOf(*other))) {
+      return reader.Error("{} is {} by {} and {} by {}", what, ShardingText(*sharding), kSharding, old->text,
+                          kOpSharding);
     }
+    if (!sharding) sharding = other;
   }
-  IntList sorted = read.devices;
-  std::ranges::sort(sorted);
-  if (std::ssize(sorted) != partitions || sorted.front() != 0 || sorted.back() != partitions - 1) {
-    return reader.NotSupported("{}: a mesh of {} devices in a program of {} partitions", kSharding, sorted.size(),
-                               partitions);
-  }
-  return read;
+  if (!sharding) return sharding;
+  const Result<Shape> tile = TilesOf(*sharding).TileOf(shape);
+  if (!tile.ok()) return reader.NotSupported("{}: {}", what, tile.status().message());
+  return sharding;
 }
 
-Result<Instruction*> Importer::Gathered(Frame& frame, const Operation& operation, const Tile& tile) {
-  Instruction* value = tile.value;
-  if (tile.sharding.addends > 1) {
-    CollectiveAttributes over;
-    over.channel_id = 1;
-    over.use_global_device_ids = true;
-    over.replica_groups.groups = tile.sharding.GroupsOfAddends();
-    VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kAllReduce, {value}, std::move(over),
-                                             {SumOf(value->shape().element_type())}));
-  }
-  for (size_t d = 0; d < tile.sharding.tiles.size(); ++d) {
-    if (tile.sharding.tiles[d] == 1) continue;
-    CollectiveAttributes along;
-    along.channel_id = 1;
-    along.use_global_device_ids = true;
-    along.dimensions = {static_cast<int64_t>(d)};
-    along.replica_groups.groups = tile.sharding.GroupsAlong(d);
-    Shape gathered = value->shape();
-    gathered.set_dimension(static_cast<int>(d), gathered.dimension(static_cast<int>(d)) * tile.sharding.tiles[d]);
-    VXLA_ASSIGN_OR_RETURN(
-        value, AddInferred(frame, operation, Opcode::kAllGather, {value}, std::move(along), {}, std::move(gathered)));
-  }
-  return value;
-}
+bool Importer::IsPartitioned() const { return module_->attributes().num_partitions > 1 && checks_ == nullptr; }
 
-// This device's tile, or its addend.
-Result<Instruction*> Importer::Cut(Frame& frame, const Operation& operation, Instruction* whole,
-                                   const Sharding& sharding) {
-  if (!sharding.is_cut()) return whole;
-  const Result<Shape> tile = sharding.TileOf(whole->shape());
-  if (!tile.ok()) return OperationReader(operation).NotSupported("{}: {}", kSharding, tile.status().message());
-  const Shape scalar(ElementType::kS32);
-  Instruction* const device = Add(frame, Opcode::kPartitionId, Shape(ElementType::kU32));
-  const auto of_device = [&](const IntList& values) {
-    const Shape listed(ElementType::kS32, {std::ssize(values)});
-    Literal table(listed);
-    for (size_t i = 0; i < values.size(); ++i) table.SetInt(static_cast<int64_t>(i), values[i]);
-    Instruction* const all = Add(frame, Opcode::kConstant, listed, {},
-                                 ConstantAttributes{std::make_shared<const Literal>(std::move(table))});
-    Instruction* const own =
-        Add(frame, Opcode::kDynamicSlice, Shape(ElementType::kS32, {1}), {all, device}, DynamicSliceAttributes{{1}});
-    return Add(frame, Opcode::kReshape, scalar, {own});
-  };
-  std::vector<Instruction*> operands{whole};
-  for (size_t d = 0; d < sharding.tiles.size(); ++d) {
-    if (sharding.tiles[d] == 1) {
-      operands.push_back(Number(frame, ElementType::kS32, 0));
-      continue;
-    }
-    IntList starts = sharding.TileNumbers(d);
-    for (int64_t& start : starts) start *= tile->dimension(static_cast<int>(d));
-    operands.push_back(of_device(starts));
+Status Importer::ReadEntryShardings(const Operation& function) {
+  const OperationReader reader(function);
+  const Block& block = function.regions[0].blocks[0];
+  for (size_t i = 0; i < block.arguments.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i), program_.ShapeOf(block.arguments[i]),
+                                 fmt::format("argument {}", i)));
+    stated_.parameters.push_back(std::move(said));
   }
-  Instruction* const cut =
-      Add(frame, Opcode::kDynamicSlice, *tile, std::move(operands), DynamicSliceAttributes{SizesOf(*tile)});
-  if (sharding.addends == 1) return cut;
-  // The first addend is all of it.
-  IntList is_first(sharding.devices.size(), 0);
-  for (const IntList& group : sharding.GroupsOfAddends()) is_first[static_cast<size_t>(group[0])] = 1;
-  Instruction* const first = IsEqual(frame, of_device(is_first), Number(frame, ElementType::kS32, 1));
-  return Add(frame, Opcode::kSelect, *tile, {Chosen(frame, first, *tile), cut, Filled(frame, *tile, 0)});
-}
-
-// The value as tiles of this sharding.
-Result<Instruction*> Importer::AsTile(Frame& frame, const Operation& operation, ValueId value,
-                                      const Sharding& sharding) {
-  const auto found = frame.tiles.find(value);
-  if (found != frame.tiles.end() && found->second.sharding == sharding) return found->second.value;
-  VXLA_ASSIGN_OR_RETURN(Instruction* const whole, Lookup(frame, operation, value));
-  return Cut(frame, operation, whole, sharding);
-}
-
-void Importer::BindTile(Frame& frame, ValueId value, Instruction* tile, Sharding sharding) {
-  if (sharding.is_cut()) {
-    frame.tiles[value] = {tile, std::move(sharding)};
-  } else {
-    frame.values[value] = tile;
+  const Attribute* const type = function.Find("function_type");
+  for (size_t i = 0; type != nullptr && i < type->type.results.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+                          SaidOf(reader, ElementOf(function.Find("res_attrs"), i), type->type.results[i].shape,
+                                 fmt::format("result {}", i)));
+    stated_.results.push_back(std::move(said));
   }
-}
-
-// How a parameter is cut: as it is said, or else as the first operation that says so wants it.
-Result<Sharding> Importer::ParameterSharding(const Operation& function, const Block& block, size_t index) const {
-  const ValueId value = block.arguments[index];
-  const Shape& shape = program_.ShapeOf(value);
-  const Attribute* const arguments = ElementOf(function.Find("arg_attrs"), index);
-  const Attribute* const stated = arguments == nullptr ? nullptr : arguments->Find(kSharding);
-  if (stated != nullptr) return ShardingOf(OperationReader(function), stated, shape, nullptr);
-  for (const Operation& operation : block.operations) {
-    const auto at = std::ranges::find(operation.operands, value);
-    if (at == operation.operands.end() || (operation.name != kManual && operation.name != kConstraint)) continue;
-    const bool manual = operation.name == kManual;
-    const Attribute* const wanted =
-        manual ? ElementOf(operation.Find("in_shardings"), static_cast<size_t>(at - operation.operands.begin()))
-               : operation.Find("sharding");
-    VXLA_ASSIGN_OR_RETURN(const Sharding sharding, ShardingOf(OperationReader(operation), wanted, shape,
-                                                              manual ? operation.Find("manual_axes") : nullptr));
-    return sharding.TileOf(shape).ok() ? sharding : Sharding();
-  }
-  return Sharding();
-}
-
-// What a program of several partitions returns: tiles as they are stated, or else as they are.
-Result<std::vector<Instruction*>> Importer::ReturnTiles(Frame& frame, const Operation& function,
-                                                        const Operation& back) {
-  std::vector<Instruction*> results;
-  for (size_t i = 0; i < back.operands.size(); ++i) {
-    const ValueId value = back.operands[i];
-    const Attribute* const attributes = ElementOf(function.Find("res_attrs"), i);
-    const Attribute* const stated = attributes == nullptr ? nullptr : attributes->Find(kSharding);
-    Sharding sharding;
-    if (stated != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(sharding, ShardingOf(OperationReader(function), stated, program_.ShapeOf(value), nullptr));
-    } else if (const auto tile = frame.tiles.find(value); tile != frame.tiles.end()) {
-      sharding = tile->second.sharding;
-    } else if (const auto wanted = frame.wanted.find(value); wanted != frame.wanted.end()) {
-      sharding = wanted->second;
-    }
-    VXLA_ASSIGN_OR_RETURN(Instruction* const result, AsTile(frame, back, value, sharding));
-    results.push_back(result);
-    result_shardings_.push_back(std::move(sharding));
-  }
-  return results;
+  return OkStatus();
 }
 
 // A constraint says where a value is to lie, not what it is.
+Instruction* Importer::Constrained(Frame& frame, Instruction* value, ArraySharding sharding) {
+  Instruction* const copy = Add(frame, Opcode::kCopy, value->shape(), {value});
+  stated_.constraints.emplace(copy, std::move(sharding));
+  return copy;
+}
+
+// Any operation may say how its results lie.
+Status Importer::ConstrainResults(Frame& frame, const Operation& operation) {
+  const Attribute *const said = operation.Find(kSharding), *const old = operation.Find(kOpSharding);
+  const Attribute* const target = operation.Find("call_target_name");
+  const bool is_call = target != nullptr && (target->text == "Sharding" || target->text.starts_with("SPMD"));
+  if ((said == nullptr && old == nullptr) || is_call) return OkStatus();
+  const OperationReader reader(operation);
+  for (size_t i = 0; i < operation.results.size(); ++i) {
+    const auto value = frame.values.find(operation.results[i]);
+    if (value == frame.values.end() || !value->second->shape().IsArray()) continue;
+    const Shape& shape = value->second->shape();
+    std::optional<ArraySharding> sharding;
+    if (const Attribute* const one = ElementOf(said, i); one != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+    } else if (old != nullptr && operation.results.size() == 1) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *old, shape));
+    }
+    if (sharding) value->second = Constrained(frame, value->second, *std::move(sharding));
+  }
+  return OkStatus();
+}
+
 Status Importer::ImportShardingConstraint(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  const ValueId from = operation.operands[0], to = operation.results[0];
-  const Shape& shape = program_.ShapeOf(from);
-  VXLA_ASSIGN_OR_RETURN(Sharding sharding, ShardingOf(reader, operation.Find("sharding"), shape, nullptr));
-  if (const auto tile = frame.tiles.find(from); tile != frame.tiles.end() && tile->second.sharding == sharding) {
-    frame.tiles[to] = Tile(tile->second);
-    return OkStatus();
+  const Attribute* const said = operation.Find("sharding");
+  if (!IsPartitioned() || said == nullptr) return ImportIdentity(frame, operation);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  if (!value->shape().IsArray()) return ImportIdentity(frame, operation);
+  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(reader, *said, value->shape()));
+  return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
+}
+
+// Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
+Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target) {
+  const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
+  if (!to_tiles && !from_tiles && (target != "Sharding" || !IsPartitioned())) return false;
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  const Shape& result = program_.ShapeOf(operation.results[0]);
+  const Attribute* const said = operation.Find(kOpSharding);
+  if (!IsPartitioned()) return ImportIdentity(frame, operation).ok();
+  std::optional<ArraySharding> sharding;
+  if (to_tiles) {
+    const auto constraint = stated_.constraints.find(value);
+    if (constraint != stated_.constraints.end()) sharding = constraint->second;
+  } else if (said != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *said, result));
   }
-  if (sharding.TileOf(shape).ok()) frame.wanted[to] = std::move(sharding);
-  return ImportIdentity(frame, operation);
+  if (!to_tiles && !from_tiles) {
+    if (!sharding) return ImportIdentity(frame, operation).ok();
+    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {Constrained(frame, value, *sharding)}));
+    return true;
+  }
+  if (!sharding) {
+    sharding.emplace();
+    sharding->mesh = std::make_shared<const DeviceMesh>();
+    sharding->dimensions.resize(static_cast<size_t>(result.rank()));
+  }
+  const Shape &whole = to_tiles ? value->shape() : result, &tile = to_tiles ? result : value->shape();
+  const Result<Shape> fits = TilesOf(*sharding).TileOf(whole);
+  if (!fits.ok()) return reader.NotSupported("{}", fits.status().message());
+  if (!Compatible(*fits, tile)) {
+    return reader.Error("{} is {} on a device by its sharding {}, it is stated as {}", PrintType(whole),
+                        PrintType(*fits), ShardingText(*sharding), PrintType(tile));
+  }
+  Instruction* const copy = Add(frame, Opcode::kCopy, result, {value});
+  (to_tiles ? stated_.to_tiles : stated_.from_tiles).emplace(copy, *std::move(sharding));
+  VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {copy}));
+  return true;
+}
+
+// The tile of an operand or result of a manual computation: other axes may cut it further.
+Result<Shape> Importer::ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+                                   const std::vector<std::string>& axes, const Shape& whole) const {
+  if (!whole.IsArray()) return whole;
+  for (const DimensionSharding& dimension : sharding.dimensions) {
+    bool other = false;
+    for (const MeshPart& part : dimension.axes) {
+      const bool manual = std::ranges::find(axes, part.name) != axes.end();
+      if (manual && other)
+        return reader.Error("{} of {}: an axis that is not manual stands before {}", ShardingText(sharding),
+                            PrintType(whole), part.name);
+      other = other || !manual;
+    }
+  }
+  Result<Shape> tile = TilesOf(OfAxes(sharding, axes)).TileOf(whole);
+  if (!tile.ok()) return reader.NotSupported("{}: {}", kSharding, tile.status().message());
+  return tile;
+}
+
+// What is said of the operands or results.
+Result<std::vector<ArraySharding>> Importer::ManualShardings(const Operation& operation, std::string_view list,
+                                                             const std::vector<ValueId>& values) {
+  const OperationReader reader(operation);
+  const Attribute* const said = operation.Find(list);
+  std::vector<ArraySharding> shardings;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Shape& shape = typed().ShapeOf(values[i]);
+    ArraySharding& sharding = shardings.emplace_back();
+    sharding.dimensions.resize(shape.IsArray() ? static_cast<size_t>(shape.rank()) : 0);
+    const Attribute* const one = ElementOf(said, i);
+    if (one == nullptr || !shape.IsArray() || !IsPartitioned()) continue;
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+  }
+  return shardings;
 }
 
 // The body is a device's: it sees tiles.
@@ -228,69 +282,107 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   if (block->arguments.size() != operation.operands.size())
     return reader.Error("{} arguments, {} operands", block->arguments.size(), operation.operands.size());
-  const Attribute *const in = operation.Find("in_shardings"), *const out = operation.Find("out_shardings");
-  const Attribute* const manual = operation.Find("manual_axes");
-  for (size_t i = 0; i < operation.operands.size(); ++i) {
-    const ValueId value = operation.operands[i], argument = block->arguments[i];
-    VXLA_ASSIGN_OR_RETURN(const Sharding sharding,
-                          ShardingOf(reader, ElementOf(in, i), program_.ShapeOf(value), manual));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const tile, AsTile(frame, operation, value, sharding));
-    if (!Fits(program_.values[argument].type, tile->shape())) {
-      return reader.Error("argument {} is {}, operand {} of {} is {} on a device", i,
-                          PrintType(program_.values[argument].type), i, PrintType(program_.values[value].type),
-                          PrintType(tile->shape()));
+  StatedShardings::Manual said;
+  VXLA_ASSIGN_OR_RETURN(said.in, ManualShardings(operation, "in_shardings", operation.operands));
+  VXLA_ASSIGN_OR_RETURN(said.out, ManualShardings(operation, "out_shardings", operation.results));
+  for (const auto* list : {&said.in, &said.out}) {
+    for (const ArraySharding& sharding : *list) {
+      if (said.mesh == nullptr || said.mesh->axes.empty()) said.mesh = sharding.mesh;
     }
-    frame.values[argument] = tile;
+  }
+  if (const Attribute* const axes = operation.Find("manual_axes"); axes != nullptr && IsPartitioned()) {
+    for (const Attribute& axis : axes->elements) {
+      const Attribute* const name = axis.Find("name");
+      said.axes.push_back("\"" + (name == nullptr ? axis.text : name->text) + "\"");
+    }
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  std::vector<Shape> tiles;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(reader, said.in[i], said.axes, operands[i]->shape()));
+    const Type& stated = program_.values[block->arguments[i]].type;
+    if (!Fits(stated, tile)) {
+      return reader.Error("argument {} is {}, operand {} of {} is {} on a device", i, PrintType(stated), i,
+                          PrintType(operands[i]->shape()), PrintType(tile));
+    }
+    tiles.push_back(std::move(tile));
+  }
+  if (!IsPartitioned()) return ImportBodyHere(frame, operation, *block, operands);
+  Frame body;
+  body.computation = std::make_unique<Computation>("manual");
+  for (size_t i = 0; i < operands.size(); ++i) {
+    SetActual(block->arguments[i], tiles[i]);
+    body.values[block->arguments[i]] =
+        Add(body, Opcode::kParameter, tiles[i], {}, ParameterAttributes{static_cast<int64_t>(i)});
   }
   ++manual_depth_;
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(body, *block));
   --manual_depth_;
-  if (results.size() != operation.results.size())
-    return reader.Error("{} results are stated, its body returns {}", operation.results.size(), results.size());
+  std::vector<Shape> wholes;
+  for (size_t i = 0; i < operation.results.size(); ++i) wholes.push_back(program_.ShapeOf(operation.results[i]));
+  VXLA_RETURN_IF_ERROR(CheckManualResults(reader, said, results, wholes));
+  body.computation->set_root(TupleOrOne(body, results));
+  Computation* const called = module_->AddComputation(std::move(body.computation));
+  Instruction* const call = Add(frame, Opcode::kCall, wholes.size() == 1 ? wholes[0] : Shape::Tuple(wholes), operands,
+                                CallAttributes{}, {called});
+  stated_.manual.emplace(call, std::move(said));
+  return BindResults(frame, operation, call);
+}
+
+// Of a program of one device.
+Status Importer::ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
+                                const std::vector<Instruction*>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    SetActual(block.arguments[i], operands[i]->shape());
+    frame.values[block.arguments[i]] = operands[i];
+  }
+  ++manual_depth_;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, block));
+  --manual_depth_;
+  return BindValues(frame, operation, results);
+}
+
+Status Importer::CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+                                    const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const {
+  if (results.size() != wholes.size())
+    return reader.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    const Shape& whole = program_.ShapeOf(operation.results[i]);
-    VXLA_ASSIGN_OR_RETURN(Sharding sharding, ShardingOf(reader, ElementOf(out, i), whole, manual));
-    const Result<Shape> tile = sharding.TileOf(whole);
-    if (!tile.ok()) return reader.NotSupported("{}: {}", kSharding, tile.status().message());
-    if (!Compatible(*tile, results[i]->shape())) {
-      return reader.Error("result {} is {}, which is {} on a device; its body returns {}", i, PrintType(whole),
-                          PrintType(*tile), PrintType(results[i]->shape()));
-    }
-    BindTile(frame, operation.results[i], results[i], std::move(sharding));
+    VXLA_ASSIGN_OR_RETURN(const Shape tile, ManualTile(reader, said.out[i], said.axes, wholes[i]));
+    if (Compatible(tile, results[i]->shape())) continue;
+    return reader.Error("result {} is {}, which is {} on a device; its body returns {}", i, PrintType(wholes[i]),
+                        PrintType(tile), PrintType(results[i]->shape()));
   }
   return OkStatus();
 }
 
-// False: its operands are not tiles of one sharding and what is the same everywhere.
-Result<bool> Importer::ImportOnTiles(Frame& frame, const Operation& operation, Opcode opcode) {
-  const auto first = std::ranges::find_if(operation.operands, [&](ValueId v) { return frame.tiles.contains(v); });
-  if (first == operation.operands.end() || operation.results.size() != 1) return false;
-  const Tile tile = frame.tiles.at(*first);
-  if (tile.sharding.addends > 1) return false;
-  std::vector<Instruction*> operands;
-  for (const ValueId value : operation.operands) {
-    if (const auto found = frame.tiles.find(value); found != frame.tiles.end()) {
-      if (found->second.sharding != tile.sharding) return false;
-      operands.push_back(found->second.value);
-      continue;
-    }
-    VXLA_ASSIGN_OR_RETURN(Instruction* const whole, Lookup(frame, operation, value));
-    if (whole->opcode() != Opcode::kBroadcast || !whole->operand(0)->shape().IsScalar()) return false;
-    const Result<Shape> shape = tile.sharding.TileOf(whole->shape());
-    if (!shape.ok()) return false;
-    operands.push_back(Add(frame, Opcode::kBroadcast, *shape, {whole->operand(0)}, whole->attributes()));
+// The program of a device, once all of the program of whole arrays is there.
+Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> module) {
+  const bool says = stated_.mesh != nullptr || !stated_.manual.empty() || !stated_.to_tiles.empty() ||
+                    !stated_.from_tiles.empty() || !stated_.constraints.empty();
+  if (module == nullptr || module->attributes().num_partitions == 1) return module;
+  if (!says) {
+    parameter_shardings_.resize(module->entry()->parameters().size());
+    result_shardings_.resize(FlattenTuple(module->entry()->root()->shape()).size());
+    return module;
   }
-  const Result<Shape> stated = tile.sharding.TileOf(ResultShape(operation));
-  if (!stated.ok()) return false;
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes), {}, *stated));
-  if (!Compatible(*stated, result->shape())) {
-    return OperationReader(operation).Error("the result is stated as {}, the operands give {}",
-                                            PrintType(ResultShape(operation)), PrintType(result->shape()));
+  if (refines()) {  // who runs it gives whole arrays
+    const auto whole = [this](const Shape& shape) {
+      ArraySharding sharding;
+      sharding.mesh = std::make_shared<const DeviceMesh>();
+      sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+      return sharding;
+    };
+    stated_.parameters.clear();
+    stated_.results.clear();
+    for (const Instruction* parameter : module->entry()->parameters())
+      stated_.parameters.emplace_back(whole(parameter->shape()));
+    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(whole(*leaf));
   }
-  BindTile(frame, operation.results[0], result, tile.sharding);
-  return true;
+  VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
+  whole_ = std::move(module);
+  parameter_shardings_ = std::move(made.parameters);
+  result_shardings_ = std::move(made.results);
+  return std::move(made.module);
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -12,6 +12,7 @@
 #include "core/mlir/importer.h"
 #include "core/mlir/ir.h"
 #include "core/module.h"
+#include "core/passes/sharding/sharding_graph.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -102,23 +103,21 @@ class Importer {
   // Refines: all sizes follow from the facts.
   Importer(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
   Result<std::unique_ptr<Module>> Run();
+  // Of a text that does not say how many there are.
+  void set_partitions(int64_t partitions) { partitions_ = partitions; }
+  // What Run's program of a device was made of; null: it is the program.
+  const Module* whole() const { return whole_.get(); }
+  const StatedShardings& stated() const { return stated_; }
   Result<CheckFunction> RunChecks(const std::string& name);
   Result<RefinedProgram> RunRefined();
   const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
 
  private:
-  struct Tile {
-    Instruction* value;
-    Sharding sharding;
-  };
   // A computation under construction, with what each value is there.
   struct Frame {
     std::unique_ptr<Computation> computation;
     std::unordered_map<ValueId, Instruction*> values;
-    // Arrays that each device has a tile of; they are among the values once an operation wanted them whole.
-    std::unordered_map<ValueId, Tile> tiles;
-    std::unordered_map<ValueId, Sharding> wanted;  // of values that are whole here
   };
   using Handler = Status (Importer::*)(Frame&, const Operation&);
 
@@ -133,6 +132,7 @@ class Importer {
   Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
   Status CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const;
   Status ImportOperation(Frame& frame, const Operation& operation);
+  Status ImportUnsharded(Frame& frame, const Operation& operation);
   Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
   Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
   Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
@@ -428,18 +428,33 @@ class Importer {
   Status ImportNothing(Frame& frame, const Operation& operation);
   Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
 
-  // Arrays of which devices have tiles (import_shardings.cc).
-  Result<Sharding> ShardingOf(const OperationReader& reader, const Attribute* sharding, const Shape& shape,
-                              const Attribute* manual) const;
-  Result<Instruction*> Gathered(Frame& frame, const Operation& operation, const Tile& tile);
-  Result<Instruction*> Cut(Frame& frame, const Operation& operation, Instruction* whole, const Sharding& sharding);
-  Result<Instruction*> AsTile(Frame& frame, const Operation& operation, ValueId value, const Sharding& sharding);
-  static void BindTile(Frame& frame, ValueId value, Instruction* tile, Sharding sharding);
-  Result<Sharding> ParameterSharding(const Operation& function, const Block& block, size_t index) const;
-  Result<std::vector<Instruction*>> ReturnTiles(Frame& frame, const Operation& function, const Operation& back);
+  // What is said of arrays on devices (import_shardings.cc).
+  bool IsPartitioned() const;
+  Result<std::vector<MeshPart>> ReadAxes(const OperationReader& reader, const DeviceMesh& mesh, const Attribute& axes,
+                                         int64_t& total) const;
+  Result<ArraySharding> ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape);
+  Result<std::optional<ArraySharding>> ReadOldSharding(const OperationReader& reader, const Attribute& said,
+                                                       const Shape& shape);
+  Result<std::optional<ArraySharding>> SaidOf(const OperationReader& reader, const Attribute* attributes,
+                                              const Shape& shape, std::string_view what);
+  Status CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
+                      std::string_view what) const;
+  void Mention(const std::shared_ptr<const DeviceMesh>& mesh);
+  Status ReadEntryShardings(const Operation& function);
+  Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
+  Status ConstrainResults(Frame& frame, const Operation& operation);
   Status ImportShardingConstraint(Frame& frame, const Operation& operation);
+  Result<bool> ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target);
+  Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+                           const std::vector<std::string>& axes, const Shape& whole) const;
+  Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
+                                                     const std::vector<ValueId>& values);
   Status ImportManualComputation(Frame& frame, const Operation& operation);
-  Result<bool> ImportOnTiles(Frame& frame, const Operation& operation, Opcode opcode);
+  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
+                        const std::vector<Instruction*>& operands);
+  Status CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+                            const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const;
+  Result<std::unique_ptr<Module>> Partitioned(std::unique_ptr<Module> module);
 
   // Collectives with roots (import_collectives.cc).
   Instruction* Number(Frame& frame, ElementType type, int64_t value);
@@ -483,7 +498,9 @@ class Importer {
   Program actual_;  // its values only
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
-  const Operation* tiled_ = nullptr;  // the entry, where its arguments and results are tiles
+  StatedShardings stated_;
+  std::unique_ptr<Module> whole_;
+  int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
   int manual_depth_ = 0;            // of what is written for a device rather than for whole arrays
   CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program

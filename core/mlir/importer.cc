@@ -12,6 +12,7 @@
 #include "core/mlir/parser.h"
 #include "core/mlir/structured_control.h"
 #include "core/ops/ops.h"
+#include "core/passes/sharding/partitioner.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -66,10 +67,13 @@ std::string SymbolOf(const Operation& operation) {
 Result<std::unique_ptr<Module>> Importer::Run() {
   VXLA_RETURN_IF_ERROR(CollectFunctions());
   VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
+  if (int64_t& partitions = module_->mutable_attributes().num_partitions; partitions == 1) partitions = partitions_;
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program_));
+  if (IsPartitioned() && !refines()) VXLA_RETURN_IF_ERROR(ReadEntryShardings(*entry));
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(SymbolOf(*entry), entry->location));
   module_->set_entry(computation);
   if (module_->name().empty()) module_->set_name(computation->name());
+  VXLA_ASSIGN_OR_RETURN(module_, Partitioned(std::move(module_)));
   VXLA_RETURN_IF_ERROR(SetEntryAttributes(*entry));
   VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
   return std::move(module_);
@@ -144,6 +148,12 @@ Status Importer::SetEntryAttributes(const Operation& function) {
 }
 
 void Importer::AddAliasing(size_t argument, int64_t result) {
+  // Tiles of an argument and of a result that is as large may differ.
+  const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
+  const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
+  const bool fits =
+      result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[static_cast<size_t>(result)], given);
+  if (IsPartitioned() && !fits) return;
   Aliasing aliasing;
   aliasing.operand = static_cast<int64_t>(argument);
   aliasing.kind = "may-alias";
@@ -187,7 +197,6 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
   Frame frame;
   frame.computation = std::make_unique<Computation>(CleanName(SymbolOf(function)));
   if (entry_frame_ == nullptr && checks_ == nullptr) entry_frame_ = &frame;
-  const bool has_tiles = entry_frame_ == &frame && module_->attributes().num_partitions > 1 && !refines();
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Value& value = program_.values[block->arguments[i]];
     VXLA_RETURN_IF_ERROR(CheckType(function, value.type));
@@ -196,20 +205,11 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
     name_hint_ = {};
     VXLA_ASSIGN_OR_RETURN(Shape shape, ArgumentShape(function, i, value.type));
     SetActual(block->arguments[i], shape);
-    Sharding sharding;
-    if (has_tiles) {
-      VXLA_ASSIGN_OR_RETURN(sharding, ParameterSharding(function, *block, i));
-      Result<Shape> tile = sharding.TileOf(shape);
-      if (!tile.ok()) return OperationReader(function).NotSupported("argument {}: {}", i, tile.status().message());
-      shape = *std::move(tile);
-      parameter_shardings_.push_back(sharding);
-    }
     Instruction* const parameter = frame.computation->Add(
         Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(i)}, {}, std::move(name));
     parameter->set_location(function.location);
-    BindTile(frame, block->arguments[i], parameter, std::move(sharding));
+    frame.values[block->arguments[i]] = parameter;
   }
-  if (has_tiles) tiled_ = &function;
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(CheckResultTypes(function, results));
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
@@ -224,14 +224,9 @@ Status Importer::CheckResultTypes(const Operation& function, const std::vector<I
   if (stated.size() != results.size())
     return reader.Error("'@{}' returns {} values, its type says {}", SymbolOf(function), results.size(), stated.size());
   for (size_t i = 0; i < stated.size(); ++i) {
-    Type wanted = stated[i];
-    if (&function == tiled_) {
-      const Result<Shape> tile = result_shardings_[i].TileOf(wanted.shape);
-      if (tile.ok()) wanted.shape = *tile;
-    }
-    if (Fits(wanted, results[i]->shape())) continue;
+    if (Fits(stated[i], results[i]->shape())) continue;
     return reader.Error("'@{}' returns {} as result {}, its type says {}", SymbolOf(function),
-                        PrintType(results[i]->shape()), i, PrintType(wanted));
+                        PrintType(results[i]->shape()), i, PrintType(stated[i]));
   }
   return OkStatus();
 }
@@ -254,8 +249,7 @@ Result<std::vector<Instruction*>> Importer::RunBlock(Frame& frame, const Block& 
     }
     if (&operation != &block.operations.back())
       return InvalidArgument("{}: operations follow it", operation.name).At(operation.location);
-    const bool tiles = tiled_ != nullptr && &block == &tiled_->regions[0].blocks[0];
-    return tiles ? ReturnTiles(frame, *tiled_, operation) : Operands(frame, operation);
+    return Operands(frame, operation);
   }
   const SourceLocation end = block.operations.empty() ? program_.module.location : block.operations.back().location;
   return InvalidArgument("a block does not end with a return").At(end);
@@ -297,10 +291,6 @@ Status Importer::CheckBuffers(const Operation& operation) const {
 Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
-  if (const auto tile = frame.tiles.find(value); tile != frame.tiles.end()) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const whole, Gathered(frame, operation, tile->second));
-    return frame.values[value] = whole;
-  }
   const Value& outside = program_.values[value];
   return OperationReader(operation).NotSupported(
       "%{}, {}, comes from around the region, which only constants, scalars and arrays of up to 64 elements of some "
@@ -494,6 +484,11 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
 }
 
 Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
+  VXLA_RETURN_IF_ERROR(ImportUnsharded(frame, operation));
+  return IsPartitioned() && applied_ == 0 ? ConstrainResults(frame, operation) : OkStatus();
+}
+
+Status Importer::ImportUnsharded(Frame& frame, const Operation& operation) {
   location_ = operation.location;
   for (const ValueId result : operation.results)
     VXLA_RETURN_IF_ERROR(CheckType(operation, program_.values[result].type));
@@ -518,10 +513,6 @@ Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
 Status Importer::ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
-  if (!frame.tiles.empty() && IsElementwise(opcode)) {
-    VXLA_ASSIGN_OR_RETURN(const bool done, ImportOnTiles(frame, operation, opcode));
-    if (done) return OkStatus();
-  }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   for (size_t i = 0; opcode == Opcode::kAfterAll && i < operands.size(); ++i) {  // HLO's takes any values
     const Shape& shape = operands[i]->shape();
@@ -554,15 +545,29 @@ std::vector<std::string> TextsOf(const Operation& function, const char* list, co
   return texts;
 }
 
+Result<Program> ParseOne(std::string_view text) {
+  const std::vector<MlirSection> sections = SplitMlir(text);
+  if (sections.size() == 1 || sections.empty()) return ParseMlir(text);
+  return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
+      .At({sections[1].first_line, 1});
+}
+
 }  // namespace
 
-Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
-  const std::vector<MlirSection> sections = SplitMlir(text);
-  if (sections.size() > 1) {
-    return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
-        .At({sections[1].first_line, 1});
-  }
-  VXLA_ASSIGN_OR_RETURN(Program program, ParseMlir(text));
+Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions) {
+  VXLA_ASSIGN_OR_RETURN(const Program program, ParseOne(text));
+  if (NeedsRefinement(program)) return std::string();
+  return Guarded([&]() -> Result<std::string> {
+    Importer importer(program);
+    importer.set_partitions(partitions);
+    VXLA_RETURN_IF_ERROR(importer.Run().status());
+    if (importer.whole() == nullptr) return std::string();
+    return PrintShardings(*importer.whole(), importer.stated());
+  });
+}
+
+Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions) {
+  VXLA_ASSIGN_OR_RETURN(Program program, ParseOne(text));
   PartitionedProgram partitioned;
   if (NeedsRefinement(program)) {
     VXLA_ASSIGN_OR_RETURN(partitioned.module, MakeDynamicProgram(std::move(program), text));
@@ -570,6 +575,7 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text) {
   }
   return Guarded([&]() -> Result<PartitionedProgram> {
     Importer importer(program);
+    importer.set_partitions(partitions);
     VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
     partitioned.parameters = importer.parameter_shardings();
     partitioned.results = importer.result_shardings();

@@ -46,7 +46,10 @@ struct PartitionedProgram {
   // In which order of its dimensions each is to lie, "{0,1}" from the fastest on, or "auto"; empty: nothing is said.
   std::vector<std::string> parameter_layouts, result_layouts;
 };
-Result<PartitionedProgram> ParsePartitioned(std::string_view text);
+// `partitions`: of a text that does not say how many there are.
+Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions = 1);
+// How each of its arrays lies (core/passes/sharding); empty: nothing is said of any.
+Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions = 1);
 
 // Text or bytecode with one program, as it is read: a module; one whose sizes are known with its arguments only is one
 // that IsDynamicProgram (core/mlir/dynamic_program.h).

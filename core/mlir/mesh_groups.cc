@@ -99,12 +99,13 @@ Attribute AxisAttribute(std::string_view name, Attribute part) {
   return axis;
 }
 
-Attribute ShardingAttribute(Attribute mesh, Attribute dimensions, Attribute unreduced) {
+Attribute ShardingAttribute(Attribute mesh, Attribute dimensions, Attribute replicated, Attribute unreduced) {
   Attribute sharding;
   sharding.kind = Attribute::Kind::kRaw;  // it says nothing of values: whoever writes a program leaves it out
   sharding.text = "#sdy.sharding<...>";
   SetAttribute(sharding.entries, "mesh", std::move(mesh));
   SetAttribute(sharding.entries, "dimensions", std::move(dimensions));
+  if (!replicated.elements.empty()) SetAttribute(sharding.entries, "replicated", std::move(replicated));
   if (!unreduced.elements.empty()) SetAttribute(sharding.entries, "unreduced", std::move(unreduced));
   return sharding;
 }

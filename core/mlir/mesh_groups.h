@@ -2,7 +2,7 @@
 // stand for.
 #pragma once
 
-#include "core/devices/mesh.h"
+#include "core/devices/array_sharding.h"
 #include "core/mlir/import_state.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -12,13 +12,10 @@ Attribute MeshAttribute(std::vector<Attribute> axes, Attribute device_ids);
 Attribute MeshAxisAttribute(std::string_view name, int64_t size);
 // An axis, or a part of one where `part` is no unit: #stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>.
 Attribute AxisAttribute(std::string_view name, Attribute part);
-// How an array lies on a mesh: its axes by dimension, and those over which it is still to be summed.
-Attribute ShardingAttribute(Attribute mesh, Attribute dimensions, Attribute unreduced);
+// How an array lies on a mesh: its axes by dimension, where more may come (is_open), when they spread (priority); axes
+// that cut nothing, and those over which it is still to be summed.
+Attribute ShardingAttribute(Attribute mesh, Attribute dimensions, Attribute replicated, Attribute unreduced);
 
-struct DeviceMesh {
-  std::vector<MeshAxis> axes;
-  IntList ids;  // empty: 0, 1, ...
-};
 // Of an attribute that is a mesh or names one. `what` is for the messages.
 Result<DeviceMesh> ReadMesh(const OperationReader& reader, const Program& program, const Attribute& mesh,
                             std::string_view what);

@@ -50,6 +50,38 @@ TEST(ReplicasCommandTest, StackedArraysAreDealtOutReplicaMajor) {
             "result_1: u32[4]\n[0 0 1 1]\nresult_2: u32[4]\n[0 1 0 1]\n");
 }
 
+// Of a program of whole arrays arguments and results are whole, whatever runs it.
+TEST(ReplicasCommandTest, ShardedProgramsTakeAndGiveWholeArrays) {
+  const std::string program = WriteScratch("sharded.mlir", R"(module @m {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @main(%a: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<4xf32> {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+})");
+  std::vector<float> values(16);
+  for (size_t i = 0; i < 16; ++i) values[i] = static_cast<float>(i);
+  const std::string a = WriteScratch("whole.npy", NpyF32({4, 4}, values));
+  for (const char* devices :
+       {" --device cpu --partitions 4", " --devices 4", " --devices cpu,cpu,cpu,cpu --partitions 4", ""}) {
+    const CommandResult r = RunVxla("run " + program + devices + " --args " + a);
+    EXPECT_EQ(r.exit_code, 0) << devices << r.err;
+    EXPECT_EQ(r.out, "result_0: f32[4]\n[ 6. 22. 38. 54.]\n") << devices;
+  }
+  const CommandResult explained = RunVxla("explain " + program + " --devices 4 --shardings");
+  EXPECT_EQ(explained.exit_code, 0) << explained.err;
+  EXPECT_THAT(explained.out, HasSubstr("a = f32[4,4] parameter [{\"x\"}, {\"y\"}]: f32[2,2] each\n"));
+  EXPECT_THAT(explained.out, HasSubstr("all-reduce: 1, 8 bytes sent by each device\n"));
+  EXPECT_THAT(explained.out, HasSubstr("memory of each device: 16 bytes of arguments, 8 of results\n"));
+  ExpectError(RunVxla("run " + program + " --partitions 3 --args " + a), 2,
+              "a mesh of 4 devices in a program of 3 partitions");
+  ExpectError(RunVxla("run " + program + " --devices 5000 --args " + a), 2,
+              "--devices 5000: 4096 logical devices at most");
+  ExpectError(RunVxla("run " + SumProgram() + " --replicas 2 --devices 4"), 2,
+              "--devices 4: the program runs on 2 devices");
+}
+
 TEST(ReplicasCommandTest, AnArrayWithoutTheAxisGoesToAll) {
   const std::string x = WriteScratch("one.npy", NpyF32({2}, {1, 2}));
   const CommandResult r = RunVxla("run " + SumProgram() + " --device cpu --replicas 3 --args " + x);

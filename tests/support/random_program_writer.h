@@ -79,7 +79,8 @@ class ProgramWriter {
     Sizes result(static_cast<size_t>(OneIn(10) ? 0 : 1 + Below(4)));
     int64_t count = 1;
     for (int64_t& size : result) {
-      size = sizes[Below(13)];
+      const int64_t even[] = {1, 2, 3, 4, 4, 4, 6, 8, 8, 8, 8, 12, 16};
+      size = options_.even_sizes ? even[Below(13)] : sizes[Below(13)];
       while (count * size > 600) size = (size + 1) / 2;
       count *= size;
     }

@@ -20,6 +20,7 @@ struct RandomProgramOptions {
   bool loops = true;      // whiles
   bool families = false;  // slices and updates at indices that are data, sorts, convolutions, transforms, factors,
                           // branches ... besides
+  bool even_sizes = false;  // mostly powers of two, which several devices can share
   bool wide_types = true;  // f64 and c64, which some devices compute with pairs of words
 };
 

@@ -102,9 +102,13 @@ Status BytecodeEntries::DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, At
       return OkStatus();
     case SdyAttribute::kDimensionSharding: {
       VXLA_RETURN_IF_ERROR(ReadArray(in, out));
-      VXLA_RETURN_IF_ERROR(in.Byte("whether a dimension's sharding is closed").status());
+      VXLA_ASSIGN_OR_RETURN(const uint64_t is_closed, in.Byte("whether a dimension's sharding is closed"));
+      if (is_closed == 0) SetAttribute(out.entries, "is_open", IntegerAttribute(1));
       VXLA_ASSIGN_OR_RETURN(const uint64_t has_priority, in.Varint("whether a priority follows"));
-      return has_priority != 0 ? in.Varint("a priority").status() : OkStatus();
+      if (has_priority == 0) return OkStatus();
+      VXLA_ASSIGN_OR_RETURN(const int64_t priority, in.SignedVarint("a priority"));
+      SetAttribute(out.entries, "priority", IntegerAttribute(priority));
+      return OkStatus();
     }
     case SdyAttribute::kSharding:
     case SdyAttribute::kShardingOfPartialSums: {
@@ -113,7 +117,7 @@ Status BytecodeEntries::DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, At
       VXLA_RETURN_IF_ERROR(ReadArray(in, dimensions));
       VXLA_RETURN_IF_ERROR(ReadArray(in, replicated));
       if (kind == SdyAttribute::kShardingOfPartialSums) VXLA_RETURN_IF_ERROR(ReadArray(in, unreduced));
-      out = ShardingAttribute(*mesh, std::move(dimensions), std::move(unreduced));
+      out = ShardingAttribute(*mesh, std::move(dimensions), std::move(replicated), std::move(unreduced));
       return OkStatus();
     }
   }

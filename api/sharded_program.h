@@ -1,0 +1,25 @@
+// Programs of whole arrays that say how these lie on devices (StableHLO's sdy and mhlo.sharding): what each device
+// runs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/module.h"
+#include "core/sharding.h"
+
+namespace VXLA_NAMESPACE {
+
+struct ShardedProgram {
+  std::unique_ptr<Module> module;             // as ParseProgram has it
+  std::vector<Sharding> parameters, results;  // of the entry, results by leaf; none: no array is cut
+};
+
+// As ParseProgram. `partitions`: of a program that does not say how many there are.
+Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::string& name = {}, int64_t partitions = 1);
+// How each array lies, a line for each; empty where the program says nothing.
+Result<std::string> ShardingsText(std::string_view text, const std::string& name = {}, int64_t partitions = 1);
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,17 @@
+// XLA's older way to say how an array lies on devices, as StableHLO's mhlo.sharding has it:
+// {devices=[2,1,2]<=[4] last_tile_dim_replicate}.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/devices/array_sharding.h"
+#include "core/status.h"
+
+namespace VXLA_NAMESPACE {
+
+// Of an array of this rank; nothing: the text cuts nothing ({replicated}, {maximal device=0}, {manual}, {unknown}).
+// The mesh that it gets has an axis for each dimension that is cut, and one for the copies of tiles.
+Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank);
+
+}  // namespace VXLA_NAMESPACE

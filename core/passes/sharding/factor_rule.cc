@@ -1,0 +1,479 @@
+#include "core/passes/sharding/factor_rule.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/numerics/reducer_facts.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+using ArrayFactors = FactorRule::ArrayFactors;
+
+ArrayFactors Undivided(const Shape& shape) { return ArrayFactors(static_cast<size_t>(shape.rank())); }
+
+bool Lists(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
+
+// A rule under construction: every array of the instruction begins without factors.
+class RuleBuilder {
+ public:
+  explicit RuleBuilder(const Instruction& instruction) : instruction_(instruction) {
+    for (const Instruction* operand : instruction.operands()) rule_.operands.push_back(Undivided(operand->shape()));
+    for (const Shape* leaf : FlattenTuple(instruction.shape())) rule_.results.push_back(Undivided(*leaf));
+  }
+
+  const Shape& operand(size_t i) const { return instruction_.operand(static_cast<int>(i))->shape(); }
+  FactorRule Take() { return std::move(rule_); }
+  FactorRule& rule() { return rule_; }
+
+  int Factor(int64_t size, bool is_reduced = false) { return rule_.AddFactor(size, is_reduced); }
+  void Operand(size_t i, int64_t dimension, int factor) {
+    rule_.operands[i][static_cast<size_t>(dimension)].push_back(factor);
+  }
+  void Result(size_t i, int64_t dimension, int factor) {
+    rule_.results[i][static_cast<size_t>(dimension)].push_back(factor);
+  }
+  // The dimension of an operand is one of the (only) result.
+  void Along(size_t operand, int64_t from, int64_t to) {
+    const int factor = Factor(this->operand(operand).dimension(static_cast<int>(from)));
+    Operand(operand, from, factor);
+    Result(0, to, factor);
+  }
+
+ private:
+  const Instruction& instruction_;
+  FactorRule rule_;
+};
+
+// Scalars go with arrays of any shape.
+FactorRule Elementwise(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const Shape& shape = *FlattenTuple(instruction.shape())[0];
+  for (int d = 0; d < shape.rank(); ++d) {
+    const int factor = builder.Factor(shape.dimension(d));
+    for (size_t i = 0; i < builder.rule().operands.size(); ++i) {
+      if (builder.operand(i).rank() == shape.rank()) builder.Operand(i, d, factor);
+    }
+    for (size_t i = 0; i < builder.rule().results.size(); ++i) builder.Result(i, d, factor);
+  }
+  builder.rule().is_elementwise = true;
+  return builder.Take();
+}
+
+// Elementwise but for some dimensions. All arrays have one rank; scalars go along.
+template <typename Passes>
+FactorRule ElementwiseWhere(const Instruction& instruction, Passes passes) {
+  FactorRule rule = Elementwise(instruction);
+  const auto drop = [&](ArrayFactors& array) {
+    for (size_t d = 0; d < array.size(); ++d) {
+      if (!passes(static_cast<int>(d))) array[d].clear();
+    }
+  };
+  for (ArrayFactors& array : rule.operands) drop(array);
+  for (ArrayFactors& array : rule.results) drop(array);
+  rule.is_elementwise = false;
+  return rule;
+}
+
+FactorRule BroadcastRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const IntList& dimensions = instruction.dimensions();
+  for (size_t d = 0; d < dimensions.size(); ++d) builder.Along(0, static_cast<int64_t>(d), dimensions[d]);
+  for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
+    if (!Lists(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(static_cast<int>(d))));
+  }
+  return builder.Take();
+}
+
+FactorRule IotaRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  for (int64_t d = 0; d < instruction.shape().rank(); ++d)
+    builder.Result(0, d, builder.Factor(instruction.shape().dimension(static_cast<int>(d))));
+  return builder.Take();
+}
+
+FactorRule TransposeRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const IntList& permutation = instruction.dimensions();
+  for (size_t d = 0; d < permutation.size(); ++d) builder.Along(0, permutation[d], static_cast<int64_t>(d));
+  return builder.Take();
+}
+
+// [8,4] -> [32]: 32 is 8 times 4; [6] -> [2,3]. Where sizes share only a part of each other, that part is the factor of
+// both in front, and what is left stays whole.
+std::optional<FactorRule> ReshapeRule(const Instruction& instruction) {
+  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+  if (from.ElementCount() == 0) return std::nullopt;
+  RuleBuilder builder(instruction);
+  int i = 0, j = 0;
+  int64_t left = from.rank() > 0 ? from.dimension(0) : 1, right = to.rank() > 0 ? to.dimension(0) : 1;
+  while (i < from.rank() && j < to.rank()) {
+    const int64_t size = std::gcd(left, right);
+    if (size > 1) {
+      const int factor = builder.Factor(size);
+      builder.Operand(0, i, factor);
+      builder.Result(0, j, factor);
+    }
+    left /= size;
+    right /= size;
+    if (left != 1 && right != 1) return builder.Take();
+    if (left == 1 && ++i < from.rank()) left = from.dimension(i);
+    if (right == 1 && ++j < to.rank()) right = to.dimension(j);
+  }
+  return builder.Take();
+}
+
+FactorRule BitcastConvertRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const int rank = std::min(instruction.operand(0)->shape().rank(), instruction.shape().rank());
+  for (int64_t d = 0; d < rank; ++d) builder.Along(0, d, d);
+  return builder.Take();
+}
+
+bool IsWholeSlice(const SliceDimension& slice, int64_t size) {
+  return slice.start == 0 && slice.limit == size && slice.stride == 1;
+}
+
+std::optional<FactorRule> ReduceRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const size_t arrays = static_cast<size_t>(instruction.operand_count()) / 2;
+  const std::optional<Opcode> operation = arrays == 1 ? SingleOperation(*instruction.called(0)) : std::nullopt;
+  const bool joins = operation && FactsOfReducer(*instruction.called(0)).identity.has_value();
+  if (joins) builder.rule().joins = *operation;
+  int64_t to = 0;
+  for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
+    const bool reduced = Lists(instruction.dimensions(), d);
+    if (reduced && !joins) continue;
+    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(d)), reduced);
+    for (size_t i = 0; i < arrays; ++i) {
+      builder.Operand(i, d, factor);
+      if (!reduced) builder.Result(i, to, factor);
+    }
+    if (!reduced) ++to;
+  }
+  return builder.Take();
+}
+
+FactorRule DotRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const auto& dot = instruction.attributes<DotAttributes>();
+  int64_t to = 0;
+  for (size_t b = 0; b < dot.lhs_batch_dims.size(); ++b) {
+    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(dot.lhs_batch_dims[b])));
+    builder.Operand(0, dot.lhs_batch_dims[b], factor);
+    builder.Operand(1, dot.rhs_batch_dims[b], factor);
+    builder.Result(0, to++, factor);
+  }
+  for (size_t side = 0; side < 2; ++side) {
+    const IntList& batch = side == 0 ? dot.lhs_batch_dims : dot.rhs_batch_dims;
+    const IntList& contracting = side == 0 ? dot.lhs_contracting_dims : dot.rhs_contracting_dims;
+    for (int64_t d = 0; d < builder.operand(side).rank(); ++d) {
+      if (!Lists(batch, d) && !Lists(contracting, d)) builder.Along(side, d, to++);
+    }
+  }
+  for (size_t c = 0; c < dot.lhs_contracting_dims.size(); ++c) {
+    const int factor =
+        builder.Factor(builder.operand(0).dimension(static_cast<int>(dot.lhs_contracting_dims[c])), true);
+    builder.Operand(0, dot.lhs_contracting_dims[c], factor);
+    builder.Operand(1, dot.rhs_contracting_dims[c], factor);
+  }
+  return builder.Take();
+}
+
+// A dimension of the operand of which each `step` elements are one of the result.
+int InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
+  const int factor = rule.AddFactor(results), within = rule.AddFactor(step);
+  rule.factors[static_cast<size_t>(within)].is_whole = true;
+  rule.operands[operand][static_cast<size_t>(from)] = {factor, within};
+  rule.results[0][static_cast<size_t>(to)] = {factor};
+  return factor;
+}
+
+// Windows over as many strides as there are elements, of which some lie in front of the first and behind the last one.
+bool HasHalos(const WindowDimension& w, int64_t size, int64_t results) {
+  return w.lhs_dilate == 1 && !w.reversal && w.pad_low >= 0 && w.pad_high >= 0 && size == results * w.stride;
+}
+
+// Windows that lie beside one another and take all elements.
+bool IsTile(const WindowDimension& w, int64_t size, int64_t results) {
+  WindowDimension tile;
+  tile.size = tile.stride = w.size;
+  return w == tile && size == results * w.size;
+}
+
+FactorRule ConvolutionRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const auto& a = instruction.attributes<ConvolutionAttributes>();
+  const ConvolutionDimensions& labels = *a.dim_labels;
+  if (a.batch_group_count == 1) builder.Along(0, labels.input_batch, labels.output_batch);
+  if (a.batch_group_count == 1 && a.feature_group_count == 1) {
+    builder.Along(1, labels.kernel_output_feature, labels.output_feature);
+    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(labels.input_feature)), true);
+    builder.Operand(0, labels.input_feature, factor);
+    builder.Operand(1, labels.kernel_input_feature, factor);
+  }
+  for (size_t i = 0; i < labels.input_spatial.size() && i < a.window.size(); ++i) {
+    const int64_t from = labels.input_spatial[i], to = labels.output_spatial[i];
+    const int64_t size = builder.operand(0).dimension(static_cast<int>(from)),
+                  results = instruction.shape().dimension(static_cast<int>(to));
+    const WindowDimension& w = a.window[i];
+    if (IsTile(w, size, results)) {
+      InSteps(builder.rule(), 0, from, to, results, w.size);
+    } else if (HasHalos(w, size, results)) {
+      const int number = InSteps(builder.rule(), 0, from, to, results, w.stride);
+      FactorRule::Factor& factor = builder.rule().factors[static_cast<size_t>(number)];
+      factor.has_halo = true;
+      factor.least = (std::max(w.pad_low, HighHalo(w)) + w.stride - 1) / w.stride;
+    }
+  }
+  return builder.Take();
+}
+
+// Rows of one dimension, of a table that is larger than what is taken of it.
+bool TakesRows(const Instruction& instruction) {
+  const auto& a = instruction.attributes<GatherAttributes>();
+  const Shape& table = instruction.operand(0)->shape();
+  if (a.start_index_map.size() != 1 || a.collapsed_slice_dims != a.start_index_map) return false;
+  return table.element_type() != ElementType::kPred && table.ElementCount() > instruction.shape().ElementCount() &&
+         table.dimension(static_cast<int>(a.start_index_map[0])) <= INT32_MAX;
+}
+
+std::optional<FactorRule> GatherRule(const Instruction& instruction) {
+  RuleBuilder builder(instruction);
+  const auto& a = instruction.attributes<GatherAttributes>();
+  IntList batch_of_result;
+  for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
+    if (!Lists(a.offset_dims, d)) batch_of_result.push_back(d);
+  }
+  size_t at = 0;
+  for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
+    if (d == a.index_vector_dim) continue;
+    const int factor = builder.Factor(builder.operand(1).dimension(static_cast<int>(d)));
+    builder.Operand(1, d, factor);
+    builder.Result(0, batch_of_result[at++], factor);
+    const auto paired = std::ranges::find(a.start_indices_batching_dims, d);
+    if (paired == a.start_indices_batching_dims.end()) continue;
+    builder.Operand(0, a.operand_batching_dims[static_cast<size_t>(paired - a.start_indices_batching_dims.begin())],
+                    factor);
+  }
+  if (TakesRows(instruction)) {
+    const int64_t rows = a.start_index_map[0];
+    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(rows)), true);
+    builder.rule().factors[static_cast<size_t>(factor)].is_indexed = true;
+    builder.Operand(0, rows, factor);
+  }
+  size_t offset = 0;
+  for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
+    if (Lists(a.collapsed_slice_dims, d) || Lists(a.operand_batching_dims, d)) continue;
+    const int64_t to = a.offset_dims[offset++];
+    if (a.slice_sizes[static_cast<size_t>(d)] == builder.operand(0).dimension(static_cast<int>(d)))
+      builder.Along(0, d, to);
+  }
+  return builder.Take();
+}
+
+// One array that is added to: its updates may lie on any device.
+std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
+  if (instruction.operand_count() != 3) return std::nullopt;
+  RuleBuilder builder(instruction);
+  const auto& a = instruction.attributes<ScatterAttributes>();
+  const bool adds = SingleOperation(*instruction.called(0)) == Opcode::kAdd &&
+                    builder.operand(0).element_type() != ElementType::kPred;
+  IntList scattered;
+  for (int64_t d = 0; d < builder.operand(2).rank(); ++d) {
+    if (!Lists(a.update_window_dims, d)) scattered.push_back(d);
+  }
+  size_t at = 0;
+  for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
+    if (d == a.index_vector_dim) continue;
+    const int64_t of_updates = scattered[at++];
+    const auto paired = std::ranges::find(a.scatter_indices_batching_dims, d);
+    const bool is_batch = paired != a.scatter_indices_batching_dims.end();
+    if (!is_batch && !adds) continue;
+    const int factor = builder.Factor(builder.operand(1).dimension(static_cast<int>(d)), !is_batch);
+    builder.Operand(1, d, factor);
+    builder.Operand(2, of_updates, factor);
+    if (!is_batch) continue;
+    const int64_t of_array =
+        a.input_batching_dims[static_cast<size_t>(paired - a.scatter_indices_batching_dims.begin())];
+    builder.Operand(0, of_array, factor);
+    builder.Result(0, of_array, factor);
+  }
+  size_t window = 0;
+  for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
+    if (Lists(a.inserted_window_dims, d) || Lists(a.input_batching_dims, d)) continue;
+    const int64_t of_updates = a.update_window_dims[window++];
+    const int64_t size = builder.operand(0).dimension(static_cast<int>(d));
+    if (builder.operand(2).dimension(static_cast<int>(of_updates)) != size) continue;
+    const int factor = builder.Factor(size);
+    builder.Operand(0, d, factor);
+    builder.Operand(2, of_updates, factor);
+    builder.Result(0, d, factor);
+  }
+  return builder.Take();
+}
+
+bool IsPoint(const WindowDimension& w) { return w == WindowDimension(); }
+
+// Collectives of devices that differ in other axes only: what they exchange lies along `dimension`.
+std::optional<FactorRule> CollectiveRule(const Instruction& instruction) {
+  const auto* const a = std::get_if<CollectiveAttributes>(&instruction.attributes());
+  if (instruction.operand_count() != 1 || !instruction.shape().IsArray()) return std::nullopt;
+  if (a == nullptr) return Elementwise(instruction);
+  if (instruction.opcode() == Opcode::kAllToAll && a->dimensions.empty()) return std::nullopt;
+  return ElementwiseWhere(instruction, [a](int d) { return !Lists(a->dimensions, d); });
+}
+
+std::optional<FactorRule> WindowRule(const Instruction& instruction) {
+  const Window& window = instruction.attributes<WindowAttributes>().window;
+  FactorRule rule = ElementwiseWhere(instruction, [&](int d) {
+    return static_cast<size_t>(d) >= window.size() || IsPoint(window[static_cast<size_t>(d)]);
+  });
+  if (instruction.opcode() != Opcode::kReduceWindow || instruction.operand_count() != 2) return rule;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const int at = static_cast<int>(d);
+    const int64_t size = instruction.operand(0)->shape().dimension(at), results = instruction.shape().dimension(at);
+    if (!IsPoint(window[d]) && IsTile(window[d], size, results)) InSteps(rule, 0, at, at, results, window[d].size);
+  }
+  return rule;
+}
+
+// The last `count` dimensions stay whole.
+FactorRule BatchRule(const Instruction& instruction, int count) {
+  const int rank = FlattenTuple(instruction.shape())[0]->rank();
+  return ElementwiseWhere(instruction, [=](int d) { return d < rank - count; });
+}
+
+FactorRule SliceRule(const Instruction& instruction) {
+  const Shape& shape = instruction.operand(0)->shape();
+  const std::vector<SliceDimension>& slices = instruction.attributes<SliceAttributes>().slice;
+  FactorRule rule = ElementwiseWhere(
+      instruction, [&](int d) { return IsWholeSlice(slices[static_cast<size_t>(d)], shape.dimension(d)); });
+  for (size_t d = 0; d < slices.size(); ++d) {
+    const int at = static_cast<int>(d);
+    const int64_t results = instruction.shape().dimension(at), step = slices[d].stride;
+    if (step > 1 && slices[d].start < step && results * step == shape.dimension(at))
+      InSteps(rule, 0, at, at, results, step);
+  }
+  return rule;
+}
+
+std::optional<FactorRule> MovementRule(const Instruction& instruction) {
+  const Shape& shape = instruction.operand(0)->shape();
+  const auto size = [&](int d) { return shape.dimension(d); };
+  switch (instruction.opcode()) {
+    case Opcode::kReverse:
+    case Opcode::kConcatenate:
+    case Opcode::kSort:
+      return ElementwiseWhere(instruction, [&](int d) {
+        const IntList& whole = instruction.opcode() == Opcode::kSort
+                                   ? instruction.attributes<SortAttributes>().dimensions
+                                   : instruction.dimensions();
+        return !Lists(whole, d);
+      });
+    case Opcode::kSlice:
+      return SliceRule(instruction);
+    case Opcode::kPad:
+      return ElementwiseWhere(instruction, [&](int d) {
+        return instruction.attributes<PadAttributes>().padding[static_cast<size_t>(d)] == PaddingDimension();
+      });
+    case Opcode::kDynamicSlice:
+      return ElementwiseWhere(instruction, [&](int d) { return instruction.shape().dimension(d) == size(d); });
+    case Opcode::kDynamicUpdateSlice:
+      return ElementwiseWhere(instruction,
+                              [&](int d) { return instruction.operand(1)->shape().dimension(d) == size(d); });
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<FactorRule> RuleByOpcode(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kCopy:
+    case Opcode::kMap:
+      return Elementwise(instruction);
+    case Opcode::kBroadcast:
+      return BroadcastRule(instruction);
+    case Opcode::kIota:
+      return IotaRule(instruction);
+    case Opcode::kTranspose:
+      return TransposeRule(instruction);
+    case Opcode::kReshape:
+      return ReshapeRule(instruction);
+    case Opcode::kBitcastConvert:
+      return BitcastConvertRule(instruction);
+    case Opcode::kReduce:
+      return ReduceRule(instruction);
+    case Opcode::kDot:
+      return DotRule(instruction);
+    case Opcode::kConvolution:
+      return ConvolutionRule(instruction);
+    case Opcode::kGather:
+      return GatherRule(instruction);
+    case Opcode::kScatter:
+      return ScatterRule(instruction);
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
+      return WindowRule(instruction);
+    case Opcode::kTopK:
+      return BatchRule(instruction, 1);
+    case Opcode::kFft:
+      return BatchRule(instruction, static_cast<int>(instruction.attributes<FftAttributes>().fft_length.size()));
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+      return BatchRule(instruction, 2);
+    case Opcode::kAllReduce:
+    case Opcode::kAllGather:
+    case Opcode::kReduceScatter:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectivePermute:
+      return CollectiveRule(instruction);
+    default:
+      return IsElementwise(instruction.opcode()) ? std::optional(Elementwise(instruction)) : MovementRule(instruction);
+  }
+}
+
+// Of what the rules read only arrays of known sizes, all of one rank where a rule pairs dimensions by number.
+bool HasPlainShapes(const Instruction& instruction) {
+  const auto plain = [](const Shape& shape) { return shape.IsArray() && !shape.IsDynamic(); };
+  for (const Instruction* operand : instruction.operands()) {
+    if (!plain(operand->shape())) return false;
+  }
+  const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
+  return !leaves.empty() && std::ranges::all_of(leaves, [&](const Shape* leaf) { return plain(*leaf); });
+}
+
+}  // namespace
+
+int64_t HighHalo(const WindowDimension& window) {
+  return std::max<int64_t>(0, (window.size - 1) * window.rhs_dilate + 1 - window.pad_low - window.stride);
+}
+
+std::optional<FactorRule> RuleOf(const Instruction& instruction) {
+  if (!HasPlainShapes(instruction)) return std::nullopt;
+  if (!Has(instruction.opcode(), Trait::kMeets) && HasSideEffect(instruction)) return std::nullopt;
+  const bool moves = instruction.operand_count() > 0 || instruction.opcode() == Opcode::kIota;
+  return moves ? RuleByOpcode(instruction) : std::nullopt;
+}
+
+Attributes TileAttributes(const Instruction& instruction, const std::vector<Shape>& operands, const Shape& result) {
+  Attributes attributes = instruction.attributes();
+  if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
+    for (int d = 0; d < result.rank(); ++d) {
+      if (operands[0].dimension(d) != instruction.operand(0)->shape().dimension(d))
+        slice->slice[static_cast<size_t>(d)].limit = operands[0].dimension(d);
+    }
+  } else if (auto* const moving = std::get_if<DynamicSliceAttributes>(&attributes)) {
+    moving->dynamic_slice_sizes.assign(result.dimensions().begin(), result.dimensions().end());
+  } else if (auto* const gather = std::get_if<GatherAttributes>(&attributes)) {
+    for (int d = 0; d < operands[0].rank(); ++d) {
+      int64_t& size = gather->slice_sizes[static_cast<size_t>(d)];
+      if (operands[0].dimension(d) == instruction.operand(0)->shape().dimension(d)) continue;
+      const bool is_one = Lists(gather->operand_batching_dims, d) || Lists(gather->collapsed_slice_dims, d);
+      if (!is_one) size = operands[0].dimension(d);
+    }
+  }
+  return attributes;
+}
+
+}  // namespace VXLA_NAMESPACE

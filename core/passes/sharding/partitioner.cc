@@ -1,0 +1,248 @@
+#include "core/passes/sharding/partitioner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/passes/sharding/partitioner_impl.h"
+#include "core/passes/sharding/propagation.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// The elements of an operand or state by their nesting.
+Instruction* Nested(Computation& into, const Shape& shape, std::span<Instruction* const> leaves, size_t& next) {
+  if (!shape.IsTuple()) return leaves[next++];
+  std::vector<Instruction*> elements;
+  std::vector<Shape> shapes;
+  for (const Shape& element : shape.tuple_elements()) {
+    elements.push_back(Nested(into, element, leaves, next));
+    shapes.push_back(elements.back()->shape());
+  }
+  return into.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(elements));
+}
+
+}  // namespace
+
+Instruction* NestedTuple(Computation& into, const Shape& shape, std::span<Instruction* const> leaves) {
+  size_t next = 0;
+  return Nested(into, shape, leaves, next);
+}
+
+void AppendLeaves(Computation& into, Instruction* value, std::vector<Instruction*>& leaves) {
+  if (!value->shape().IsTuple()) {
+    leaves.push_back(value);
+    return;
+  }
+  for (size_t i = 0; i < value->shape().tuple_elements().size(); ++i) {
+    Instruction* const element = into.Add(Opcode::kGetTupleElement, value->shape().tuple_elements()[i], {value},
+                                          GetTupleElementAttributes{static_cast<int64_t>(i)});
+    AppendLeaves(into, element, leaves);
+  }
+}
+
+Sharding TilesOf(const ArraySharding& sharding) {
+  if (sharding.says_nothing()) return {};
+  const MeshAtoms mesh(*sharding.mesh);
+  const std::optional<Tiling> tiling = TilingOf(mesh, sharding);
+  return tiling ? mesh.ToSharding(*tiling) : Sharding();
+}
+
+// ---- the entry
+
+Result<PartitionedModule> Partitioner::Run() {
+  module_ = std::make_unique<Module>(source_.name());
+  module_->mutable_attributes() = source_.attributes();
+  module_->mutable_attributes().entry_computation_layout.reset();
+  exchange_.emplace(*module_, graph_.mesh);
+  const Computation& entry = *source_.entry();
+  auto into = std::make_unique<Computation>(entry.name());
+  Frame frame{*graph_.entry, *into, {}};
+  for (const Instruction* parameter : entry.parameters()) EnterParameter(frame, *parameter);
+  VXLA_RETURN_IF_ERROR(Walk(frame));
+  Leave(frame, *entry.root());
+  for (const auto& instruction : into->instructions()) {
+    if (instruction->opcode() != Opcode::kParameter) instruction->mutable_common().sharding = {};
+  }
+  into->RemoveDead();
+  module_->set_entry(module_->AddComputation(std::move(into)));
+  module_->RemoveUnusedComputations();
+  made_.module = std::move(module_);
+  return std::move(made_);
+}
+
+void Partitioner::EnterParameter(Frame& frame, const Instruction& parameter) {
+  const std::vector<int>& nodes = frame.scope.of(&parameter);
+  const size_t number = static_cast<size_t>(parameter.parameter_number());
+  std::vector<ValuePtr>& values = frame.values[&parameter];
+  if (!parameter.shape().IsArray()) {
+    Instruction* const whole = frame.into.Add(parameter.CloneWith({}));
+    std::vector<Instruction*> leaves;
+    AppendLeaves(frame.into, whole, leaves);
+    for (Instruction* leaf : leaves) values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
+    made_.parameters.emplace_back();
+    return;
+  }
+  const std::optional<ArraySharding> said =
+      number < stated_.parameters.size() ? stated_.parameters[number] : std::nullopt;
+  const bool is_foreign = said && !TilingOf(graph_.mesh, *said);
+  const Tiling tiling = is_foreign ? WholeTiling(parameter.shape().rank()) : Node(nodes[0]).tiling;
+  const Sharding sharding = is_foreign ? TilesOf(*said) : graph_.mesh.ToSharding(tiling);
+  Shape tile = parameter.shape();
+  if (sharding.is_cut()) tile = sharding.TileOf(parameter.shape()).value();
+  Instruction* given = frame.into.Add(parameter.CloneWith({}, std::move(tile)));
+  if (is_foreign) given = exchange_->Gather(frame.into, given, sharding);
+  values.push_back(Made(given, parameter.shape(), tiling));
+  made_.parameters.push_back(sharding);
+}
+
+void Partitioner::Leave(Frame& frame, const Instruction& root) {
+  std::vector<Instruction*> leaves;
+  const std::vector<ValuePtr>& values = frame.values.at(&root);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::optional<ArraySharding> said = i < stated_.results.size() ? stated_.results[i] : std::nullopt;
+    if (said && !TilingOf(graph_.mesh, *said)) {
+      made_.results.push_back(TilesOf(*said));
+      leaves.push_back(exchange_->Cut(frame.into, Whole(frame, *values[i]), made_.results.back()));
+      continue;
+    }
+    Tiling tiling = Node(graph_.results[i]).tiling;
+    if (!said) tiling.addends.clear();
+    leaves.push_back(Get(frame, *values[i], tiling));
+    made_.results.push_back(graph_.mesh.ToSharding(tiling));
+  }
+  frame.into.set_root(NestedTuple(frame.into, root.shape(), leaves));
+}
+
+// ---- values
+
+Partitioner::ValuePtr Partitioner::Made(Instruction* tile, Shape whole, Tiling tiling) const {
+  auto value = std::make_shared<Value>();
+  value->whole = std::move(whole);
+  value->tiles.emplace_back(std::move(tiling), tile);
+  return value;
+}
+
+Instruction* Partitioner::Whole(Frame& frame, Value& value) {
+  return Get(frame, value, WholeTiling(value.whole.rank()));
+}
+
+// From the tiles that are there already with the least to be done.
+Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) {
+  for (const auto& [known, tile] : value.tiles) {
+    if (known == tiling) return tile;
+  }
+  Instruction* made = nullptr;
+  if (value.free != nullptr && tiling.addends.empty()) made = MakeFree(frame, value, tiling);
+  if (made == nullptr) {
+    if (value.tiles.empty()) Whole(frame, value);
+    const auto* from = &value.tiles.front();
+    for (const auto& each : value.tiles) {
+      if (each.first.is_whole()) from = &each;
+    }
+    made = exchange_->Reshard(frame.into, from->second, from->first, tiling);
+  }
+  value.tiles.emplace_back(tiling, made);
+  return made;
+}
+
+// Null: its tiles are cut from the whole.
+Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& tiling) {
+  const Instruction& source = *value.free;
+  std::vector<Instruction*> operands;
+  if (value.scalar != nullptr) operands.push_back(Whole(frame, *value.scalar));
+  const Shape tile = graph_.mesh.TileShape(value.whole, tiling);
+  const bool is_iota = source.opcode() == Opcode::kIota;
+  const int64_t along = is_iota ? source.attributes<IotaAttributes>().iota_dimension : 0;
+  const Atoms cut = is_iota ? tiling.dimensions[static_cast<size_t>(along)] : Atoms();
+  if (tiling.is_whole() || source.opcode() == Opcode::kBroadcast || (is_iota && cut.empty()))
+    return frame.into.Add(source.CloneWith(std::move(operands), tile));
+  if (source.opcode() == Opcode::kConstant) {
+    const std::optional<Literal> same = SameElement(source);
+    if (!same) return nullptr;
+    Instruction* const scalar = frame.into.Add(Opcode::kConstant, same->shape(), {},
+                                               ConstantAttributes{std::make_shared<const Literal>(*same)});
+    return TileExchange::Filled(frame.into, scalar, tile);
+  }
+  constexpr int64_t kMostNumbers = int64_t{1} << 31;
+  if (value.whole.dimension(static_cast<int>(along)) >= kMostNumbers) return nullptr;
+  Shape numbers = tile;
+  numbers.set_element_type(ElementType::kS32);
+  IntList starts = graph_.mesh.Places(cut);
+  for (int64_t& start : starts) start *= tile.dimension(static_cast<int>(along));
+  Instruction* const own = frame.into.Add(source.CloneWith({}, numbers));
+  Instruction* const start = TileExchange::Filled(frame.into, exchange_->OfDevice(frame.into, starts), numbers);
+  Instruction* const sum = frame.into.Add(Opcode::kAdd, numbers, {own, start});
+  return tile.element_type() == ElementType::kS32 ? sum : frame.into.Add(Opcode::kConvert, tile, {sum});
+}
+
+std::optional<Literal> Partitioner::SameElement(const Instruction& constant) {
+  const auto& literal = constant.attributes<ConstantAttributes>().literal;
+  if (literal == nullptr || literal->element_count() == 0) return std::nullopt;
+  const std::span<const std::byte> bytes = literal->bytes();
+  Literal scalar(Shape(literal->shape().element_type()));
+  const size_t size = scalar.bytes().size();
+  if (bytes.size() != size * static_cast<size_t>(literal->element_count())) return std::nullopt;
+  if (!std::equal(bytes.begin() + static_cast<ptrdiff_t>(size), bytes.end(), bytes.begin())) return std::nullopt;
+  std::copy_n(bytes.begin(), size, scalar.mutable_bytes().begin());
+  return scalar;
+}
+
+// Computations that are run on scalars, or by what is given its operands whole.
+Computation* Partitioner::Copied(const Computation* computation) {
+  Computation*& copy = copies_[computation];
+  if (copy != nullptr) return copy;
+  auto made = std::make_unique<Computation>(computation->name());
+  made->set_execution_thread(computation->execution_thread());
+  made->set_root(CloneInto(*computation, *made, {}, [this](Computation* called) { return Copied(called); }));
+  return copies_[computation] = module_->AddComputation(std::move(made));
+}
+
+Result<PartitionedModule> Partition(const Module& module, const StatedShardings& stated) {
+  VXLA_ASSIGN_OR_RETURN(ShardingGraph graph, MakeShardingGraph(module, stated));
+  PropagateShardings(graph);
+  return Partitioner(module, stated, graph).Run();
+}
+
+// ---- the printer
+
+namespace {
+
+void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int depth, std::string& text) {
+  const std::string indent(static_cast<size_t>(depth) * 2, ' ');
+  for (const auto& instruction : scope.computation->instructions()) {
+    const std::vector<int>& nodes = scope.of(instruction.get());
+    const bool passes = instruction->opcode() == Opcode::kTuple || instruction->opcode() == Opcode::kGetTupleElement;
+    for (size_t i = 0; i < nodes.size() && !passes; ++i) {
+      const ShardingNode& node = graph.nodes[static_cast<size_t>(nodes[i])];
+      if (!node.shape.IsArray()) continue;
+      const std::string element = nodes.size() == 1 ? "" : fmt::format("#{}", i);
+      text += fmt::format("{}{}{} = {} {} {}: {} each\n", indent, instruction->name(), element, node.shape.ToString(),
+                          OpcodeText(instruction->opcode()),
+                          node.is_free ? "made where it is wanted" : graph.mesh.Text(node.tiling),
+                          graph.mesh.TileShape(node.shape, node.tiling).ToString());
+    }
+    const auto inner = scope.inner.find(instruction.get());
+    if (inner == scope.inner.end()) continue;
+    for (const auto& each : inner->second) {
+      text += fmt::format("{}  {}:\n", indent, each->computation->name());
+      AppendShardings(graph, *each, depth + 2, text);
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::string> PrintShardings(const Module& module, const StatedShardings& stated) {
+  VXLA_ASSIGN_OR_RETURN(ShardingGraph graph, MakeShardingGraph(module, stated));
+  PropagateShardings(graph);
+  std::string text;
+  AppendShardings(graph, *graph.entry, 0, text);
+  for (size_t i = 0; i < graph.results.size(); ++i) {
+    const ShardingNode& node = graph.nodes[static_cast<size_t>(graph.results[i])];
+    text += fmt::format("result {} = {} {}\n", i, node.shape.ToString(), graph.mesh.Text(node.tiling));
+  }
+  return text;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,344 @@
+#include "core/passes/sharding/sharding_graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/limits.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool IsFree(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+    case Opcode::kIota:
+      return instruction.shape().IsArray();
+    case Opcode::kBroadcast:
+      return instruction.operand(0)->shape().IsScalar();
+    default:
+      return false;
+  }
+}
+
+void Merge(Atoms& into, const Atoms& from) {
+  for (const int atom : from) {
+    if (std::ranges::find(into, atom) == into.end()) into.push_back(atom);
+  }
+}
+
+FactorRule IdentityRule(const Shape& shape) {
+  FactorRule rule;
+  rule.operands.emplace_back(static_cast<size_t>(shape.rank()));
+  for (int d = 0; d < shape.rank(); ++d)
+    rule.operands[0][static_cast<size_t>(d)] = {rule.AddFactor(shape.dimension(d))};
+  rule.results = rule.operands;
+  rule.is_elementwise = true;
+  return rule;
+}
+
+// From an array of whole size to the tiles of a manual computation.
+FactorRule TileRule(const Shape& whole, const Shape& tile) {
+  FactorRule rule;
+  rule.operands.emplace_back(static_cast<size_t>(whole.rank()));
+  rule.results.emplace_back(static_cast<size_t>(whole.rank()));
+  for (int d = 0; d < whole.rank(); ++d) {
+    const size_t at = static_cast<size_t>(d);
+    const int64_t size = tile.dimension(d), count = size == 0 ? 1 : whole.dimension(d) / size;
+    if (count > 1) rule.operands[0][at].push_back(rule.AddFactor(count));
+    const int factor = rule.AddFactor(size);
+    rule.operands[0][at].push_back(factor);
+    rule.results[0][at].push_back(factor);
+  }
+  rule.is_elementwise = true;
+  return rule;
+}
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const Module& module, const StatedShardings& stated) : module_(module), stated_(stated) {}
+
+  Result<ShardingGraph> Build() {
+    if (stated_.mesh != nullptr) graph_.mesh = MeshAtoms(*stated_.mesh);
+    const Computation& entry = *module_.entry();
+    std::vector<std::vector<int>> parameters;
+    for (const Instruction* parameter : entry.parameters()) {
+      parameters.push_back(NewNodes(parameter->shape(), {}));
+      const size_t number = static_cast<size_t>(parameter->parameter_number());
+      if (number < stated_.parameters.size() && stated_.parameters[number] && parameters.back().size() == 1)
+        State(parameters.back()[0], *stated_.parameters[number]);
+    }
+    graph_.entry = std::make_unique<ShardingScope>();
+    VXLA_ASSIGN_OR_RETURN(graph_.results, Walk(*graph_.entry, entry, parameters, {}));
+    for (size_t i = 0; i < graph_.results.size() && i < stated_.results.size(); ++i) {
+      if (!stated_.results[i]) continue;
+      const int result = NewNode(Node(graph_.results[i]).shape, {});
+      State(result, *stated_.results[i]);
+      Relate(IdentityRule(Node(result).shape), {graph_.results[i]}, {result});
+      graph_.results[i] = result;
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  ShardingNode& Node(int node) { return graph_.nodes[static_cast<size_t>(node)]; }
+
+  int NewNode(const Shape& shape, const Atoms& kept_out) {
+    ShardingNode node;
+    node.shape = shape;
+    node.tiling = WholeTiling(shape.rank());
+    node.is_open.resize(static_cast<size_t>(shape.rank()));
+    for (int d = 0; d < shape.rank(); ++d) node.is_open[static_cast<size_t>(d)] = !shape.is_dynamic_dimension(d);
+    node.kept_out = kept_out;
+    graph_.nodes.push_back(std::move(node));
+    return static_cast<int>(graph_.nodes.size()) - 1;
+  }
+
+  std::vector<int> NewNodes(const Shape& shape, const Atoms& kept_out) {
+    std::vector<int> nodes;
+    for (const Shape* leaf : FlattenTuple(shape)) nodes.push_back(NewNode(*leaf, kept_out));
+    return nodes;
+  }
+
+  // What does not divide a dimension does not cut it, nor what cuts the devices in another way than the mesh.
+  void State(int number, const ArraySharding& sharding) {
+    ShardingNode& node = Node(number);
+    const Atoms manual = node.kept_out;
+    const std::optional<Tiling> tiling = TilingOf(graph_.mesh, sharding);
+    if (!tiling || std::ssize(tiling->dimensions) != node.shape.rank()) return;
+    for (const MeshPart& part : sharding.replicated) {
+      if (const std::optional<Atoms> atoms = graph_.mesh.Find(*sharding.mesh, part)) Merge(node.kept_out, *atoms);
+    }
+    node.tiling.addends = tiling->addends;
+    for (size_t d = 0; d < tiling->dimensions.size(); ++d) {
+      const DimensionSharding& said = sharding.dimensions[d];
+      Atoms atoms;
+      int64_t left = node.shape.dimension(static_cast<int>(d));
+      for (const int atom : tiling->dimensions[d]) {
+        if (node.shape.is_dynamic_dimension(static_cast<int>(d)) || left % graph_.mesh.size(atom) != 0) break;
+        if (std::ranges::find(manual, atom) != manual.end()) break;
+        left /= graph_.mesh.size(atom);
+        atoms.push_back(atom);
+      }
+      const bool is_open = said.is_open && node.is_open[d];
+      node.is_open[d] = is_open && said.priority == 0;
+      if (said.priority == 0) {
+        node.tiling.dimensions[d] = std::move(atoms);
+      } else {
+        node.later.push_back({d, said.priority, std::move(atoms), is_open});
+      }
+    }
+  }
+
+  void Relate(FactorRule rule, std::vector<int> operands, std::vector<int> results) {
+    for (std::vector<int>* list : {&operands, &results}) {
+      for (int& node : *list) {
+        if (node >= 0 && Node(node).is_free) node = -1;
+      }
+    }
+    graph_.relations.push_back({std::move(rule), std::move(operands), std::move(results)});
+  }
+
+  void RelateEqual(const std::vector<int>& from, const std::vector<int>& to) {
+    for (size_t i = 0; i < from.size(); ++i) Relate(IdentityRule(Node(to[i]).shape), {from[i]}, {to[i]});
+  }
+
+  // The root's nodes.
+  Result<std::vector<int>> Walk(ShardingScope& scope, const Computation& computation,
+                                const std::vector<std::vector<int>>& parameters, const Atoms& manual) {
+    scope.computation = &computation;
+    scope.manual = manual;
+    for (const auto& instruction : computation.instructions()) {
+      if (++count_ > kMaxInlinedInstructions) {
+        return ResourceExhausted("more than {} instructions, those of calls counted for each call",
+                                 kMaxInlinedInstructions);
+      }
+      if (instruction->opcode() == Opcode::kParameter) {
+        scope.nodes[instruction.get()] = parameters[static_cast<size_t>(instruction->parameter_number())];
+        continue;
+      }
+      VXLA_ASSIGN_OR_RETURN(scope.nodes[instruction.get()], NodesOf(scope, *instruction));
+    }
+    return scope.of(computation.root());
+  }
+
+  Result<std::vector<int>> NodesOf(ShardingScope& scope, const Instruction& instruction) {
+    switch (instruction.opcode()) {
+      case Opcode::kTuple: {
+        std::vector<int> nodes;
+        for (const Instruction* operand : instruction.operands()) {
+          const std::vector<int>& more = scope.of(operand);
+          nodes.insert(nodes.end(), more.begin(), more.end());
+        }
+        return nodes;
+      }
+      case Opcode::kGetTupleElement:
+        return ElementNodes(scope, instruction);
+      case Opcode::kOptimizationBarrier:
+      case Opcode::kAddDependency:
+        return scope.of(instruction.operand(0));
+      case Opcode::kCall:
+        return stated_.manual.contains(&instruction) ? ManualNodes(scope, instruction) : CallNodes(scope, instruction);
+      case Opcode::kWhile:
+        return LoopNodes(scope, instruction);
+      case Opcode::kConditional:
+        return BranchNodes(scope, instruction);
+      default:
+        return PlainNodes(scope, instruction);
+    }
+  }
+
+  std::vector<int> ElementNodes(const ShardingScope& scope, const Instruction& element) {
+    const int64_t index = element.attributes<GetTupleElementAttributes>().index;
+    const std::vector<Shape>& elements = element.operand(0)->shape().tuple_elements();
+    size_t before = 0;
+    for (int64_t i = 0; i < index; ++i) before += FlattenTuple(elements[static_cast<size_t>(i)]).size();
+    const std::vector<int>& all = scope.of(element.operand(0));
+    const auto first = all.begin() + static_cast<ptrdiff_t>(before);
+    return {first, first + static_cast<ptrdiff_t>(FlattenTuple(element.shape()).size())};
+  }
+
+  // What cuts no operand cuts no result, where tiles that the text cut itself are computed with.
+  Atoms KeptOut(const ShardingScope& scope, const Instruction& instruction) {
+    Atoms kept_out = scope.manual;
+    for (const Instruction* operand : instruction.operands()) {
+      for (const int node : scope.of(operand)) {
+        if (tiles_.contains(node)) Merge(kept_out, AllAtoms());
+      }
+    }
+    return kept_out;
+  }
+
+  Atoms AllAtoms() const {
+    Atoms all;
+    for (int atom = 0; atom < graph_.mesh.count(); ++atom) all.push_back(atom);
+    return all;
+  }
+
+  bool AreTiles(const ShardingScope& scope, const Instruction& instruction) const {
+    return std::ranges::any_of(instruction.operands(), [&](const Instruction* operand) {
+      return std::ranges::any_of(scope.of(operand), [&](int node) { return tiles_.contains(node); });
+    });
+  }
+
+  std::vector<int> NewNodesLike(const ShardingScope& scope, const Instruction& instruction) {
+    const std::vector<int> nodes = NewNodes(instruction.shape(), KeptOut(scope, instruction));
+    if (AreTiles(scope, instruction)) tiles_.insert(nodes.begin(), nodes.end());
+    return nodes;
+  }
+
+  Result<std::vector<int>> PlainNodes(ShardingScope& scope, const Instruction& instruction) {
+    if (stated_.to_tiles.contains(&instruction)) {
+      const std::vector<int> nodes = NewNodes(instruction.shape(), AllAtoms());
+      tiles_.insert(nodes.begin(), nodes.end());
+      return nodes;
+    }
+    if (const auto from = stated_.from_tiles.find(&instruction); from != stated_.from_tiles.end()) {
+      const std::vector<int> nodes = NewNodes(instruction.shape(), scope.manual);
+      State(nodes[0], from->second);
+      return nodes;
+    }
+    const std::vector<int> results = NewNodesLike(scope, instruction);
+    if (const auto said = stated_.constraints.find(&instruction); said != stated_.constraints.end()) {
+      State(results[0], said->second);
+      KeepAddends(scope, instruction, results[0]);
+    }
+    if (IsFree(instruction)) Node(results[0]).is_free = true;
+    std::optional<FactorRule> rule = RuleOf(instruction);
+    if (!rule) return results;
+    std::vector<int> operands;
+    for (const Instruction* operand : instruction.operands()) operands.push_back(scope.of(operand)[0]);
+    Relate(*std::move(rule), std::move(operands), results);
+    return results;
+  }
+
+  // Addends that are wanted as they are stay so where they are made.
+  void KeepAddends(const ShardingScope& scope, const Instruction& constraint, int node) {
+    const Atoms addends = Node(node).tiling.addends;
+    const Instruction* const made = constraint.operand(0);
+    if (!addends.empty() && made->users().size() == 1 && made->opcode() == Opcode::kDot)
+      Node(scope.of(made)[0]).tiling.addends = addends;
+  }
+
+  Result<std::vector<int>> CallNodes(ShardingScope& scope, const Instruction& call) {
+    std::vector<std::vector<int>> parameters;
+    for (const Instruction* operand : call.operands()) parameters.push_back(scope.of(operand));
+    return Walk(Inner(scope, call), *call.called(0), parameters, scope.manual);
+  }
+
+  Result<std::vector<int>> LoopNodes(ShardingScope& scope, const Instruction& loop) {
+    const std::vector<int> state = NewNodesLike(scope, loop);
+    RelateEqual(scope.of(loop.operand(0)), state);
+    for (int i = 0; i < 2; ++i) {
+      VXLA_ASSIGN_OR_RETURN(const std::vector<int> root,
+                            Walk(Inner(scope, loop), *loop.called(i), {state}, scope.manual));
+      if (i == 1) RelateEqual(root, state);
+    }
+    return state;
+  }
+
+  Result<std::vector<int>> BranchNodes(ShardingScope& scope, const Instruction& conditional) {
+    const std::vector<int> results = NewNodesLike(scope, conditional);
+    for (int i = 0; i < static_cast<int>(conditional.called().size()); ++i) {
+      VXLA_ASSIGN_OR_RETURN(const std::vector<int> root, Walk(Inner(scope, conditional), *conditional.called(i),
+                                                              {scope.of(conditional.operand(i + 1))}, scope.manual));
+      RelateEqual(root, results);
+    }
+    return results;
+  }
+
+  Result<std::vector<int>> ManualNodes(ShardingScope& scope, const Instruction& call) {
+    const StatedShardings::Manual& said = stated_.manual.at(&call);
+    const Computation& body = *call.called(0);
+    Atoms manual = scope.manual;
+    for (const std::string& axis : said.axes) {
+      const std::optional<Atoms> atoms = said.mesh == nullptr ? std::nullopt : graph_.mesh.Find(*said.mesh, {axis});
+      Merge(manual, atoms ? *atoms : AllAtoms());
+    }
+    std::vector<std::vector<int>> parameters;
+    std::vector<int>& entering = scope.entering[&call];
+    for (size_t i = 0; i < call.operands().size(); ++i) {
+      const Instruction* const operand = call.operand(static_cast<int>(i));
+      entering.push_back(NewNode(operand->shape(), scope.manual));
+      State(entering.back(), said.in[i]);
+      Merge(Node(entering.back()).kept_out, manual);  // these cut it as is said, no further
+      RelateEqual(scope.of(operand), {entering.back()});
+      const Shape& tile = body.parameter(static_cast<int64_t>(i))->shape();
+      parameters.push_back({NewNode(tile, manual)});
+      Relate(TileRule(operand->shape(), tile), {entering.back()}, parameters.back());
+    }
+    VXLA_ASSIGN_OR_RETURN(const std::vector<int> root, Walk(Inner(scope, call), body, parameters, manual));
+    std::vector<int>& leaving = scope.leaving[&call];
+    const std::vector<const Shape*> leaves = FlattenTuple(call.shape());
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      leaving.push_back(NewNode(*leaves[i], scope.manual));
+      State(leaving.back(), said.out[i]);
+      Merge(Node(leaving.back()).kept_out, manual);
+      Relate(TileRule(*leaves[i], Node(root[i]).shape), {leaving.back()}, {root[i]});
+    }
+    return leaving;
+  }
+
+  ShardingScope& Inner(ShardingScope& scope, const Instruction& caller) {
+    return *scope.inner[&caller].emplace_back(std::make_unique<ShardingScope>());
+  }
+
+  const Module& module_;
+  const StatedShardings& stated_;
+  ShardingGraph graph_;
+  std::unordered_set<int> tiles_;  // nodes that are tiles which the text cut itself
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+bool ShardingNode::MayTake(int atom) const {
+  if (tiling.Uses(atom) || std::ranges::find(kept_out, atom) != kept_out.end()) return false;
+  return std::ranges::none_of(
+      later, [atom](const Later& each) { return std::ranges::find(each.atoms, atom) != each.atoms.end(); });
+}
+
+Result<ShardingGraph> MakeShardingGraph(const Module& module, const StatedShardings& stated) {
+  return GraphBuilder(module, stated).Build();
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,195 @@
+// Among which devices an operation's work is divided.
+#include <algorithm>
+
+#include "core/passes/sharding/exchange_cost.h"
+#include "core/passes/sharding/partitioner_impl.h"
+#include "core/passes/sharding/propagation.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// The atoms of factors while arrays are asked in turn: an atom divides one factor only.
+class AtomChoice {
+ public:
+  AtomChoice(const MeshAtoms& mesh, const FactorRule& rule) : mesh_(mesh), rule_(rule), atoms_(rule.factors.size()) {}
+
+  void Ask(const FactorRule::ArrayFactors& array, const Tiling& tiling) {
+    const std::vector<Atoms> has = FactorAtoms(mesh_, rule_, array, tiling);
+    for (size_t f = 0; f < has.size(); ++f) {
+      Atoms& chosen = atoms_[f];
+      if (has[f].size() <= chosen.size() || !std::equal(chosen.begin(), chosen.end(), has[f].begin())) continue;
+      for (size_t i = chosen.size(); i < has[f].size() && !Contains(used_, has[f][i]); ++i) {
+        used_.push_back(has[f][i]);
+        chosen.push_back(has[f][i]);
+      }
+    }
+  }
+
+  // A factor behind another one of its dimension is divided only where that one is to the end.
+  std::vector<Atoms> Take() {
+    for (size_t f = 0; f < atoms_.size(); ++f) {
+      const FactorRule::Factor& factor = rule_.factors[f];
+      while (!atoms_[f].empty() && factor.size / mesh_.SizeOf(atoms_[f]) < factor.least) atoms_[f].pop_back();
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto* arrays : {&rule_.operands, &rule_.results}) {
+        for (const FactorRule::ArrayFactors& array : *arrays) {
+          for (const std::vector<int>& factors : array) changed |= Order(factors);
+        }
+      }
+    }
+    return std::move(atoms_);
+  }
+
+ private:
+  bool Order(const std::vector<int>& factors) {
+    bool is_done = true, changed = false;
+    for (const int factor : factors) {
+      Atoms& atoms = atoms_[static_cast<size_t>(factor)];
+      if (!is_done && !atoms.empty()) {
+        atoms.clear();
+        changed = true;
+      }
+      is_done = is_done && mesh_.SizeOf(atoms) == rule_.factors[static_cast<size_t>(factor)].size;
+    }
+    return changed;
+  }
+
+  const MeshAtoms& mesh_;
+  const FactorRule& rule_;
+  std::vector<Atoms> atoms_;
+  Atoms used_;
+};
+
+}  // namespace
+
+// Whoever is asked first keeps its atoms: of the orders the one for which devices send least.
+std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instruction& instruction,
+                                            const FactorRule& rule) {
+  const std::vector<int>& nodes = frame.scope.of(&instruction);
+  std::vector<int> operands;
+  for (int i = 0; i < instruction.operand_count(); ++i) {
+    const Value& value = *frame.values.at(instruction.operand(i))[0];
+    if (value.tiling() != nullptr && value.free == nullptr && !value.tiling()->is_whole()) operands.push_back(i);
+  }
+  std::ranges::stable_sort(operands, std::greater(),
+                           [&](int i) { return instruction.operand(i)->shape().ElementCount(); });
+  constexpr int kResults = -1;
+  const auto choice = [&](std::vector<int> order) {
+    AtomChoice asked(graph_.mesh, rule);
+    for (const int i : order) {
+      for (size_t k = 0; i == kResults && k < nodes.size(); ++k) asked.Ask(rule.results[k], Node(nodes[k]).tiling);
+      if (i != kResults)
+        asked.Ask(rule.operands[static_cast<size_t>(i)], *frame.values.at(instruction.operand(i))[0]->tiling());
+    }
+    return asked.Take();
+  };
+  std::vector<int> order = operands;
+  order.insert(order.begin(), kResults);
+  std::vector<std::vector<Atoms>> choices{choice(order)};
+  for (size_t first = 1; first < std::min<size_t>(order.size(), 4); ++first) {
+    std::vector<int> other = order;
+    std::rotate(other.begin(), other.begin() + static_cast<ptrdiff_t>(first),
+                other.begin() + static_cast<ptrdiff_t>(first) + 1);
+    for (const bool results_last : {false, true}) {
+      if (results_last)
+        std::rotate(std::ranges::find(other, kResults), std::ranges::find(other, kResults) + 1, other.end());
+      std::vector<Atoms> atoms = choice(other);
+      if (std::ranges::find(choices, atoms) == choices.end()) choices.push_back(std::move(atoms));
+    }
+  }
+  size_t best = 0;
+  int64_t least = choices.size() == 1 ? 0 : CostOf(frame, instruction, rule, choices[0]);
+  for (size_t k = 1; k < choices.size(); ++k) {
+    const int64_t cost = CostOf(frame, instruction, rule, choices[k]);
+    if (cost >= least) continue;
+    least = cost;
+    best = k;
+  }
+  return choices[best];
+}
+
+int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling& to) {
+  if (from == to) return 0;
+  Computation scratch("cost");
+  const Tiling tiles{from.dimensions, {}};
+  Instruction* const tile =
+      scratch.Add(Opcode::kParameter, graph_.mesh.TileShape(whole, tiles), {}, ParameterAttributes{0});
+  exchange_->Reshard(scratch, tile, from, to);
+  int64_t cost = 0;
+  for (const auto& each : scratch.instructions()) {
+    if (Has(each->opcode(), Trait::kMeets)) cost += BytesSent(*each, graph_.mesh.devices());
+  }
+  return cost;
+}
+
+int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                            const std::vector<Atoms>& atoms) {
+  int64_t cost = 0;
+  for (size_t i = 0; i < rule.operands.size(); ++i) {
+    const Instruction* const operand = instruction.operand(static_cast<int>(i));
+    const Value& value = *frame.values.at(operand)[0];
+    const Tiling wanted = ArrayTiling(rule.operands[i], atoms);
+    const bool is_there = std::ranges::any_of(value.tiles, [&](const auto& tile) { return tile.first == wanted; });
+    if (value.free == nullptr && value.tiling() != nullptr && !is_there)
+      cost += CostOf(operand->shape(), *value.tiling(), wanted);
+  }
+  const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
+  const std::vector<int>& nodes = frame.scope.of(&instruction);
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    const ShardingNode& node = Node(nodes[k]);
+    Tiling made;
+    const Tiling joined = JoinedTiling(instruction, rule, atoms, node, made);
+    if (k == 0) cost += CostOf(*leaves[k], made, joined);
+    const Tiling result = k == 0 ? joined : ArrayTiling(rule.results[k], atoms);
+    cost += CostOf(*leaves[k], result, node.tiling);
+  }
+  return cost;
+}
+
+// How the (only) result lies before and after devices join what they have of it.
+Tiling Partitioner::JoinedTiling(const Instruction& instruction, const FactorRule& rule,
+                                 const std::vector<Atoms>& atoms, const ShardingNode& node, Tiling& made) const {
+  made = ArrayTiling(rule.results[0], atoms);
+  for (size_t f = 0; f < atoms.size(); ++f) {
+    if (rule.factors[f].is_reduced) made.addends.insert(made.addends.end(), atoms[f].begin(), atoms[f].end());
+  }
+  Tiling wanted{made.dimensions, {}};
+  for (size_t d = 0; d < made.dimensions.size(); ++d) {
+    const Atoms &has = made.dimensions[d], &asked = node.tiling.dimensions[d];
+    if (has.size() > asked.size() || !std::equal(has.begin(), has.end(), asked.begin())) continue;
+    const auto rest = std::span(asked).subspan(has.size());
+    if (std::ranges::all_of(rest, [&](int atom) { return Contains(made.addends, atom); })) wanted.dimensions[d] = asked;
+  }
+  const bool is_sum = instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution;
+  for (const int atom : node.tiling.addends) {
+    if (is_sum && Contains(made.addends, atom)) wanted.addends.push_back(atom);
+  }
+  return wanted;
+}
+
+// Of a collective: whether those who exchange have the same tile.
+bool Partitioner::KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const {
+  Atoms used;
+  for (const Atoms& each : atoms) used.insert(used.end(), each.begin(), each.end());
+  if (!Has(collective.opcode(), Trait::kMeets) || used.empty()) return true;
+  const IntList places = graph_.mesh.Places(used);
+  const auto place = [&](int64_t device) {
+    return device < std::ssize(places) ? places[static_cast<size_t>(device)] : -1;
+  };
+  if (const auto* const pairs = std::get_if<CollectivePermuteAttributes>(&collective.attributes())) {
+    return pairs->channel_id.has_value() && std::ranges::all_of(pairs->source_target_pairs, [&](const auto& pair) {
+             return place(pair.first) == place(pair.second);
+           });
+  }
+  const auto& over = collective.attributes<CollectiveAttributes>();
+  if (!over.channel_id || over.replica_groups.groups.empty()) return false;
+  if (!over.use_global_device_ids && collective.opcode() != Opcode::kAllToAll) return false;
+  return std::ranges::all_of(over.replica_groups.groups, [&](const IntList& group) {
+    return !group.empty() &&
+           std::ranges::all_of(group, [&](int64_t device) { return place(device) == place(group[0]); });
+  });
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,336 @@
+#include "core/passes/sharding/tile_exchange.h"
+
+#include <algorithm>
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+CollectiveAttributes Over(std::vector<IntList> groups, IntList dimensions = {}) {
+  CollectiveAttributes over;
+  over.channel_id = 1;
+  over.use_global_device_ids = true;
+  over.dimensions = std::move(dimensions);
+  over.replica_groups.groups = std::move(groups);
+  return over;
+}
+
+size_t CommonLength(const Atoms& a, const Atoms& b) {
+  return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+bool ContainsAll(const Atoms& all, std::span<const int> some) {
+  return std::ranges::all_of(some, [&](int atom) { return std::ranges::find(all, atom) != all.end(); });
+}
+
+// What of `to` follows all of `from`; nothing where `from` does not begin it.
+std::span<const int> Rest(const Atoms& from, const Atoms& to) {
+  if (CommonLength(from, to) != from.size()) return {};
+  return std::span(to).subspan(from.size());
+}
+
+Instruction* Constant(Computation& into, Literal literal) {
+  const Shape shape = literal.shape();
+  return into.Add(Opcode::kConstant, shape, {},
+                  ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
+}
+
+Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes) {
+  return into.Add(Opcode::kReshape, Shape(value->shape().element_type(), sizes), {value});
+}
+
+}  // namespace
+
+Instruction* TileExchange::Filled(Computation& into, Instruction* scalar, const Shape& like) {
+  if (like.rank() == 0) return scalar;
+  Shape shape = like;
+  shape.set_element_type(scalar->shape().element_type());
+  return into.Add(Opcode::kBroadcast, shape, {scalar}, DimensionsAttributes{});
+}
+
+Instruction* TileExchange::OfDevice(Computation& into, const IntList& values) {
+  const Shape listed(ElementType::kS32, {std::ssize(values)});
+  Literal table(listed);
+  for (size_t i = 0; i < values.size(); ++i) table.SetInt(static_cast<int64_t>(i), values[i]);
+  Instruction* const all = Constant(into, std::move(table));
+  Instruction* const device = into.Add(Opcode::kPartitionId, Shape(ElementType::kU32));
+  Instruction* const own =
+      into.Add(Opcode::kDynamicSlice, Shape(ElementType::kS32, {1}), {all, device}, DynamicSliceAttributes{{1}});
+  return Reshaped(into, own, {});
+}
+
+Computation* TileExchange::ReducerOf(Opcode operation, ElementType type) {
+  Computation*& reducer = reducers_[{operation, type}];
+  if (reducer != nullptr) return reducer;
+  reducer = module_.AddComputation(operation == Opcode::kAdd ? "sum" : std::string(OpcodeText(operation)));
+  const Shape element(type);
+  Instruction* const a = reducer->Add(Opcode::kParameter, element, {}, ParameterAttributes{0});
+  Instruction* const b = reducer->Add(Opcode::kParameter, element, {}, ParameterAttributes{1});
+  reducer->set_root(reducer->Add(operation, element, {a, b}));
+  return reducer;
+}
+
+Instruction* TileExchange::AllGather(Computation& into, Instruction* tile, int dimension, std::vector<IntList> groups) {
+  Shape gathered = tile->shape();
+  gathered.set_dimension(dimension, gathered.dimension(dimension) * std::ssize(groups[0]));
+  return into.Add(Opcode::kAllGather, gathered, {tile}, Over(std::move(groups), {dimension}));
+}
+
+Instruction* TileExchange::AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins) {
+  return into.Add(Opcode::kAllReduce, tile->shape(), {tile}, Over(std::move(groups)),
+                  {ReducerOf(joins, tile->shape().element_type())});
+}
+
+Instruction* TileExchange::CutAt(Computation& into, Instruction* whole, const Shape& tile,
+                                 const std::vector<IntList>& starts) {
+  std::vector<Instruction*> operands{whole};
+  for (const IntList& start : starts) {
+    operands.push_back(start.empty() ? Constant(into, Literal::ScalarInt(ElementType::kS32, 0))
+                                     : OfDevice(into, start));
+  }
+  const IntList sizes(tile.dimensions().begin(), tile.dimensions().end());
+  return into.Add(Opcode::kDynamicSlice, tile, std::move(operands), DynamicSliceAttributes{sizes});
+}
+
+// The first device of each group has all of it, the others nothing.
+Instruction* TileExchange::FirstOnly(Computation& into, Instruction* tile, const IntList& is_first) {
+  const Shape& shape = tile->shape();
+  CompareAttributes equal;
+  equal.direction = ComparisonDirection::kEq;
+  Instruction* const one = Constant(into, Literal::ScalarInt(ElementType::kS32, 1));
+  Instruction* const first =
+      into.Add(Opcode::kCompare, Shape(ElementType::kPred), {OfDevice(into, is_first), one}, equal);
+  Instruction* const zero = Constant(into, Literal(Shape(shape.element_type())));
+  return into.Add(Opcode::kSelect, shape, {Filled(into, first, shape), tile, Filled(into, zero, shape)});
+}
+
+Instruction* TileExchange::Gather(Computation& into, Instruction* tile, const Sharding& sharding) {
+  if (sharding.addends > 1) tile = AllReduce(into, tile, sharding.GroupsOfAddends(), Opcode::kAdd);
+  for (size_t d = 0; d < sharding.tiles.size(); ++d) {
+    if (sharding.tiles[d] > 1) tile = AllGather(into, tile, static_cast<int>(d), sharding.GroupsAlong(d));
+  }
+  return tile;
+}
+
+Instruction* TileExchange::Cut(Computation& into, Instruction* whole, const Sharding& sharding) {
+  if (!sharding.is_cut()) return whole;
+  const Result<Shape> tile = sharding.TileOf(whole->shape());
+  VXLA_CHECK(tile.ok(), tile.status().message());
+  std::vector<IntList> starts(sharding.tiles.size());
+  for (size_t d = 0; d < starts.size(); ++d) {
+    if (sharding.tiles[d] == 1) continue;
+    starts[d] = sharding.TileNumbers(d);
+    for (int64_t& start : starts[d]) start *= tile->dimension(static_cast<int>(d));
+  }
+  Instruction* const cut = *tile == whole->shape() ? whole : CutAt(into, whole, *tile, starts);
+  if (sharding.addends == 1) return cut;
+  IntList is_first(sharding.devices.size(), 0);
+  for (const IntList& group : sharding.GroupsOfAddends()) is_first[static_cast<size_t>(group[0])] = 1;
+  return FirstOnly(into, cut, is_first);
+}
+
+// The end of the tile before, or the beginning of the tile behind.
+Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size,
+                                bool is_low) {
+  SliceAttributes slice;
+  for (const int64_t all : tile->shape().dimensions()) slice.slice.push_back({0, all, 1});
+  SliceDimension& along = slice.slice[static_cast<size_t>(dimension)];
+  (is_low ? along.start : along.limit) = is_low ? along.limit - size : size;
+  Shape shape = tile->shape();
+  shape.set_dimension(dimension, size);
+  Instruction* const edge = into.Add(Opcode::kSlice, shape, {tile}, std::move(slice));
+  CollectivePermuteAttributes pairs;
+  pairs.channel_id = 1;
+  for (const IntList& group : mesh_.Groups(atoms)) {
+    for (size_t k = 0; k + 1 < group.size(); ++k)
+      pairs.source_target_pairs.emplace_back(group[is_low ? k : k + 1], group[is_low ? k + 1 : k]);
+  }
+  std::ranges::sort(pairs.source_target_pairs);
+  return into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
+}
+
+Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                     int64_t low, int64_t high) {
+  std::vector<Instruction*> parts;
+  if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true));
+  parts.push_back(tile);
+  if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false));
+  if (parts.size() == 1) return tile;
+  Shape shape = tile->shape();
+  shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
+  return into.Add(Opcode::kConcatenate, shape, std::move(parts), DimensionsAttributes{{dimension}});
+}
+
+// Sums are made, in tiles where `to` goes on with what the sums are over.
+Instruction* TileExchange::Join(Computation& into, Instruction* tile, Tiling& from, const Tiling& to, Opcode joins) {
+  Atoms open;
+  for (const int atom : from.addends) {
+    if (!ContainsAll(to.addends, std::span(&atom, 1))) open.push_back(atom);
+  }
+  std::erase_if(from.addends, [&](int atom) { return ContainsAll(open, std::span(&atom, 1)); });
+  Computation* const reducer = open.empty() ? nullptr : ReducerOf(joins, tile->shape().element_type());
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    const std::span<const int> rest = Rest(from.dimensions[d], to.dimensions[d]);
+    if (rest.empty() || !ContainsAll(open, rest)) continue;
+    const int dimension = static_cast<int>(d);
+    Shape part = tile->shape();
+    part.set_dimension(dimension, part.dimension(dimension) / mesh_.SizeOf(rest));
+    tile = into.Add(Opcode::kReduceScatter, part, {tile}, Over(mesh_.Groups(rest), {dimension}), {reducer});
+    std::erase_if(open, [&](int atom) { return std::ranges::find(rest, atom) != rest.end(); });
+    from.dimensions[d] = to.dimensions[d];
+  }
+  return open.empty() ? tile : AllReduce(into, tile, mesh_.Groups(open), joins);
+}
+
+// Tiles of the same shape that lie on other devices.
+Instruction* TileExchange::Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
+  Atoms had, wanted;
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    if (mesh_.SizeOf(from.dimensions[d]) != mesh_.SizeOf(to.dimensions[d])) return tile;
+    had.insert(had.end(), from.dimensions[d].begin(), from.dimensions[d].end());
+    wanted.insert(wanted.end(), to.dimensions[d].begin(), to.dimensions[d].end());
+  }
+  if (had == wanted) return tile;
+  for (Atoms* const atoms : {&had, &wanted}) atoms->insert(atoms->end(), from.addends.begin(), from.addends.end());
+  const IntList has = mesh_.Places(had), wants = mesh_.Places(wanted);
+  std::vector<IntList> holders(static_cast<size_t>(mesh_.SizeOf(had)));
+  for (size_t d = 0; d < has.size(); ++d) holders[static_cast<size_t>(has[d])].push_back(static_cast<int64_t>(d));
+  CollectivePermuteAttributes pairs;
+  pairs.channel_id = 1;
+  // Who has it already keeps it.
+  for (size_t d = 0; d < has.size(); ++d) {
+    if (has[d] != wants[d]) continue;
+    std::erase(holders[static_cast<size_t>(has[d])], static_cast<int64_t>(d));
+    pairs.source_target_pairs.emplace_back(d, d);
+  }
+  for (size_t d = 0; d < has.size(); ++d) {
+    if (has[d] == wants[d]) continue;
+    IntList& left = holders[static_cast<size_t>(wants[d])];
+    pairs.source_target_pairs.emplace_back(left.front(), d);
+    left.erase(left.begin());
+  }
+  std::ranges::sort(pairs.source_target_pairs);
+  from.dimensions = to.dimensions;
+  return into.Add(Opcode::kCollectivePermute, tile->shape(), {tile}, std::move(pairs));
+}
+
+// [.., m, .., n / k of k, ..]: along `split` each device has all and gives a part to each of the group, along `joined`
+// it gets theirs.
+Instruction* TileExchange::AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms) {
+  const int64_t count = mesh_.SizeOf(atoms);
+  IntList sizes(tile->shape().dimensions().begin(), tile->shape().dimensions().end());
+  const size_t at = static_cast<size_t>(split);
+  sizes[at] /= count;
+  IntList parted = sizes;
+  parted.insert(parted.begin() + split, count);
+  tile = Reshaped(into, tile, parted);
+  CollectiveAttributes over = Over(mesh_.Groups(atoms), {split});
+  over.use_global_device_ids = false;
+  tile = into.Add(Opcode::kAllToAll, tile->shape(), {tile}, std::move(over));
+  // The parts' dimension goes in front of the joined one.
+  DimensionsAttributes permutation;
+  IntList permuted;
+  for (int d = 0; d < static_cast<int>(sizes.size()); ++d) {
+    if (d == joined) permutation.dimensions.push_back(split);
+    permutation.dimensions.push_back(d < split ? d : d + 1);
+  }
+  for (const int64_t d : permutation.dimensions) permuted.push_back(parted[static_cast<size_t>(d)]);
+  tile = into.Add(Opcode::kTranspose, Shape(tile->shape().element_type(), permuted), {tile}, std::move(permutation));
+  sizes[static_cast<size_t>(joined)] *= count;
+  return Reshaped(into, tile, sizes);
+}
+
+// Where a dimension ends with what another one is to go on with.
+Instruction* TileExchange::Exchange(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
+  for (size_t i = 0; i < from.dimensions.size(); ++i) {
+    const size_t common = CommonLength(from.dimensions[i], to.dimensions[i]);
+    const Atoms given(from.dimensions[i].begin() + static_cast<ptrdiff_t>(common), from.dimensions[i].end());
+    if (given.empty()) continue;
+    for (size_t j = 0; j < from.dimensions.size(); ++j) {
+      const std::span<const int> rest = Rest(from.dimensions[j], to.dimensions[j]);
+      if (i == j || rest.size() < given.size() || !std::equal(given.begin(), given.end(), rest.begin())) continue;
+      tile = AllToAll(into, tile, static_cast<int>(i), static_cast<int>(j), given);
+      from.dimensions[i].resize(common);
+      from.dimensions[j].insert(from.dimensions[j].end(), given.begin(), given.end());
+      break;
+    }
+  }
+  return tile;
+}
+
+// As far as what is to follow cuts nothing yet.
+Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
+  std::vector<IntList> starts(from.dimensions.size());
+  Shape part = tile->shape();
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    Atoms more;
+    for (const int atom : Rest(from.dimensions[d], to.dimensions[d])) {
+      if (from.Uses(atom)) break;
+      more.push_back(atom);
+    }
+    if (more.empty()) continue;
+    const int dimension = static_cast<int>(d);
+    part.set_dimension(dimension, part.dimension(dimension) / mesh_.SizeOf(more));
+    starts[d] = mesh_.Places(more);
+    for (int64_t& start : starts[d]) start *= part.dimension(dimension);
+    from.dimensions[d].insert(from.dimensions[d].end(), more.begin(), more.end());
+  }
+  return part == tile->shape() ? tile : CutAt(into, tile, part, starts);
+}
+
+// The dimension that has something other than `to`, of these the one whose tiles grow least.
+std::optional<size_t> TileExchange::LeastToGather(const Tiling& from, const Tiling& to) const {
+  std::optional<size_t> least;
+  int64_t growth = 0;
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    const size_t common = CommonLength(from.dimensions[d], to.dimensions[d]);
+    if (common == from.dimensions[d].size()) continue;
+    const int64_t grows = mesh_.SizeOf(std::span(from.dimensions[d]).subspan(common));
+    if (!least || grows < growth) {
+      least = d;
+      growth = grows;
+    }
+  }
+  return least;
+}
+
+// The atoms of each dimension in an order that begins as `to` does, so that the others may be gathered.
+Tiling TileExchange::WantedFirst(const Tiling& from, const Tiling& to) {
+  Tiling ordered = from;
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    Atoms &atoms = ordered.dimensions[d], first;
+    for (const int atom : to.dimensions[d]) {
+      if (!Contains(atoms, atom)) break;
+      first.push_back(atom);
+    }
+    std::erase_if(atoms, [&](int atom) { return Contains(first, atom); });
+    atoms.insert(atoms.begin(), first.begin(), first.end());
+  }
+  return ordered;
+}
+
+Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, Tiling from, const Tiling& to, Opcode joins) {
+  if (from == to) return tile;
+  tile = Join(into, tile, from, to, joins);
+  tile = CutAlong(into, tile, from, to);
+  tile = Permute(into, tile, from, to);
+  tile = Permute(into, tile, from, WantedFirst(from, to));
+  tile = Exchange(into, tile, from, to);
+  while (const std::optional<size_t> least = LeastToGather(from, to)) {
+    Atoms& atoms = from.dimensions[*least];
+    const size_t common = CommonLength(atoms, to.dimensions[*least]);
+    tile = AllGather(into, tile, static_cast<int>(*least), mesh_.Groups(std::span(atoms).subspan(common)));
+    atoms.resize(common);
+    tile = Exchange(into, tile, from, to);
+  }
+  tile = CutAlong(into, tile, from, to);
+  Atoms more;
+  for (const int atom : to.addends) {
+    if (!ContainsAll(from.addends, std::span(&atom, 1))) more.push_back(atom);
+  }
+  if (more.empty()) return tile;
+  IntList is_first = mesh_.Places(more);
+  for (int64_t& place : is_first) place = place == 0 ? 1 : 0;
+  return FirstOnly(into, tile, is_first);
+}
+
+}  // namespace VXLA_NAMESPACE

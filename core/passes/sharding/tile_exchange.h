@@ -1,0 +1,53 @@
+// Tiles of one tiling from tiles of another: what devices cut on their own, and what they exchange for it.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "core/module.h"
+#include "core/passes/sharding/tiling.h"
+
+namespace VXLA_NAMESPACE {
+
+class TileExchange {
+ public:
+  TileExchange(Module& module, const MeshAtoms& mesh) : module_(module), mesh_(mesh) {}
+
+  // Emits into `into`. Of what `joins` joins where `from` has addends that `to` has not: reduce-scatter and all-reduce.
+  // Then what is there already is cut, collective-permute, all-to-all and all-gather bring what is not.
+  Instruction* Reshard(Computation& into, Instruction* tile, Tiling from, const Tiling& to,
+                       Opcode joins = Opcode::kAdd);
+  // Of tilings that are none of the mesh's.
+  Instruction* Gather(Computation& into, Instruction* tile, const Sharding& sharding);
+  Instruction* Cut(Computation& into, Instruction* whole, const Sharding& sharding);
+  // With so many elements of the tiles before and behind, zeros at the ends of the array. The tiles have as many.
+  Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
+                         int64_t high);
+  // The devices' numbers of `values`, by device; a scalar of S32.
+  Instruction* OfDevice(Computation& into, const IntList& values);
+  // Of two scalars.
+  Computation* ReducerOf(Opcode operation, ElementType type);
+
+  // `like` filled with a scalar.
+  static Instruction* Filled(Computation& into, Instruction* scalar, const Shape& like);
+
+ private:
+  Instruction* AllGather(Computation& into, Instruction* tile, int dimension, std::vector<IntList> groups);
+  Instruction* Join(Computation& into, Instruction* tile, Tiling& from, const Tiling& to, Opcode joins);
+  Instruction* AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins);
+  Instruction* Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  std::optional<size_t> LeastToGather(const Tiling& from, const Tiling& to) const;
+  static Tiling WantedFirst(const Tiling& from, const Tiling& to);
+  Instruction* Exchange(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
+  Instruction* CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  Instruction* CutAt(Computation& into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
+  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low);
+  Instruction* FirstOnly(Computation& into, Instruction* tile, const IntList& is_first);
+
+  Module& module_;
+  const MeshAtoms& mesh_;
+  std::map<std::pair<Opcode, ElementType>, Computation*> reducers_;
+};
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,442 @@
+// What a device does for each operation of the program of whole arrays.
+#include <algorithm>
+
+#include "core/numerics/reducer_facts.h"
+#include "core/passes/sharding/partitioner_impl.h"
+#include "core/passes/sharding/propagation.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+Literal IdentityFor(const Computation& reducer, ElementType type) {
+  const Literal identity = *FactsOfReducer(reducer).identity;
+  if (identity.shape().element_type() == type) return identity;
+  return Literal::Scalar(type, identity.GetDouble(0));
+}
+
+int64_t LargestOf(ElementType type) {
+  if (IsSigned(type)) return MaxSigned(type);
+  return BitWidth(type) == 64 ? INT64_MAX : static_cast<int64_t>(MaxUnsigned(type));
+}
+
+// Whether joining it once more changes nothing, the sign of a zero aside.
+bool IsIdentity(const Instruction& initial, const Literal& identity) {
+  if (initial.opcode() != Opcode::kConstant) return false;
+  const auto& literal = initial.attributes<ConstantAttributes>().literal;
+  if (literal == nullptr) return false;
+  const ElementType type = identity.shape().element_type();
+  if (IsComplex(type)) return literal->GetComplex(0) == identity.GetComplex(0);
+  return IsFloating(type) ? literal->GetDouble(0) == identity.GetDouble(0) : literal->GetInt(0) == identity.GetInt(0);
+}
+
+}  // namespace
+
+Status Partitioner::Walk(Frame& frame) {
+  for (const auto& instruction : frame.scope.computation->instructions()) {
+    if (instruction->opcode() == Opcode::kParameter) continue;
+    VXLA_ASSIGN_OR_RETURN(frame.values[instruction.get()], ValuesOf(frame, *instruction));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Partitioner::ValuePtr>> Partitioner::ValuesOf(Frame& frame, const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kTuple: {
+      std::vector<ValuePtr> values;
+      for (const Instruction* operand : instruction.operands()) {
+        const std::vector<ValuePtr>& more = frame.values.at(operand);
+        values.insert(values.end(), more.begin(), more.end());
+      }
+      return values;
+    }
+    case Opcode::kGetTupleElement:
+      return ElementValues(frame, instruction);
+    case Opcode::kAddDependency:
+      return frame.values.at(instruction.operand(0));
+    case Opcode::kOptimizationBarrier:
+      return BarrierValues(frame, instruction);
+    case Opcode::kCall:
+      return stated_.manual.contains(&instruction) ? ManualValues(frame, instruction) : CallValues(frame, instruction);
+    case Opcode::kWhile:
+      return LoopValues(frame, instruction);
+    case Opcode::kConditional:
+      return BranchValues(frame, instruction);
+    default:
+      return PlainValues(frame, instruction);
+  }
+}
+
+std::vector<Partitioner::ValuePtr> Partitioner::ElementValues(const Frame& frame, const Instruction& element) const {
+  const int64_t index = element.attributes<GetTupleElementAttributes>().index;
+  const std::vector<Shape>& elements = element.operand(0)->shape().tuple_elements();
+  size_t before = 0;
+  for (int64_t i = 0; i < index; ++i) before += FlattenTuple(elements[static_cast<size_t>(i)]).size();
+  const std::vector<ValuePtr>& all = frame.values.at(element.operand(0));
+  const auto first = all.begin() + static_cast<ptrdiff_t>(before);
+  return {first, first + static_cast<ptrdiff_t>(FlattenTuple(element.shape()).size())};
+}
+
+std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, const Instruction& barrier) {
+  std::vector<Instruction*> leaves;
+  const std::vector<ValuePtr>& given = frame.values.at(barrier.operand(0));
+  for (const ValuePtr& value : given) {
+    if (value->tiling() == nullptr) Whole(frame, *value);
+    leaves.push_back(value->tiles.front().second);
+  }
+  Instruction* const operand = NestedTuple(frame.into, barrier.shape(), leaves);
+  Instruction* const made = frame.into.Add(barrier.CloneWith({operand}, operand->shape()));
+  std::vector<Instruction*> after;
+  AppendLeaves(frame.into, made, after);
+  std::vector<ValuePtr> values;
+  for (size_t i = 0; i < after.size(); ++i) values.push_back(Made(after[i], given[i]->whole, *given[i]->tiling()));
+  return values;
+}
+
+// ---- operations on arrays
+
+std::vector<Partitioner::ValuePtr> Partitioner::WholeValues(Frame& frame, const Instruction& instruction) {
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : instruction.operands()) {
+    std::vector<Instruction*> leaves;
+    for (const ValuePtr& leaf : frame.values.at(operand)) leaves.push_back(Whole(frame, *leaf));
+    operands.push_back(NestedTuple(frame.into, operand->shape(), leaves));
+  }
+  Instruction* const made = EmitTile(frame, instruction, std::move(operands), instruction.shape());
+  std::vector<Instruction*> leaves;
+  AppendLeaves(frame.into, made, leaves);
+  std::vector<ValuePtr> values;
+  for (Instruction* leaf : leaves) values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
+  return values;
+}
+
+Instruction* Partitioner::EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands,
+                                   Shape shape) {
+  std::vector<Computation*> called;
+  for (Computation* computation : instruction.called()) called.push_back(Copied(computation));
+  return frame.into.Add(instruction.CloneWith(std::move(operands), std::move(shape), std::move(called)));
+}
+
+Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                                      const std::vector<Atoms>& atoms, std::vector<Instruction*> operands,
+                                      Shape shape) {
+  std::vector<Shape> given;
+  for (const Instruction* operand : operands) given.push_back(operand->shape());
+  Attributes attributes = TileAttributes(instruction, given, *FlattenTuple(shape)[0]);
+  if (auto* const convolution = std::get_if<ConvolutionAttributes>(&attributes)) {
+    const IntList& spatial = convolution->dim_labels->input_spatial;
+    for (size_t i = 0; i < spatial.size() && i < convolution->window.size(); ++i) {
+      const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(spatial[i])];
+      if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].has_halo) continue;
+      const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+      if (along.empty()) continue;
+      WindowDimension& window = convolution->window[i];
+      operands[0] = exchange_->WithEdges(frame.into, operands[0], static_cast<int>(spatial[i]), along, window.pad_low,
+                                         HighHalo(window));
+      window.pad_low = window.pad_high = 0;
+    }
+  }
+  Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
+  made->mutable_attributes() = std::move(attributes);
+  return made;
+}
+
+std::vector<Partitioner::ValuePtr> Partitioner::PlainValues(Frame& frame, const Instruction& instruction) {
+  if (stated_.to_tiles.contains(&instruction) || stated_.from_tiles.contains(&instruction))
+    return BoundaryValues(frame, instruction);
+  const auto said = stated_.constraints.find(&instruction);
+  if (said != stated_.constraints.end()) return ConstrainedValues(frame, instruction, said->second);
+  const std::vector<int>& nodes = frame.scope.of(&instruction);
+  if (nodes.size() == 1 && Node(nodes[0]).is_free) {
+    auto value = std::make_shared<Value>();
+    value->whole = instruction.shape();
+    value->free = &instruction;
+    if (instruction.operand_count() > 0) value->scalar = frame.values.at(instruction.operand(0))[0];
+    return {value};
+  }
+  const std::optional<FactorRule> rule = RuleOf(instruction);
+  if (!rule) return WholeValues(frame, instruction);
+  const std::vector<Atoms> atoms = ChooseAtoms(frame, instruction, *rule);
+  if (!KeepsGroups(instruction, atoms)) return WholeValues(frame, instruction);
+  for (size_t f = 0; f < atoms.size(); ++f) {
+    if (rule->factors[f].is_reduced && !atoms[f].empty()) return JoinedValues(frame, instruction, *rule, atoms);
+  }
+  return TileValues(frame, instruction, *rule, atoms);
+}
+
+std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruction& instruction,
+                                                    const FactorRule& rule, const std::vector<Atoms>& atoms,
+                                                    size_t first) {
+  std::vector<Instruction*> operands(first);
+  for (size_t i = first; i < rule.operands.size(); ++i) {
+    Value& value = *frame.values.at(instruction.operand(static_cast<int>(i)))[0];
+    operands.push_back(Get(frame, value, ArrayTiling(rule.operands[i], atoms)));
+  }
+  return operands;
+}
+
+std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const Instruction& instruction,
+                                                           const FactorRule& rule, const std::vector<Atoms>& atoms) {
+  std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, 0);
+  std::vector<Shape> tiles;
+  std::vector<Tiling> tilings;
+  const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    tilings.push_back(ArrayTiling(rule.results[i], atoms));
+    tiles.push_back(graph_.mesh.TileShape(*leaves[i], tilings.back()));
+  }
+  Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : tiles[0];
+  Instruction* const made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), std::move(shape));
+  std::vector<Instruction*> results;
+  AppendLeaves(frame.into, made, results);
+  std::vector<ValuePtr> values;
+  for (size_t i = 0; i < results.size(); ++i) values.push_back(Made(results[i], *leaves[i], tilings[i]));
+  return values;
+}
+
+// Devices have addends of the result. What it begins with is joined once, afterwards.
+std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const Instruction& instruction,
+                                                             const FactorRule& rule, const std::vector<Atoms>& atoms) {
+  Tiling tiling;
+  const Tiling wanted = JoinedTiling(instruction, rule, atoms, Node(frame.scope.of(&instruction)[0]), tiling);
+  const Shape& whole = instruction.shape();
+  const bool scatters = instruction.opcode() == Opcode::kScatter;
+  std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, scatters ? 1 : 0);
+  const Tiling part{tiling.dimensions, {}};
+  const Shape tile = graph_.mesh.TileShape(whole, part);
+  Computation& into = frame.into;
+  const auto constant = [&](Literal literal) {
+    return into.Add(Opcode::kConstant, Shape(whole.element_type()), {},
+                    ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
+  };
+  Value* first = nullptr;  // is joined to what the devices have together
+  if (instruction.opcode() == Opcode::kReduce) {
+    const Literal identity = IdentityFor(*instruction.called(0), whole.element_type());
+    if (!IsIdentity(*instruction.operand(1), identity)) {
+      first = frame.values.at(instruction.operand(1))[0].get();
+      operands[1] = constant(identity);
+    }
+  } else if (scatters) {
+    first = frame.values.at(instruction.operand(0))[0].get();
+    operands[0] = TileExchange::Filled(into, constant(Literal(Shape(whole.element_type()))), tile);
+  }
+  OwnRows own{};
+  for (size_t f = 0; f < atoms.size(); ++f) {
+    if (!rule.factors[f].is_indexed || atoms[f].empty()) continue;
+    own = RowsOfDevice(frame, instruction, operands[1], atoms[f]);
+    operands[1] = own.indices;
+  }
+  Instruction* made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), tile);
+  if (own.is_own != nullptr) made = OnlyOwn(into, instruction, made, own.is_own);
+  made = exchange_->Reshard(into, made, tiling, wanted, rule.joins);
+  if (first != nullptr) {
+    Instruction* const other = first->whole.rank() == whole.rank()
+                                   ? Get(frame, *first, wanted)
+                                   : TileExchange::Filled(into, Whole(frame, *first), made->shape());
+    made = into.Add(rule.joins, made->shape(), {other, made});
+  }
+  return {Made(made, whole, wanted)};
+}
+
+// Indices beyond the table are those of its first and last rows, as a gather has it.
+Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& gather, Instruction* indices,
+                                               const Atoms& atoms) {
+  Computation& into = frame.into;
+  const Shape shape = indices->shape();
+  const int dimension = static_cast<int>(gather.attributes<GatherAttributes>().start_index_map[0]);
+  const int64_t rows = gather.operand(0)->shape().dimension(dimension), size = rows / graph_.mesh.SizeOf(atoms);
+  Shape places = shape;
+  places.set_element_type(ElementType::kS32);
+  const auto number = [&](int64_t value, ElementType type) {
+    auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
+    return into.Add(Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
+  };
+  // The table has fewer rows than its index type has numbers, or all of them are rows of it.
+  const int64_t last = std::min(rows - 1, LargestOf(shape.element_type()));
+  Instruction* const inside =
+      into.Add(Opcode::kClamp, shape, {number(0, shape.element_type()), indices, number(last, shape.element_type())});
+  Instruction* const at =
+      shape.element_type() == ElementType::kS32 ? inside : into.Add(Opcode::kConvert, places, {inside});
+  IntList starts = graph_.mesh.Places(atoms);
+  for (int64_t& start : starts) start *= size;
+  Instruction* const start = TileExchange::Filled(into, exchange_->OfDevice(into, starts), places);
+  Instruction* const from_start = into.Add(Opcode::kSubtract, places, {at, start});
+  Instruction* const own =
+      into.Add(Opcode::kClamp, places, {number(0, ElementType::kS32), from_start, number(size - 1, ElementType::kS32)});
+  CompareAttributes equal;
+  equal.direction = ComparisonDirection::kEq;
+  Shape truth = places;
+  truth.set_element_type(ElementType::kPred);
+  return {own, into.Add(Opcode::kCompare, truth, {own, from_start}, equal)};
+}
+
+// What changes no sum in place of the rows of other devices.
+Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows,
+                                  Instruction* is_own) {
+  const auto& a = gather.attributes<GatherAttributes>();
+  Shape listed(ElementType::kPred), truth = rows->shape();
+  truth.set_element_type(ElementType::kPred);
+  DimensionsAttributes batch;
+  IntList sizes;
+  for (int64_t d = 0; d < truth.rank(); ++d) {
+    if (std::ranges::find(a.offset_dims, d) != a.offset_dims.end()) continue;
+    batch.dimensions.push_back(d);
+    sizes.push_back(truth.dimension(static_cast<int>(d)));
+  }
+  listed = Shape(ElementType::kPred, sizes);
+  Instruction* const list = listed == is_own->shape() ? is_own : into.Add(Opcode::kReshape, listed, {is_own});
+  Instruction* const chosen = into.Add(Opcode::kBroadcast, truth, {list}, std::move(batch));
+  const ElementType type = rows->shape().element_type();
+  Literal nothing{Shape(type)};
+  if (IsFloating(type)) nothing = Literal::Scalar(type, -0.0);
+  if (IsComplex(type)) nothing.SetComplex(0, {-0.0, -0.0});
+  Instruction* const scalar = into.Add(Opcode::kConstant, Shape(type), {},
+                                       ConstantAttributes{std::make_shared<const Literal>(std::move(nothing))});
+  return into.Add(Opcode::kSelect, rows->shape(), {chosen, rows, TileExchange::Filled(into, scalar, rows->shape())});
+}
+
+std::vector<Partitioner::ValuePtr> Partitioner::ConstrainedValues(Frame& frame, const Instruction& copy,
+                                                                  const ArraySharding& said) {
+  const ValuePtr& given = frame.values.at(copy.operand(0))[0];
+  if (!TilingOf(graph_.mesh, said)) return {given};
+  const Tiling& tiling = Node(frame.scope.of(&copy)[0]).tiling;
+  return {Made(Get(frame, *given, tiling), copy.shape(), tiling)};
+}
+
+// Tiles as the text cut them are arrays of their own.
+std::vector<Partitioner::ValuePtr> Partitioner::BoundaryValues(Frame& frame, const Instruction& copy) {
+  Value& given = *frame.values.at(copy.operand(0))[0];
+  const Tiling own = WholeTiling(copy.shape().rank());
+  if (const auto to = stated_.to_tiles.find(&copy); to != stated_.to_tiles.end()) {
+    const std::optional<Tiling> tiling = TilingOf(graph_.mesh, to->second);
+    Instruction* const tile =
+        tiling ? Get(frame, given, *tiling) : exchange_->Cut(frame.into, Whole(frame, given), TilesOf(to->second));
+    return {Made(tile, copy.shape(), own)};
+  }
+  const ArraySharding& said = stated_.from_tiles.at(&copy);
+  Instruction* const tile = Whole(frame, given);
+  if (const std::optional<Tiling> tiling = TilingOf(graph_.mesh, said)) return {Made(tile, copy.shape(), *tiling)};
+  return {Made(exchange_->Gather(frame.into, tile, TilesOf(said)), copy.shape(), own)};
+}
+
+// ---- computations
+
+Result<std::vector<Partitioner::ValuePtr>> Partitioner::CallValues(Frame& frame, const Instruction& call) {
+  const ShardingScope& scope = *frame.scope.inner.at(&call)[0];
+  Frame inner{scope, frame.into, {}};
+  for (const Instruction* parameter : scope.computation->parameters())
+    inner.values[parameter] = frame.values.at(call.operand(static_cast<int>(parameter->parameter_number())));
+  VXLA_RETURN_IF_ERROR(Walk(inner));
+  return inner.values.at(scope.computation->root());
+}
+
+// The callee is written for one place of the manual axes: of its arrays, tiles by other axes are left to be cut.
+Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& frame, const Instruction& call) {
+  const StatedShardings::Manual& said = stated_.manual.at(&call);
+  const ShardingScope& scope = *frame.scope.inner.at(&call)[0];
+  const std::vector<int>&entering = frame.scope.entering.at(&call), &leaving = frame.scope.leaving.at(&call);
+  const auto of_own = [&](const Tiling& tiling) {
+    Tiling part{tiling.dimensions, {}};
+    for (Atoms& atoms : part.dimensions) std::erase_if(atoms, [&](int atom) { return Contains(scope.manual, atom); });
+    return part;
+  };
+  Frame inner{scope, frame.into, {}};
+  for (const Instruction* parameter : scope.computation->parameters()) {
+    const size_t i = static_cast<size_t>(parameter->parameter_number());
+    Value& given = *frame.values.at(call.operand(static_cast<int>(i)))[0];
+    const Shape& shape = parameter->shape();
+    ValuePtr& own = inner.values[parameter].emplace_back();
+    if (!TilingOf(graph_.mesh, said.in[i])) {
+      own =
+          Made(exchange_->Cut(frame.into, Whole(frame, given), TilesOf(said.in[i])), shape, WholeTiling(shape.rank()));
+      continue;
+    }
+    const Tiling& tiling = Node(entering[i]).tiling;
+    own = Made(Get(frame, given, tiling), shape, of_own(tiling));
+  }
+  VXLA_RETURN_IF_ERROR(Walk(inner));
+  const std::vector<ValuePtr>& results = inner.values.at(scope.computation->root());
+  std::vector<ValuePtr> values;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Shape& whole = Node(leaving[i]).shape;
+    if (!TilingOf(graph_.mesh, said.out[i])) {
+      Instruction* const tile = Whole(frame, *results[i]);
+      values.push_back(
+          Made(exchange_->Gather(frame.into, tile, TilesOf(said.out[i])), whole, WholeTiling(whole.rank())));
+      continue;
+    }
+    const Tiling& outer = Node(leaving[i]).tiling;
+    values.push_back(Made(Get(frame, *results[i], of_own(outer)), whole, outer));
+  }
+  return values;
+}
+
+Instruction* Partitioner::State(Frame& frame, const std::vector<ValuePtr>& values, const std::vector<int>& nodes) {
+  std::vector<Instruction*> tiles;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < values.size(); ++i) {
+    tiles.push_back(Get(frame, *values[i], Node(nodes[i]).tiling));
+    shapes.push_back(tiles.back()->shape());
+  }
+  if (tiles.size() == 1) return tiles[0];
+  return frame.into.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(tiles));
+}
+
+std::vector<Partitioner::ValuePtr> Partitioner::FromState(Computation& into, Instruction* state,
+                                                          const std::vector<int>& nodes) const {
+  std::vector<Instruction*> leaves;
+  if (nodes.size() == 1) {
+    leaves.push_back(state);
+  } else {
+    AppendLeaves(into, state, leaves);
+  }
+  std::vector<ValuePtr> values;
+  for (size_t i = 0; i < leaves.size(); ++i)
+    values.push_back(Made(leaves[i], Node(nodes[i]).shape, Node(nodes[i]).tiling));
+  return values;
+}
+
+// `results`: null of a condition, whose result is a scalar.
+Result<Computation*> Partitioner::Body(const ShardingScope& scope, const std::vector<int>& state,
+                                       const std::vector<int>* results) {
+  auto into = std::make_unique<Computation>(scope.computation->name());
+  Frame frame{scope, *into, {}};
+  std::vector<Shape> shapes;
+  for (const int node : state) shapes.push_back(graph_.mesh.TileShape(Node(node).shape, Node(node).tiling));
+  const Instruction& from = *scope.computation->parameter(0);
+  Instruction* const parameter = into->Add(from.CloneWith({}, shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes)));
+  frame.values[&from] = FromState(*into, parameter, state);
+  VXLA_RETURN_IF_ERROR(Walk(frame));
+  const std::vector<ValuePtr>& root = frame.values.at(scope.computation->root());
+  into->set_root(results == nullptr ? Whole(frame, *root[0]) : State(frame, root, *results));
+  return module_->AddComputation(std::move(into));
+}
+
+Result<std::vector<Partitioner::ValuePtr>> Partitioner::LoopValues(Frame& frame, const Instruction& loop) {
+  const std::vector<int>& state = frame.scope.of(&loop);
+  const auto& inner = frame.scope.inner.at(&loop);
+  VXLA_ASSIGN_OR_RETURN(Computation* const condition, Body(*inner[0], state, nullptr));
+  VXLA_ASSIGN_OR_RETURN(Computation* const body, Body(*inner[1], state, &state));
+  Instruction* const first = State(frame, frame.values.at(loop.operand(0)), state);
+  Instruction* const made = frame.into.Add(loop.CloneWith({first}, first->shape(), {condition, body}));
+  return FromState(frame.into, made, state);
+}
+
+Result<std::vector<Partitioner::ValuePtr>> Partitioner::BranchValues(Frame& frame, const Instruction& conditional) {
+  const std::vector<int>& results = frame.scope.of(&conditional);
+  const auto& inner = frame.scope.inner.at(&conditional);
+  std::vector<Instruction*> operands{Whole(frame, *frame.values.at(conditional.operand(0))[0])};
+  std::vector<Computation*> branches;
+  Shape shape;
+  for (size_t i = 0; i < inner.size(); ++i) {
+    const Instruction* const operand = conditional.operand(static_cast<int>(i) + 1);
+    const std::vector<int>& given = frame.scope.of(operand);
+    VXLA_ASSIGN_OR_RETURN(Computation* const branch, Body(*inner[i], given, &results));
+    branches.push_back(branch);
+    operands.push_back(State(frame, frame.values.at(operand), given));
+    shape = branch->root()->shape();
+  }
+  Instruction* const made = frame.into.Add(conditional.CloneWith(std::move(operands), std::move(shape), branches));
+  return FromState(frame.into, made, results);
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,68 @@
+// How an array lies on the devices, in atoms: the axes of a mesh, cut into parts of prime sizes. All that is computed
+// with shardings is computed with lists of atoms; sub-axes, and meshes that cut the devices in the same way, are such
+// lists too.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/devices/array_sharding.h"
+#include "core/sharding.h"
+
+namespace VXLA_NAMESPACE {
+
+using Atoms = std::vector<int>;  // numbers of atoms, major to minor
+inline bool Contains(const Atoms& atoms, int atom) { return std::ranges::find(atoms, atom) != atoms.end(); }
+
+struct Tiling {
+  std::vector<Atoms> dimensions;
+  Atoms addends;  // along these the array is the sum of what devices have
+
+  bool is_whole() const;
+  bool Uses(int atom) const;
+  friend bool operator==(const Tiling&, const Tiling&) = default;
+};
+inline Tiling WholeTiling(int rank) { return {std::vector<Atoms>(static_cast<size_t>(rank)), {}}; }
+
+class MeshAtoms {
+ public:
+  MeshAtoms() = default;
+  // Expects a mesh that MeshGroups takes.
+  explicit MeshAtoms(const DeviceMesh& mesh);
+
+  int64_t devices() const { return devices_; }
+  int count() const { return static_cast<int>(atoms_.size()); }
+  int64_t size(int atom) const { return atoms_[static_cast<size_t>(atom)].size; }
+  int64_t SizeOf(std::span<const int> atoms) const;
+  // Of this or another mesh: nothing where no atoms lie along the part.
+  std::optional<Atoms> Find(const DeviceMesh& mesh, const MeshPart& part) const;
+  // By device, its place along these atoms.
+  IntList Places(std::span<const int> atoms) const;
+  // Devices that differ only in these atoms, in the order of their places.
+  std::vector<IntList> Groups(std::span<const int> atoms) const;
+  // `"x", "y":(1)2`
+  std::string Text(std::span<const int> atoms) const;
+  // `[{"x"}, {}], unreduced={"y"}`
+  std::string Text(const Tiling& tiling) const;
+
+  // The tile of a whole array; expects dimensions that their atoms divide.
+  Shape TileShape(Shape whole, const Tiling& tiling) const;
+  Sharding ToSharding(const Tiling& tiling) const;
+
+ private:
+  struct Atom {
+    std::string axis;
+    int64_t axis_size = 1, before = 1, size = 1;
+    IntList places;  // by device
+  };
+  std::vector<Atom> atoms_;
+  int64_t devices_ = 1;
+};
+
+// The atoms of a sharding; nothing where they are none of this mesh's.
+std::optional<Tiling> TilingOf(const MeshAtoms& mesh, const ArraySharding& sharding);
+
+}  // namespace VXLA_NAMESPACE

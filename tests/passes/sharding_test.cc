@@ -1,0 +1,334 @@
+// Propagation of shardings, the programs of devices that follow, and what they exchange.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/passes/base/verifier.h"
+#include "core/passes/sharding/exchange_cost.h"
+#include "core/passes/sharding/partitioner.h"
+#include "core/text/hlo_parser.h"
+#include "core/text/hlo_printer.h"
+
+namespace VXLA_NAMESPACE {
+namespace sharding_test {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Axes by dimension as "x y|" for [{x, y}, {}]; a dimension that ends with ? is open, with p1 of that priority.
+ArraySharding Said(const std::shared_ptr<const DeviceMesh>& mesh, std::string_view text) {
+  ArraySharding sharding;
+  sharding.mesh = mesh;
+  DimensionSharding dimension;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i == text.size() || text[i] == '|') {
+      sharding.dimensions.push_back(std::move(dimension));
+      dimension = {};
+    } else if (text[i] == '?') {
+      dimension.is_open = true;
+    } else if (text[i] == 'p') {
+      dimension.priority = text[++i] - '0';
+    } else if (text[i] != ' ') {
+      dimension.axes.push_back({std::string(1, text[i])});
+    }
+  }
+  return sharding;
+}
+
+struct Sharded {
+  std::unique_ptr<Module> module;
+  StatedShardings stated;
+  int64_t devices = 1;
+
+  // Parameters by number, results by leaf, copies by name; "-": nothing is said.
+  Sharded(const std::string& body, const std::vector<std::string>& parameters,
+          const std::vector<std::string>& results = {},
+          const std::vector<std::pair<std::string, std::string>>& constraints = {},
+          std::vector<MeshAxis> axes = {{"x", 2}, {"y", 4}}) {
+    auto parsed = ParseHlo("HloModule m\n" + body);
+    EXPECT_TRUE(parsed.ok()) << parsed.status().message();
+    module = *std::move(parsed);
+    auto mesh = std::make_shared<const DeviceMesh>(DeviceMesh{std::move(axes), {}});
+    devices = MeshAtoms(*mesh).devices();
+    stated.mesh = mesh;
+    for (const std::string& said : parameters)
+      stated.parameters.push_back(said == "-" ? std::nullopt : std::optional(Said(mesh, said)));
+    for (const std::string& said : results)
+      stated.results.push_back(said == "-" ? std::nullopt : std::optional(Said(mesh, said)));
+    for (const auto& instruction : module->entry()->instructions()) {
+      for (const auto& [name, said] : constraints) {
+        if (instruction->name() == name) stated.constraints.emplace(instruction.get(), Said(mesh, said));
+      }
+    }
+  }
+
+  // How the instruction lies.
+  std::string Of(const std::string& name) const {
+    const auto text = PrintShardings(*module, stated);
+    EXPECT_TRUE(text.ok()) << text.status().message();
+    const size_t at = ("\n" + *text).find("\n" + name + " = ");
+    if (at == std::string::npos) return "(none)";
+    const std::string line = text->substr(at, text->find('\n', at) - at);
+    const size_t from = line.find(" [") + 1;
+    return line.substr(from, line.rfind(": ") - from);
+  }
+  // What a device runs.
+  std::string Device() const {
+    auto made = Partition(*module, stated);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    if (!made.ok()) return {};
+    made->module->mutable_attributes().num_partitions = devices;
+    const Status valid = Verify(*made->module);
+    EXPECT_TRUE(valid.ok()) << valid.message();
+    return PrintHlo(*made->module) + ExchangeText(*made->module);
+  }
+};
+
+// ---- propagation
+
+TEST(PropagationTest, ShardingsGoThroughDimensionsThatGoTogether) {
+  const Sharded s(R"(ENTRY e {
+  a = f32[8,16] parameter(0)
+  t = f32[16,8] transpose(a), dimensions={1,0}
+  b = f32[16,8,4] broadcast(t), dimensions={0,1}
+  r = f32[128,4] reshape(b)
+  ROOT n = f32[128,4] negate(r)
+})",
+                  {"x|y"});
+  EXPECT_EQ(s.Of("t"), "[{y}, {x}]");
+  EXPECT_EQ(s.Of("b"), "[{y}, {x}, {}]");
+  EXPECT_EQ(s.Of("n"), "[{y}, {}]");  // 8 columns behind 4 of 16 rows are no tile of 128
+}
+
+TEST(PropagationTest, ItGoesBackToWhatIsNotSaid) {
+  const Sharded s("ENTRY e {\n  a = f32[8,16] parameter(0)\n  n = f32[8,16] negate(a)\n  ROOT m = f32[8,16] abs(n)\n}",
+                  {"-"}, {"|y"});
+  EXPECT_EQ(s.Of("a"), "[{}, {y}]");
+  EXPECT_EQ(s.Of("n"), "[{}, {y}]");
+}
+
+TEST(PropagationTest, ClosedDimensionsStayAndOpenOnesTakeMore) {
+  const std::string body =
+      "ENTRY e {\n  a = f32[8,16] parameter(0)\n  b = f32[8,16] parameter(1)\n  ROOT c = f32[8,16] add(a, b)\n}";
+  EXPECT_EQ(Sharded(body, {"x|y", "|"}).Of("b"), "[{}, {}]");
+  EXPECT_EQ(Sharded(body, {"x|y", "?|"}).Of("b"), "[{x}, {}]");
+  EXPECT_EQ(Sharded(body, {"x|y", "?|?"}).Of("b"), "[{x}, {y}]");
+  EXPECT_EQ(Sharded(body, {"x y|", "x?|"}).Of("b"), "[{x, y}, {}]");
+  EXPECT_EQ(Sharded(body, {"x|y", "|"}).Of("c"), "[{x}, {y}]");
+}
+
+// What is said with a smaller priority is there first.
+TEST(PropagationTest, PrioritiesDecideConflicts) {
+  const std::string body =
+      "ENTRY e {\n  a = f32[8,8] parameter(0)\n  b = f32[8,8] parameter(1)\n  ROOT c = f32[8,8] add(a, b)\n}";
+  EXPECT_EQ(Sharded(body, {"xp0|", "yp1|"}).Of("c"), "[{x}, {}]");
+  EXPECT_EQ(Sharded(body, {"xp1|", "yp0|"}).Of("c"), "[{y}, {}]");
+  EXPECT_EQ(Sharded(body, {"xp2|", "|xp1"}).Of("c"), "[{}, {x}]");
+}
+
+TEST(PropagationTest, ReplicatedAxesCutNothing) {
+  Sharded s("ENTRY e {\n  a = f32[8,8] parameter(0)\n  b = f32[8,8] parameter(1)\n  ROOT c = f32[8,8] add(a, b)\n}",
+            {"x|y", "?|?"});
+  s.stated.parameters[1]->replicated.push_back({"x"});
+  EXPECT_EQ(s.Of("b"), "[{}, {y}]");
+}
+
+TEST(PropagationTest, OnlyWhatDividesIsTaken) {
+  const Sharded s(
+      "ENTRY e {\n  a = f32[8,6] parameter(0)\n  r = f32[48] reshape(a)\n  t = f32[6,8] transpose(a), "
+      "dimensions={1,0}\n  s = f32[6,4] slice(t), slice={[0:6], [0:4]}\n  ROOT z = (f32[48], f32[6,4]) tuple(r, "
+      "s)\n}",
+      {"y|x"});
+  EXPECT_EQ(s.Of("r"), "[{y}]");
+  EXPECT_EQ(s.Of("t"), "[{x}, {y}]");
+  EXPECT_EQ(s.Of("s"), "[{x}, {}]");  // a part of a dimension lies on a part of the devices
+}
+
+TEST(PropagationTest, LoopsAndBranchesHoldWhatGoesIntoThem) {
+  const Sharded s(R"(c { p = (s32[], f32[8,4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+b { p = (s32[], f32[8,4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[8,4] get-tuple-element(p), index=1
+  o = s32[] constant(1)
+  j = s32[] add(i, o)
+  w = f32[8,4] negate(v)
+  ROOT t = (s32[], f32[8,4]) tuple(j, w) }
+ENTRY e {
+  a = f32[8,4] parameter(0)
+  z = s32[] constant(0)
+  t = (s32[], f32[8,4]) tuple(z, a)
+  l = (s32[], f32[8,4]) while(t), condition=c, body=b
+  ROOT v = f32[8,4] get-tuple-element(l), index=1
+})",
+                  {"x|y"});
+  EXPECT_EQ(s.Of("l#1"), "[{x}, {y}]");
+  const std::string device = s.Device();
+  EXPECT_THAT(device, HasSubstr("w = f32[4,1] negate"));
+  EXPECT_THAT(device, HasSubstr("no exchanges"));
+}
+
+// ---- the programs of devices
+
+std::string DotOf(const std::string& lhs, const std::string& rhs, const std::string& result, int depth = 8) {
+  return Sharded(
+             fmt::format(
+                 "ENTRY e {{\n  a = f32[16,{0}] parameter(0)\n  b = f32[{0},32] parameter(1)\n  ROOT d = f32[16,32] "
+                 "dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}",
+                 depth),
+             {lhs, rhs}, {result})
+      .Device();
+}
+
+TEST(PartitionTest, ProductsBesideDividedDimensionsExchangeNothing) {
+  const std::string text = DotOf("x|", "|y", "x|y");
+  EXPECT_THAT(text, HasSubstr("f32[8,8] dot("));
+  EXPECT_THAT(text, HasSubstr("no exchanges"));
+}
+
+TEST(PartitionTest, ProductsOverDividedDimensionsAreSummed) {
+  EXPECT_THAT(DotOf("|y", "y|", "|"), HasSubstr("f32[16,32] all-reduce(d)"));
+  EXPECT_THAT(DotOf("|y", "y|", "y|", 64), HasSubstr("f32[4,32] reduce-scatter(d)"));
+  EXPECT_THAT(DotOf("|y", "y|", "y|", 8), HasSubstr("f32[8,32] all-gather(b)"));  // that is less to send
+  EXPECT_THAT(DotOf("x|y", "y|", "x|"), HasSubstr("f32[8,32] all-reduce(d)"));
+}
+
+// The rows go on where they are: weights that lie along the same axis come together.
+TEST(PartitionTest, WeightsAreGatheredWhereRowsAreDivided) {
+  const std::string text = DotOf("y|", "y|", "y|");
+  EXPECT_THAT(text, HasSubstr("f32[8,32] all-gather(b)"));
+  EXPECT_THAT(text, HasSubstr("f32[4,32] dot("));
+}
+
+std::string CopyOf(const std::string& from, const std::string& to) {
+  return Sharded("ENTRY e {\n  a = f32[16,8] parameter(0)\n  ROOT c = f32[16,8] copy(a)\n}", {from}, {to}).Device();
+}
+
+TEST(PartitionTest, ReshardingTakesTheCollectiveThatMovesLeast) {
+  EXPECT_THAT(CopyOf("|", "x|"), HasSubstr("no exchanges"));
+  EXPECT_THAT(CopyOf("y|", "y x|"), HasSubstr("no exchanges"));
+  EXPECT_THAT(CopyOf("x y|", "x|"), HasSubstr("all-gather: 1, 192 bytes"));
+  EXPECT_THAT(CopyOf("y|", "|y"), HasSubstr("all-to-all: 1, 96 bytes"));
+  EXPECT_THAT(CopyOf("x|y", "y|x"), HasSubstr("all-gather: 1, 64 bytes"));
+  EXPECT_THAT(CopyOf("x|y", "y|x"), HasSubstr("all-to-all: 1, 96 bytes"));
+  EXPECT_THAT(CopyOf("x y|", "y|"), HasSubstr("collective-permute: 1, 64 bytes"));
+  EXPECT_THAT(CopyOf("x y|", "y x|"), HasSubstr("collective-permute: 1, 64 bytes"));
+}
+
+TEST(PartitionTest, ReductionsJoinWhatDevicesHave) {
+  const auto reduce = [](const std::string& operation, const std::string& first, const std::string& type = "f32") {
+    return Sharded(fmt::format(
+                       "c {{ a = {0}[] parameter(0)\n  b = {0}[] parameter(1)\n  ROOT r = {0}[] {1}(a, b) }}\nENTRY e "
+                       "{{\n  a = {0}[16,8] parameter(0)\n  i = {0}[] {2}\n  ROOT r = {0}[8] reduce(a, i), "
+                       "dimensions={{0}}, to_apply=c\n}}",
+                       type, operation, first),
+                   {"y|x", "-"}, {"x"})
+        .Device();
+  };
+  EXPECT_THAT(reduce("add", "constant(0)"), HasSubstr("ROOT all-reduce = f32[4] all-reduce(r)"));
+  // What the reduction begins with counts once.
+  const std::string from_five = reduce("add", "constant(5)");
+  EXPECT_THAT(from_five, HasSubstr("constant(-0)"));
+  EXPECT_THAT(from_five, HasSubstr("ROOT add = f32[4] add("));
+  EXPECT_THAT(reduce("maximum", "parameter(1)", "s32"), HasSubstr("constant(-2147483648)"));
+  EXPECT_THAT(reduce("maximum", "constant(-inf)"), HasSubstr("to_apply=maximum"));
+  // Of devices that subtract nothing is known to join.
+  EXPECT_THAT(reduce("subtract", "constant(0)"), HasSubstr("all-gather"));
+}
+
+// Of a table that lies in parts each device takes its rows. What is small beside what is taken of it is gathered.
+TEST(PartitionTest, RowsAreTakenWhereTheyLie) {
+  const auto rows = [](int table) {
+    return Sharded(
+               fmt::format("ENTRY e {{\n  a = f32[{},2] parameter(0)\n  i = s32[8] parameter(1)\n  ROOT g = f32[8,2] "
+                           "gather(a, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
+                           "index_vector_dim=1, slice_sizes={{1,2}}\n}}",
+                           table),
+               {"y|", "|"}, {"|"})
+        .Device();
+  };
+  EXPECT_THAT(rows(64), HasSubstr("f32[8,2] all-reduce(select)"));
+  EXPECT_THAT(rows(64), Not(HasSubstr("all-gather")));
+  EXPECT_THAT(rows(8), HasSubstr("f32[8,2] all-gather(a)"));
+}
+
+TEST(PartitionTest, WindowsAndSlicesInStepsStayOnTheirDevices) {
+  const Sharded s(R"(c { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  a = f32[16,8] parameter(0)
+  i = f32[] constant(-inf)
+  w = f32[8,4] reduce-window(a, i), window={size=2x2 stride=2x2}, to_apply=c
+  s = f32[4,4] slice(w), slice={[1:8:2], [0:4]}
+  ROOT t = (f32[8,4], f32[4,4]) tuple(w, s)
+})",
+                  {"y|x"});
+  EXPECT_EQ(s.Of("w"), "[{y}, {x}]");
+  EXPECT_EQ(s.Of("s"), "[{y}, {x}]");
+  EXPECT_THAT(s.Device(), HasSubstr("f32[1,2] slice(w), slice={[1:2:2], [0:2:1]}"));
+  EXPECT_THAT(s.Device(), HasSubstr("no exchanges"));
+}
+
+TEST(PartitionTest, WindowsOfConvolutionsReachIntoTheTilesBesideThem) {
+  const std::string text = Sharded(
+                               "ENTRY e {\n  a = f32[1,16,2] parameter(0)\n  k = f32[4,2,3] parameter(1)\n  ROOT c = "
+                               "f32[1,16,3] convolution(a, k), window={size=4 pad=1_2}, dim_labels=b0f_0io->b0f\n}",
+                               {"|y|", "||"})
+                               .Device();
+  EXPECT_THAT(text, HasSubstr("f32[1,1,2] collective-permute"));
+  EXPECT_THAT(text, HasSubstr("f32[1,7,2] concatenate("));
+  EXPECT_THAT(text, HasSubstr("f32[1,4,3] convolution(concatenate, k), window={size=4}"));
+  EXPECT_THAT(text, HasSubstr("collective-permute: 2, 24 bytes"));
+}
+
+TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
+  const std::string text =
+      Sharded(
+          "ENTRY e {\n  a = s32[16,8] iota(), iota_dimension=0\n  b = s32[16,8] parameter(0)\n  ROOT c "
+          "= s32[16,8] add(a, b)\n}",
+          {"y|x"})
+          .Device();
+  EXPECT_THAT(text, HasSubstr("s32[4,4] iota(), iota_dimension=0"));
+  EXPECT_THAT(text, HasSubstr("constant({0, 4, 8, 12, 0, 4, 8, 12})"));
+}
+
+TEST(PartitionTest, WhatHasNoRuleIsGivenItsOperandsWhole) {
+  const std::string text = Sharded(
+                               "ENTRY e {\n  a = u64[8] parameter(0)\n  r = (u64[8], u32[16]) rng-bit-generator(a), "
+                               "algorithm=rng_default\n  ROOT b = u32[16] get-tuple-element(r), index=1\n}",
+                               {"x"}, {"y"})
+                               .Device();
+  EXPECT_THAT(text, HasSubstr("(u64[8], u32[16]) rng-bit-generator(all-gather)"));
+  EXPECT_THAT(text, HasSubstr("ROOT dynamic-slice.1 = u32[4] dynamic-slice("));
+}
+
+TEST(PartitionTest, ExchangesInLoopsCountAsOftenAsTheyRun) {
+  const std::string loop = R"(c { p = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+b { p = (s32[], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  v = f32[8,8] get-tuple-element(p), index=1
+  o = s32[] constant(1)
+  j = s32[] add(i, o)
+  w = f32[8,8] dot(v, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[8,8]) tuple(j, w) }
+ENTRY e {
+  a = f32[8,8] parameter(0)
+  z = s32[] constant(0)
+  t = (s32[], f32[8,8]) tuple(z, a)
+  l = (s32[], f32[8,8]) while(t), condition=c, body=b
+  ROOT v = f32[8,8] get-tuple-element(l), index=1
+})";
+  EXPECT_THAT(Sharded(loop, {"x|"}).Device(), HasSubstr("all-gather: 3, 384 bytes"));
+}
+
+TEST(PartitionTest, MemoryOfADeviceIsThatOfItsTiles) {
+  EXPECT_THAT(CopyOf("x|y", "x|y"), HasSubstr("memory of each device: 64 bytes of arguments, 64 of results"));
+}
+
+}  // namespace sharding_test
+}  // namespace VXLA_NAMESPACE
