@@ -110,7 +110,7 @@ const Street kStreets[] = {
       "core/passes/sizes"}},
     {"core/passes/devices",
      {"core/devices", "core/numerics", "core/passes/base", "core/passes/simplify", "core/passes/sizes"}},
-    {"core/passes/sharding", {"core/devices", "core/numerics", "core/passes/base"}},
+    {"core/passes/sharding", {"core/devices", "core/library", "core/numerics", "core/passes/base"}},
     {"core/passes/scans", {"core/maps", "core/numerics", "core/passes/base"}},
     {"core/passes/giants",
      {"core/maps", "core/numerics", "core/passes/base", "core/passes/expand", "core/passes/scans", "core/programs"}},

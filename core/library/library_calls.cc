@@ -104,6 +104,12 @@ bool IsLinearAlgebraCall(const Instruction& instruction) {
          target->routine != LibraryRoutine::kIdentity && target->routine != LibraryRoutine::kZeros;
 }
 
+bool IsIdentityCall(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kCustomCall || instruction.operand_count() != 1) return false;
+  const auto target = TargetOf(instruction.attributes<CustomCallAttributes>().custom_call_target);
+  return target && target->routine == LibraryRoutine::kIdentity;
+}
+
 std::string WidestTarget(std::string target) {
   const std::optional<Target> known = TargetOf(target);
   if (!known || known->letter == 0) return target;

@@ -58,6 +58,8 @@ struct LibraryCall {
 bool IsLibraryCall(std::string_view target);
 // A custom call of such a target that rounds: not those that pick or hand on.
 bool IsLinearAlgebraCall(const Instruction& instruction);
+// A custom call that gives its operand as it is: it tells XLA where a value is to lie.
+bool IsIdentityCall(const Instruction& instruction);
 // The same routine of LAPACK for the widest type of its kind (d of s, z of c); other targets as they are.
 std::string WidestTarget(std::string target);
 // The targets, for messages.

@@ -294,6 +294,17 @@ TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
   EXPECT_THAT(text, HasSubstr("constant({0, 4, 8, 12, 0, 4, 8, 12})"));
 }
 
+TEST(PartitionTest, WhatTellsWhereAValueLiesLeavesItsTilesAlone) {
+  for (const char* target : {"LayoutConstraint", "annotate_device_placement", "Pin"}) {
+    const std::string text = Sharded(std::string("ENTRY e {\n  a = f32[16,8] parameter(0)\n  ROOT c = f32[16,8] "
+                                                 "custom-call(a), custom_call_target=\"") +
+                                         target + "\"\n}",
+                                     {"x|y"}, {"x|y"})
+                                 .Device();
+    EXPECT_THAT(text, HasSubstr("no exchanges")) << target;
+  }
+}
+
 TEST(PartitionTest, WhatHasNoRuleIsGivenItsOperandsWhole) {
   const std::string text = Sharded(
                                "ENTRY e {\n  a = u64[8] parameter(0)\n  r = (u64[8], u32[16]) rng-bit-generator(a), "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/library/library_calls.h"
 #include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
@@ -451,6 +452,7 @@ int64_t HighHalo(const WindowDimension& window) {
 
 std::optional<FactorRule> RuleOf(const Instruction& instruction) {
   if (!HasPlainShapes(instruction)) return std::nullopt;
+  if (IsIdentityCall(instruction)) return Elementwise(instruction);
   if (!Has(instruction.opcode(), Trait::kMeets) && HasSideEffect(instruction)) return std::nullopt;
   const bool moves = instruction.operand_count() > 0 || instruction.opcode() == Opcode::kIota;
   return moves ? RuleByOpcode(instruction) : std::nullopt;
