@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-using testing::Call;
-using testing::Float;
-using testing::Local;
-using testing::StorePairs;
+using statements::Call;
+using statements::Float;
+using statements::Local;
+using statements::StorePairs;
 using Statements = std::vector<Statement>;
 
 Statement Half(std::string name, MadeBy by, std::string word) {

@@ -7,11 +7,11 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-using testing::Call;
-using testing::Float;
-using testing::Local;
-using testing::StorePairs;
-using testing::StoreValues;
+using statements::Call;
+using statements::Float;
+using statements::Local;
+using statements::StorePairs;
+using statements::StoreValues;
 using Statements = std::vector<Statement>;
 
 Statement Rounded(std::string name, std::string from, ElementType type) {

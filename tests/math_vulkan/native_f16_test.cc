@@ -106,14 +106,14 @@ TEST_P(NativeF16Test, FoldedConversionsAndAnotherNanArePutRight) {
 TEST_P(NativeF16Test, PairsAreComputedAsTheirHalvesAre) {
   if (device_->facts().quirks.flushes_f16_denormals) GTEST_SKIP() << "f16 denormals are flushed to zero";
   Code code = "\n";
-  code.Add(testing::Local("w", {"LOAD(0, u32, i)"}, "uint"));
-  code.Add(testing::Local("u", {"LOAD(1, u32, i)"}, "uint"));
+  code.Add(statements::Local("w", {"LOAD(0, u32, i)"}, "uint"));
+  code.Add(statements::Local("u", {"LOAD(1, u32, i)"}, "uint"));
   for (const auto& [low, high, word] : {std::array{"a", "b", "w"}, std::array{"c", "d", "u"}}) {
-    code.Add(testing::Local(low, testing::Call(MadeBy::kHalfOfAnyNan, {word}), "float"));
-    code.Add(testing::Local(high, testing::Call(MadeBy::kUpperHalfOfAnyNan, {word}), "float"));
+    code.Add(statements::Local(low, statements::Call(MadeBy::kHalfOfAnyNan, {word}), "float"));
+    code.Add(statements::Local(high, statements::Call(MadeBy::kUpperHalfOfAnyNan, {word}), "float"));
   }
   const auto rounded = [&](const char* name, MadeBy by, const char* a, const char* b) {
-    code.Add(testing::Float(name, testing::Call(by, {a, b}, ElementType::kF16)));
+    code.Add(statements::Float(name, statements::Call(by, {a, b}, ElementType::kF16)));
   };
   rounded("m", MadeBy::kMultiply, "a", "c");
   rounded("n", MadeBy::kMultiply, "b", "d");
@@ -121,7 +121,7 @@ TEST_P(NativeF16Test, PairsAreComputedAsTheirHalvesAre) {
   rounded("q", MadeBy::kSubtract, "n", "d");
   rounded("x", MadeBy::kAdd, "p", "a");
   rounded("y", MadeBy::kAdd, "q", "b");
-  code.Add(testing::StorePairs(2, "u32", "", {{ElementType::kF16, "x", "y"}}));
+  code.Add(statements::StorePairs(2, "u32", "", {{ElementType::kF16, "x", "y"}}));
   const std::string text = PackHalves(code).Print();
   ASSERT_NE(text.find("f16vec2"), std::string::npos);
   const KernelKey key = ElementKernel({"u32", "u32", "u32"}, text, 16);

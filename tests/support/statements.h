@@ -10,7 +10,7 @@
 
 #include "backend/vulkan/codegen/statement.h"
 
-namespace VXLA_NAMESPACE::vulkan::testing {
+namespace VXLA_NAMESPACE::vulkan::statements {
 
 // A call of the function that makes such a value, rounded to the type.
 inline Expression Call(MadeBy by, std::vector<std::string> operands, std::optional<ElementType> rounded = {}) {
@@ -54,6 +54,4 @@ inline Statement StorePairs(int tensor, std::string view, std::string constructo
   return StoreValues(tensor, std::move(view), std::move(constructor), {pairs.begin(), pairs.end()});
 }
 
-inline Code CodeOf(std::vector<Statement> statements) { return Code(std::move(statements)); }
-
-}  // namespace VXLA_NAMESPACE::vulkan::testing
+}  // namespace VXLA_NAMESPACE::vulkan::statements
