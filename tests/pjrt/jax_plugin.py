@@ -516,6 +516,12 @@ def callbacks_of_several_devices():
         shapes.clear()
         np.testing.assert_array_equal(np.asarray(jax.jit(function)(x)), np.arange(8) * 2)
         assert shapes == expected, shapes
+    # Each device has an array of its own for what all of them have whole.
+    whole = jax.device_put(np.float32(3), jax.sharding.NamedSharding(mesh, P()))
+    shapes.clear()
+    jax.block_until_ready(jax.jit(lambda i, v: io_callback(lambda i, v: shapes.append((i.shape, v.shape)), None, i, v, ordered=True))(whole, x))
+    jax.effects_barrier()
+    assert shapes == [((), (8,))], shapes
 
 
 @case

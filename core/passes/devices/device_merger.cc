@@ -56,7 +56,8 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
     return ElementOf(frame, instruction, operands[0], instruction.attributes<GetTupleElementAttributes>().index);
   }
   const bool effect = HasSideEffect(instruction) && !instruction.notes().once;
-  Instruction*& known = frame.copies[{&instruction, operands}];
+  // What happens once has the first device's operands: all have the same values, though not in the same arrays.
+  Instruction*& known = frame.copies[{&instruction, instruction.notes().once ? Values() : operands}];
   if (known != nullptr && !effect) return known;
   std::vector<Computation*> called;
   for (Computation* computation : instruction.called()) called.push_back(PlainCopyOf(computation));
