@@ -143,6 +143,49 @@ TEST(OpBoundTest, PartialResultsMayLeaveTheRangeInOneOrderOnly) {
   EXPECT_FALSE(Agrees("add", 0, {infinity, 1, 2}, nan));
 }
 
+// Where a partial result may leave the range, an infinity or a NaN says nothing; elsewhere it does.
+std::string MayOverflow(const Bounded& b) {
+  const Literal* const may = b.bound.leaves.at(0).may_overflow;
+  std::string text;
+  for (int64_t i = 0; may != nullptr && i < may->element_count(); ++i) text += may->GetInt(i) != 0 ? 'x' : '.';
+  return text;
+}
+
+TEST(OpBoundTest, ProductsOfBf16LeaveTheRangeAsThoseOfF32Do) {
+  const auto matrix = [](std::vector<float> values) {
+    Literal made(Shape(ElementType::kBF16, {2, 2}));
+    for (size_t i = 0; i < 4; ++i) made.SetDouble(static_cast<int64_t>(i), values[i]);
+    return made;
+  };
+  const char* const text =
+      "ENTRY e { a = bf16[2,2] parameter(0)  b = bf16[2,2] parameter(1)\n"
+      "  ROOT r = bf16[2,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+  const Bounded b = BoundOfRoot(text, {matrix({1e30F, -1e30F, 1, 2}), matrix({1e20F, 1, 1e20F, 1})});
+  EXPECT_EQ(MayOverflow(b), "x...");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {matrix({1, 2, 3, 4}), matrix({5, 6, 7, 8})})), "");
+}
+
+TEST(OpBoundTest, TransformsLeaveTheRangeLineByLine) {
+  Literal x(Shape(ElementType::kC64, {2, 5}));
+  x.SetComplex(1, {1e38, 1e38});
+  x.SetComplex(5, {1, 2});
+  const Bounded b =
+      BoundOfRoot("ENTRY e { x = c64[2,5] parameter(0)  ROOT r = c64[2,5] fft(x), fft_type=FFT, fft_length={5} }", {x});
+  EXPECT_EQ(MayOverflow(b), "xxxxx.....");
+}
+
+TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
+  const auto made = [](std::vector<int64_t> sizes, std::vector<float> values) {
+    return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), values);
+  };
+  // x0 = 1e30, x1 = 1 - 1e10 x0, x2 = (1e38 + x1) / 1.
+  const Bounded b = BoundOfRoot(
+      "ENTRY e { a = f32[3,3] parameter(0)  b = f32[3,2] parameter(1)\n"
+      "  ROOT r = f32[3,2] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE }",
+      {made({3, 3}, {1, 7, 7, 1e10F, 1, 7, 0, -1, 1}), made({3, 2}, {1e30F, 1, 1, 1, 1e38F, 1})});
+  EXPECT_EQ(MayOverflow(b), "..x.x.");
+}
+
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {
   const Bounded b = BoundOfRoot(
       "f { a = f32[] parameter(0)  b = f32[] parameter(1)  s = f32[] add(a, b)  m = f32[] multiply(a, b)  ROOT r = "

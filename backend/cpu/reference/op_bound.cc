@@ -131,6 +131,12 @@ class BoundMaker {
       case Opcode::kBatchNormInference:
         MakeDefault();
         break;
+      case Opcode::kFft:
+        MakeFft();
+        break;
+      case Opcode::kTriangularSolve:
+        MakeTriangularSolve();
+        break;
       case Opcode::kRng:
         MakeDraw();
         break;
@@ -221,6 +227,62 @@ class BoundMaker {
     }
   }
 
+  // No partial result of a transform exceeds the magnitudes of its line's elements added up, but for lengths with large
+  // prime factors, which become convolutions of up to four times as many elements.
+  void MakeFft() {
+    MakeDefault();
+    const Literal& operand = *operands_[0];
+    const auto& fft = instruction_.attributes<FftAttributes>();
+    const Shape &from = operand.shape(), &to = leaves_[0]->shape();
+    int64_t lines = 1, length = 1;
+    for (int d = 0; d < to.rank() - std::ssize(fft.fft_length); ++d) lines *= to.dimension(d);
+    for (const int64_t size : fft.fft_length) length *= size;
+    if (lines == 0 || from.ElementCount() == 0 || to.ElementCount() == 0) return;
+    const int64_t in_line = from.ElementCount() / lines, out_line = to.ElementCount() / lines;
+    Literal most(Shape(ElementType::kF64, {to.dimensions().begin(), to.dimensions().end()}));
+    for (int64_t line = 0; line < lines; ++line) {
+      double sum = 0;
+      for (int64_t i = 0; i < in_line; ++i) {
+        const double magnitude = std::abs(operand.GetComplex(line * in_line + i));
+        if (std::isfinite(magnitude)) sum += 2 * magnitude;  // half of a real transform stands for the whole
+      }
+      for (int64_t i = 0; i < out_line; ++i) most.SetDouble(line * out_line + i, sum * 4 * static_cast<double>(length));
+    }
+    bound_.leaves[0].may_overflow = Overflows(most, 0, to.element_type());
+  }
+
+  // Of a solution with the matrix's elements off its diagonal as -|a| and the rest as |a| all terms have one sign: no
+  // partial result of any order exceeds its elements, nor these times the diagonal.
+  void MakeTriangularSolve() {
+    MakeDefault();
+    const auto& solve = instruction_.attributes<TriangularSolveAttributes>();
+    Literal matrix = Magnitudes(*operands_[0]);
+    const Literal right = Magnitudes(*operands_[1]);
+    const Shape& shape = right.shape();
+    const int64_t n = matrix.shape().dimension(matrix.shape().rank() - 1), rows = shape.dimension(shape.rank() - 2),
+                  columns = shape.dimension(shape.rank() - 1);
+    if (shape.ElementCount() == 0) return;
+    for (int64_t i = 0; i < matrix.element_count(); ++i) {
+      if (i / n % n == i % n) continue;
+      if (IsComplex(matrix.shape().element_type())) {
+        matrix.SetComplex(i, -matrix.GetComplex(i));
+      } else {
+        matrix.SetDouble(i, -matrix.GetDouble(i));
+      }
+    }
+    const Literal* const pointers[] = {&matrix, &right};
+    const Result<Literal> solution = EvaluateInstruction(instruction_, pointers);
+    if (!solution.ok()) return;
+    Literal most(Shape(ElementType::kF64, {shape.dimensions().begin(), shape.dimensions().end()}));
+    for (int64_t i = 0; i < most.element_count(); ++i) {
+      const int64_t row = solve.left_side ? i / columns % rows : i % columns;
+      const double diagonal =
+          solve.unit_diagonal ? 1 : std::abs(matrix.GetComplex(i / (rows * columns) * n * n + row * n + row));
+      most.SetDouble(i, std::abs(solution->GetComplex(i)) * std::max(1.0, diagonal));
+    }
+    bound_.leaves[0].may_overflow = Overflows(most, 0x1p-4, shape.element_type());
+  }
+
   // The operation on its operands (from `first` on) in another form; null where that fails. Kept with the bound.
   const Literal* ValueOf(int first, const std::function<Literal(const Literal&)>& form) {
     std::vector<Literal> formed;
@@ -245,7 +307,9 @@ class BoundMaker {
   // Where the largest of all partial results, `most` as a magnitude, leaves a type's range when it is off by `error`.
   // Null: nowhere.
   const Literal* Overflows(const Literal& most, double error) {
-    const ElementType type = most.shape().element_type();
+    return Overflows(most, error, most.shape().element_type());
+  }
+  const Literal* Overflows(const Literal& most, double error, ElementType type) {
     const double largest = MaxFinite(RealPart(type)) / (1 + error);
     Literal may(Shape(ElementType::kPred, {most.shape().dimensions().begin(), most.shape().dimensions().end()}));
     bool any = false;
@@ -267,8 +331,10 @@ class BoundMaker {
       tolerance.ulp = std::max(tolerance.ulp, UnitRoundoff(rounded) / UnitRoundoff(type));
     tolerance.magnitudes = &magnitudes;
     tolerance.magnitude_factor = BoundOfLength(accumulator, length) + DotAlgorithmApart(instruction_);
-    // Sums of narrow floats are wider than their type and leave it where they are rounded, in any order.
-    if (leaf.shape().element_type() == accumulator && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
+    // Sums of narrow floats that reach further than their type leave it where they are rounded, in any order.
+    const auto reach = [](ElementType type) { return FormatOf(RealPart(type)).bias; };
+    const bool may_leave = reach(leaf.shape().element_type()) == reach(accumulator);
+    if (may_leave && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
       // An infinite term is infinite in any order.
       const Literal* finite = ValueOf(first, [](const Literal& operand) {
         return Formed(operand, [](double x) { return std::isfinite(x) ? x : 0; });
