@@ -70,11 +70,12 @@ PartDifference CompareElement(const Literal& actual, const Literal& expected, in
     const PartDifference im = ComparePart(RealPart(type), a.imag(), e.imag(), tolerance, allowance);
     PartDifference d{std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel),  re.same && im.same,
                      re.agrees && im.agrees,   re.nan || im.nan,         re.infinity || im.infinity};
-    // A part may be small beside the number; what counts is the distance between the numbers.
-    d.agrees |= std::isfinite(d.abs) && std::abs(a - e) <= tolerance.atol + tolerance.rtol * std::abs(e);
-    if (!d.agrees && tolerance.norm_ulp > 0 && std::isfinite(d.abs)) {
-      d.agrees = UlpDistance(RealPart(type), std::abs(e) + std::abs(a - e), std::abs(e)) <= tolerance.norm_ulp;
-    }
+    // A part may be small beside the number; what counts is the distance between the numbers. Infinities that are the
+    // same are no distance apart, and beside one the other part is small whatever it is.
+    const double apart = std::hypot(re.abs, im.abs);
+    d.agrees |= std::isfinite(apart) && apart <= tolerance.atol + tolerance.rtol * std::abs(e);
+    if (!d.agrees && tolerance.norm_ulp > 0 && std::isfinite(apart))
+      d.agrees = UlpDistance(RealPart(type), std::abs(e) + apart, std::abs(e)) <= tolerance.norm_ulp;
     return d;
   }
   const int64_t a = actual.GetInt(i), e = expected.GetInt(i);
@@ -101,8 +102,9 @@ void Raise(double value, int64_t i, double& most, int64_t& at) {
 }
 
 ElementDifference Describe(const PartDifference& d, const Literal& actual, const Literal& expected, int64_t i) {
-  return {i,     IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i), d.ulp,
-          d.abs, d.rel};
+  return {
+      i,    IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i), d.ulp, d.abs,
+      d.rel};
 }
 
 void Record(Comparison& c, WorstElements& at, const PartDifference& d, const Literal& actual, const Literal& expected,

@@ -18,6 +18,26 @@ int64_t Mismatches(const std::vector<float>& actual, const std::vector<float>& e
   return Compare(Floats(actual), Floats(expected), tolerance).mismatches;
 }
 
+// Beside an infinity the other part is nothing, where the distance between numbers counts; else it is a number as any.
+TEST(LiteralCompareTest, APartBesideAnInfinityIsSmall) {
+  const auto number = [](double re, double im) {
+    Literal made(Shape(ElementType::kC64, {}));
+    made.SetComplex(0, {re, im});
+    return made;
+  };
+  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  Tolerance by_distance;
+  by_distance.norm_ulp = 1;
+  const Literal expected = number(-9e34, infinity);
+  EXPECT_TRUE(Compare(number(0, infinity), expected, by_distance).agrees());
+  EXPECT_TRUE(Compare(number(0, infinity), expected, {1e-5, 0, 0}).agrees());
+  EXPECT_FALSE(Compare(number(0, infinity), expected, {}).agrees());
+  for (const double part : {-infinity, 3e38, nan})
+    EXPECT_FALSE(Compare(number(-9e34, part), expected, by_distance).agrees()) << part;
+  EXPECT_FALSE(Compare(number(nan, infinity), expected, by_distance).agrees());
+  EXPECT_FALSE(Compare(number(-infinity, infinity), expected, by_distance).agrees());
+}
+
 TEST(LiteralCompareTest, WithoutAToleranceAnyDifferenceIsOne) {
   EXPECT_EQ(Mismatches({1, 2}, {1, 2}, {}), 0);
   EXPECT_EQ(Mismatches({1, 2}, {1, 2.0000002f}, {}), 1);
@@ -54,8 +74,7 @@ TEST(LiteralCompareTest, NanAgreesWithNanAndInfinitiesByTheirSigns) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   const Tolerance wide{.rtol = 1, .atol = 1e30, .ulp = 1e9};
   EXPECT_EQ(Mismatches({nan, infinity, -infinity}, {nan, infinity, -infinity}, {}), 0);
-  const Comparison comparison =
-      Compare(Floats({nan, 1, infinity, 1}), Floats({1, nan, -infinity, infinity}), wide);
+  const Comparison comparison = Compare(Floats({nan, 1, infinity, 1}), Floats({1, nan, -infinity, infinity}), wide);
   EXPECT_EQ(comparison.mismatches, 4) << "no tolerance allows these";
   EXPECT_EQ(comparison.nan_mismatches, 2);
   EXPECT_EQ(comparison.infinity_mismatches, 2);
