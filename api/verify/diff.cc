@@ -284,6 +284,19 @@ class DiffRunner {
       outcome_.fault = FaultName(Fault::kOtherDevice);
       return;
     }
+    // Infinities and NaN on one side alone, behind an instruction of which either side may be right.
+    const auto overflowing = std::ranges::find_if(outcome_.instructions, &InstructionReport::overflows);
+    const Comparison& found = leaf.comparison;
+    if (overflowing != outcome_.instructions.end() &&
+        found.nan_mismatches + found.infinity_mismatches >= found.mismatches) {
+      outcome_.fault = "overflow";
+      outcome_.first_bad = overflowing->name;
+      outcome_.notes.push_back(fmt::format(
+          "partial results of {} may leave the range of its type in one order of its terms and not in another, and no "
+          "order is stated: every instruction by itself is within its bound",
+          overflowing->name));
+      return;
+    }
     if (!leaf.driver) return;
     if (!leaf.driver->agrees()) {
       outcome_.fault = "driver";

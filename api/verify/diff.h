@@ -73,7 +73,8 @@ struct DiffOutcome {
   // How much the program makes rounding errors grow, where that was asked: the largest of all results.
   std::optional<double> amplification() const;
   // Of a difference: "algorithm", "driver", "order" (of a combiner that cannot be shown to associate), "rounding" (a
-  // stated tolerance is too small for what each instruction's own bound leads to), "expected file" (the reference gives
+  // stated tolerance is too small for what each instruction's own bound leads to), "overflow" (partial results may
+  // leave the range in one order and not in another), "expected file" (the reference gives
   // other values than the file too) or "other device" (the device agrees with the reference, the one in the reference's
   // place does not); empty: not known, or none.
   std::string fault, first_bad;

@@ -176,6 +176,8 @@ void CompareInstruction(const Instruction& instruction, std::span<const Literal*
   }
   report->bound = bound.text;
   report->device = CompareLeaves(actual, expected, bound.leaves);
+  report->overflows = report->device.agrees() && report->device.differing > 0 &&
+                      std::ranges::any_of(bound.leaves, [](const Tolerance& t) { return t.may_overflow != nullptr; });
   if (!report->device.agrees() && !bound.known) {
     JudgeByItself(instruction, operands, device, expected, actual, bound.leaves, report);
     if (report->agrees()) return;

@@ -43,6 +43,7 @@ struct InstructionReport {
   Comparison device;                      // with the expected value, the worst leaf
   std::optional<Comparison> shader_math;  // shader math with the expected value
   std::optional<Comparison> driver;       // the device with shader math, bit by bit
+  bool overflows = false;                 // it differs, and a partial result may leave the range in one order alone
   bool on_host = false;                   // the plan evaluates it on the host
   std::string not_run;                    // why it was not compared
   // Of one whose bound is not known, where the default tolerance does not do: the worst result's.

@@ -333,6 +333,17 @@ TEST(DeviceWordsTest, HaveAnyCaseAndOtherNames) {
   EXPECT_EQ(RunVxla("diff " + AddProgram() + " --device ALL").exit_code, 0);
 }
 
+TEST(VerdictTest, AnOverflowThatTheOrderDecidesIsNoFaultOfADriver) {
+  const std::string program =
+      WriteScratch("verdict_overflow.hlo",
+                   "ENTRY e { x = f32[3,97] parameter(0)  y = c64[3,49] fft(x), fft_type=RFFT, fft_length={97}\n"
+                   "  ROOT z = f32[3,97] fft(y), fft_type=IRFFT, fft_length={97} }");
+  const Json overflow = DiffJson(program + " --device lavapipe --fill full-range", 1);
+  EXPECT_EQ(overflow["fault"], "overflow");
+  EXPECT_EQ(overflow["first_bad"], "y");
+  EXPECT_EQ(DiffJson(program + " --device lavapipe", 0)["verdict"], "agree");
+}
+
 TEST(BenchCommandTest, ListsItsCasesAndMeasuresNone) {
   const CommandResult text = RunVxla("bench --list");
   EXPECT_EQ(text.exit_code, 0);

@@ -184,6 +184,7 @@ constexpr Rule kRules[] = {
     {"algorithm", "The shaders' arithmetic itself leaves the operation's bound"},
     {"order", "A combiner cannot be shown to associate, so that the order of its elements decides"},
     {"rounding", "The program makes rounding errors grow beyond the stated tolerance"},
+    {"overflow", "Partial results may leave the range of their type in one order of the terms and not in another"},
     {"expected file", "The reference gives other values than the file of expected results too"},
     {"other device", "The first device agrees with the reference, the second one does not"},
     {"difference", "The results differ, and it is not known whose fault that is"},

@@ -356,6 +356,8 @@ std::vector<std::string> NextSteps(const ReportFacts& facts, const DiffOutcome& 
         "<code>vxla --version --json</code>");
   } else if (outcome.fault == "order") {
     steps.push_back("Make the combiner associative, or sum in one order: the program asks for what no order decides");
+  } else if (outcome.fault == "overflow") {
+    steps.push_back("Keep the arguments smaller, or scale them: the program asks for what no order decides");
   } else if (outcome.fault == "rounding") {
     steps.push_back("Each operation is within its bound: leave out --rtol, --atol and --ulp, or state larger ones");
   } else if (on_file) {
