@@ -199,6 +199,24 @@ Status Importer::ImportShardingConstraint(Frame& frame, const Operation& operati
   return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
 }
 
+Status Importer::ImportShardingGroup(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(0));
+  const Attribute* const number = operation.Find("group_id");
+  if (number == nullptr || number->kind != Attribute::Kind::kInteger)
+    return reader.Error("group_id: a number is wanted");
+  VXLA_ASSIGN_OR_RETURN(const Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  if (!value->shape().IsArray()) return reader.Error("{} is no array", value->shape().ToString());
+  const auto [shape, is_first] = group_shapes_.try_emplace(number->integer, value->shape());
+  if (!is_first && !std::ranges::equal(shape->second.dimensions(), value->shape().dimensions())) {
+    return reader.Error("group {} has {} and {}: one group's arrays have one shape", number->integer,
+                        shape->second.ToString(), value->shape().ToString());
+  }
+  stated_.groups[value].push_back(number->integer);
+  return OkStatus();
+}
+
 // Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
 Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target) {
   const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";

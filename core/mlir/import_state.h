@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -444,6 +445,7 @@ class Importer {
   Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
   Status ConstrainResults(Frame& frame, const Operation& operation);
   Status ImportShardingConstraint(Frame& frame, const Operation& operation);
+  Status ImportShardingGroup(Frame& frame, const Operation& operation);
   Result<bool> ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target);
   Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
                            const std::vector<std::string>& axes, const Shape& whole) const;
@@ -499,6 +501,7 @@ class Importer {
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
   StatedShardings stated_;
+  std::map<int64_t, Shape> group_shapes_;  // of the arrays of each sharding group
   std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_;

@@ -469,6 +469,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"chlo.top_k", &I::ImportTopK},
       {"sdy.mesh", &I::ImportNothing},
       {"sdy.sharding_constraint", &I::ImportShardingConstraint},
+      {"sdy.sharding_group", &I::ImportShardingGroup},
       {"sdy.manual_computation", &I::ImportManualComputation},
   };
   const std::string_view stablehlo = StablehloName(name);

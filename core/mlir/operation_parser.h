@@ -93,6 +93,7 @@ class OperationParser : public AttributeParser {
   Status ParseMesh(Operation& operation);
   Status ParseManualComputation(Operation& operation);
   Status ParseShardingConstraint(Operation& operation);
+  Status ParseShardingGroup(Operation& operation);
   Status ParseOptionalDictionary(Operation& operation);
 
   // Pretty forms of tensor, arith, scf and shape (tensor_forms.cc).

@@ -78,6 +78,7 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
       {"sdy.mesh", &P::ParseMesh},
       {"sdy.manual_computation", &P::ParseManualComputation},
       {"sdy.sharding_constraint", &P::ParseShardingConstraint},
+      {"sdy.sharding_group", &P::ParseShardingGroup},
   };
   const auto found = std::ranges::find(kForms, name, [](const auto& pair) { return pair.first; });
   if (found != std::end(kForms)) return found->second;
@@ -555,6 +556,19 @@ Status OperationParser::ParseShardingConstraint(Operation& operation) {
   SetAttribute(operation.attributes, "sharding", std::move(sharding));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   return ParseTrailingTypes(operation);
+}
+
+// sdy.sharding_group %a group_id=0 : T
+Status OperationParser::ParseShardingGroup(Operation& operation) {
+  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
+  if (!lexer_.EatWord("group_id")) return lexer_.Expected("'group_id'");
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+  VXLA_ASSIGN_OR_RETURN(const int64_t number, lexer_.TakeInt("the group's number"));
+  SetAttribute(operation.attributes, "group_id", IntegerAttribute(number));
+  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
+  VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
+  return CheckOperandTypes(operation, {std::move(type)});
 }
 
 // (%a, %b) in_shardings=[..] out_shardings=[..] manual_axes={..} (%x: T, %y: T) { ... } : types

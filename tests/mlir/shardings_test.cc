@@ -45,6 +45,28 @@ TEST(ShardingsTest, PartsOfAxesAreReadAndLieAsTheAxisDoes) {
             (std::vector<Sharding>{{{2}, 1, {0, 1, 4, 5, 2, 3, 6, 7}}}));
 }
 
+// An array that nothing else ties to another one lies as its group does.
+TEST(ShardingsTest, ArraysOfAGroupLieAlike) {
+  const auto grouped = [](const std::string& group) {
+    return Of("@mesh, [{\"y\"}]", "tensor<16xf32>",
+              "    %i = stablehlo.iota dim = 0 : tensor<16xf32>\n    %r = stablehlo.reverse %i, dims = [0] : "
+              "tensor<16xf32>\n" +
+                  group +
+                  "    %0 = stablehlo.sine %r : tensor<16xf32>\n    %s = stablehlo.reverse %0, dims = [0] : "
+                  "tensor<16xf32>\n" +
+                  "    return %s : tensor<16xf32>");
+  };
+  const std::string together =
+      "    sdy.sharding_group %a group_id=3 : tensor<16xf32>\n    sdy.sharding_group %r group_id=3 : tensor<16xf32>\n";
+  EXPECT_THAT(DeviceText(grouped("")), HasSubstr("f32[16] sine("));
+  EXPECT_THAT(DeviceText(grouped(together)), HasSubstr("f32[4] sine("));
+  EXPECT_EQ(
+      DeviceText(grouped("    sdy.sharding_group %a group_id=3 : tensor<16xf32>\n    %w = stablehlo.iota dim = 0 : "
+                         "tensor<8xf32>\n    sdy.sharding_group %w group_id=3 : tensor<8xf32>\n")),
+      "sdy.sharding_group: group 3 has f32[16] and f32[8]: one group's arrays have one shape");
+  EXPECT_EQ(DeviceText(grouped("    sdy.sharding_group %a group_id=x : tensor<16xf32>\n")), "expected the group's number, found x");
+}
+
 // Both meshes cut the devices into halves, quarters and eighths in the same order.
 TEST(ShardingsTest, MeshesThatCutInTheSameWayGoTogether) {
   const std::string text = DeviceText(Of("@mesh, [{\"x\", \"y\"}, {}]", "tensor<16x8xf32>",
@@ -104,9 +126,9 @@ TEST(ShardingsTest, ManualComputationsOfSomeAxesLeaveTheOthers) {
 
 // Its own axes cut an operand only as it says, however that lies before.
 TEST(ShardingsTest, ManualAxesCutNothingThatIsNotSaid) {
-  const std::string text =
-      DeviceText(Of("@mesh, [{\"x\"}, {\"y\"}]", "tensor<4x8xf32>",
-                    R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{?}, {?}]>] out_shardings=[<@mesh, [{?}, {?}]>]
+  const std::string text = DeviceText(
+      Of("@mesh, [{\"x\"}, {\"y\"}]", "tensor<4x8xf32>",
+         R"(    %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{?}, {?}]>] out_shardings=[<@mesh, [{?}, {?}]>]
              manual_axes={"x"} (%b: tensor<4x8xf32>) {
       %1 = stablehlo.negate %b : tensor<4x8xf32>
       sdy.return %1 : tensor<4x8xf32>
@@ -244,7 +266,8 @@ TEST(ShardingsTest, OlderShardingsThatAreNoneAreNamed) {
   EXPECT_THAT(error("{devices=[2,1]<=[2]}"), HasSubstr("a mesh of 2 devices in a program of 8 partitions"));
   EXPECT_THAT(error("{devices=[1,8]<=[8]}"), HasSubstr("dimension 1 of f32[16,3] is not 8 equal parts"));
   EXPECT_THAT(error("{devices=[9000000,9000000]<=[8]}"), HasSubstr("1048576 devices"));
-  EXPECT_THAT(error("{devices=[2,1,4]<=[8] last_tile_dims={manual}}"), HasSubstr("last_tile_dims of other kinds than 'replicated'"));
+  EXPECT_THAT(error("{devices=[2,1,4]<=[8] last_tile_dims={manual}}"),
+              HasSubstr("last_tile_dims of other kinds than 'replicated'"));
   EXPECT_THAT(error("{devices=[8,1]<=[8]} x"), HasSubstr("at its end"));
 }
 

@@ -39,6 +39,7 @@ constexpr OperationProperties kProperties[] = {
     {"sdy.manual_computation", "in_shardings manual_axes out_shardings"},
     {"sdy.mesh", "mesh sym_name"},
     {"sdy.sharding_constraint", "sharding"},
+    {"sdy.sharding_group", "group_id"},
     {"shape.const_shape", "shape"},
     {"stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"},

@@ -64,7 +64,7 @@ class BytecodeWriter {
 // What stands for nothing on its own: meshes, and constraints on where values lie.
 bool IsSkipped(const Operation& operation) {
   const bool places = operation.name == "sdy.mesh" || operation.name == "sdy.sharding_constraint";
-  return places && operation.operands.size() == operation.results.size();
+  return operation.name == "sdy.sharding_group" || (places && operation.operands.size() == operation.results.size());
 }
 
 size_t ValuesOf(const Region& region) {

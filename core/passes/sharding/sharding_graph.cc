@@ -1,6 +1,7 @@
 #include "core/passes/sharding/sharding_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "core/limits.h"
@@ -154,11 +155,21 @@ class GraphBuilder {
       }
       if (instruction->opcode() == Opcode::kParameter) {
         scope.nodes[instruction.get()] = parameters[static_cast<size_t>(instruction->parameter_number())];
-        continue;
+      } else {
+        VXLA_ASSIGN_OR_RETURN(scope.nodes[instruction.get()], NodesOf(scope, *instruction));
       }
-      VXLA_ASSIGN_OR_RETURN(scope.nodes[instruction.get()], NodesOf(scope, *instruction));
+      if (const auto groups = stated_.groups.find(instruction.get()); groups != stated_.groups.end())
+        Join(groups->second, scope.of(instruction.get()));
     }
     return scope.of(computation.root());
+  }
+
+  // What lies alike is related as the operand and the result of a copy.
+  void Join(const std::vector<int64_t>& groups, const std::vector<int>& nodes) {
+    for (const int64_t group : groups) {
+      const auto [first, is_new] = first_of_group_.try_emplace(group, nodes);
+      if (!is_new && first->second != nodes) RelateEqual(first->second, nodes);
+    }
   }
 
   Result<std::vector<int>> NodesOf(ShardingScope& scope, const Instruction& instruction) {
@@ -327,6 +338,7 @@ class GraphBuilder {
   ShardingGraph graph_;
   std::unordered_set<int> tiles_;  // nodes that are tiles which the text cut itself
   int64_t count_ = 0;
+  std::map<int64_t, std::vector<int>> first_of_group_;  // the nodes of its first array
 };
 
 }  // namespace
