@@ -144,11 +144,12 @@ TEST(DistributedTest, WhatRanksDoNotShareIsFoundBeforeTheyExchange) {
   EXPECT_THAT(feeds.err, HasSubstr("vxla: error: --distributed: --infeed is for one process"));
 }
 
-// Rank 1 is killed within a second of its start, in a loop that would take much longer.
+// Rank 1 is killed seconds after its start, in a loop that would take much longer. OpenMPI waits for ever for a rank that
+// ends while it starts, which takes a second on a busy machine.
 CommandResult KilledRank(const std::string& launcher_options, const std::string& timeout) {
   return RunShell(
       fmt::format("export VXLA program={1} timeout={3}; {0} {2} -n 3 sh -c 'kill=; "
-                  "[ $OMPI_COMM_WORLD_RANK != 1 ] || kill=\"timeout -s KILL 1\"; "
+                  "[ $OMPI_COMM_WORLD_RANK != 1 ] || kill=\"timeout -s KILL 4\"; "
                   "exec $kill \"$VXLA\" run --distributed --device cpu --collective-timeout $timeout "
                   "$program'",
                   kLaunch, Program(3, 100'000'000), launcher_options, timeout));
