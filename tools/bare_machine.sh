@@ -36,7 +36,9 @@ make_root() {
     mkdir -p "$(dirname "$root/etc/$path")"
     cp -rL "/etc/$path" "$(dirname "$root/etc/$path")/" 2>/dev/null || true
   done
-  mkdir -p "$root/usr/local/share"
+  # A machine knows its own name: without it OpenMPI's start waits for a name server.
+printf '127.0.0.1 localhost %s\n' "$(uname -n)" >"$root/etc/hosts"
+mkdir -p "$root/usr/local/share"
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/" 2>/dev/null || true
 }
 
@@ -48,6 +50,7 @@ inside() {
     root=$1; shift
     mount -t proc proc "$root/proc"
     mount --rbind /dev "$root/dev"
+    mount --rbind --read-only /sys "$root/sys"
     mount -t tmpfs tmpfs "$root/tmp"
     exec chroot "$root" env -i "$@"' inside "$root" "${kept[@]}" bash -euc "$command"
 }
