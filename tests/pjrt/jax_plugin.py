@@ -19,13 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from cases import case, run_cases
+
 VULKAN, CPU = jax.devices("vulkan"), jax.devices("cpu")[0]
-CASES = {}
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
 
 
 def check(function, *arguments, tolerance=2e-5):
@@ -656,23 +652,5 @@ def no_device_leaves_jax_on_its_cpu():
     assert done.returncode == 0 and "CpuDevice" in done.stdout, done.stderr
 
 
-def main():
-    only = [argument.removeprefix("--only=") for argument in sys.argv if argument.startswith("--only=")]
-    failed = 0
-    for name, function in CASES.items():
-        if only and not any(part in name for part in only):
-            continue
-        try:
-            function()
-            if "--brief" not in sys.argv:
-                print(f"{name}: good", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"{name}: {type(error).__name__}: {str(error)[:800]}", flush=True)
-    print(f"{len(CASES)} cases, {failed} failed")
-    sys.stdout.flush()
-    return failed != 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases())

@@ -18,9 +18,10 @@ import numpy as np
 from jax import lax
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
+from cases import case, run_cases
+
 COUNT = 8
 VULKAN, CPU = jax.devices("vulkan"), jax.devices("cpu")
-CASES = {}
 WIDTHS = {"f32": 4, "s32": 4, "u32": 4, "pred": 1}
 KINDS = ("all-gather", "all-reduce", "reduce-scatter", "all-to-all", "collective-permute")
 
@@ -61,11 +62,6 @@ def exchanges(run, *arguments):
         found[made.group(2)] += {"all-gather": size // k * (k - 1), "all-reduce": 2 * size * (k - 1) // k,
                                  "reduce-scatter": size * (k - 1), "all-to-all": size * (k - 1) // k}.get(made.group(2), size)
     return dict(found)
-
-
-def case(function):
-    CASES[function.__name__] = function
-    return function
 
 
 @case
@@ -411,21 +407,7 @@ def main():
     if len(VULKAN) < COUNT:
         print(f"{len(VULKAN)} devices, {COUNT} needed: VXLA_DEVICES={COUNT}")
         return 77
-    only = [argument.removeprefix("--only=") for argument in sys.argv if argument.startswith("--only=")]
-    failed = 0
-    for name, function in CASES.items():
-        if only and not any(part in name for part in only):
-            continue
-        try:
-            function()
-            if "--brief" not in sys.argv:
-                print(f"{name}: good", flush=True)
-        except Exception as error:
-            failed += 1
-            print(f"{name}: {type(error).__name__}: {str(error)[:1500]}", flush=True)
-    print(f"{len(CASES)} cases, {failed} failed")
-    sys.stdout.flush()
-    return failed != 0
+    return run_cases()
 
 
 if __name__ == "__main__":
