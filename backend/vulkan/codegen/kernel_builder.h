@@ -78,6 +78,9 @@ class KernelBuilder {
   void ReachesFar() { far_ = true; }
   // Values of the type are calculated.
   void NoteType(ElementType type) { emulates_ |= HasWideCarrier(type) && IsEmulated(type, facts_); }
+  // Lanes of a subgroup exchange values.
+  void NoteShuffles() { shuffles_ = true; }
+  bool shuffles() const { return shuffles_; }
   // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
   void NoteBeyondReach() { beyond_reach_ = true; }
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
@@ -121,7 +124,7 @@ class KernelBuilder {
   void AddView(int k, const std::string& tag);
 
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false, emulates_ = false;
-  bool shares_bindings_ = false;
+  bool shares_bindings_ = false, shuffles_ = false;
   std::string views_;
   Code code_;
   std::map<std::string, std::string> functions_;  // names, by the text without one

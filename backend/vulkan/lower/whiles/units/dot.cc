@@ -37,7 +37,7 @@ class LoopDotWriter {
     apart ? StoreSums() : Store();
     writer_.CloseBlock();
     text += writer_.Take();
-    return apart ? text + "PHASE\n" + Epilogue() : text;
+    return apart ? text + Barrier() + Epilogue() : text;
   }
 
  private:

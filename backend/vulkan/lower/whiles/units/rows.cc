@@ -265,6 +265,7 @@ class LoopRowsWriter {
     writer_.OpenBlock(fmt::format("[[{}]] for (uint m = 1u; m < {}u; m *= 2u)",
                                   reduce.types.size() == 1 ? "unroll" : "dont_unroll", lanes_));
     std::vector<std::string> own = Members(i), others;
+    writer_.kernel().NoteShuffles();
     for (size_t leaf = 0; leaf < own.size(); ++leaf)
       others.push_back(writer_.Assignable(reduce.types[leaf], fmt::format("subgroupShuffleXor({}, m)", own[leaf])));
     if (knows) writer_.Line(fmt::format("bool other_holds = subgroupShuffleXor({}, m);", Holds(i)));
@@ -289,14 +290,14 @@ class LoopRowsWriter {
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
       arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
     const std::string flags = knows ? Shared("uint", reduce.types.size()) : "";
-    writer_.Line("PHASE");
+    writer_.Barrier();
     auto publish = [&] {
       for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
         writer_.Line(fmt::format("{}[lane] = {};", arrays[leaf], Member(i, leaf)));
       if (knows) writer_.Line(fmt::format("{}[lane] = {} ? 1u : 0u;", flags, Holds(i)));
     };
     publish();
-    writer_.Line("PHASE");
+    writer_.Barrier();
     writer_.OpenBlock(fmt::format("for (uint m = 1u; m < {}u; m *= 2u)", lanes_));
     writer_.OpenBlock("if ((part & (2u * m - 1u)) == 0u)");
     for (const std::string& array : arrays) others.push_back(array + "[lane + m]");
@@ -306,7 +307,7 @@ class LoopRowsWriter {
     TakeValues(i, Members(i), names, knows ? flags + "[lane + m] != 0u" : "true");
     publish();
     writer_.CloseBlock();
-    writer_.Line("PHASE");
+    writer_.Barrier();
     writer_.CloseBlock();
     for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
       writer_.Line(fmt::format("{} = {}[lane - part];", Member(i, leaf), arrays[leaf]));

@@ -139,13 +139,13 @@ class LoopRunningWriter {
       if (unit_.shared.insert(arrays.back()).second)
         unit_.kernel.Append(fmt::format("shared {} {}[{}];\n", type, arrays.back(), unit_.lanes));
     }
-    writer_.Line("PHASE");
+    writer_.Barrier();
     for (size_t i = 0; i < arrays.size(); ++i) {
       writer_.Line(fmt::format("{}[lane] = {};", arrays[i], Member(i)));
       writer_.Line(fmt::format("{} = {};", Member(i), initial_[i]));
       totals.push_back(arrays[i] + "[lane - part + before]");
     }
-    writer_.Line("PHASE");
+    writer_.Barrier();
     writer_.OpenBlock("for (uint before = 0u; before < part; ++before)");
     Fold(totals);
     writer_.CloseBlock();
