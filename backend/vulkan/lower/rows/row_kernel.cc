@@ -295,21 +295,14 @@ void RowKernelWriter::StoreElements(Function& function, int step, int level) {
   for (const RowOutput& output : program_.outputs) {
     if (!output.per_element || output.level != level) continue;
     std::vector<std::string> values;
-    for (int j = 0; j < width(); ++j) values.push_back(output.value(*function.writer, PlaceOf(function, step, j)));
-    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-    const IndexExpression first = output.linear(*function.writer, PlaceOf(function, step, 0));
-    bool neighbours = true;
-    for (int j = 1; j < width(); ++j) {
-      neighbours &= output.linear(*function.writer, PlaceOf(function, step, j)) == function.space.Add(first, {{}, j});
-    }
-    if (neighbours) {
-      function.writer->StoreGroup(k, first, values);
-      continue;
-    }
+    std::vector<IndexExpression> places;
     for (int j = 0; j < width(); ++j) {
-      const IndexExpression at = output.linear(*function.writer, PlaceOf(function, step, j));
-      function.writer->Line(kernel_.Store(k, function.writer->Place(at), values[static_cast<size_t>(j)]));
+      const RowPlace place = PlaceOf(function, step, j);
+      values.push_back(output.value(*function.writer, place));
+      places.push_back(output.linear(*function.writer, place));
     }
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    function.writer->StoreAt(k, places, values);
   }
 }
 
@@ -319,7 +312,7 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
   const auto reduces = ReducesOf(pass);
   for (size_t i = 0; i < reduces.size(); ++i) {
     std::vector<std::string> values = reduces[i]->element(*function.writer, place);
-    if (reduces[i]->widens && reduces[i]->widens_elements) values[0] = Widened(reduces[i]->types[0], values[0]);
+    if (!reduces[i]->elements_taken) values[0] = reduces[i]->Taken(values[0]);
     std::vector<std::string> a, copy;
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       a.push_back(fmt::format("{}[{}].{}", accumulators, slot, Member(static_cast<int>(i), leaf)));
@@ -416,7 +409,7 @@ void RowKernelWriter::WriteFinish(int pass) {
     std::vector<std::string> init;
     const bool joins = reduce.init && !reduce.in_order;
     if (joins) init = reduce.init(*function.writer);
-    if (joins && reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
+    if (joins) init[0] = reduce.Taken(init[0]);
     for (int s = 0; s < slots(); ++s) {
       std::vector<std::string> total, results, locals;
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
@@ -433,12 +426,8 @@ void RowKernelWriter::WriteFinish(int pass) {
         function.writer->Line(combine);
       }
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-        const std::string& local = locals[leaf];
-        const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
-        function.writer->Line(fmt::format("{} = {};", results[leaf],
-                                          reduce.widens ? ConvertedText(from, to, local)
-                                          : from == to  ? local
-                                                        : Narrowed(to, local)));
+        const std::string result = reduce.Result(leaf, reduce.result_types[leaf], locals[leaf]);
+        function.writer->Line(fmt::format("{} = {};", results[leaf], result));
       }
       reduce.publish(*function.writer, PlaceOf(function, s), results);
     }

@@ -230,7 +230,7 @@ class RunningWriter {
       std::vector<std::string> values;
       for (int i = 0; i < count(); ++i) {
         const std::string value = f.writer.Value(*hero_.operand(i), place.index);
-        values.push_back(reducer_.widens ? Widened(reducer_.types[0], value) : value);
+        values.push_back(reducer_.Taken(value));
       }
       const std::string acc = fmt::format("Acc({})", fmt::join(values, ", "));
       place.acc = fmt::format("x{}", n);
@@ -254,12 +254,9 @@ class RunningWriter {
     f.writer.Line(carries_through() ? fmt::format("Acc {0} = {1};\n  order({0}.m0);", whole, place.acc)
                                     : fmt::format("Acc {} = running_carried({}, {});", whole, before, place.acc));
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const ElementType from = reducer_.types[i], to = leaves[i]->element_type();
-      const std::string value = fmt::format("{}.m{}", whole, i);
-      const std::string result = reducer_.widens ? ConvertedText(from, to, value)
-                                 : from == to    ? value
-                                                 : Narrowed(to, value);
-      f.writer.Override(hero_, place.index, f.writer.Assignable(to, result), static_cast<int>(i));
+      const ElementType type = leaves[i]->element_type();
+      const std::string result = reducer_.Result(i, type, fmt::format("{}.m{}", whole, i));
+      f.writer.Override(hero_, place.index, f.writer.Assignable(type, result), static_cast<int>(i));
     }
   }
 

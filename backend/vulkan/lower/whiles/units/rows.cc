@@ -231,7 +231,7 @@ class LoopRowsWriter {
 
   void TakeElement(size_t i, const std::vector<std::string>& into, std::vector<std::string> values) {
     const RowReduce& reduce = program_.reduces[i];
-    if (reduce.widens && reduce.widens_elements) values[0] = Widened(reduce.types[0], values[0]);
+    if (!reduce.elements_taken) values[0] = reduce.Taken(values[0]);
     if (reduce.take) return writer_.Line(fmt::format("{}({}, {});", take_[i], into[0], values[0]));
     TakeValues(i, into, values, "true");
   }
@@ -316,22 +316,8 @@ class LoopRowsWriter {
 
   void Finish(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
-    std::vector<std::string> whole = Members(i), results;
-    if (reduce.init && !reduce.in_order) {
-      std::vector<std::string> init = reduce.init(writer_);
-      if (reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
-      for (size_t leaf = 0; leaf < init.size(); ++leaf)
-        whole[leaf] = writer_.Assignable(reduce.types[leaf], init[leaf]);
-      const std::string combine = Combine(i, whole, Members(i));
-      writer_.Line(reduce.holds_flag() ? fmt::format("if ({}) {{ {} }}", Holds(i), combine) : combine);
-    }
-    for (size_t leaf = 0; leaf < whole.size(); ++leaf) {
-      const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
-      results.push_back(writer_.Assignable(to, reduce.widens ? ConvertedText(from, to, whole[leaf])
-                                               : from == to  ? whole[leaf]
-                                                             : Narrowed(to, whole[leaf])));
-    }
-    reduce.publish(writer_, Place(), results);
+    reduce.publish(writer_, Place(),
+                   reduce.Finish(writer_, combine_[i], Members(i), reduce.holds_flag() ? Holds(i) : ""));
   }
 
   void StoreElements(int level) {
