@@ -59,6 +59,8 @@ class KernelBuilder {
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
   std::string Param(uint32_t value);
+  // Such words by the names that the algorithm has for them.
+  void Params(std::initializer_list<std::pair<std::string_view, int64_t>> values);
   // A word that stays in the argument block, for what compilers must not know; equal ones are shared.
   std::string Data(uint32_t value);
   // Parameters from now on are literals of the text: for kernels that are large enough to be worth a text of their own.

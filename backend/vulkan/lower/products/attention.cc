@@ -29,8 +29,12 @@ class AttentionWriter {
     }
     const int64_t row_tiles = CeilDivide(a.rows, shape_.rows()), groups = a.batches * row_tiles * shape_.parts;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, a.rows, a.keys, shape_.parts, shape_.part_keys})
-      kernel.Param(static_cast<uint32_t>(value));
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"ROW_TILES", row_tiles},
+                   {"ROW_COUNT", a.rows},
+                   {"KEY_COUNT", a.keys},
+                   {"KEY_PARTS", shape_.parts},
+                   {"PART_KEYS", shape_.part_keys}});
     shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
     shape_.matrix ? WriteMatrixLoads(kernel) : WriteLoads(kernel);
     WriteLogit(kernel);
@@ -196,7 +200,10 @@ class AttentionWriter {
     constexpr uint32_t kJoinLanes = 64;
     const int64_t rows = attention_.batches * attention_.rows, results = rows * attention_.columns;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {results, rows, attention_.rows, shape_.parts}) kernel.Param(static_cast<uint32_t>(value));
+    kernel.Params({{"RESULT_COUNT", results},
+                   {"ALL_ROWS", rows},
+                   {"ROW_COUNT", attention_.rows},
+                   {"KEY_PARTS", shape_.parts}});
     const int sums = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_sums_);
     const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_statistics_);
     kernel.Append(fmt::format("#define COLUMNS {}u\n", attention_.columns));

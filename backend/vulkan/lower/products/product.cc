@@ -176,13 +176,19 @@ class ProductWriter {
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
-  void WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t columns,
-                   int64_t steps) const {
+  // The workgroups; `units` of columns, steps along k and how many of them a share has.
+  int64_t WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t units, int64_t steps,
+                      int64_t share) const {
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    const int64_t share = (steps + shape_.splits - 1) / shape_.splits;
-    for (int64_t value : {groups, row_tiles, column_tiles, reader_.work.rows, columns, steps, shape_.splits, share}) {
-      kernel.Param(static_cast<uint32_t>(value));
-    }
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"ROW_TILES", row_tiles},
+                   {"COLUMN_TILES", column_tiles},
+                   {"ROW_COUNT", reader_.work.rows},
+                   {"UNIT_COUNT", units},
+                   {"STEP_COUNT", steps},
+                   {"SHARES", shape_.splits},
+                   {"SHARE_STEPS", share}});
+    return groups;
   }
 
   // Statements that store sums at the linear indices of one row.
@@ -313,21 +319,20 @@ class ProductWriter {
     const int64_t steps = reader_.work.k / shape_.k_step;
     const int64_t row_tiles = (reader_.work.rows + shape_.tile_rows - 1) / shape_.tile_rows;
     const int64_t column_tiles = (ColumnUnits() + shape_.lanes - 1) / shape_.lanes;
+    const int64_t share_steps = CeilDivide(steps, shape_.splits);
     KernelBuilder kernel(context_.facts);
-    WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps);
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps, share_steps);
     WriteTypes(kernel);
     // Along m only in whole strips of k: a lane for each k of a step.
     const bool by_k = shape_.share_lhs && !reader_.LhsAlongK() && shape_.k_step == shape_.lanes && RowGroup() > 1;
     const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
     const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
-    const int64_t share_steps = (steps + shape_.splits - 1) / shape_.splits;
     const uint32_t block = BlockSteps();
     kernel.Append(fmt::format(
         "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
         share_steps > block || shape_.repeated ? 1 : 0));
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
                               kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
@@ -351,8 +356,10 @@ class ProductWriter {
                   tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
     const int64_t row_tiles = (reader_.work.rows + tile_rows - 1) / tile_rows;
     const int64_t column_tiles = (reader_.work.columns + tile_columns - 1) / tile_columns;
+    const int64_t share = CeilDivide(reader_.work.k, shape_.splits);
     KernelBuilder kernel(context_.facts);
-    WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k);
+    const int64_t groups =
+        WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k, share);
     WriteTypes(kernel);
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
@@ -371,12 +378,10 @@ class ProductWriter {
     scalar("Sum load_rhs(uint batch, uint k, uint column)",
            [&](Function& f) { return reader_.RhsValue(*f.writer, PlaceOf(f)); });
     WriteColumnStore(kernel, "store");
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
                               {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
-    StateOrder(&step, int64_t{shape_.k_step} * block, (reader_.work.k + shape_.splits - 1) / shape_.splits,
-               kernel.fuses_terms());
+    StateOrder(&step, int64_t{shape_.k_step} * block, share, kernel.fuses_terms());
     return step;
   }
 
@@ -481,10 +486,8 @@ class ProductWriter {
     DotShape unit = shape_;
     unit.tile_columns = 4;
     const ProductWriter units(context_, reader_, buffers_, unit, shares_);
-    const int64_t groups = work.batches * row_tiles * column_tiles * shape_.splits;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), steps, shape_.splits, share})
-      kernel.Param(static_cast<uint32_t>(value));
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), steps, share);
     WriteTypes(kernel);
     const ElementType term = reader_.lhs().shape().element_type();
     kernel.Append("#undef MULTIPLY_ADD\n");
@@ -573,14 +576,12 @@ class ProductWriter {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
     const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
-    const int64_t share = ShareOfQuads(work.k), groups = work.batches * row_tiles * column_tiles * shape_.splits;
+    const int64_t share = ShareOfQuads(work.k);
     DotShape unit = shape_;
     unit.tile_columns = 4;
     const ProductWriter units(context_, reader_, buffers_, unit, shares_);
     KernelBuilder kernel(context_.facts);
-    for (int64_t value :
-         {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, share})
-      kernel.Param(static_cast<uint32_t>(value));
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), work.k, share);
     WriteTypes(kernel);
     kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(

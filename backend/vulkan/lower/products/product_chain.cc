@@ -60,8 +60,11 @@ class ChainWriter {
     const int64_t key_tiles = parts > 0 ? (chain_.keys + shape_.keys() - 1) / shape_.keys() : 1;
     const int64_t groups = chain_.batches / std::max<int64_t>(parts, 1) * row_tiles * key_tiles;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, chain_.rows, chain_.keys}) kernel.Param(static_cast<uint32_t>(value));
-    if (parts > 0) kernel.Param(static_cast<uint32_t>(key_tiles)), kernel.Param(static_cast<uint32_t>(parts));
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"ROW_TILES", row_tiles},
+                   {"ROW_COUNT", chain_.rows},
+                   {"KEY_COUNT", chain_.keys}});
+    if (parts > 0) kernel.Params({{"KEY_TILES", key_tiles}, {"BATCH_PARTS", parts}});
     shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
     shape_.matrix ? WriteMatrixTerms(kernel) : WriteAllTerms(kernel);
     WriteWeights(kernel);

@@ -85,7 +85,7 @@ class ProductOfRows {
   }
 
   void WriteBatches(KernelBuilder& kernel) const {
-    if (work().batches == 1) return kernel.Append("#define BATCHED 0\n#define BATCH_ROWS P(1)\n");
+    if (work().batches == 1) return kernel.Append("#define BATCHED 0\n#define BATCH_ROWS UNIT_COUNT\n");
     const int64_t row_groups = CeilDivide(work().rows, shape_.rows);
     kernel.Append(
         fmt::format("#define BATCHED 1\n#define BATCH_ROWS {}\n#define ROW_GROUPS {}\n#define BATCH_OF(group) {}\n",

@@ -495,9 +495,12 @@ Step RowKernelWriter::Write() {
   const int64_t batch_units = units() / program_.batches;
   const int64_t groups =
       program_.batches * CeilDivide(batch_units, shape_.rows_per_group) * (shape_.splits / shape_.interleaved);
-  for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits})
-    kernel_.Param(static_cast<uint32_t>(value));
-  if (program_.in_order()) kernel_.Param(static_cast<uint32_t>(first_step_));
+  kernel_.Params({{"GROUP_COUNT", groups},
+                  {"UNIT_COUNT", units()},
+                  {"STEP_COUNT", steps()},
+                  {"SHARE_STEPS", shape_.chunk},
+                  {"SHARES", shape_.splits}});
+  if (program_.in_order()) kernel_.Params({{"FIRST_STEP", first_step_}});
   const int passes = program_.passes();
   const int64_t steps_per_lane = (std::min(steps(), shape_.chunk) + shape_.lanes - 1) / shape_.lanes;
   // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors

@@ -399,9 +399,11 @@ class RunningWriter {
     const int64_t row_units = rows_ / columns();
     const int64_t units = row_units * (totals ? shape_.chunks - 1 : shape_.chunks);
     const int64_t groups = (units + shape_.units - 1) / shape_.units;
-    for (const int64_t value : {groups, units, row_units, shape_.chunk, tiles()}) {
-      kernel.Param(static_cast<uint32_t>(value));
-    }
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"UNIT_COUNT", units},
+                   {"CHUNK_UNITS", row_units},
+                   {"CHUNK_TILES", shape_.chunk},
+                   {"ROW_TILES", tiles()}});
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format(
         "#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n#define ONE_PASS {}\n",
