@@ -89,8 +89,6 @@ class KernelBuilder {
   bool has_native_f16() const { return facts_.native_f16; }
   // Loops of many turns must say so, or drivers write them out.
   bool keeps_loops() const { return !facts_.costs.dear_turns; }
-  // Products of f32 take a term by one rounding (docs/reference/numerics.md).
-  bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.costs.slow_fma; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // What the text does with elements from `first` on that it has just stored in tensor k (ValueWriter::StoreGroup).
