@@ -67,7 +67,7 @@ class LoopRowsWriter {
     const bool elements = std::ranges::any_of(
         program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= passes; });
     if (elements) {
-      OpenElements();
+      OpenSteps();
       StoreElements(passes);
       writer_.CloseBlock();
     }
@@ -81,7 +81,7 @@ class LoopRowsWriter {
   static std::string Holds(size_t reduce) { return fmt::format("holds_{}", reduce); }
 
   // Lanes take turns, or neighbouring steps where the order of the elements counts.
-  void OpenElements(int64_t together = 1) {
+  void OpenSteps(int64_t together = 1) {
     if (ordered_) {
       const int64_t each = (program_.row_size + lanes_ - 1) / lanes_;
       return writer_.OpenBlock(fmt::format(
@@ -189,7 +189,7 @@ class LoopRowsWriter {
     }
     const int64_t run = RunOf(pass);
     const int64_t together = TurnsTogether(pass, run);
-    run > 0 ? OpenRun(pass, run, together) : OpenElements(together);
+    run > 0 ? OpenRun(pass, run, together) : OpenSteps(together);
     if (together > 1) {
       TakeTogether(pass, together, run > 0);
     } else {
