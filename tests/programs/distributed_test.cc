@@ -15,8 +15,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A loop that adds up over all replicas, passes on to the next one and gathers; `trips` times.
-std::string Program(int replicas, int trips) {
+// In place of the sum in a turn of a loop, for ranks of KilledRank: the sum, of a function that ends rank 1 in its
+// tenth turn.
+constexpr char kEndsRank1[] = "custom-call(s3), custom_call_target=\"ends_rank_1\"";
+
+// A loop that adds up over all replicas, passes on to the next one and gathers; `trips` times. `sum`: what becomes of a
+// turn's sum, s3.
+std::string Program(int replicas, int trips, const std::string& sum = "copy(s3)") {
   std::string next;
   for (int r = 0; r < replicas; ++r) next += fmt::format("{}{{{},{}}}", r == 0 ? "" : ",", r, (r + 1) % replicas);
   return WriteScratch(
@@ -25,7 +30,7 @@ std::string Program(int replicas, int trips) {
                   "sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}\n"
                   "body {{ s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
                   "  x = f32[3] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)\n"
-                  "  t = f32[3] all-reduce(x), replica_groups={{}}, to_apply=sum\n"
+                  "  s3 = f32[3] all-reduce(x), replica_groups={{}}, to_apply=sum  t = f32[3] {5}\n"
                   "  p = f32[3] collective-permute(x), source_target_pairs={{{1}}}\n"
                   "  h = f32[] constant({2})  hs = f32[3] broadcast(h), dimensions={{}}\n"
                   "  m = f32[3] multiply(t, hs)  y = f32[3] subtract(m, p)\n"
@@ -38,7 +43,7 @@ std::string Program(int replicas, int trips) {
                   "  y = f32[3] get-tuple-element(l), index=1\n"
                   "  g = f32[{4}] all-gather(y), dimensions={{0}}, replica_groups={{}}  i = u32[] replica-id()\n"
                   "  ROOT r = (f32[{4}], f32[3], u32[], f32[2]) tuple(g, y, i, w) }}\n",
-                  replicas, next, 1.0 / replicas, trips, 3 * replicas));
+                  replicas, next, 1.0 / replicas, trips, 3 * replicas, sum));
 }
 
 constexpr char kLaunch[] =
@@ -144,28 +149,26 @@ TEST(DistributedTest, WhatRanksDoNotShareIsFoundBeforeTheyExchange) {
   EXPECT_THAT(feeds.err, HasSubstr("vxla: error: --distributed: --infeed is for one process"));
 }
 
-// Rank 1 is killed seconds after its start, in a loop that would take much longer. OpenMPI waits for ever for a rank that
-// ends while it starts, which takes a second on a busy machine.
-CommandResult KilledRank(const std::string& launcher_options, const std::string& timeout) {
-  return RunShell(
-      fmt::format("export VXLA program={1} timeout={3}; {0} {2} -n 3 sh -c 'kill=; "
-                  "[ $OMPI_COMM_WORLD_RANK != 1 ] || kill=\"timeout -s KILL 4\"; "
-                  "exec $kill \"$VXLA\" run --distributed --device cpu --collective-timeout $timeout "
-                  "$program'",
-                  kLaunch, Program(3, 100'000'000), launcher_options, timeout));
+// A program whose rank 1 ends in its tenth turn.
+CommandResult KilledRank(const std::string& launcher_options, const std::string& options, const std::string& program) {
+  return RunShell(fmt::format("{} {} -n 3 \"$VXLA\" run --distributed {} --custom-call ends_rank_1={}:ends_rank_1 {}",
+                              kLaunch, launcher_options, options, VXLA_TEST_CUSTOM_CALLS, program));
 }
 
 TEST(DistributedTest, AllOthersReportARankThatIsKilled) {
-  const CommandResult ended = KilledRank("", "60");
+  const CommandResult ended =
+      KilledRank("", "--device cpu --collective-timeout 60", Program(3, 100'000'000, kEndsRank1));
   EXPECT_EQ(ended.exit_code, 137);  // the killed rank's
   EXPECT_THAT(ended.err, ::testing::ContainsRegex(
-                             "deadlock: (all-reduce t|collective-permute p): place [02] .rank [02]: replica [02]. "
+                             "deadlock: (all-reduce s3|collective-permute p): place [02] .rank [02]: replica [02]. "
                              "waits for place [0-2] .rank [0-2]: replica [0-2]., which has not come before the "
                              "launcher ended the job"));
 }
 
 TEST(DistributedTest, ARankThatDoesNotComeIsReportedInTime) {
-  const CommandResult late = KilledRank("--enable-recovery", "2");  // the launcher leaves the others alone
+  // The launcher leaves the others alone.
+  const CommandResult late =
+      KilledRank("--enable-recovery", "--device cpu --collective-timeout 2", Program(3, 100'000'000, kEndsRank1));
   for (const int rank : {0, 2}) {
     EXPECT_THAT(late.err, ::testing::ContainsRegex(
                               fmt::format("place {0} .rank {0}: replica {0}. waits for place [0-2] "
@@ -175,12 +178,13 @@ TEST(DistributedTest, ARankThatDoesNotComeIsReportedInTime) {
 }
 
 // Two loops in which all replicas meet, as often together, by counters that data set.
-std::string ApartProgram() {
+std::string ApartProgram(const std::string& sum = "copy(s3)") {
   return WriteScratch("apart.hlo", R"(HloModule m, replica_count=4
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
 body { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   x = f32[3] get-tuple-element(s), index=1  o = s32[] constant(1)  j = s32[] add(i, o)
-  t = f32[3] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum  h = f32[3] tanh(t)
+  s3 = f32[3] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum
+  t = f32[3] )" + sum + R"(  h = f32[3] tanh(t)
   ROOT r = (s32[], f32[3]) tuple(j, h) }
 more { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
   ROOT l = pred[] compare(i, n), direction=LT }
@@ -206,14 +210,10 @@ TEST(DistributedTest, ReplicasOfRanksRunApart) {
               HasSubstr("the devices of a job run apart on Vulkan devices alone, and a rank has the reference"));
 }
 
-// Rank 1 has replica 2, and is killed at some run of very many.
+// Rank 1 has replica 2, and is killed at some run of very many, on its way through the first loop.
 TEST(DistributedTest, ARankThatIsKilledWhileReplicasRunApartIsReported) {
-  const CommandResult late = RunShell(
-      fmt::format("export VXLA program={1}; {0} --enable-recovery -n 3 sh -c 'kill=; "
-                  "[ $OMPI_COMM_WORLD_RANK != 1 ] || kill=\"timeout -s KILL 4\"; "
-                  "exec $kill \"$VXLA\" run --distributed --device llvmpipe --collective-timeout 2 --num-runs 1000000 "
-                  "$program'",
-                  kLaunch, ApartProgram()));
+  const CommandResult late = KilledRank(
+      "--enable-recovery", "--device llvmpipe --collective-timeout 2 --num-runs 1000000", ApartProgram(kEndsRank1));
   EXPECT_THAT(late.err,
               ::testing::ContainsRegex(
                   "replica [013] (has waited 2 s|waits) for replica 2|rank 1 has not come in "
