@@ -1,0 +1,76 @@
+#include "core/passes/base/loop_state.h"
+
+#include <utility>
+
+#include "core/passes/base/expansion.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// The elements of a tuple; another value is the one there is.
+std::vector<Instruction*> ElementsOf(Expansion& at, Instruction* value) {
+  if (!value->shape().IsTuple()) return {value};
+  std::vector<Instruction*> elements;
+  if (value->opcode() == Opcode::kTuple) return {value->operands().begin(), value->operands().end()};
+  for (int64_t k = 0; k < std::ssize(value->shape().tuple_elements()); ++k) elements.push_back(at.Element(value, k));
+  return elements;
+}
+
+// What these are the elements of.
+Instruction* FromElements(Expansion& at, const Shape& shape, std::vector<Instruction*> elements) {
+  return shape.IsTuple() ? at.TupleOf(std::move(elements)) : elements.front();
+}
+
+Instruction* WithMore(Expansion& at, Instruction* value, const std::vector<Instruction*>& more) {
+  std::vector<Instruction*> elements = ElementsOf(at, value);
+  elements.insert(elements.end(), more.begin(), more.end());
+  return at.TupleOf(std::move(elements));
+}
+
+// The computation over a wider parameter, of which a body returns the further elements too.
+Computation* Widened(const Computation& of, const Shape& wide, bool is_body) {
+  Computation* const made = of.module()->AddComputation(of.name());
+  Expansion at(*made, *of.parameter(0));
+  const Shape& shape = of.parameter(0)->shape();
+  const int64_t own = shape.IsTuple() ? std::ssize(shape.tuple_elements()) : 1;
+  Instruction* const parameter = at.Add(Opcode::kParameter, wide, {}, ParameterAttributes{0});
+  std::vector<Instruction*> elements = ElementsOf(at, parameter);
+  const std::vector<Instruction*> more(elements.begin() + own, elements.end());
+  elements.resize(static_cast<size_t>(own));
+  std::vector<Instruction*> arguments{FromElements(at, shape, std::move(elements))};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Instruction* const root = CloneInto(of, *made, arguments, [](Computation* called) { return called; });
+  made->set_root(is_body ? WithMore(at, root, more) : root);
+  return made;
+}
+
+}  // namespace
+
+void CarryThroughLoop(Computation& computation, Instruction* loop, const std::vector<Instruction*>& values) {
+  Expansion at(computation, loop);
+  Instruction* const state = WithMore(at, loop->operand(0), values);
+  Computation* const condition = Widened(*loop->called(0), state->shape(), false);
+  Computation* const body = Widened(*loop->called(1), state->shape(), true);
+  Instruction* const wide = at.Add(loop->CloneWith({state}, state->shape(), {condition, body}));
+  for (Instruction* before : std::vector(loop->control_predecessors().begin(), loop->control_predecessors().end())) {
+    loop->RemoveControlPredecessor(before);
+    wide->AddControlPredecessor(before);
+  }
+  for (Instruction* after : std::vector(loop->control_successors().begin(), loop->control_successors().end())) {
+    after->RemoveControlPredecessor(loop);
+    after->AddControlPredecessor(wide);
+  }
+  std::vector<Instruction*> results = ElementsOf(at, wide);
+  results.resize(results.size() - values.size());
+  computation.ReplaceAllUses(loop, FromElements(at, loop->shape(), std::move(results)));
+  computation.Remove(loop);
+}
+
+void CarryIntoBranch(Instruction* conditional, int branch, const std::vector<Instruction*>& values) {
+  Expansion at(*conditional->parent(), conditional);
+  Instruction* const argument = WithMore(at, conditional->operand(1 + branch), values);
+  conditional->ReplaceOperand(1 + branch, argument);
+  conditional->set_called(branch, Widened(*conditional->called(branch), argument->shape(), false));
+}
+
+}  // namespace VXLA_NAMESPACE
