@@ -124,16 +124,7 @@ void Computation::ReplaceAllUses(Instruction* old, Instruction* replacement) {
   for (Instruction* user : users) {
     if (user != replacement) user->ReplaceOperand(old, replacement);
   }
-  const std::vector<Instruction*> after(old->control_successors().begin(), old->control_successors().end());
-  for (Instruction* successor : after) {
-    successor->RemoveControlPredecessor(old);
-    if (successor != replacement) successor->AddControlPredecessor(replacement);
-  }
-  const std::vector<Instruction*> before(old->control_predecessors().begin(), old->control_predecessors().end());
-  for (Instruction* predecessor : before) {
-    old->RemoveControlPredecessor(predecessor);
-    if (predecessor != replacement) replacement->AddControlPredecessor(predecessor);
-  }
+  replacement->TakeControlEdges(old);
   if (root_ == old) root_ = replacement;
 }
 
@@ -281,16 +272,30 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
 std::unique_ptr<Module> Module::Clone() const {
   auto clone = std::make_unique<Module>(name_);
   clone->attributes_ = attributes_;
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& computation : computations_) {
-    Computation* copy = clone->AddComputation(computation->name());
-    copies[computation.get()] = copy;
-    copy->set_execution_thread(computation->execution_thread());
-    Instruction* root = CloneInto(*computation, *copy, {}, [&](Computation* c) { return copies.at(c); });
-    copy->set_root(root);
-    if (computation.get() == entry_) clone->entry_ = copy;
-  }
+  clone->entry_ = AddProgram(*clone, *this);
   return clone;
+}
+
+Computation* AddProgram(Module& module, const Module& program) {
+  std::unordered_map<const Computation*, Computation*> copies;
+  for (const auto& original : program.computations()) {
+    Computation* const copy = copies[original.get()] = module.AddComputation(original->name());
+    copy->set_execution_thread(original->execution_thread());
+    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
+  }
+  return copies[program.entry()];
+}
+
+void KeepOrder(Module& module, DeepProperty::Has has) {
+  DeepProperty property(has);
+  for (const auto& computation : module.computations()) {
+    Instruction* last = nullptr;
+    for (const auto& instruction : computation->instructions()) {
+      if (!property.Of(*instruction)) continue;
+      if (last != nullptr) instruction->AddControlPredecessor(last);
+      last = instruction.get();
+    }
+  }
 }
 
 Status CheckCallDepth(const Module& module) {

@@ -130,6 +130,9 @@ class Module {
 Instruction* CloneInto(const Computation& source, Computation& target, std::span<Instruction* const> arguments,
                        const std::function<Computation*(Computation*)>& map_called);
 
+// Copies a program with what it calls into a module; returns its entry there.
+Computation* AddProgram(Module& module, const Module& program);
+
 // Equal structure, names included (what a printed and parsed module must satisfy); locations do not count.
 bool Equal(const Module& a, const Module& b, std::string* difference = nullptr);
 
@@ -156,6 +159,9 @@ class SideEffects : public DeepProperty {
  public:
   SideEffects();
 };
+
+// By control edges, in each computation: those that have the property, deep, run in the order in which they stand.
+void KeepOrder(Module& module, DeepProperty::Has has);
 
 // "computation/instruction": unique in the module.
 std::string PathOf(const Instruction& instruction);

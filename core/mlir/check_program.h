@@ -72,8 +72,8 @@ struct CheckEntry {
 };
 std::vector<CheckEntry> CheckEntries(const Program& program);
 
-// Errors as ImportMlir's. A function with arguments is imported only to be verified. `answers` to the questions so far
-// and `fold` are for programs with sizes that are computed, as RefineMlir's.
+// Errors as ParseStablehlo's. A function with arguments is imported only to be verified. `answers` to the questions so
+// far and `fold` are for programs with sizes that are computed, as RefineMlir's.
 Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,
                                   const std::vector<Literal>& answers, const FoldInstruction& fold);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/mlir/import_state.h"
-#include "core/passes/base/prepare.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -92,9 +91,7 @@ const Program& DynamicProgram::program() const { return source_->program; }
 const std::vector<Type>& DynamicProgram::parameters() const { return source_->parameters; }
 
 Result<SpecializedModule> DynamicProgram::Refine(const ProgramFacts& facts, const FoldInstruction& fold) const {
-  VXLA_ASSIGN_OR_RETURN(RefinedProgram refined, RefineMlir(program(), facts, fold));
-  if (refined.module != nullptr) VXLA_RETURN_IF_ERROR(Prepare(*refined.module));
-  return SpecializedModule{std::move(refined.module), refined.is_question, refined.parameter, {}, {}};
+  return RefineMlir(program(), facts, fold);
 }
 
 Result<std::unique_ptr<Module>> RefineFor(const Module& module, std::span<const Literal* const> arguments,

@@ -72,7 +72,7 @@ void RemoveUnused(Module& module) {
   module.RemoveUnusedComputations();
 }
 
-Result<RefinedProgram> Importer::RunRefined() {
+Result<SpecializedModule> Importer::RunRefined() {
   Result<std::unique_ptr<Module>> module = Run();
   if (question_.has_value()) {
     VXLA_ASSIGN_OR_RETURN(question_->module, Partitioned(std::move(question_->module)));
@@ -80,9 +80,7 @@ Result<RefinedProgram> Importer::RunRefined() {
   }
   if (!module.ok()) return module.status();
   RemoveUnused(**module);
-  RefinedProgram refined;
-  refined.module = *std::move(module);
-  return refined;
+  return SpecializedModule{*std::move(module), false, -1, {}, {}};
 }
 
 void Importer::SetActual(ValueId value, const Shape& shape) {
@@ -229,7 +227,7 @@ Result<const Literal*> Importer::KnownOrAsk(const Operation& operation, const In
       unknown_.clear();
       continue;
     }
-    RefinedProgram question;
+    SpecializedModule question;
     question.is_question = true;
     if (target->opcode() == Opcode::kParameter) {
       question.parameter = target->attributes<ParameterAttributes>().number;
@@ -266,12 +264,8 @@ Result<Shape> Importer::ShapeFromOperand(Frame& frame, const Operation& operatio
 // The same function may be called with other sizes elsewhere: it is written here.
 Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
                                                            const std::vector<Instruction*>& arguments) {
-  const auto found = functions_.find(name);
-  if (found == functions_.end()) return InvalidArgument("no function '@{}' in the module", name).At(use);
-  if (!open_.insert(name).second) return Unsupported("'@{}' calls itself: recursion is not supported", name).At(use);
-  if (open_.size() > static_cast<size_t>(kMaxCallDepth))
-    return Unsupported("functions call one another more than {} deep", kMaxCallDepth).At(use);
-  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(*found->second, 0));
+  VXLA_ASSIGN_OR_RETURN(const Operation* const function, Enter(name, use));
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(*function, 0));
   inlined_ += static_cast<int64_t>(block->operations.size());
   if (inlined_ > kMaxInlinedOperations)
     return Unsupported("the functions that '@{}' calls stand for more than {} operations", name, kMaxInlinedOperations)
@@ -291,7 +285,7 @@ Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const s
     frame.values[block->arguments[i]] = arguments[i];
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
-  VXLA_RETURN_IF_ERROR(CheckResultTypes(*found->second, results));
+  VXLA_RETURN_IF_ERROR(CheckResultTypes(*function, results));
   open_.erase(name);
   location_ = use;
   return results;
@@ -462,8 +456,7 @@ Status Importer::ImportDynamicReduceWindow(Frame& frame, const Operation& operat
 
 Status Importer::ImportDynamicTopK(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   const Shape& stated = program_.ShapeOf(operation.results[0]);
   if (IsBounded(operation) && stated.rank() > 0 && stated.is_dynamic_dimension(stated.rank() - 1))
     return ImportBoundedTopK(frame, operation, operands);
@@ -475,10 +468,7 @@ Status Importer::ImportDynamicTopK(Frame& frame, const Operation& operation) {
 }
 
 Status Importer::ImportDynamicRngBits(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(2));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 2));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRngBitGenerator, operation, typed()));
   if (IsBounded(operation, 1))
     return ImportBoundedRngBits(frame, operation, operands, std::get<RngBitGeneratorAttributes>(attributes));

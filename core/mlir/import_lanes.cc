@@ -147,8 +147,7 @@ Status Importer::ImportGenerate(Frame& frame, const Operation& operation) {
 }
 
 Status Importer::ImportTensorCast(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   return BindLanes(frame, operation, operands[0]);
 }
 

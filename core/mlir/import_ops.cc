@@ -55,26 +55,36 @@ Result<CompareAttributes> CompareOf(const OperationReader& reader) {
   return attributes;
 }
 
-Result<SliceAttributes> SliceOf(const OperationReader& reader) {
+Result<SliceAttributes> SliceOf(const OperationReader& reader, const IntList& starts, const IntList& limits,
+                                const IntList& strides) {
   SliceAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const IntList starts, reader.Ints("start_indices"));
-  VXLA_ASSIGN_OR_RETURN(const IntList limits, reader.Ints("limit_indices"));
-  VXLA_ASSIGN_OR_RETURN(const IntList strides, reader.Ints("strides", IntList(starts.size(), 1)));
   if (limits.size() != starts.size() || strides.size() != starts.size())
     return reader.Error("{} starts, {} limits, {} strides", starts.size(), limits.size(), strides.size());
   for (size_t i = 0; i < starts.size(); ++i) attributes.slice.push_back({starts[i], limits[i], strides[i]});
   return attributes;
 }
 
-Result<PadAttributes> PadOf(const OperationReader& reader) {
+Result<SliceAttributes> SliceOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const IntList starts, reader.Ints("start_indices"));
+  VXLA_ASSIGN_OR_RETURN(const IntList limits, reader.Ints("limit_indices"));
+  VXLA_ASSIGN_OR_RETURN(const IntList strides, reader.Ints("strides", IntList(starts.size(), 1)));
+  return SliceOf(reader, starts, limits, strides);
+}
+
+Result<PadAttributes> PadOf(const OperationReader& reader, const IntList& low, const IntList& high,
+                            const IntList& interior) {
   PadAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const IntList low, reader.Ints("edge_padding_low"));
-  VXLA_ASSIGN_OR_RETURN(const IntList high, reader.Ints("edge_padding_high"));
-  VXLA_ASSIGN_OR_RETURN(const IntList interior, reader.Ints("interior_padding", IntList(low.size(), 0)));
   if (high.size() != low.size() || interior.size() != low.size())
     return reader.Error("{} low, {} high and {} interior paddings", low.size(), high.size(), interior.size());
   for (size_t i = 0; i < low.size(); ++i) attributes.padding.push_back({low[i], high[i], interior[i]});
   return attributes;
+}
+
+Result<PadAttributes> PadOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const IntList low, reader.Ints("edge_padding_low"));
+  VXLA_ASSIGN_OR_RETURN(const IntList high, reader.Ints("edge_padding_high"));
+  VXLA_ASSIGN_OR_RETURN(const IntList interior, reader.Ints("interior_padding", IntList(low.size(), 0)));
+  return PadOf(reader, low, high, interior);
 }
 
 // A list of one of the numbers of a dialect attribute; absent: empty.
@@ -496,8 +506,7 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
 // broadcast: new dimensions to the left.
 Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints("broadcast_sizes"));
   IntList dimensions;
   IntList target = sizes;
@@ -585,16 +594,12 @@ Result<IntList> Importer::ConstantInts(Frame& frame, const Operation& operation,
 
 Status Importer::ImportDynamicPad(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(5));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 5));
   if (IsBounded(operation) && !AreKnown(operands, 2)) return ImportBoundedPad(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList low, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList high, ConstantInts(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const IntList interior, ConstantInts(frame, operation, 4));
-  if (high.size() != low.size() || interior.size() != low.size())
-    return reader.Error("{} low, {} high and {} interior paddings", low.size(), high.size(), interior.size());
-  PadAttributes attributes;
-  for (size_t i = 0; i < low.size(); ++i) attributes.padding.push_back({low[i], high[i], interior[i]});
+  VXLA_ASSIGN_OR_RETURN(PadAttributes attributes, PadOf(reader, low, high, interior));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kPad, {operands[0], operands[1]}, std::move(attributes)));
   return BindResults(frame, operation, result);
@@ -602,18 +607,14 @@ Status Importer::ImportDynamicPad(Frame& frame, const Operation& operation) {
 
 Status Importer::ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(4));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 4));
   if (IsBounded(operation) && !AreKnown(operands, 1)) return ImportBoundedSlice(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const bool moving, ImportMovingSlice(frame, operation, operands));
   if (moving) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const IntList starts, ConstantInts(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList limits, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList strides, ConstantInts(frame, operation, 3));
-  if (limits.size() != starts.size() || strides.size() != starts.size())
-    return reader.Error("{} starts, {} limits, {} strides", starts.size(), limits.size(), strides.size());
-  SliceAttributes attributes;
-  for (size_t i = 0; i < starts.size(); ++i) attributes.slice.push_back({starts[i], limits[i], strides[i]});
+  VXLA_ASSIGN_OR_RETURN(SliceAttributes attributes, SliceOf(reader, starts, limits, strides));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kSlice, {operands[0]}, std::move(attributes)));
   return BindResults(frame, operation, result);
@@ -621,8 +622,7 @@ Status Importer::ImportRealDynamicSlice(Frame& frame, const Operation& operation
 
 Status Importer::ImportDynamicGather(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(GatherAttributes attributes, GatherOf(reader));
   if (IsBounded(operation) && !AreKnown(operands, 2))
     return ImportBoundedGather(frame, operation, operands, std::move(attributes));
@@ -651,8 +651,7 @@ Status Importer::ImportDynamicConvolution(Frame& frame, const Operation& operati
 // dot of vectors and matrices: the last dimension of lhs with the first of rhs.
 Status Importer::ImportDot(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2));
   DotAttributes attributes;
   attributes.lhs_contracting_dims = {operands[0]->shape().rank() - 1};
   attributes.rhs_contracting_dims = {0};
@@ -665,8 +664,7 @@ Status Importer::ImportDot(Frame& frame, const Operation& operation) {
 // Of complex numbers by the real parts, then by the imaginary ones.
 Status Importer::ImportCompare(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const Attributes attributes, AttributesFor(Opcode::kCompare, operation, typed()));
   const ComparisonDirection direction = std::get<CompareAttributes>(attributes).direction;
   const bool equality = direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
@@ -681,9 +679,7 @@ Status Importer::ImportCompare(Frame& frame, const Operation& operation) {
 
 // The third operand is the shape, which the result's type says too.
 Status Importer::ImportRng(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, typed()));
   if (IsBounded(operation))
     return BindSized(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), 2);
@@ -714,8 +710,7 @@ Status Importer::ImportConvert(Frame& frame, const Operation& operation) {
 }
 
 Status Importer::ImportIdentity(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   return BindValues(frame, operation, operands);
 }
 

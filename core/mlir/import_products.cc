@@ -171,8 +171,7 @@ Status Importer::ImportEinsum(Frame& frame, const Operation& operation) {
 // operand[i..., index[i..., j...], k...] with the first batch_dims dimensions in common.
 Status Importer::ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const int64_t dim, reader.Int("dim"));
   VXLA_ASSIGN_OR_RETURN(const int64_t batch, reader.Int("batch_dims", 0));
   const Shape &operand = operands[0]->shape(), &index = operands[1]->shape();
@@ -197,8 +196,7 @@ Status Importer::ImportTorchIndexSelect(Frame& frame, const Operation& operation
 
 Status Importer::ImportRaggedDot(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("ragged_dot_dimension_numbers"));
   DotAttributes attributes;
   const std::pair<std::string_view, IntList*> lists[] = {

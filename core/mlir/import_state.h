@@ -110,7 +110,7 @@ class Importer {
   const Module* whole() const { return whole_.get(); }
   const StatedShardings& stated() const { return stated_; }
   Result<CheckFunction> RunChecks(const std::string& name);
-  Result<RefinedProgram> RunRefined();
+  Result<SpecializedModule> RunRefined();
   const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
 
@@ -127,6 +127,8 @@ class Importer {
   Status SetEntryAttributes(const Operation& function);
   void AddAliasing(size_t argument, int64_t result);
   void AddDonor(size_t argument);
+  // A function that is called, which is open from here on.
+  Result<const Operation*> Enter(const std::string& name, SourceLocation use);
   Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
   Result<Computation*> BuildFunction(const Operation& function);
   Result<const Block*> OnlyBlock(const Operation& operation, size_t region) const;
@@ -137,6 +139,9 @@ class Importer {
   Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
   Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
   Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
+  // An error unless there are so many, and of results, where given, so many.
+  Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
+                                             std::optional<size_t> results = {});
   Status CheckType(const Operation& operation, const Type& type) const;
   Status CheckBuffers(const Operation& operation) const;
   static Handler HandlerOf(std::string_view name);
@@ -508,7 +513,7 @@ class Importer {
   int manual_depth_ = 0;            // of what is written for a device rather than for whole arrays
   CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program
   int applied_ = 0;                 // regions on scalars that are being imported
-  std::optional<RefinedProgram> question_;
+  std::optional<SpecializedModule> question_;
   std::vector<std::unique_ptr<Computation>> retired_;  // whose place others took
   std::unordered_map<const Instruction*, Literal> known_;
   std::unordered_set<const Instruction*> unknown_;

@@ -172,9 +172,7 @@ Result<IntList> Importer::KnownList(const Operation& operation, std::span<Instru
 
 Status Importer::ImportTensorBitcast(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1, 1));
   Shape shape = operands[0]->shape();
   const ElementType from = shape.element_type(), to = program_.ShapeOf(operation.results[0]).element_type();
   if (BitWidth(from) != BitWidth(to)) {
@@ -266,9 +264,7 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
 
 Status Importer::ImportTensorReshape(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
   const Result<int64_t> count = CheckedElementCount(sizes);
   if (!count.ok() || *count != operands[0]->shape().ElementCount()) {
@@ -290,8 +286,7 @@ Status Importer::ImportConcat(Frame& frame, const Operation& operation) {
 
 Status Importer::ImportDim(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(operation, operands[1]));
   const Shape shape = OwnShape(operation.operands[0], operands[0]);
   if (index < 0 || index >= shape.rank())
@@ -300,8 +295,7 @@ Status Importer::ImportDim(Frame& frame, const Operation& operation) {
 }
 
 Status Importer::ImportRank(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   return BindValues(frame, operation,
                     {IndexConstant(frame, {OwnShape(operation.operands[0], operands[0]).rank()}, true)});
 }
@@ -589,10 +583,7 @@ Result<IntList> Importer::IndexedDimensions(const Operation& operation, std::str
 }
 
 Status Importer::ImportTensorGather(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2, 1));
   const Shape &shape = operands[0]->shape(), &indices = operands[1]->shape();
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, IndexedDimensions(operation, "gather_dims", shape, indices));
   GatherAttributes gather;
@@ -616,8 +607,7 @@ Status Importer::ImportTensorGather(Frame& frame, const Operation& operation) {
 
 Status Importer::ImportTensorScatter(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
   const Shape &target = operands[1]->shape(), &indices = operands[2]->shape();
   if (operation.Find("unique") == nullptr) return reader.Error("the attribute unique is missing");
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, IndexedDimensions(operation, "scatter_dims", target, indices));

@@ -12,6 +12,7 @@
 #include "core/mlir/parser.h"
 #include "core/mlir/structured_control.h"
 #include "core/ops/ops.h"
+#include "core/passes/base/prepare.h"
 #include "core/passes/sharding/partitioner.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -180,14 +181,19 @@ void Importer::AddDonor(size_t argument) {
 
 // ---- functions and blocks
 
-Result<Computation*> Importer::ImportFunction(const std::string& name, SourceLocation use) {
-  if (const auto known = imported_.find(name); known != imported_.end()) return known->second;
+Result<const Operation*> Importer::Enter(const std::string& name, SourceLocation use) {
   const auto found = functions_.find(name);
   if (found == functions_.end()) return InvalidArgument("no function '@{}' in the module", name).At(use);
   if (!open_.insert(name).second) return Unsupported("'@{}' calls itself: recursion is not supported", name).At(use);
   if (open_.size() > static_cast<size_t>(kMaxCallDepth))
     return Unsupported("functions call one another more than {} deep", kMaxCallDepth).At(use);
-  VXLA_ASSIGN_OR_RETURN(Computation* const computation, BuildFunction(*found->second));
+  return found->second;
+}
+
+Result<Computation*> Importer::ImportFunction(const std::string& name, SourceLocation use) {
+  if (const auto known = imported_.find(name); known != imported_.end()) return known->second;
+  VXLA_ASSIGN_OR_RETURN(const Operation* const function, Enter(name, use));
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, BuildFunction(*function));
   open_.erase(name);
   return imported_[name] = computation;
 }
@@ -305,6 +311,14 @@ Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operati
     operands.push_back(operand);
   }
   return operands;
+}
+
+Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation, size_t count,
+                                                     std::optional<size_t> results) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(count));
+  if (results) VXLA_RETURN_IF_ERROR(reader.ExpectResults(*results));
+  return Operands(frame, operation);
 }
 
 Instruction* Importer::Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
@@ -525,12 +539,11 @@ Status Importer::ImportPlain(Frame& frame, const Operation& operation, Opcode op
   return BindResults(frame, operation, instruction);
 }
 
-Result<std::unique_ptr<Module>> ImportMlir(const Program& program) {
-  return Guarded([&] { return Importer(program).Run(); });
-}
-
-Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold) {
-  return Guarded([&] { return Importer(program, facts, fold).RunRefined(); });
+Result<SpecializedModule> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold) {
+  VXLA_ASSIGN_OR_RETURN(SpecializedModule refined,
+                        Guarded([&] { return Importer(program, facts, fold).RunRefined(); }));
+  if (refined.module != nullptr) VXLA_RETURN_IF_ERROR(Prepare(*refined.module));
+  return refined;
 }
 
 namespace {

@@ -12,30 +12,20 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
-// The entry is the function main, or the only one that is public. Errors carry the place and the operation:
-// kInvalidArgument: no valid program; kUnsupported: one that asks for what this build cannot do.
-Result<std::unique_ptr<Module>> ImportMlir(const Program& program);
-
 // What decides the sizes of a program.
 struct ProgramFacts {
   std::vector<Shape> arguments;  // of the entry, all sizes known
   std::vector<Literal> answers;  // to the questions so far, in their order
 };
 
-// A program at given argument shapes (importer.h): all sizes follow from them and are constants of the module. Where
-// one depends on data, the module's result is what has to be known, for `answers`.
-struct RefinedProgram {
-  std::unique_ptr<Module> module;
-  bool is_question = false;
-  int64_t parameter = -1;  // whose value answers the question, if one does
-};
-
 // A dimension `?`.
 bool HasUnknownSize(const Shape& shape);
 // Whether a value has a dimension of unknown size or no rank, or an operation computes with sizes.
 bool NeedsRefinement(const Program& program);
+// A program at given argument shapes, prepared (core/passes/base/prepare.h): all sizes follow from them and are
+// constants of the module. Where one depends on data, the module's result is what has to be known, for `answers`.
 // `fold` evaluates instructions on constants, which sizes are computed with.
-Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
+Result<SpecializedModule> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
 
 // A program that devices run together, and of which arrays its arguments and results are a device's tiles.
 struct PartitionedProgram {
@@ -51,8 +41,10 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t parti
 // How each of its arrays lies (core/passes/sharding); empty: nothing is said of any.
 Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions = 1);
 
-// Text or bytecode with one program, as it is read: a module; one whose sizes are known with its arguments only is one
-// that IsDynamicProgram (core/mlir/dynamic_program.h).
+// Text or bytecode with one program, as it is read: a module, whose entry is the function main, or the only one that is
+// public. Errors carry the place and the operation: kInvalidArgument: no valid program; kUnsupported: one that asks for
+// what this build cannot do. A program whose sizes are known with its arguments only is one that IsDynamicProgram
+// (core/mlir/dynamic_program.h).
 Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text);
 
 }  // namespace VXLA_NAMESPACE::mlir

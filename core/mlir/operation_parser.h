@@ -49,7 +49,6 @@ class OperationParser : public AttributeParser {
     std::vector<std::pair<std::string_view, size_t>>* outer_defined_;
   };
 
-  Status ParseFileEnd();
   Status ParseResources();
   Result<Operation> ParseOperation();
   Result<std::vector<Result_>> ParseResultNames();
@@ -87,6 +86,9 @@ class OperationParser : public AttributeParser {
   Status ParseReducer(Operation& operation, size_t count);
   Status ParseScan(Operation& operation);
   Status ParseWhile(Operation& operation);
+  // What a loop's state begins with, under its names inside: (%x = %a, %y = %b).
+  Status ParseInitialValues(Operation& operation, std::vector<MlirToken>& names);
+  Status DefineArguments(Block& block, const std::vector<MlirToken>& names, const std::vector<Type>& types);
   Status ParseCustomCall(Operation& operation);
   Status ParseComposite(Operation& operation);
   Status ParseCheck(Operation& operation);

@@ -441,9 +441,7 @@ Status OperationParser::ParseScan(Operation& operation) {
 
 // ---- while
 
-// (%x = %a, %y = %b) : T, T attributes {...} cond { ... } do { ... }
-Status OperationParser::ParseWhile(Operation& operation) {
-  std::vector<MlirToken> names;
+Status OperationParser::ParseInitialValues(Operation& operation, std::vector<MlirToken>& names) {
   VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
   while (!lexer_.At(")")) {
     if (lexer_.token().kind != TokenKind::kValue) return lexer_.Expected("a loop variable (%name = %value)");
@@ -454,7 +452,22 @@ Status OperationParser::ParseWhile(Operation& operation) {
     operation.operands.push_back(operand);
     if (!lexer_.Eat(",")) break;
   }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  return lexer_.Expect(")");
+}
+
+Status OperationParser::DefineArguments(Block& block, const std::vector<MlirToken>& names,
+                                        const std::vector<Type>& types) {
+  for (size_t i = 0; i < types.size(); ++i) {
+    block.arguments.push_back(NewValue(types[i], names[i].text));
+    VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
+  }
+  return OkStatus();
+}
+
+// (%x = %a, %y = %b) : T, T attributes {...} cond { ... } do { ... }
+Status OperationParser::ParseWhile(Operation& operation) {
+  std::vector<MlirToken> names;
+  VXLA_RETURN_IF_ERROR(ParseInitialValues(operation, names));
   std::vector<Type> types;
   if (lexer_.Eat(":")) {
     VXLA_ASSIGN_OR_RETURN(types, ParseTypeList());
@@ -466,10 +479,7 @@ Status OperationParser::ParseWhile(Operation& operation) {
     const Scope scope(*this, false);
     Region region;
     Block& block = region.blocks.emplace_back();
-    for (size_t i = 0; i < types.size(); ++i) {
-      block.arguments.push_back(NewValue(types[i], names[i].text));
-      VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
-    }
+    VXLA_RETURN_IF_ERROR(DefineArguments(block, names, types));
     VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
     VXLA_RETURN_IF_ERROR(ParseBlocks(region));
     operation.regions.push_back(std::move(region));

@@ -139,6 +139,10 @@ Status StablehloPrinter::PrintRegion(const Computation& computation) {
   out_ += "{\n";
   ++depth_;
   Line("^bb0(" + arguments + "):");
+  return PrintRegionEnd(computation, values);
+}
+
+Status StablehloPrinter::PrintRegionEnd(const Computation& computation, Values& values) {
   VXLA_ASSIGN_OR_RETURN(const Names root, PrintBody(computation, values));
   Line(fmt::format("\"stablehlo.return\"({}) : {} -> ()", Join(root),
                    TypesOf(FlattenTuple(computation.root()->shape()))));
@@ -153,13 +157,7 @@ Status StablehloPrinter::PrintBranch(const Computation& computation, const Names
   values[computation.parameter(0)] = argument;
   out_ += "{\n";
   ++depth_;
-  VXLA_ASSIGN_OR_RETURN(const Names root, PrintBody(computation, values));
-  Line(fmt::format("\"stablehlo.return\"({}) : {} -> ()", Join(root),
-                   TypesOf(FlattenTuple(computation.root()->shape()))));
-  --depth_;
-  out_.append(2 * static_cast<size_t>(depth_), ' ');
-  out_ += "}";
-  return OkStatus();
+  return PrintRegionEnd(computation, values);
 }
 
 // ---- instructions
@@ -192,15 +190,20 @@ Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) con
   return "stablehlo." + std::string(text);
 }
 
-Status StablehloPrinter::PrintInstruction(const Instruction& instruction, Values& values) {
-  VXLA_RETURN_IF_ERROR(CheckShape(instruction));
-  Names operands;
-  std::vector<const Shape*> shapes;
+std::pair<StablehloPrinter::Names, std::vector<const Shape*>> StablehloPrinter::OperandsOf(
+    const Instruction& instruction, const Values& values) const {
+  std::pair<Names, std::vector<const Shape*>> operands;
   for (const Instruction* operand : instruction.operands()) {
     const Names& names = values.at(operand);
-    operands.insert(operands.end(), names.begin(), names.end());
-    for (const Shape* leaf : FlattenTuple(operand->shape())) shapes.push_back(leaf);
+    operands.first.insert(operands.first.end(), names.begin(), names.end());
+    for (const Shape* leaf : FlattenTuple(operand->shape())) operands.second.push_back(leaf);
   }
+  return operands;
+}
+
+Status StablehloPrinter::PrintInstruction(const Instruction& instruction, Values& values) {
+  VXLA_RETURN_IF_ERROR(CheckShape(instruction));
+  auto [operands, shapes] = OperandsOf(instruction, values);
   switch (instruction.opcode()) {
     case Opcode::kConstant:
       return PrintConstant(instruction, values);
@@ -335,13 +338,7 @@ Status StablehloPrinter::PrintTransfer(const Instruction& instruction, Values& v
     return OkStatus();
   }
   const Instruction& start = *instruction.operand(0);
-  Names operands;
-  std::vector<const Shape*> shapes;
-  for (const Instruction* operand : start.operands()) {
-    const Names& names = values.at(operand);
-    operands.insert(operands.end(), names.begin(), names.end());
-    for (const Shape* leaf : FlattenTuple(operand->shape())) shapes.push_back(leaf);
-  }
+  const auto [operands, shapes] = OperandsOf(start, values);
   VXLA_ASSIGN_OR_RETURN(const std::string properties, PrintProperties(start));
   return PrintOperation(instruction, values, send ? "stablehlo.send" : "stablehlo.recv", operands, shapes, properties);
 }

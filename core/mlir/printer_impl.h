@@ -26,6 +26,10 @@ class StablehloPrinter {
   Status PrintRegion(const Computation& computation);
   // A region without arguments, whose parameter is a value around it.
   Status PrintBranch(const Computation& computation, const Names& argument);
+  // From the braces' inside on, in which the parameters are known.
+  Status PrintRegionEnd(const Computation& computation, Values& values);
+  // The names of an instruction's operands, and what their leaves are.
+  std::pair<Names, std::vector<const Shape*>> OperandsOf(const Instruction& instruction, const Values& values) const;
   Status PrintInstruction(const Instruction& instruction, Values& values);
   Status PrintOperation(const Instruction& instruction, Values& values, const std::string& name, const Names& operands,
                         const std::vector<const Shape*>& operand_shapes, const std::string& properties);

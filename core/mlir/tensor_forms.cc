@@ -357,17 +357,7 @@ Status OperationParser::ParseFor(Operation& operation) {
     if (*word != '\0') VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
   }
   if (lexer_.EatWord("iter_args")) {
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-    while (!lexer_.At(")")) {
-      if (lexer_.token().kind != TokenKind::kValue) return lexer_.Expected("%name = %value");
-      names.push_back(lexer_.token());
-      lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-      VXLA_ASSIGN_OR_RETURN(const ValueId init, ParseOperand());
-      operation.operands.push_back(init);
-      if (!lexer_.Eat(",")) break;
-    }
-    VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+    VXLA_RETURN_IF_ERROR(ParseInitialValues(operation, names));
     VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
     VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
   }
@@ -381,10 +371,7 @@ Status OperationParser::ParseFor(Operation& operation) {
     return lexer_.Error("{}: {} values are carried, {} types stated", operation.name, names.size() - 1, results.size());
   const Scope scope(*this, false);
   Block block;
-  for (size_t i = 0; i < names.size(); ++i) {
-    block.arguments.push_back(NewValue(types[i], names[i].text));
-    VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
-  }
+  VXLA_RETURN_IF_ERROR(DefineArguments(block, names, types));
   VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), "scf.yield"));
   result_types_ = results;
   return ParseOptionalDictionary(operation);

@@ -1,7 +1,6 @@
 #include "core/passes/base/expansion.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/passes/base/fusion_rules.h"
 
@@ -168,16 +167,6 @@ Instruction* Expansion::Started(Instruction* first, Instruction* second) {
   const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
   for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
   return TupleOf(std::move(elements));
-}
-
-Computation* AddProgram(Module& module, const Module& program) {
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& original : program.computations()) {
-    Computation* const copy = module.AddComputation(original->name());
-    copies[original.get()] = copy;
-    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
-  }
-  return copies.at(program.entry());
 }
 
 Computation* AddCombiner(Module& module, Opcode opcode, ElementType type) {

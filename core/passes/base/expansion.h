@@ -64,9 +64,6 @@ class Expansion {
   const Instruction* before_ = nullptr;
 };
 
-// Copies a program with what it calls into a module; returns its entry there.
-Computation* AddProgram(Module& module, const Module& program);
-
 // A computation of two scalars that is one operation.
 Computation* AddCombiner(Module& module, Opcode opcode, ElementType type);
 

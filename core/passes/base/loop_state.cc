@@ -52,14 +52,7 @@ void CarryThroughLoop(Computation& computation, Instruction* loop, const std::ve
   Computation* const condition = Widened(*loop->called(0), state->shape(), false);
   Computation* const body = Widened(*loop->called(1), state->shape(), true);
   Instruction* const wide = at.Add(loop->CloneWith({state}, state->shape(), {condition, body}));
-  for (Instruction* before : std::vector(loop->control_predecessors().begin(), loop->control_predecessors().end())) {
-    loop->RemoveControlPredecessor(before);
-    wide->AddControlPredecessor(before);
-  }
-  for (Instruction* after : std::vector(loop->control_successors().begin(), loop->control_successors().end())) {
-    after->RemoveControlPredecessor(loop);
-    after->AddControlPredecessor(wide);
-  }
+  wide->TakeControlEdges(loop);
   std::vector<Instruction*> results = ElementsOf(at, wide);
   results.resize(results.size() - values.size());
   computation.ReplaceAllUses(loop, FromElements(at, loop->shape(), std::move(results)));

@@ -27,10 +27,7 @@ struct SlicedProduct {
 class Hoister {
  public:
   Hoister(Computation& computation, Instruction* loop)
-      : computation_(computation),
-        loop_(*loop),
-        body_(*loop->called(1)),
-        trips_(StaticTripCount(*loop)) {}
+      : computation_(computation), loop_(*loop), body_(*loop->called(1)), trips_(StaticTripCount(*loop)) {}
 
   bool Run() {
     Instruction* const initial = loop_.operand(0);

@@ -602,18 +602,7 @@ void Padder::Visit(Scope& scope, Instruction* i) {
     for (Instruction* const user : users) user->ReplaceOperand(i, stand_in);
     if (scope.computation.root() == i) scope.computation.set_root(stand_in);
   }
-  if (stand_in != nullptr && stand_in != i) {
-    const std::vector<Instruction*> before(i->control_predecessors().begin(), i->control_predecessors().end());
-    const std::vector<Instruction*> after(i->control_successors().begin(), i->control_successors().end());
-    for (Instruction* const other : before) {
-      i->RemoveControlPredecessor(other);
-      if (other != stand_in) stand_in->AddControlPredecessor(other);
-    }
-    for (Instruction* const other : after) {
-      other->RemoveControlPredecessor(i);
-      if (other != stand_in) other->AddControlPredecessor(stand_in);
-    }
-  }
+  if (stand_in != nullptr && stand_in != i) stand_in->TakeControlEdges(i);
   scope.values[i] = std::move(*value);
   scope.replaced.push_back(i);
 }
