@@ -34,8 +34,6 @@ class WeightHoister {
 
   // The parameters for weights come behind `first`.
   void Visit(Computation& computation, int64_t first, Numbers& read) {
-    std::vector<Instruction*> instructions;
-    for (const auto& each : computation.instructions()) instructions.push_back(each.get());
     std::unordered_map<int64_t, Instruction*> parameters;
     const auto parameter = [&](int64_t number) {
       Instruction*& made = parameters[number];
@@ -52,7 +50,7 @@ class WeightHoister {
       for (const int64_t number : numbers) values.push_back(parameter(number));
       return values;
     };
-    for (Instruction* const i : instructions) {
+    for (Instruction* const i : computation.InstructionList()) {
       if (i->opcode() == Opcode::kConstant) {
         const int64_t number = NumberOf(*i);
         if (number < 0) continue;

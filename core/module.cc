@@ -112,6 +112,18 @@ void Computation::Remove(Instruction* instruction) {
   instructions_.erase(instruction->position_);
 }
 
+std::vector<Instruction*> Computation::InstructionList() const {
+  std::vector<Instruction*> list;
+  list.reserve(instructions_.size());
+  for (const auto& instruction : instructions_) list.push_back(instruction.get());
+  return list;
+}
+
+Instruction* Computation::Own(const Instruction* instruction) {
+  VXLA_CHECK(instruction->parent() == this, "the instruction is another computation's");
+  return instruction->position_->get();
+}
+
 void Computation::Detach(Instruction* instruction) {
   for (Instruction* operand : instruction->operands_) operand->users_.Remove(instruction);
   for (Instruction* before : instruction->control_predecessors()) before->control_successors_.Remove(instruction);

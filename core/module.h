@@ -28,6 +28,8 @@ class Computation {
   Module* module() const { return module_; }
 
   const std::list<std::unique_ptr<Instruction>>& instructions() const { return instructions_; }
+  // As they stand now, for a walk that adds and removes some.
+  std::vector<Instruction*> InstructionList() const;
   // Appends. An empty name becomes "<opcode>"; a name that is taken gets a suffix ".1", ".2" ...
   // Operands and called computations must already belong to this computation and its module.
   Instruction* Add(std::unique_ptr<Instruction> instruction);
@@ -38,6 +40,8 @@ class Computation {
   void Rename(Instruction* instruction, std::string name);
   // Inserts before `position` instead of at the end. Constant time, as Remove.
   Instruction* InsertBefore(const Instruction* position, std::unique_ptr<Instruction> instruction);
+  // One of its instructions, which others only look at, for whoever may change the computation.
+  Instruction* Own(const Instruction* instruction);
   // CHECKs that nothing uses it or is ordered after it.
   void Remove(Instruction* instruction);
   // Every user of `old` (and the root) uses `replacement` instead; `old` stays, unused and without control edges:

@@ -70,7 +70,7 @@ class Program {
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
   const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
   const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
-  // As the program states them: PartitionedProgram of core/mlir/importer.h.
+  // As the program states them: PartitionedProgram of core/mlir/importer/importer.h.
   const std::vector<std::string>& parameter_layouts() const { return parameter_layouts_; }
   const std::vector<std::string>& result_layouts() const { return result_layouts_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }

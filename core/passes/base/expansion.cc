@@ -162,6 +162,15 @@ Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
   return Add(Opcode::kGetTupleElement, shape, {tuple}, GetTupleElementAttributes{index});
 }
 
+std::vector<Instruction*> Expansion::Elements(Instruction* value) {
+  if (!value->shape().IsTuple()) return {value};
+  if (value->opcode() == Opcode::kTuple) return {value->operands().begin(), value->operands().end()};
+  std::vector<Instruction*> elements;
+  for (size_t k = 0; k < value->shape().tuple_elements().size(); ++k)
+    elements.push_back(Element(value, static_cast<int64_t>(k)));
+  return elements;
+}
+
 Instruction* Expansion::Started(Instruction* first, Instruction* second) {
   std::vector<Instruction*> elements{first, second};
   const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
@@ -181,9 +190,7 @@ bool ExpandEach(const std::vector<Computation*>& computations,
                 const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
   bool changed = false;
   for (Computation* computation : computations) {
-    std::vector<Instruction*> instructions;
-    for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
-    for (Instruction* instruction : instructions) {
+    for (Instruction* instruction : computation->InstructionList()) {
       if (live_sizes == LiveSizesIn::kLeft && TouchesLiveSizes(*instruction)) continue;
       Instruction* const value = expand(*computation, instruction);
       if (value == nullptr) continue;

@@ -7,22 +7,13 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// The elements of a tuple; another value is the one there is.
-std::vector<Instruction*> ElementsOf(Expansion& at, Instruction* value) {
-  if (!value->shape().IsTuple()) return {value};
-  std::vector<Instruction*> elements;
-  if (value->opcode() == Opcode::kTuple) return {value->operands().begin(), value->operands().end()};
-  for (int64_t k = 0; k < std::ssize(value->shape().tuple_elements()); ++k) elements.push_back(at.Element(value, k));
-  return elements;
-}
-
 // What these are the elements of.
 Instruction* FromElements(Expansion& at, const Shape& shape, std::vector<Instruction*> elements) {
   return shape.IsTuple() ? at.TupleOf(std::move(elements)) : elements.front();
 }
 
 Instruction* WithMore(Expansion& at, Instruction* value, const std::vector<Instruction*>& more) {
-  std::vector<Instruction*> elements = ElementsOf(at, value);
+  std::vector<Instruction*> elements = at.Elements(value);
   elements.insert(elements.end(), more.begin(), more.end());
   return at.TupleOf(std::move(elements));
 }
@@ -34,7 +25,7 @@ Computation* Widened(const Computation& of, const Shape& wide, bool is_body) {
   const Shape& shape = of.parameter(0)->shape();
   const int64_t own = shape.IsTuple() ? std::ssize(shape.tuple_elements()) : 1;
   Instruction* const parameter = at.Add(Opcode::kParameter, wide, {}, ParameterAttributes{0});
-  std::vector<Instruction*> elements = ElementsOf(at, parameter);
+  std::vector<Instruction*> elements = at.Elements(parameter);
   const std::vector<Instruction*> more(elements.begin() + own, elements.end());
   elements.resize(static_cast<size_t>(own));
   std::vector<Instruction*> arguments{FromElements(at, shape, std::move(elements))};
@@ -53,7 +44,7 @@ void CarryThroughLoop(Computation& computation, Instruction* loop, const std::ve
   Computation* const body = Widened(*loop->called(1), state->shape(), true);
   Instruction* const wide = at.Add(loop->CloneWith({state}, state->shape(), {condition, body}));
   wide->TakeControlEdges(loop);
-  std::vector<Instruction*> results = ElementsOf(at, wide);
+  std::vector<Instruction*> results = at.Elements(wide);
   results.resize(results.size() - values.size());
   computation.ReplaceAllUses(loop, FromElements(at, loop->shape(), std::move(results)));
   computation.Remove(loop);

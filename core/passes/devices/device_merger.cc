@@ -330,7 +330,8 @@ Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, cons
     Result<MergedProgram> merged = merger.Merge(shared);
     if (merger.hoistable().empty()) return merged;
     // One at a time: another one may have stood in its branches.
-    HoistMeetings(*inlined, *const_cast<Instruction*>(merger.hoistable()[0]));
+    const Instruction& conditional = *merger.hoistable()[0];
+    HoistMeetings(*inlined, *conditional.parent()->Own(&conditional));
   }
 }
 

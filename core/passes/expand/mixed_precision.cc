@@ -107,8 +107,7 @@ bool UnmixReduction(Computation& computation, Instruction& i, Instruction* next)
 bool UnmixPrecision(Module& module) {
   bool changed = false;
   for (const auto& computation : module.computations()) {
-    std::vector<Instruction*> all;
-    for (const auto& i : computation->instructions()) all.push_back(i.get());
+    const std::vector<Instruction*> all = computation->InstructionList();
     for (size_t at = 0; at < all.size(); ++at) {
       Instruction* const next = at + 1 < all.size() ? all[at + 1] : nullptr;
       if (TakesOneType(*all[at])) {

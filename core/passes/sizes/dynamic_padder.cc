@@ -608,8 +608,7 @@ void Padder::Visit(Scope& scope, Instruction* i) {
 }
 
 void Padder::Pad(Scope& scope, const Shape* taken) {
-  std::vector<Instruction*> instructions;
-  for (const auto& i : scope.computation.instructions()) instructions.push_back(i.get());
+  const std::vector<Instruction*> instructions = scope.computation.InstructionList();
   if (taken != nullptr) TakeFlat(scope, *taken);
   for (Instruction* const i : instructions) {
     if (taken != nullptr && i->opcode() == Opcode::kParameter) continue;

@@ -138,9 +138,7 @@ void Join(Demand& of_value, const Demand& wanted) {
 
 std::vector<Instruction*> InOrder(Computation& computation) {
   computation.SortTopologically();
-  std::vector<Instruction*> order;
-  for (const auto& i : computation.instructions()) order.push_back(i.get());
-  return order;
+  return computation.InstructionList();
 }
 
 // What is asked for in a computation and in the branches of its conditionals: of what a branch gives no more than is
