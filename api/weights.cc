@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/loop_state.h"
@@ -50,7 +51,7 @@ class WeightHoister {
       for (const int64_t number : numbers) values.push_back(parameter(number));
       return values;
     };
-    for (Instruction* const i : computation.InstructionList()) {
+    for (Instruction* const i : InstructionList(computation)) {
       if (i->opcode() == Opcode::kConstant) {
         const int64_t number = NumberOf(*i);
         if (number < 0) continue;

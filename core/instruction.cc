@@ -101,17 +101,4 @@ void Instruction::RemoveControlPredecessor(Instruction* predecessor) {
   if (control_predecessors_.Remove(predecessor)) predecessor->control_successors_.Remove(this);
 }
 
-void Instruction::TakeControlEdges(Instruction* other) {
-  const std::vector<Instruction*> after(other->control_successors().begin(), other->control_successors().end());
-  for (Instruction* successor : after) {
-    successor->RemoveControlPredecessor(other);
-    if (successor != this) successor->AddControlPredecessor(this);
-  }
-  const std::vector<Instruction*> before(other->control_predecessors().begin(), other->control_predecessors().end());
-  for (Instruction* predecessor : before) {
-    other->RemoveControlPredecessor(predecessor);
-    if (predecessor != this) AddControlPredecessor(predecessor);
-  }
-}
-
 }  // namespace VXLA_NAMESPACE

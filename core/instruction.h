@@ -89,8 +89,6 @@ class Instruction {
   bool HasControlEdges() const { return !control_predecessors().empty() || !control_successors().empty(); }
   void AddControlPredecessor(Instruction* predecessor);
   void RemoveControlPredecessor(Instruction* predecessor);
-  // What ran before and after `other` runs before and after this one instead, this one itself aside.
-  void TakeControlEdges(Instruction* other);
 
   SourceLocation location() const { return location_; }
   void set_location(SourceLocation location) { location_ = location; }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/module_edits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -112,18 +113,6 @@ void Computation::Remove(Instruction* instruction) {
   instructions_.erase(instruction->position_);
 }
 
-std::vector<Instruction*> Computation::InstructionList() const {
-  std::vector<Instruction*> list;
-  list.reserve(instructions_.size());
-  for (const auto& instruction : instructions_) list.push_back(instruction.get());
-  return list;
-}
-
-Instruction* Computation::Own(const Instruction* instruction) {
-  VXLA_CHECK(instruction->parent() == this, "the instruction is another computation's");
-  return instruction->position_->get();
-}
-
 void Computation::Detach(Instruction* instruction) {
   for (Instruction* operand : instruction->operands_) operand->users_.Remove(instruction);
   for (Instruction* before : instruction->control_predecessors()) before->control_successors_.Remove(instruction);
@@ -136,7 +125,7 @@ void Computation::ReplaceAllUses(Instruction* old, Instruction* replacement) {
   for (Instruction* user : users) {
     if (user != replacement) user->ReplaceOperand(old, replacement);
   }
-  replacement->TakeControlEdges(old);
+  MoveControlEdges(old, replacement);
   if (root_ == old) root_ = replacement;
 }
 
@@ -286,28 +275,6 @@ std::unique_ptr<Module> Module::Clone() const {
   clone->attributes_ = attributes_;
   clone->entry_ = AddProgram(*clone, *this);
   return clone;
-}
-
-Computation* AddProgram(Module& module, const Module& program) {
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& original : program.computations()) {
-    Computation* const copy = copies[original.get()] = module.AddComputation(original->name());
-    copy->set_execution_thread(original->execution_thread());
-    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
-  }
-  return copies[program.entry()];
-}
-
-void KeepOrder(Module& module, DeepProperty::Has has) {
-  DeepProperty property(has);
-  for (const auto& computation : module.computations()) {
-    Instruction* last = nullptr;
-    for (const auto& instruction : computation->instructions()) {
-      if (!property.Of(*instruction)) continue;
-      if (last != nullptr) instruction->AddControlPredecessor(last);
-      last = instruction.get();
-    }
-  }
 }
 
 Status CheckCallDepth(const Module& module) {

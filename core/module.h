@@ -28,8 +28,6 @@ class Computation {
   Module* module() const { return module_; }
 
   const std::list<std::unique_ptr<Instruction>>& instructions() const { return instructions_; }
-  // As they stand now, for a walk that adds and removes some.
-  std::vector<Instruction*> InstructionList() const;
   // Appends. An empty name becomes "<opcode>"; a name that is taken gets a suffix ".1", ".2" ...
   // Operands and called computations must already belong to this computation and its module.
   Instruction* Add(std::unique_ptr<Instruction> instruction);
@@ -40,8 +38,6 @@ class Computation {
   void Rename(Instruction* instruction, std::string name);
   // Inserts before `position` instead of at the end. Constant time, as Remove.
   Instruction* InsertBefore(const Instruction* position, std::unique_ptr<Instruction> instruction);
-  // One of its instructions, which others only look at, for whoever may change the computation.
-  Instruction* Own(const Instruction* instruction);
   // CHECKs that nothing uses it or is ordered after it.
   void Remove(Instruction* instruction);
   // Every user of `old` (and the root) uses `replacement` instead; `old` stays, unused and without control edges:
@@ -134,9 +130,6 @@ class Module {
 Instruction* CloneInto(const Computation& source, Computation& target, std::span<Instruction* const> arguments,
                        const std::function<Computation*(Computation*)>& map_called);
 
-// Copies a program with what it calls into a module; returns its entry there.
-Computation* AddProgram(Module& module, const Module& program);
-
 // Equal structure, names included (what a printed and parsed module must satisfy); locations do not count.
 bool Equal(const Module& a, const Module& b, std::string* difference = nullptr);
 
@@ -163,9 +156,6 @@ class SideEffects : public DeepProperty {
  public:
   SideEffects();
 };
-
-// By control edges, in each computation: those that have the property, deep, run in the order in which they stand.
-void KeepOrder(Module& module, DeepProperty::Has has);
 
 // "computation/instruction": unique in the module.
 std::string PathOf(const Instruction& instruction);

@@ -1,5 +1,7 @@
 #include "core/observation.h"
 
+#include "core/module_edits.h"
+
 namespace VXLA_NAMESPACE {
 
 void OrderObservations(Module& module) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/module_edits.h"
 #include "core/numerics/comparison.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
@@ -30,7 +31,7 @@ class Separator {
 
   // Callers are visited before what they call, so a copy's own callees are separated too.
   Status Visit(Computation& computation) {
-    for (Instruction* instruction : computation.InstructionList()) {
+    for (Instruction* instruction : InstructionList(computation)) {
       if (!IsControl(*instruction)) continue;
       for (int i = 0; i < static_cast<int>(instruction->called().size()); ++i) {
         if (calls_[instruction->called(i)] > 1) VXLA_RETURN_IF_ERROR(Copy(*instruction, i));
@@ -102,7 +103,7 @@ bool SinkInto(Instruction& loop) {
   if (!any) return false;
   bool changed = false;
   for (Computation* computation : loop.called()) {
-    for (Instruction* i : computation->InstructionList()) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() != Opcode::kGetTupleElement || StateElement(*i) < 0) continue;
       const Instruction* constant = constants.at(static_cast<size_t>(StateElement(*i)));
       if (constant != nullptr) changed |= ReplaceElement(*computation, i, *constant);
@@ -193,7 +194,7 @@ Result<bool> SeparateControlComputations(Module& module) {
 bool MergeEqualBranches(Module& module) {
   bool changed = false;
   for (const auto& computation : module.computations()) {
-    for (Instruction* i : computation->InstructionList()) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() != Opcode::kConditional) continue;
       bool equal = true;
       for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
@@ -214,7 +215,7 @@ bool MergeEqualBranches(Module& module) {
 bool SinkLoopConstants(Module& module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) {  // callers first: what sinks may sink further
-    for (Instruction* i : computation->InstructionList()) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() == Opcode::kWhile) changed |= SinkInto(*i);
     }
   }
@@ -247,7 +248,7 @@ std::optional<int64_t> StaticTripCount(const Instruction& loop) {
 
 void NoteTripCounts(Module& module) {
   for (Computation* computation : ControlComputations(module)) {
-    for (Instruction* i : computation->InstructionList()) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() != Opcode::kWhile) continue;
       i->mutable_notes().trip_count = StaticTripCount(*i);
     }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "core/host/hash.h"
+#include "core/module_edits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -144,7 +145,7 @@ class Comparison {
 bool MergeIn(Computation& computation, Comparison& comparison, Apart& apart) {
   std::unordered_map<size_t, std::vector<Instruction*>> seen;
   bool changed = false;
-  for (Instruction* instruction : computation.InstructionList()) {  // operands come first, so theirs are merged already
+  for (Instruction* instruction : InstructionList(computation)) {  // operands come first, so theirs are merged already
     if (!MayMerge(*instruction, apart)) continue;
     std::vector<Instruction*>& candidates = seen[HashOf(*instruction)];
     auto same = std::ranges::find_if(candidates, [&](const Instruction* other) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/module_edits.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
@@ -190,7 +191,7 @@ bool ExpandEach(const std::vector<Computation*>& computations,
                 const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
   bool changed = false;
   for (Computation* computation : computations) {
-    for (Instruction* instruction : computation->InstructionList()) {
+    for (Instruction* instruction : InstructionList(*computation)) {
       if (live_sizes == LiveSizesIn::kLeft && TouchesLiveSizes(*instruction)) continue;
       Instruction* const value = expand(*computation, instruction);
       if (value == nullptr) continue;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/module_edits.h"
 #include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
@@ -43,7 +44,7 @@ void CarryThroughLoop(Computation& computation, Instruction* loop, const std::ve
   Computation* const condition = Widened(*loop->called(0), state->shape(), false);
   Computation* const body = Widened(*loop->called(1), state->shape(), true);
   Instruction* const wide = at.Add(loop->CloneWith({state}, state->shape(), {condition, body}));
-  wide->TakeControlEdges(loop);
+  MoveControlEdges(loop, wide);
   std::vector<Instruction*> results = at.Elements(wide);
   results.resize(results.size() - values.size());
   computation.ReplaceAllUses(loop, FromElements(at, loop->shape(), std::move(results)));

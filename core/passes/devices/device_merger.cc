@@ -330,8 +330,7 @@ Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, cons
     Result<MergedProgram> merged = merger.Merge(shared);
     if (merger.hoistable().empty()) return merged;
     // One at a time: another one may have stood in its branches.
-    const Instruction& conditional = *merger.hoistable()[0];
-    HoistMeetings(*inlined, *conditional.parent()->Own(&conditional));
+    HoistMeetings(*inlined, *const_cast<Instruction*>(merger.hoistable()[0]));
   }
 }
 

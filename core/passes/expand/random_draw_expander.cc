@@ -2,6 +2,7 @@
 // Philox of the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
 #include <numbers>
 
+#include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/expand/counter_bits.h"
 #include "core/passes/expand/expanders.h"
@@ -28,7 +29,7 @@ class DrawWriter : private CounterBits {
         Add(Opcode::kRngGetAndUpdateState, Shape(kU64, {2}), {}, RngGetAndUpdateStateAttributes{1});
     state->mutable_notes().draws_of_rng = true;
     state->mutable_notes().device = place->notes().device;
-    state->TakeControlEdges(place);  // the count of draws stands where the draw stood
+    MoveControlEdges(place, state);  // the count of draws stands where the draw stood
     DrawInputs inputs{Reshaped(Slice(state, 0, 0, 1), {}), Mixed(Reshaped(Slice(state, 0, 1, 2), {})), nullptr,
                       nullptr};
     inputs.low = IsFloating(type_) ? Converted(a, kF64) : Wide(a);

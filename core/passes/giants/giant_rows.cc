@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/maps/running_window.h"
+#include "core/module_edits.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/scans/reducer_arrays.h"

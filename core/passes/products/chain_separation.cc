@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/module_edits.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"
 
@@ -61,7 +62,7 @@ ChainKernel KernelOf(const ProductChain& chain) {
 class ChainSeparator {
  public:
   ChainSeparator(Computation& entry, const TargetInfo& target)
-      : entry_(entry), target_(target), order_(entry.InstructionList()) {}
+      : entry_(entry), target_(target), order_(InstructionList(entry)) {}
 
   void Run() {
     FindKernels();
@@ -305,7 +306,7 @@ class ChainSeparator {
   void GiveCopies(const ChainKernel& kernel) {
     InstructionMap copies;
     for (const ChainSum& sum : kernel.sums) {
-      Instruction* const hero = entry_.Own(sum.hero);
+      Instruction* const hero = const_cast<Instruction*>(sum.hero);
       hero->ReplaceOperand(sum.chained, OwnValue(kernel.computes, hero->operand(sum.chained), copies));
     }
   }

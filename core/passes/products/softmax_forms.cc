@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/module_edits.h"
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
@@ -42,7 +43,7 @@ class SoftmaxWriter {
 
   void Run() {
     bool any = false;
-    for (Instruction* i : entry_.InstructionList()) {
+    for (Instruction* i : InstructionList(entry_)) {
       const bool may = (i->opcode() == Opcode::kExp || i->opcode() == Opcode::kMultiply) && IsRealFloat(*i) &&
                        i->shape().ElementCount() >= target_.attention_min_scores && !i->HasControlEdges();
       if (!may || !FeedsProduct(*i)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
@@ -323,7 +324,7 @@ bool SimplifyAlgebra(Module& module, const TargetInfo& target) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) {
     Rewriter rewriter(*computation, target);
-    for (Instruction* instruction : computation->InstructionList()) {
+    for (Instruction* instruction : InstructionList(*computation)) {
       const bool live = !instruction->users().empty() || instruction == computation->root();
       if (live && instruction->opcode() != Opcode::kParameter && !TouchesLiveSizes(*instruction))
         changed |= rewriter.Visit(instruction);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
@@ -138,7 +139,7 @@ void Join(Demand& of_value, const Demand& wanted) {
 
 std::vector<Instruction*> InOrder(Computation& computation) {
   computation.SortTopologically();
-  return computation.InstructionList();
+  return InstructionList(computation);
 }
 
 // What is asked for in a computation and in the branches of its conditionals: of what a branch gives no more than is
