@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/host/guarded.h"
 #include "core/mlir/bytecode/container.h"

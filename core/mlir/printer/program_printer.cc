@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/host/guarded.h"
 #include "core/mlir/bytecode/vhlo.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/mlir/bytecode/container.h"
