@@ -11,7 +11,7 @@
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/host/hash.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"

@@ -22,7 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is static).
+// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is
+// static).
 #if defined(_WIN32) && defined(VXLA_BUILD)
 #define VXLA_API __declspec(dllexport)
 #elif defined(_WIN32) && defined(VXLA_STATIC)
@@ -286,7 +287,8 @@ typedef struct VxlaCompileInfo {
   // vxlaCompile's device. Those of one handle run as one program; those of several meet through the host's memory.
   // Custom calls are those of the first one.
   const VxlaDevice* devices;
-  // Constants of at least so many bytes are weights (vxlaBindWeight); 0: none is. Of one device, and not recordable.
+  // Constants of at least so many bytes are weights (vxlaBindWeight), in loops too; 0: none is. One device, not
+  // recorded.
   uint64_t weight_bytes;
 } VxlaCompileInfo;
 

@@ -17,8 +17,8 @@
 #include "api/program.h"
 #include "api/replicas.h"
 #include "backend/device.h"
-#include "core/mlir/importer.h"
-#include "core/mlir/printer.h"
+#include "core/mlir/importer/importer.h"
+#include "core/mlir/printer/printer.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE::pjrt {

@@ -77,7 +77,7 @@ class Program {
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
   const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
   const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
-  // As the program states them: PartitionedProgram of core/mlir/importer.h.
+  // As the program states them: PartitionedProgram of core/mlir/importer/importer.h.
   const std::vector<std::string>& parameter_layouts() const { return parameter_layouts_; }
   const std::vector<std::string>& result_layouts() const { return result_layouts_; }
   const std::vector<ArraySource>& result_sources() const { return result_sources_; }

@@ -3,7 +3,7 @@
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
 #include "core/host/guarded.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
