@@ -1,7 +1,9 @@
-// What the passes that rewrite the functions of a SPIR-V module share.
+// A SPIR-V module as the passes see it that rewrite its functions.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -55,16 +57,35 @@ class CopiedIds {
   std::unordered_map<uint32_t, std::vector<uint32_t>> copies_of_;
 };
 
-// A module whose functions' blocks are replaced one function at a time.
-struct ModuleRewrite {
-  explicit ModuleRewrite(const Words& words);
-  // The whole module, with what `rewrite` makes of the blocks of each function.
-  Words Run(const std::function<std::vector<Block>(std::vector<Block>)>& rewrite);
+class Module {
+ public:
+  explicit Module(const Words& words);
+  // The blocks of a function, by its id, as they become.
+  using Rewrite = std::function<std::vector<Block>(std::vector<Block>, uint32_t function)>;
+  // The whole module, each function rewritten. What its declarations say of ids that are gone goes too.
+  Words Run(const Rewrite& rewrite);
+  // The same with other instructions in the place of all functions; `gone` says of which ids nothing is left.
+  Words With(const Instructions& rewritten, const std::function<bool(uint32_t)>& gone) const;
 
-  Words header;
+  // Constants that are integers of 32 bits, and such a constant, which is declared where it was not.
+  bool IsInteger(uint32_t type) const { return integers_.contains(type); }
+  std::optional<uint32_t> Value(uint32_t constant) const;
+  uint32_t TypeOf(uint32_t constant) const;  // 0: it is none
+  uint32_t ConstantOf(uint32_t type, uint32_t value);
+  // Declares what has a result: the id of it.
+  uint32_t Declare(Instruction declaration);
+
   CopiedIds ids;
   Instructions declarations;  // what stands before the functions
   Instructions functions;
+
+ private:
+  void Note(const Instruction& declaration);
+
+  Words header_;
+  std::unordered_set<uint32_t> integers_;                               // types of 32 bits
+  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> values_;  // of their constants: type and value
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;         // by type and value
 };
 
 // The function's variables that are only loaded and stored as a whole, of those blocks; false where not all operands
