@@ -79,6 +79,7 @@ struct PlacedExecutable::State {
   const std::shared_ptr<Places> places;  // of this process
   ProcessGroup* group = nullptr;         // of a job
   JobWaits waits;
+  std::vector<std::string> ranks;  // their names, for messages
   int64_t used() const { return std::ranges::max(place_of()) + 1; }  // places
   std::vector<std::string> names;  // of the places that have devices
   std::function<Result<std::unique_ptr<DevicesApart>>()> separately;
@@ -203,6 +204,9 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
       evaluate);
   state->group = &group;
   state->waits = member.waits;
+  state->ranks = member.names;
+  for (int64_t rank = std::ssize(state->ranks); rank < state->used(); ++rank)
+    state->ranks.push_back(fmt::format("rank {}", rank));
   auto job = std::make_unique<JobOfPlaces>(*state->places, group, member.waits);
   const MakeApart apart = [placed = state.get(),
                            job = job.get()](const Status& why) -> Result<std::unique_ptr<Program>> {
@@ -243,9 +247,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
 
 Result<Launch> PlacedExecutable::ExecuteInJob(std::span<const std::vector<Argument>> arguments) {
   State& state = *state_;
-  std::vector<std::string> ranks;
-  for (int64_t place = 0; place < state.used(); ++place) ranks.push_back(fmt::format("rank {}", place));
-  std::vector<std::string> titles = PlaceTitles(state.grid(), state.place_of(), ranks);
+  std::vector<std::string> titles = PlaceTitles(state.grid(), state.place_of(), state.ranks);
   state.places->Meet(std::make_unique<GroupTransport>(*state.group, std::move(titles), state.waits));
   return state.program->Execute(arguments);
 }
@@ -288,6 +290,8 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   VXLA_ASSIGN_OR_RETURN(Literal stacked, StackResults(leaves, state.result.IsTuple()));
   return std::optional<Literal>(std::move(stacked));
 }
+
+int64_t PlacedExecutable::devices() const { return state_->grid().count(); }
 
 std::vector<std::string> PlacedExecutable::names() const { return state_->names; }
 

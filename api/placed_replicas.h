@@ -43,6 +43,7 @@ struct JobMembership {
   DeviceOptions options;                   // options.device: this process's place
   std::shared_ptr<Device> device = {};     // that one, opened already; null: not
   std::optional<IntList> process_of = {};  // of each device, a rank; nothing: PlaceDevices
+  std::vector<std::string> names = {};     // of the ranks, for messages; empty: "rank N"
 
   Result<std::shared_ptr<Device>> Open() const;
 };
@@ -78,6 +79,7 @@ class PlacedExecutable {
   // The same, with the results of this process's devices where they are; others' arguments may be missing.
   Result<Launch> ExecuteInJob(std::span<const std::vector<Argument>> arguments);
 
+  int64_t devices() const;
   // A line for each place with its devices.
   std::string placement() const;
   // A line for each exchange with the memory that it goes through.
