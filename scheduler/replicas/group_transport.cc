@@ -16,6 +16,11 @@ using Message = ProcessGroup::Message;
 
 constexpr int kLeaveTag = 1, kGatherTag = 2;
 
+// others: why, if not by itself.
+std::string HasEnded(const std::vector<int64_t>& others) {
+  return others.empty() ? "has ended" : fmt::format("has ended; so has rank {}", fmt::join(others, ", "));
+}
+
 }  // namespace
 
 Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> messages, const JobWaits& waits,
@@ -31,18 +36,18 @@ Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> mess
   };
   const std::string error = group.Move(messages, [&] {
     const auto now = Clock::now();
-    const std::vector<int64_t> ended = group.Ended();
+    std::vector<int64_t> ended = group.Ended();
     whom.reset();
     if (waits.is_ended != nullptr && waits.is_ended->load()) {
       why = "has not come before the launcher ended the job";
     } else if (waits.timeout.count() > 0 && now - begin > waits.timeout) {
       why = fmt::format("has not come in {} ms", waits.timeout.count());
     } else if ((whom = missing([&](int64_t peer) { return std::ranges::find(ended, peer) != ended.end(); }))) {
-      why = "has ended";
+      std::erase(ended, *whom);
+      why = HasEnded(ended);
     } else if ((whom = missing([&](int64_t peer) { return group.HasArrived(peer, kLeaveTag); }))) {
       if (!left_at) left_at = now;
-      if (now - *left_at > kGrace)
-        why = ended.empty() ? "has ended" : fmt::format("has ended; so has rank {}", fmt::join(ended, ", "));
+      if (now - *left_at > kGrace) why = HasEnded(ended);
     }
     if (why.empty() && stops) why = stops();
     return why.empty();

@@ -76,12 +76,7 @@ def every_process_knows_all_devices():
     assert [d.process_index for d in DEVICES] == [i // LOCAL for i in range(len(DEVICES))]
     assert [d.process_index for d in jax.local_devices()] == [SELF] * LOCAL
     assert [d.local_hardware_id for d in jax.local_devices()] == list(range(LOCAL))
-    try:
-        jax.device_put(np.ones(2), DEVICES[(SELF + 1) % COUNT * LOCAL])
-    except Exception as error:
-        assert "addressable" in str(error) or "is of process" in str(error), error
-    else:
-        raise AssertionError("an array on a device of another process")
+    assert not jax.device_put(np.ones(2), DEVICES[(SELF + 1) % COUNT * LOCAL]).is_fully_addressable
     assert float(jax.jit(lambda x: x.sum())(np.ones(4, np.float32))) == 4  # a process alone
 
 
