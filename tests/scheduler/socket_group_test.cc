@@ -12,49 +12,14 @@
 
 #include "scheduler/replicas/group_transport.h"
 #include "scheduler/replicas/sockets.h"
+#include "tests/support/socket_ranks.h"
 
 namespace VXLA_NAMESPACE {
 namespace socket_group_test {
 
 using ::testing::HasSubstr;
 using Message = ProcessGroup::Message;
-constexpr std::chrono::milliseconds kTimeout{20000};
-
-// The threads' texts, once all are there.
-class Texts {
- public:
-  explicit Texts(size_t count) : texts_(count) {}
-  TellAll Of(int64_t rank) {
-    return [this, rank](const std::string& own) -> Result<std::vector<std::string>> {
-      std::unique_lock lock(mutex_);
-      texts_[static_cast<size_t>(rank)] = own;
-      ++there_;
-      changed_.notify_all();
-      changed_.wait(lock, [&] { return there_ == texts_.size(); });
-      return texts_;
-    };
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t there_ = 0;
-  std::vector<std::string> texts_;
-};
-
-// A thread for each rank of a job.
-void RunRanks(int64_t ranks, const std::function<void(const std::shared_ptr<Connections>&)>& run) {
-  Texts texts(static_cast<size_t>(ranks));
-  std::vector<std::thread> threads;
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto opened = Connections::Open({rank, ranks}, texts.Of(rank), kTimeout);
-      ASSERT_TRUE(opened.ok()) << opened.status().message();
-      run(*opened);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
+constexpr std::chrono::milliseconds kTimeout = testing::kRankTimeout;
 
 std::vector<std::byte> Bytes(size_t size, int64_t seed) {
   std::vector<std::byte> bytes(size);
@@ -64,7 +29,7 @@ std::vector<std::byte> Bytes(size_t size, int64_t seed) {
 
 // Of more than sockets hold, all at once, and of nothing; under two tags, which are asked for in the other order.
 TEST(SocketGroupTest, EachGivesEachItsOwnWhateverTheSize) {
-  RunRanks(3, [](const std::shared_ptr<Connections>& connections) {
+  testing::RunRanks(3, [](const std::shared_ptr<Connections>& connections) {
     const auto group = connections->All();
     for (const size_t size : {size_t{0}, size_t{1}, size_t{5} << 20}) {
       std::vector<std::vector<std::byte>> given, got;
@@ -97,7 +62,7 @@ TEST(SocketGroupTest, EachGivesEachItsOwnWhateverTheSize) {
 
 // Two groups of ranks 0 and 2 under one name, and one of all, whose messages have the same tag.
 TEST(SocketGroupTest, GroupsExchangeNothingWithOneAnother) {
-  RunRanks(3, [](const std::shared_ptr<Connections>& connections) {
+  testing::RunRanks(3, [](const std::shared_ptr<Connections>& connections) {
     const JobWaits waits{kTimeout, nullptr};
     const auto all = connections->All();
     const auto give = [&](ProcessGroup& group, std::byte own) {
@@ -123,7 +88,7 @@ TEST(SocketGroupTest, GroupsExchangeNothingWithOneAnother) {
 // Rank 2 is gone. Rank 0 waits for it, rank 1 for rank 0, which leaves then.
 TEST(SocketGroupTest, OneThatEndsIsNamedByAll) {
   std::latch told(1);
-  RunRanks(3, [&](const std::shared_ptr<Connections>& connections) {
+  testing::RunRanks(3, [&](const std::shared_ptr<Connections>& connections) {
     if (connections->self().rank == 2) return;
     const auto group = connections->All();
     const std::vector<Shape> byte = {Shape(ElementType::kU8)};
@@ -150,7 +115,7 @@ TEST(SocketGroupTest, OneThatEndsIsNamedByAll) {
 
 // Another program that connects to a process's port is not taken for one of the job.
 TEST(SocketGroupTest, WhoIsNotOfTheJobIsNotHeard) {
-  Texts texts(2);
+  testing::RankTexts texts(2);
   sockets::Socket stranger;
   const TellAll tell = [&](const std::string& own) {
     // "machine token port address ...": somebody finds the port before the second process comes.
