@@ -37,7 +37,7 @@ TEST(ShardedProgramsPlacesTest, RanksOfAJobGiveWhatOneDeviceGives) {
       auto result = placed->RunInJob(run.pointers());
       ASSERT_TRUE(result.ok()) << result.status().message();
       EXPECT_EQ(result->has_value(), group->rank() == 0);
-      if (result->has_value()) stacked = **std::move(result);
+      if (result->has_value()) stacked = std::move(**result);
       group->Finish();
     });
     ASSERT_TRUE(stacked.has_value());
