@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "api/devices.h"
@@ -187,6 +188,38 @@ Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& wor
   return memories;
 }
 
+ArraySource SourceOf(const Instruction* value) {
+  ArraySource source;
+  if (!value->shape().IsArray()) return source;  // a token
+  source.permutation.resize(static_cast<size_t>(value->shape().rank()));
+  std::iota(source.permutation.begin(), source.permutation.end(), 0);
+  while (true) {
+    if (value->opcode() == Opcode::kTranspose) {
+      const auto& dimensions = value->attributes<DimensionsAttributes>().dimensions;
+      for (int64_t& dimension : source.permutation) dimension = dimensions[static_cast<size_t>(dimension)];
+    } else if (!IsElementwise(value->opcode()) || value->operand_count() == 0 ||
+               !std::ranges::equal(value->operand(0)->shape().dimensions(), value->shape().dimensions())) {
+      break;
+    }
+    value = value->operand(0);
+  }
+  if (value->opcode() == Opcode::kParameter) source.parameter = value->attributes<ParameterAttributes>().number;
+  return source;
+}
+
+// By leaf.
+std::vector<ArraySource> ResultSources(const Instruction& root) {
+  const size_t leaves = FlattenTuple(root.shape()).size();
+  if (root.opcode() != Opcode::kTuple) {
+    if (leaves == 1) return {SourceOf(&root)};
+    return std::vector<ArraySource>(leaves);
+  }
+  std::vector<ArraySource> sources;
+  for (const Instruction* part : root.operands()) sources.push_back(SourceOf(part));
+  sources.resize(leaves);  // StableHLO's tuples are in no tuple
+  return sources;
+}
+
 }  // namespace
 
 void SetCallPython(CallPython function) {
@@ -260,6 +293,7 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   VXLA_ASSIGN_OR_RETURN(program.result_memories_, MemoriesOf(parsed.result_memories, program.results_.size()));
   program.parameter_layouts_ = parsed.parameter_layouts;
   program.result_layouts_ = parsed.result_layouts;
+  program.result_sources_ = ResultSources(*module->entry()->root());
   program.donated_.resize(program.parameters_.size());
   for (const Aliasing& alias : module->attributes().input_output_alias)
     program.donated_[static_cast<size_t>(alias.operand)] = true;

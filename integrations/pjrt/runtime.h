@@ -61,6 +61,13 @@ struct DevicesOfJob {
   std::chrono::milliseconds timeout{};       // of waits for other processes
 };
 
+// What an array is made of by elementwise operations and transposes alone: dimension i is dimension permutation[i] of the
+// source, which is a parameter or (-1) another array.
+struct ArraySource {
+  int64_t parameter = -1;
+  std::vector<int64_t> permutation;
+};
+
 // A program on the devices that it was compiled for.
 class Program {
  public:
@@ -83,6 +90,7 @@ class Program {
   // As the program states them: PartitionedProgram of core/mlir/importer.h.
   const std::vector<std::string>& parameter_layouts() const { return parameter_layouts_; }
   const std::vector<std::string>& result_layouts() const { return result_layouts_; }
+  const std::vector<ArraySource>& result_sources() const { return result_sources_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
   // By device of this process: arguments by parameter, results by leaf. At once, unless data may part the devices of a
@@ -112,6 +120,7 @@ class Program {
   std::vector<Sharding> parameter_shardings_, result_shardings_;
   std::vector<BufferMemory> parameter_memories_, result_memories_;
   std::vector<std::string> parameter_layouts_, result_layouts_;
+  std::vector<ArraySource> result_sources_;
   std::vector<bool> donated_;
   std::vector<std::shared_ptr<Client>> devices_;      // of this process
   std::shared_ptr<ProcessGroup> group_;               // of those whose devices it has, where there are several

@@ -16,8 +16,13 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A loop that adds up over all replicas, passes on to the next one and gathers; `trips` times.
-std::string Program(int replicas, int trips) {
+// In place of the sum in a turn of a loop, for ranks of KilledRank: the sum, of a function that ends rank 1 in its
+// tenth turn.
+constexpr char kEndsRank1[] = "custom-call(s3), custom_call_target=\"ends_rank_1\"";
+
+// A loop that adds up over all replicas, passes on to the next one and gathers; `trips` times. `sum`: what becomes of a
+// turn's sum, s3.
+std::string Program(int replicas, int trips, const std::string& sum = "copy(s3)") {
   std::string next;
   for (int r = 0; r < replicas; ++r) next += fmt::format("{}{{{},{}}}", r == 0 ? "" : ",", r, (r + 1) % replicas);
   return WriteScratch(
@@ -26,7 +31,7 @@ std::string Program(int replicas, int trips) {
                   "sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}\n"
                   "body {{ s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
                   "  x = f32[3] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)\n"
-                  "  t = f32[3] all-reduce(x), replica_groups={{}}, to_apply=sum\n"
+                  "  s3 = f32[3] all-reduce(x), replica_groups={{}}, to_apply=sum  t = f32[3] {5}\n"
                   "  p = f32[3] collective-permute(x), source_target_pairs={{{1}}}\n"
                   "  h = f32[] constant({2})  hs = f32[3] broadcast(h), dimensions={{}}\n"
                   "  m = f32[3] multiply(t, hs)  y = f32[3] subtract(m, p)\n"
@@ -39,7 +44,7 @@ std::string Program(int replicas, int trips) {
                   "  y = f32[3] get-tuple-element(l), index=1\n"
                   "  g = f32[{4}] all-gather(y), dimensions={{0}}, replica_groups={{}}  i = u32[] replica-id()\n"
                   "  ROOT r = (f32[{4}], f32[3], u32[], f32[2]) tuple(g, y, i, w) }}\n",
-                  replicas, next, 1.0 / replicas, trips, 3 * replicas));
+                  replicas, next, 1.0 / replicas, trips, 3 * replicas, sum));
 }
 
 // Nobody listens there.
@@ -55,13 +60,11 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// A process for each of these arguments. The exit code is the first one's. kill: of rank 1, after so many seconds.
-std::string Job(const std::vector<std::string>& ranks, int kill = 0) {
-  const std::string killed = fmt::format("timeout -s KILL {}", kill);
+// A process for each of these arguments. The exit code is the first one's.
+std::string Job(const std::vector<std::string>& ranks) {
   std::string script = fmt::format("export VXLA_COORDINATOR=127.0.0.1:{} VXLA_RANKS={}\n", FreePort(), ranks.size());
   for (size_t rank = 1; rank < ranks.size(); ++rank)
-    script += fmt::format("VXLA_RANK={} {} \"$VXLA\" run --distributed {} &\n", rank,
-                          kill > 0 && rank == 1 ? killed : "", ranks[rank]);
+    script += fmt::format("VXLA_RANK={} \"$VXLA\" run --distributed {} &\n", rank, ranks[rank]);
   return script + fmt::format("VXLA_RANK=0 \"$VXLA\" run --distributed {}; first=$?; wait; exit $first", ranks[0]);
 }
 std::string Job(int ranks, const std::string& arguments) {
@@ -180,11 +183,15 @@ TEST(DistributedTest, RanksThatContradictEachOtherOrDoNotComeAreNamed) {
   }
 }
 
-// The others say whom they wait for, in a loop that would take much longer.
+// What runs a program whose rank 1 ends in its tenth turn.
+std::string Ends(const std::string& options, const std::string& program) {
+  return fmt::format("{} --custom-call ends_rank_1={}:ends_rank_1 {}", options, VXLA_TEST_CUSTOM_CALLS, program);
+}
+
 TEST(DistributedTest, ARankThatIsKilledIsReportedByAllOthers) {
-  const CommandResult late = RunShell(Job(
-      std::vector<std::string>(3, Program(3, 100'000'000) + " --device cpu --collective-timeout 20"),
-      /*kill=*/1));
+  const CommandResult late =
+      RunShell(Job(3, Ends("--device cpu --collective-timeout 60", Program(3, 100'000'000, kEndsRank1))));
+  EXPECT_EQ(late.exit_code, 3);
   for (const int rank : {0, 2}) {
     EXPECT_THAT(late.err, ::testing::ContainsRegex(
                               fmt::format("place {0} .rank {0}: replica {0}. waits for place [0-2] "
@@ -195,12 +202,13 @@ TEST(DistributedTest, ARankThatIsKilledIsReportedByAllOthers) {
 }
 
 // Two loops in which all replicas meet, as often together, by counters that data set.
-std::string ApartProgram() {
+std::string ApartProgram(const std::string& sum = "copy(s3)") {
   return WriteScratch("apart.hlo", R"(HloModule m, replica_count=4
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
 body { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   x = f32[3] get-tuple-element(s), index=1  o = s32[] constant(1)  j = s32[] add(i, o)
-  t = f32[3] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum  h = f32[3] tanh(t)
+  s3 = f32[3] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum
+  t = f32[3] )" + sum + R"(  h = f32[3] tanh(t)
   ROOT r = (s32[], f32[3]) tuple(j, h) }
 more { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
   ROOT l = pred[] compare(i, n), direction=LT }
@@ -226,26 +234,39 @@ TEST(DistributedTest, ReplicasOfRanksRunApart) {
               HasSubstr("the devices of a job run apart on Vulkan devices alone, and a rank has the reference"));
 }
 
-// Rank 1 has replica 2, and is killed at some run of very many.
+// Rank 1 has replica 2, and is killed at some run of very many, on its way through the first loop.
 TEST(DistributedTest, ARankThatIsKilledWhileReplicasRunApartIsReported) {
   const CommandResult late = RunShell(
-      Job(std::vector<std::string>(3, ApartProgram() + " --device llvmpipe --collective-timeout 20 --num-runs 1000000"),
-          /*kill=*/3));
+      Job(3, Ends("--device llvmpipe --collective-timeout 60 --num-runs 1000000", ApartProgram(kEndsRank1))));
+  EXPECT_EQ(late.exit_code, 3);
   EXPECT_THAT(late.err, ::testing::ContainsRegex("rank 1 has ended|waits for (place 1 .rank 1: replica 2.|rank 1), "
                                                  "which has ended|replica [013] waits for replica 2"));
 }
 
 #ifdef VXLA_MPIRUN
 
+CommandResult RunByMpi(const std::string& arguments) {
+  return RunShell(
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none "
+      "OMPI_MCA_rmaps_base_oversubscribe=1 " VXLA_MPIRUN " -n 3 \"$VXLA\" run --distributed --device cpu " +
+      arguments);
+}
+
 TEST(DistributedTest, RanksOfMpiGiveTheBitsOfOneProcess) {
   const std::string program = Program(5, 3);
   const CommandResult one = RunVxla("run " + program + " --device cpu");
-  const CommandResult job = RunShell(
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none "
-      "OMPI_MCA_rmaps_base_oversubscribe=1 " VXLA_MPIRUN " -n 4 \"$VXLA\" run --distributed --device cpu " +
-      program);
+  const CommandResult job = RunByMpi(program);
   EXPECT_EQ(job.exit_code, 0) << job.err;
   EXPECT_EQ(job.out, one.out);
+}
+
+TEST(DistributedTest, WhenALauncherEndsTheJobThoseWhoWaitSaySo) {
+  const CommandResult ended = RunByMpi(Ends("--collective-timeout 60", Program(3, 100'000'000, kEndsRank1)));
+  EXPECT_EQ(ended.exit_code, 137);  // the killed rank's
+  EXPECT_THAT(ended.err, ::testing::ContainsRegex(
+                             "deadlock: (all-reduce s3|collective-permute p): place [02] .rank [02]: replica [02]. "
+                             "waits for place [0-2] .rank [0-2]: replica [0-2]., which has not come before the "
+                             "launcher ended the job"));
 }
 
 TEST(DistributedTest, WithoutALauncherOneProcessHasAllDevices) {
