@@ -181,8 +181,8 @@ const Street kStreets[] = {
     {"api/runtime", {"api/c"}},
     {"integrations/mpi", {"scheduler/replicas"}},
     {"integrations/pjrt",
-     {"api", "backend", "core", "core/host", "core/mlir/importer", "scheduler", "scheduler/runtime",
-      "scheduler/runtime/memory"}},
+     {"api", "backend", "core", "core/host", "core/mlir/importer", "core/mlir/printer", "core/text", "scheduler", "scheduler/replicas",
+      "scheduler/runtime", "scheduler/runtime/memory"}},
 };
 // The two files that put the passes in order include them all.
 const std::vector<std::string> kContents = {"core/passes/base/pipeline.cc", "core/passes/base/prepare.cc"};

@@ -134,8 +134,14 @@ Status CheckTypes(const CompiledProgram& compiled) {
 // On its devices.
 Result<Program> ProgramOf(const CompiledProgram& compiled, const CompileOptions& options) {
   std::vector<OpenedDevice> opened;
-  for (const PJRT_Device* device : compiled.devices) opened.push_back({device->runtime, device->opened_with});
-  return Program::Compile(compiled.code, opened, compiled.replicas, compiled.partitions, options);
+  IntList process_of;
+  for (const PJRT_Device* device : compiled.all_devices) {
+    opened.push_back({device->runtime, device->opened_with});
+    process_of.push_back(device->description.process);
+  }
+  const PJRT_Client& client = *compiled.all_devices[0]->client;
+  return Program::Compile(compiled.code, opened, compiled.replicas, compiled.partitions, options,
+                          {client.connections, std::move(process_of), client.timeout});
 }
 
 Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client, std::string_view format,
@@ -151,10 +157,13 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   for (int r = 0; r < compiled->replicas; ++r) {
     for (int p = 0; p < compiled->partitions; ++p) {
       const auto id = static_cast<size_t>(assignment[static_cast<size_t>(p)][static_cast<size_t>(r)]);
+      compiled->all_devices.push_back(client.device_list[id]);
+      if (client.device_list[id]->runtime == nullptr) continue;
       compiled->devices.push_back(client.device_list[id]);
       compiled->logical_ids.push_back({r, p});
     }
   }
+  if (compiled->devices.empty()) return CheckOwn(*compiled->all_devices[0]);
   compiled->code = code;
   VXLA_ASSIGN_OR_RETURN(compiled->program, ProgramOf(*compiled, options));
   VXLA_RETURN_IF_ERROR(CheckTypes(*compiled));
