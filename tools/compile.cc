@@ -66,7 +66,7 @@ Status AddImage(const CompileCommandFlags& flags, std::span<const Shape* const> 
   if (leaf >= leaves.size())
     return InvalidArgument("{}: the program has {} {} arrays", option, leaves.size(), argument ? "argument" : "result");
   VXLA_ASSIGN_OR_RETURN(const VkFormat format, FormatNamed(option, std::string_view(text).substr(equals + 1)));
-  VXLA_ASSIGN_OR_RETURN(const ImageArray image, ArrayOfImage(option, *leaves[leaf], format));
+  VXLA_ASSIGN_OR_RETURN(const ImageArray image, ArrayOfImage(option, *leaves[leaf], format, /*written=*/!argument));
   if (image.same_bytes) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const XlaComputation program, argument ? TexelsToArray(image) : ArrayToTexels(image));
   BundleBuilder conversion;

@@ -22,7 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is static).
+// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is
+// static).
 #if defined(_WIN32) && defined(VXLA_BUILD)
 #define VXLA_API __declspec(dllexport)
 #elif defined(_WIN32) && defined(VXLA_STATIC)
@@ -288,6 +289,10 @@ typedef struct VxlaCompileInfo {
   const VxlaDevice* devices;
   // Constants of at least so many bytes are weights (vxlaBindWeight); 0: none is. Of one device, and not recordable.
   uint64_t weight_bytes;
+  // With VXLA_COMPILE_RECORDABLE: a loop whose end the device finds out is recorded with so many iterations, of which
+  // those beyond its end do nothing, and VxlaBindings::loops says which loop did not end within them. Of loops inside
+  // of such a loop one iteration may be several. 0: a program with such a loop is not recordable.
+  uint64_t loop_iterations;
 } VxlaCompileInfo;
 
 typedef struct VxlaExecutableDescription {
@@ -351,6 +356,7 @@ typedef struct VxlaBundleInfo {
   uint32_t flags;    // VXLA_COMPILE_RECORDABLE, VXLA_LOAD_IN_BACKGROUND
   const void* data;  // what `vxla compile` wrote: the bytes of the file, mapped or read
   uint64_t size_bytes;
+  uint64_t loop_iterations;  // as VxlaCompileInfo's
 } VxlaBundleInfo;
 
 // A program that was compiled before: only the driver compiles. Of the bundle's variants the one that runs best on the
