@@ -23,7 +23,10 @@ namespace {
 
 Result<std::unique_ptr<Module>> ParseFor(const VxlaCompileInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckNotNull(info.text, "the program's text"));
-  return ParseProgram({info.text, info.text_size != 0 ? info.text_size : std::strlen(info.text)});
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module,
+                        ParseProgram({info.text, info.text_size != 0 ? info.text_size : std::strlen(info.text)}));
+  if (info.bounds == nullptr) return module;
+  return WithSizeBounds(*module, info.bounds);
 }
 
 }  // namespace

@@ -293,6 +293,10 @@ typedef struct VxlaCompileInfo {
   // those beyond its end do nothing, and VxlaBindings::loops says which loop did not end within them. Of loops inside
   // of such a loop one iteration may be several. 0: a program with such a loop is not recordable.
   uint64_t loop_iterations;
+  // Of a StableHLO text that leaves sizes open: "b=1024,0.1=16" bounds JAX's dimension variable b and dimension 1 of
+  // argument 0, and with them what the program computes from these. Arguments and results have dynamic dimensions then.
+  // NULL: sizes stay open, and the program is neither recordable nor serialised.
+  const char* bounds;
 } VxlaCompileInfo;
 
 typedef struct VxlaExecutableDescription {

@@ -1,5 +1,6 @@
 // What a recording tells and takes beside its bindings: loops with a stated number of iterations, timestamps, steps
-// with their estimates, and when each part of the scratch is in use.
+// with their estimates, and when each part of the scratch is in use; and open sizes with bounds, which make a program
+// recordable.
 #include <stdlib.h>
 
 #include "tests/c_api/vulkan_host.h"
@@ -300,6 +301,64 @@ static void TestTimestamps(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &buffer);
 }
 
+// ---- sizes that a text leaves open, with bounds ----
+
+static const char kOpen[] =
+    "func.func @main(%x: tensor<?x2xf32>, %c: tensor<2xf32>) -> tensor<?x2xf32> {\n"
+    "  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x2xf32>) -> tensor<i32>\n"
+    "  %most = stablehlo.constant dense<6> : tensor<i32>\n  %two = stablehlo.constant dense<2> : tensor<1xi32>\n"
+    "  %fits = stablehlo.compare LE, %n, %most, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "  stablehlo.custom_call @shape_assertion(%fits, %n) {error_message = \"{0} is more than 6\"} : (tensor<i1>, "
+    "tensor<i32>) -> ()\n"
+    "  %size = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>\n"
+    "  %sizes = stablehlo.concatenate %size, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>\n"
+    "  %rows = stablehlo.dynamic_broadcast_in_dim %c, %sizes, dims = [1] : (tensor<2xf32>, tensor<2xi32>) -> "
+    "tensor<?x2xf32>\n"
+    "  %r = stablehlo.add %x, %rows : tensor<?x2xf32>\n  return %r : tensor<?x2xf32>\n}\n";
+
+static void TestBounds(VxlaDevice device) {
+  VxlaCompileInfo info = {
+      .struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .text = kOpen, .bounds = "0.0=5"};
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
+  VxlaArray argument = {.struct_size = sizeof(argument)};
+  EXPECT_OK(vxlaDescribeArgument(executable, 0, &argument, &message));
+  EXPECT(argument.rank == 2 && argument.dimensions[0] == 5 && argument.dynamic != NULL && argument.dynamic[0] == 1);
+  EXPECT(Needs(executable).step_count != 0);
+  const float c[2] = {10, 20};
+  const int64_t two = 2;
+  const VxlaArray row = {.struct_size = sizeof(row), .element_type = VXLA_F32, .rank = 1, .dimensions = &two};
+  VxlaValue arguments[2] = {NULL, NULL}, result = NULL;
+  EXPECT_OK(vxlaCreateValue(device, &row, c, &arguments[1], &message));
+  for (int64_t size = 1; size <= 5; size += 2) {
+    const float x[10] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const int64_t sizes[2] = {size, 2};
+    argument.live_sizes = sizes;
+    EXPECT_OK(vxlaCreateValue(device, &argument, x, &arguments[0], &message));
+    const VxlaExecuteInfo run = {
+        .struct_size = sizeof(run), .argument_count = 2, .arguments = arguments, .result_count = 1, .results = &result};
+    EXPECT_OK(vxlaExecute(executable, &run, &message));
+    int64_t live[2] = {0, 0};
+    EXPECT_OK(vxlaReadLiveSizes(result, 2, live, &message));
+    EXPECT(live[0] == size && live[1] == 2);
+    float got[10] = {0};
+    EXPECT_OK(vxlaReadValue(result, got, sizeof(got), &message));
+    for (int i = 0; i < 2 * size; ++i) EXPECT(got[i] == (float)i + c[i % 2]);
+    vxlaDestroyValue(result);
+    vxlaDestroyValue(arguments[0]);
+  }
+  vxlaDestroyValue(arguments[1]);
+  vxlaDestroyExecutable(executable);
+  info.bounds = "0.0=7";
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "7 is more than 6");
+  info.bounds = "n=5";
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT,
+              "bound of 'n': no size of the program is called so");
+  info.text = kLoop;
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT,
+              "bound of 'n': the program leaves no size open");
+}
+
 int main(void) {
   static Host host;
   if (!HostOpen(&host, VK_API_VERSION_1_2)) return 1;
@@ -312,6 +371,7 @@ int main(void) {
     if (device != NULL) {
       TestLoops(&host, device);
       TestTimestamps(&host, device);
+      TestBounds(device);
       EXPECT_OK(vxlaDestroyDevice(device, &message));
     }
     HostCloseDevice(&host);
