@@ -44,6 +44,11 @@ class ArgumentBounds {
     return shapes_[of.argument].dimension(static_cast<int>(of.dimension)) == kUnboundedSize;
   }
 
+  void Fix(const ArgumentDimension& of, int64_t size) {
+    shapes_[of.argument].set_dimension(static_cast<int>(of.dimension), size);
+    shapes_[of.argument].set_dynamic_dimension(static_cast<int>(of.dimension), false);
+  }
+
   const Program& program_;
   const Block* entry_ = nullptr;
   std::vector<Shape> shapes_;
@@ -148,7 +153,7 @@ Status ArgumentBounds::Set(const SizeBound& bound) {
     return InvalidArgument("bound of '{}': dimension {} of argument {} is no open size, or has a bound already: {}",
                            bound.name, of->dimension, of->argument, PrintType(shapes_[of->argument]));
   }
-  shapes_[of->argument].set_dimension(static_cast<int>(of->dimension), bound.bound);
+  Fix(*of, bound.bound);
   return OkStatus();
 }
 
@@ -179,7 +184,7 @@ bool ArgumentBounds::Equate(ValueId open, ValueId known) {
   if (!of.has_value() || !IsOpen(*of)) return false;
   const std::optional<int64_t> size = At(known);
   if (!size.has_value() || *size < 0) return false;
-  shapes_[of->argument].set_dimension(static_cast<int>(of->dimension), *size);
+  Fix(*of, *size);
   return true;
 }
 

@@ -73,7 +73,7 @@ Literal Rows(int64_t rows, int64_t room) {
   return literal;
 }
 
-Result<Literal> Run(const Module& module, int64_t rows_of_x, int64_t rows_of_y) {
+Result<Literal> RunFor(const Module& module, int64_t rows_of_x, int64_t rows_of_y) {
   const Literal x = Rows(rows_of_x, 5), y = Rows(rows_of_y, 10);
   const Literal w = Counted(Shape(ElementType::kF32, {2, 3})), c = Counted(Shape(ElementType::kF32, {3}));
   const std::vector<const Literal*> arguments = {&x, &w, &c, &y};
@@ -88,7 +88,7 @@ TEST(BoundedProgramTest, OneModuleServesAllSizes) {
   EXPECT_EQ(parameters[3]->shape().ToString(), "f32[<=10,2]");  // 2*b
   EXPECT_EQ((*module)->entry()->root()->shape().ToString(), "(f32[<=5,3], f32[<=15,2])");
   for (const int64_t b : {1, 3, 5}) {
-    const Result<Literal> result = Run(**module, b, 2 * b);
+    const Result<Literal> result = RunFor(**module, b, 2 * b);
     ASSERT_TRUE(result.ok()) << result.status().message();
     const std::vector<const Literal*> leaves = FlattenLiteral(*result);
     EXPECT_EQ(leaves[0]->dynamic_size(0), b);
@@ -103,7 +103,7 @@ TEST(BoundedProgramTest, WhatTheProgramAssertsIsCheckedWhenItRuns) {
   const auto module = Bounded(kExported, "b=5");
   ASSERT_TRUE(module.ok()) << module.status().message();
   for (const auto [of_x, of_y] : {std::pair{2, 3}, {0, 0}}) {  // not 2*b; not at least 1
-    const Result<Literal> result = Run(**module, of_x, of_y);
+    const Result<Literal> result = RunFor(**module, of_x, of_y);
     ASSERT_FALSE(result.ok());
     EXPECT_THAT(result.status().message(), HasSubstr("size -1"));
   }
