@@ -2,6 +2,7 @@
 // of sizes says when the program runs. Nothing is asked for first, so the same program serves devices and bundles.
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "core/mlir/importer/import_state.h"
 #include "core/sizes/live_instruction.h"
@@ -144,6 +145,34 @@ Result<Instruction*> Importer::WithAgreedSize(Frame& frame, const Operation& ope
   Instruction* const zeros =
       Everywhere(frame, ZeroOf(frame, value->shape().element_type()), WithoutFlags(value->shape()));
   return AddInferred(frame, operation, Opcode::kSelect, {wanted, sized, zeros});
+}
+
+// Sizes that break it are told as a run tells of sizes beyond their bounds: the function's arguments have -1 elements
+// then. False: it has none of bounded sizes, so that nothing is known when the program runs.
+Result<bool> Importer::ImportBoundedAssertion(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const holds, Lookup(frame, operation, operation.operands[0]));
+  if (holds->shape() != Shape(ElementType::kPred))
+    return reader.Error("operand 0 is {}, tensor<i1> needed", PrintType(holds->shape()));
+  std::map<ValueId, Instruction*> sized;
+  for (const auto& [id, value] : frame.values) {
+    const Instruction* from = value;
+    while (from->opcode() == Opcode::kSetDimensionSize) from = from->operand(0);
+    if (from->opcode() == Opcode::kParameter && value->shape().IsArray() && value->shape().IsDynamic())
+      sized[id] = value;
+  }
+  for (const auto& [id, value] : sized) {
+    int64_t dimension = 0;
+    while (!value->shape().is_dynamic_dimension(static_cast<int>(dimension))) ++dimension;
+    Instruction* const size =
+        Add(frame, Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, DimensionsAttributes{{dimension}});
+    Instruction* const checked =
+        Add(frame, Opcode::kSelect, Shape(ElementType::kS32), {holds, size, Number(frame, ElementType::kS32, -1)});
+    VXLA_ASSIGN_OR_RETURN(frame.values[id], AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, checked},
+                                                        DimensionsAttributes{{dimension}}, {}, value->shape()));
+  }
+  return !sized.empty();
 }
 
 // An operation that makes its result at the bounds, and the operand that lists its sizes.

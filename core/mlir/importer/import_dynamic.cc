@@ -84,7 +84,15 @@ Result<SpecializedModule> Importer::RunRefined() {
 }
 
 void Importer::SetActual(ValueId value, const Shape& shape) {
-  if (refines()) actual_.values[value].type.shape = shape;
+  if (!refines()) return;
+  actual_.values[value].type.shape = shape;
+  if (largest_ == nullptr) return;
+  std::optional<Shape>& most = (*largest_)[value];
+  if (!most.has_value() || !shape.IsArray() || most->rank() != shape.rank()) {
+    most = shape;
+    return;
+  }
+  for (int d = 0; d < shape.rank(); ++d) most->set_dimension(d, std::max(most->dimension(d), shape.dimension(d)));
 }
 
 Result<Shape> Importer::ArgumentShape(const Operation& function, size_t index, const Type& stated) const {
@@ -360,6 +368,8 @@ Result<bool> Importer::ImportDynamicCustomCall(Frame& frame, const Operation& op
     VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
     VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {operand}));
+  } else if (target == "shape_assertion") {
+    return ImportBoundedAssertion(frame, operation);
   } else if (target == "stablehlo.dynamic_reduce_window") {
     VXLA_RETURN_IF_ERROR(ImportDynamicReduceWindow(frame, operation, operation.results.size()));
   } else if (target == "stablehlo.dynamic_top_k") {

@@ -68,6 +68,8 @@ class Importer {
   Result<std::unique_ptr<Module>> Run();
   // Of a text that does not say how many there are.
   void set_partitions(int64_t partitions) { partitions_ = partitions; }
+  // Where the widest shape that each value has is kept, by value, while the program is refined.
+  void set_largest(std::vector<std::optional<Shape>>* largest) { largest_ = largest; }
   // What Run's program of a device was made of; null: it is the program.
   const Module* whole() const { return whole_.get(); }
   const StatedShardings& stated() const { return stated_; }
@@ -225,6 +227,7 @@ class Importer {
     Instruction *low, *high, *interior;
   };
   bool IsBounded(const Operation& operation, size_t result = 0) const;
+  Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation);
   bool AreKnown(const std::vector<Instruction*>& operands, size_t first);
   Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i);
   Instruction* AsSize(Frame& frame, Instruction* size);
@@ -465,6 +468,7 @@ class Importer {
 
   const Program& program_;
   Program actual_;  // its values only
+  std::vector<std::optional<Shape>>* largest_ = nullptr;
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
   StatedShardings stated_;
