@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

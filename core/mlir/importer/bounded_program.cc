@@ -1,4 +1,4 @@
-#include "core/mlir/bounded_program.h"
+#include "core/mlir/importer/bounded_program.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/host/guarded.h"
-#include "core/mlir/import_state.h"
+#include "core/mlir/importer/import_state.h"
 #include "core/passes/base/prepare.h"
 
 namespace VXLA_NAMESPACE::mlir {
