@@ -6,9 +6,9 @@
 
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/bounded_program.h"
+#include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/bytecode/container.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/passes/base/prepare.h"
 #include "core/text/hlo_parser.h"

@@ -16,7 +16,7 @@ namespace VXLA_NAMESPACE {
 // kUnsupported: what StableHLO can say but this build cannot do.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 
-// A program that leaves sizes open, with bounds for these: "b=1024,0.1=16" (core/mlir/bounded_program.h).
+// A program that leaves sizes open, with bounds for these: "b=1024,0.1=16" (core/mlir/importer/bounded_program.h).
 // kInvalidArgument: another form, no such size, one without a bound, what does not hold at the bounds.
 Result<std::unique_ptr<Module>> WithSizeBounds(const Module& module, std::string_view bounds);
 

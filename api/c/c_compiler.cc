@@ -11,7 +11,7 @@
 #include "api/replicas.h"
 #include "api/separate_replicas.h"
 #include "api/weights.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "include/vxla/vxla.hpp"
 #include "scheduler/bundle/bundle.h"

@@ -287,7 +287,8 @@ typedef struct VxlaCompileInfo {
   // vxlaCompile's device. Those of one handle run as one program; those of several meet through the host's memory.
   // Custom calls are those of the first one.
   const VxlaDevice* devices;
-  // Constants of at least so many bytes are weights (vxlaBindWeight); 0: none is. Of one device, and not recordable.
+  // Constants of at least so many bytes are weights (vxlaBindWeight), in loops too; 0: none is. One device, not
+  // recorded.
   uint64_t weight_bytes;
   // With VXLA_COMPILE_RECORDABLE: a loop whose end the device finds out is recorded with so many iterations, of which
   // those beyond its end do nothing, and VxlaBindings::loops says which loop did not end within them. Of loops inside

@@ -19,8 +19,8 @@
 // Accuracy and order: one sum for each score and result, from zero, depths and keys ascending; FUSED: each product and
 // its sum round once. A row's weights are combined by its lanes, keys ascending in each, and then lane by lane.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys; where a workgroup owns ROWS by KEYS results, P(4) tiles of
-// keys, P(5) parts of a batch, each of which the loads take for a batch.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys; where a workgroup owns ROWS by KEYS
+// results, KEY_TILES tiles of keys, BATCH_PARTS parts of a batch, each of which the loads take for a batch.
 //
 // The generated part defines X, Y, CHUNK, DEPTHS, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
 //   weigh(batch, rows, key, scores, weights): weights of each sum for four rows from their scores of each product;
@@ -69,7 +69,7 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
       if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
         load_row(product, batch, first_row + min(BY_UNITS(e), row_count - 1u), at, quad);
     } else {
-      uint at = 4u * first_unit + e / Y, unit = min(first_row / 4u + e % Y, (P(2) + 3u) / 4u - 1u);
+      uint at = 4u * first_unit + e / Y, unit = min(first_row / 4u + e % Y, (ROW_COUNT + 3u) / 4u - 1u);
       if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
         load_row(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
     }
@@ -83,7 +83,7 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
       if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
         load_key(product, batch, first_key + min(BY_UNITS(e), key_count - 1u), at, quad);
     } else {
-      uint at = 4u * first_unit + e / X, unit = min(first_key / 4u + e % X, (P(3) + 3u) / 4u - 1u);
+      uint at = 4u * first_unit + e / X, unit = min(first_key / 4u + e % X, (KEY_COUNT + 3u) / 4u - 1u);
       if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
         load_key(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
     }
@@ -213,13 +213,14 @@ void store_sums(uint which, uint batch, uint first_row, uint row_count, vec4 sum
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint first_key = group % P(4) * KEYS, first_row = group / P(4) % P(1) * ROWS, batch = group / P(4) / P(1) * P(5);
+  if (group >= GROUP_COUNT) return;
+  uint first_key = group % KEY_TILES * KEYS, first_row = group / KEY_TILES % ROW_TILES * ROWS;
+  uint batch = group / KEY_TILES / ROW_TILES * BATCH_PARTS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
-  uint row_count = min(ROWS, P(2) - first_row), key_count = min(KEYS, P(3) - first_key);
+  uint row_count = min(ROWS, ROW_COUNT - first_row), key_count = min(KEYS, KEY_COUNT - first_key);
   vec4 joined[4];
   [[unroll]] for (uint i = 0u; i < 4u; ++i) joined[i] = vec4(IDENTITY);
-  for (uint part = 0u; part < P(5); ++part) {
+  for (uint part = 0u; part < BATCH_PARTS; ++part) {
     vec4 scores[4u * PRODUCTS];
     form_scores(batch + part, first_row, row_count, first_key, key_count, scores);
     // One key at a time, as below.
@@ -247,10 +248,10 @@ void main() {
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint batch = group / P(1), first_row = group % P(1) * ROWS;
+  if (group >= GROUP_COUNT) return;
+  uint batch = group / ROW_TILES, first_row = group % ROW_TILES * ROWS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
-  uint row_count = min(ROWS, P(2) - first_row);
+  uint row_count = min(ROWS, ROW_COUNT - first_row);
 
 #if REDUCES
   float joined[4];
@@ -263,8 +264,8 @@ void main() {
   [[unroll]] for (uint i = 0u; i < 4u * TN; ++i) second_sums[i] = vec4(0.0f);
 #endif
 #endif
-  for (uint first_key = 0u; first_key < P(3); first_key += KEYS) {
-    uint key_count = min(KEYS, P(3) - first_key);
+  for (uint first_key = 0u; first_key < KEY_COUNT; first_key += KEYS) {
+    uint key_count = min(KEYS, KEY_COUNT - first_key);
 #if CAUSAL
 #if LATER_KEYS
     if (!sees(batch, first_row + row_count - 1u, first_key)) {

@@ -15,7 +15,7 @@
 // Accuracy and order: a score and a result is one sum, K ascending terms at a time, as the unit adds them. A row's
 // weights are combined by its lanes, keys ascending in each, and then lane by lane.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys.
 //
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, PRODUCTS, SUMS, REDUCES, DEPTH_0,
 // DEPTH_1, multiples of 8, COLUMNS_0, COLUMNS_1, multiples of 4, WEIGHT_PAIR(low, high), a word of two weights;
@@ -139,9 +139,9 @@ shared uint weighing;  // hidden keys that do weigh something
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint batch = group / P(1), first_row = group % P(1) * ROWS;
-  uint row_count = min(ROWS, P(2) - first_row);
+  if (group >= GROUP_COUNT) return;
+  uint batch = group / ROW_TILES, first_row = group % ROW_TILES * ROWS;
+  uint row_count = min(ROWS, ROW_COUNT - first_row);
   uint tile = TILES_AT + SUBGROUP * M * TILE_STRIDE;
   uint own = LANE / PARTNERS, partner = LANE % PARTNERS, own_at = tile + own * TILE_STRIDE;
   uint tile_row = SUBGROUP * M + own, row = first_row + min(tile_row, row_count - 1u);
@@ -160,8 +160,8 @@ void main() {
   EACH_MATRIX for (uint j = 0u; j < RESULTS(1); ++j) sums_1[j] = clear_matrix();
 #endif
 #endif
-  for (uint first_key = 0u; first_key < P(3); first_key += KEYS) {
-    uint key_count = min(KEYS, P(3) - first_key);
+  for (uint first_key = 0u; first_key < KEY_COUNT; first_key += KEYS) {
+    uint key_count = min(KEYS, KEY_COUNT - first_key);
 #if CAUSAL
 #if LATER_KEYS
     if (!sees(batch, first_row + row_count - 1u, first_key)) {

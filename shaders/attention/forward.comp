@@ -15,7 +15,7 @@
 // With PARTS the keys of a row are shared by several workgroups, each of which leaves its sums, largest logit and total
 // to attention/join.comp.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys, P(4) parts of the keys, P(5) keys of a part.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys, KEY_PARTS parts of the keys, PART_KEYS keys of a part.
 //
 // The generated part defines X, Y, TM, TC, TN, TOGETHER, KEYS_TOGETHER, which divides KEYS, DEPTH, COLUMNS, CAUSAL,
 // HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
@@ -48,17 +48,17 @@ shared uint hidden_count;
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint begin_key = 0u, end_key = P(3);
+  if (group >= GROUP_COUNT) return;
+  uint begin_key = 0u, end_key = KEY_COUNT;
 #if PARTS
-  uint part = group % P(4);
-  group = group / P(4);
-  begin_key = part * P(5);
-  end_key = min(P(3), begin_key + P(5));
+  uint part = group % KEY_PARTS;
+  group = group / KEY_PARTS;
+  begin_key = part * PART_KEYS;
+  end_key = min(KEY_COUNT, begin_key + PART_KEYS);
 #endif
-  uint batch = group / P(1), first_row = group % P(1) * ROWS;
+  uint batch = group / ROW_TILES, first_row = group % ROW_TILES * ROWS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, invocation = gl_LocalInvocationIndex;
-  uint row_count = min(ROWS, P(2) - first_row);
+  uint row_count = min(ROWS, ROW_COUNT - first_row);
 
   for (uint e = invocation; e < ROWS * DEPTH_UNITS; e += X * Y) {
     uint row = e / DEPTH_UNITS, unit = e % DEPTH_UNITS;
@@ -203,9 +203,9 @@ void main() {
     barrier();
   }
 #if PARTS
-  uint rows_of_all = P(0) / P(4) / P(1) * P(2);
+  uint rows_of_all = GROUP_COUNT / KEY_PARTS / ROW_TILES * ROW_COUNT;
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
-    uint row = y + Y * i, at = part * rows_of_all + batch * P(2) + first_row + row;
+    uint row = y + Y * i, at = part * rows_of_all + batch * ROW_COUNT + first_row + row;
     if (row < row_count && x == 0u) store_part_statistics(at, largest[i], total[i]);
     [[unroll]] for (uint j = 0u; j < TN; ++j) {
       uint column = x + X * j;

@@ -2,7 +2,7 @@
 // totals, each scaled by exp(the part's largest logit - the largest of all). An invocation owns one result; parts come in
 // their order.
 //
-// P(0) results, P(1) rows of all batches, P(2) rows, P(3) parts.
+// RESULT_COUNT results, ALL_ROWS rows of all batches, ROW_COUNT rows, KEY_PARTS parts.
 //
 // The generated part defines COLUMNS, part_sum(i), part_largest(i), part_total(i), store(batch, row, column, value) and,
 // with STATISTICS, store_statistics(batch, row, largest, total).
@@ -12,18 +12,18 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
   uint result = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-  if (result >= P(0)) return;
+  if (result >= RESULT_COUNT) return;
   uint row_of_all = result / COLUMNS, column = result % COLUMNS;
   float largest = -inf_f32();
-  for (uint part = 0u; part < P(3); ++part) largest = max(largest, part_largest(part * P(1) + row_of_all));
+  for (uint part = 0u; part < KEY_PARTS; ++part) largest = max(largest, part_largest(part * ALL_ROWS + row_of_all));
   float base = largest == -inf_f32() ? 0.0f : largest, sum = 0.0f, total = 0.0f;
-  for (uint part = 0u; part < P(3); ++part) {
-    uint at = part * P(1) + row_of_all;
+  for (uint part = 0u; part < KEY_PARTS; ++part) {
+    uint at = part * ALL_ROWS + row_of_all;
     float scale = exponential_f32(part_largest(at) - base);
     total += part_total(at) * scale;
     sum += part_sum(at * COLUMNS + column) * scale;
   }
-  uint batch = row_of_all / P(2), row = row_of_all % P(2);
+  uint batch = row_of_all / ROW_COUNT, row = row_of_all % ROW_COUNT;
 #if STATISTICS
   if (column == 0u) store_statistics(batch, row, largest, row_total(largest, total));
 #endif

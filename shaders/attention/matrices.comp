@@ -17,13 +17,14 @@
 // Accuracy and order: a score and a result is one sum, K ascending terms at a time, as the unit adds them; weights are
 // rounded to 16 bits, to nearest, and their total is of those before rounding.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys, P(4) parts of the keys, P(5) keys of a part.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys, KEY_PARTS parts of the keys, PART_KEYS keys of a part.
 //
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, DEPTH, a multiple of 8, COLUMNS, a
 // multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS, WEIGHT_PAIR(low, high), a word of two weights; load_query(batch,
-// row, unit, words) and load_key(batch, key, unit, words), which give eight depths, load_value(batch, key, unit, words),
-// which gives four columns; logit(batch, row, key, score), sees(batch, row, key), scaled(batch, row, key, weight), store(batch, row, unit, quad) of four
-// columns; store_part and the statistics' functions as in attention/forward.comp.
+// row, unit, words) and load_key(batch, key, unit, words), which give eight depths, load_value(batch, key, unit,
+// words), which gives four columns; logit(batch, row, key, score), sees(batch, row, key), scaled(batch, row, key,
+// weight), store(batch, row, unit, quad) of four columns; store_part and the statistics' functions as in
+// attention/forward.comp.
 #include "generated"
 
 #define X (LANES * SUBGROUPS)
@@ -94,16 +95,16 @@ void put(uint keys[4u * KEY_LOADS], uint values[8u * VALUE_LOADS]) {
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint begin_key = 0u, end_key = P(3);
+  if (group >= GROUP_COUNT) return;
+  uint begin_key = 0u, end_key = KEY_COUNT;
 #if PARTS
-  uint part = group % P(4);
-  group = group / P(4);
-  begin_key = part * P(5);
-  end_key = min(P(3), begin_key + P(5));
+  uint part = group % KEY_PARTS;
+  group = group / KEY_PARTS;
+  begin_key = part * PART_KEYS;
+  end_key = min(KEY_COUNT, begin_key + PART_KEYS);
 #endif
-  uint batch = group / P(1), first_row = group % P(1) * ROWS;
-  uint row_count = min(ROWS, P(2) - first_row);
+  uint batch = group / ROW_TILES, first_row = group % ROW_TILES * ROWS;
+  uint row_count = min(ROWS, ROW_COUNT - first_row);
   uint tile = TILES_AT + SUBGROUP * M * TILE_STRIDE;
   uint own = LANE / PARTNERS, partner = LANE % PARTNERS, own_at = tile + own * TILE_STRIDE;
   uint tile_row = SUBGROUP * M + own, row = first_row + min(tile_row, row_count - 1u);
@@ -217,7 +218,7 @@ void main() {
   SUBGROUP_BARRIER();
   PUT_WORD(strips[own_at + KEYS / 4u][partner], floatBitsToUint(total));
 #if PARTS
-  uint rows_of_all = P(0) / P(4) / P(1) * P(2);
+  uint rows_of_all = GROUP_COUNT / KEY_PARTS / ROW_TILES * ROW_COUNT;
 #endif
   EACH_MATRIX for (uint first = 0u; first < RESULTS; first += KEYS / N) {
     SUBGROUP_BARRIER();
@@ -232,7 +233,7 @@ void main() {
       [[unroll]] for (uint l = 0u; l < PARTNERS; ++l) all += uintBitsToFloat(each[l]);
       if (tile_row < row_count && 4u * unit < COLUMNS) {
 #if PARTS
-        uint at = (part * rows_of_all + batch * P(2) + row) * COLUMNS + 4u * unit;
+        uint at = (part * rows_of_all + batch * ROW_COUNT + row) * COLUMNS + 4u * unit;
         [[unroll]] for (uint j = 0u; j < 4u; ++j) store_part(at + j, SUM_OF(bits[j]));
 #else
         float quotients[4];
@@ -242,7 +243,7 @@ void main() {
       }
       if (i == 0u && first == 0u && partner == 0u && tile_row < row_count) {
 #if PARTS
-        store_part_statistics(part * rows_of_all + batch * P(2) + row, largest, all);
+        store_part_statistics(part * rows_of_all + batch * ROW_COUNT + row, largest, all);
 #elif STATISTICS
         store_statistics(batch, row, largest, row_total(largest, all));
 #endif

@@ -3,15 +3,15 @@
 // gate belongs to and the counts.
 //
 // LOOP: tensor 0 is the loop's condition; gates that are closed stay so, whatever it says. Else it is a conditional's
-// selector: a pred that holds takes branch 0, an index out of range the last of P(2). With NESTED, the conditional is in
-// a branch or a loop whose gate is word P(3) of tensor 3, and takes no branch if that one is closed.
+// selector: a pred that holds takes branch 0, an index out of range the last of BRANCHES. With NESTED, the conditional is in
+// a branch or a loop whose gate is word PARENT_GATE of tensor 3, and takes no branch if that one is closed.
 //
-// P(0) gates, P(1) the selector's bits in its word. One workgroup.
+// GATE_COUNT gates, SELECTOR_BITS the selector's bits in its word. One workgroup.
 #include "generated"
 
 void main() {
   load_arguments();
-  uint selector = LOAD(0, u32, 0u) & P(1);
+  uint selector = LOAD(0, u32, 0u) & SELECTOR_BITS;
 #if LOOP
   bool open = selector != 0u && LOAD(2, u32, 0u) != 0u;
   barrier();  // all have read it
@@ -19,15 +19,15 @@ void main() {
 #if IS_PRED
   uint branch = selector != 0u ? 0u : 1u;
 #else
-  uint branch = min(selector, P(2) - 1u);
+  uint branch = min(selector, BRANCHES - 1u);
 #endif
 #if NESTED
-  bool reached = LOAD(3, u32, P(3)) != 0u;
+  bool reached = LOAD(3, u32, PARENT_GATE) != 0u;
 #else
   const bool reached = true;
 #endif
 #endif
-  for (uint gate = gl_LocalInvocationID.x; gate < P(0); gate += LANES) {
+  for (uint gate = gl_LocalInvocationID.x; gate < GATE_COUNT; gate += LANES) {
     uint at = 4u * gate;
 #if !LOOP
     bool open = reached && LOAD(1, u32, at) == branch;

@@ -19,8 +19,9 @@
 // Accuracy and order: one sum for each result, from zero, K ascending terms at a time. How the unit adds up K products
 // and a sum is its own affair; the stand-in adds one after the other, each rounded. Integers are exact modulo 2^32.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
-// P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, COLUMN_TILES tiles of columns, ROW_COUNT rows, UNIT_COUNT units of
+// four columns, STEP_COUNT values of k, SHARES shares of k, SHARE_STEPS values of k of a share, a multiple of TK unless
+// it is all.
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), LANES, SUBGROUPS_X,
 // SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, K_TAIL, AHEAD, SPLIT, COLUMNS, STAND_IN with TERM_OF(word, i),
@@ -61,11 +62,11 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
   [[unroll]] for (uint p = 0u; p < LHS_LOADS; ++p) {
     uint part[LHS_WORDS];
 #if LHS_ALONG_K
-    uint at = k / ALONG + ALONG_K(p), most = P(5) / ALONG - 1u, place = ALONG * at;
-    uint row = min(first_row + ALONG_ROW(p), P(3) - 1u);
+    uint at = k / ALONG + ALONG_K(p), most = STEP_COUNT / ALONG - 1u, place = ALONG * at;
+    uint row = min(first_row + ALONG_ROW(p), ROW_COUNT - 1u);
 #else
-    uint at = k / 4u + ACROSS_K(p), most = P(5) / 4u - 1u, place = 4u * at;
-    uint row = min(first_row / 4u + ACROSS_ROWS(p), P(3) / 4u - 1u);
+    uint at = k / 4u + ACROSS_K(p), most = STEP_COUNT / 4u - 1u, place = 4u * at;
+    uint row = min(first_row / 4u + ACROSS_ROWS(p), ROW_COUNT / 4u - 1u);
 #endif
     load_lhs(batch, row, bool(K_TAIL) ? min(at, most) : at, part);
     [[unroll]] for (uint j = 0u; j < LHS_WORDS; ++j)
@@ -74,11 +75,11 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
   [[unroll]] for (uint p = 0u; p < RHS_LOADS; ++p) {
     uint part[RHS_WORDS];
 #if RHS_ALONG_K
-    uint at = k / ALONG + ALONG_K(p), most = P(5) / ALONG - 1u, place = ALONG * at;
+    uint at = k / ALONG + ALONG_K(p), most = STEP_COUNT / ALONG - 1u, place = ALONG * at;
     uint column = min(first_column + ALONG_ROW(p), COLUMNS - 1u);
 #else
-    uint at = k / 4u + ACROSS_K(p), most = P(5) / 4u - 1u, place = 4u * at;
-    uint column = min(first_column / 4u + ACROSS_ROWS(p), P(4) - 1u);
+    uint at = k / 4u + ACROSS_K(p), most = STEP_COUNT / 4u - 1u, place = 4u * at;
+    uint column = min(first_column / 4u + ACROSS_ROWS(p), UNIT_COUNT - 1u);
 #endif
     load_rhs(batch, bool(K_TAIL) ? min(at, most) : at, column, part);
     [[unroll]] for (uint j = 0u; j < RHS_WORDS; ++j)
@@ -127,19 +128,19 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint first_column = group % P(2) * TILE_COLUMNS;
-  group = group / P(2);
-  uint first_row = group % P(1) * TILE_ROWS;
-  group = group / P(1);
+  if (group >= GROUP_COUNT) return;
+  uint first_column = group % COLUMN_TILES * TILE_COLUMNS;
+  group = group / COLUMN_TILES;
+  uint first_row = group % ROW_TILES * TILE_ROWS;
+  group = group / ROW_TILES;
   uint share = 0u;
 #if SPLIT
-  share = group % P(6);
-  group = group / P(6);
+  share = group % SHARES;
+  group = group / SHARES;
 #endif
   uint batch = group;
-  uint begin = share * P(7);
-  uint end = min(P(5), begin + P(7));
+  uint begin = share * SHARE_STEPS;
+  uint end = min(STEP_COUNT, begin + SHARE_STEPS);
   uint sub_row = SUBGROUP / SUBGROUPS_X * TM, sub_column = SUBGROUP % SUBGROUPS_X * TN;
 
   MATRIX_C sums[TM / M * (TN / N)];
@@ -182,7 +183,7 @@ void main() {
       uint unit = (first_column + sub_column) / 4u + q % (TN / 4u);
       Sum four[4];
       [[unroll]] for (uint j = 0u; j < 4u; ++j) four[j] = SUM_OF(bits[j]);
-      if (row < P(3) && unit < P(4)) store(batch, row, unit, share, four);
+      if (row < ROW_COUNT && unit < UNIT_COUNT) store(batch, row, unit, share, four);
     }
   }
 }

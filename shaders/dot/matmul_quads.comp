@@ -26,8 +26,9 @@
 // BLOCK above 0 a sum of every so many strips is added to a total: the error grows with BLOCK * TK + k / (BLOCK * TK), for
 // as many registers again as there are results, which small tiles have to spare.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
-// P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, COLUMN_TILES tiles of columns, ROW_COUNT rows, UNIT_COUNT units of
+// four columns, STEP_COUNT values of k, SHARES shares of k, SHARE_STEPS values of k of a share, a multiple of TK unless
+// it is all.
 //
 // The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
@@ -52,11 +53,11 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     Held part[HELD];
 #if LHS_ALONG_K
-    uint at = k / 4u + e % (TK / 4u), most = P(5) / 4u - 1u, place = 4u * at;
-    uint row = min(first_row + e / (TK / 4u), P(3) - 1u);
+    uint at = k / 4u + e % (TK / 4u), most = STEP_COUNT / 4u - 1u, place = 4u * at;
+    uint row = min(first_row + e / (TK / 4u), ROW_COUNT - 1u);
 #else
-    uint at = k + e / ROW_QUADS, most = P(5) - 1u, place = at;
-    uint row = min(first_row / 4u + e % ROW_QUADS, P(3) / 4u - 1u);
+    uint at = k + e / ROW_QUADS, most = STEP_COUNT - 1u, place = at;
+    uint row = min(first_row / 4u + e % ROW_QUADS, ROW_COUNT / 4u - 1u);
 #endif
 #if K_TAIL
     load_lhs(batch, row, min(at, most), part);
@@ -70,11 +71,11 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
     uint e = gl_LocalInvocationIndex + p * (X * Y);
     Held part[HELD];
 #if RHS_ALONG_K
-    uint at = k / 4u + e % (TK / 4u), most = P(5) / 4u - 1u, place = 4u * at;
+    uint at = k / 4u + e % (TK / 4u), most = STEP_COUNT / 4u - 1u, place = 4u * at;
     uint column = min(first_column + e / (TK / 4u), COLUMNS - 1u);
 #else
-    uint at = k + e / COLUMN_QUADS, most = P(5) - 1u, place = at;
-    uint column = min(first_column / 4u + e % COLUMN_QUADS, P(4) - 1u);
+    uint at = k + e / COLUMN_QUADS, most = STEP_COUNT - 1u, place = at;
+    uint column = min(first_column / 4u + e % COLUMN_QUADS, UNIT_COUNT - 1u);
 #endif
 #if K_TAIL
     load_rhs(batch, min(at, most), column, part);
@@ -129,26 +130,26 @@ void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_Q
     uint row = first_row + 4u * (y + Y * ((i) / 4u)) + (i) % 4u, unit = first_column / 4u + x + X * (j); \
     Quad own = sum; \
     Sum four[4] = Sum[4](own.x, own.y, own.z, own.w); \
-    if (row < P(3) && unit < P(4)) store(batch, row, unit, share, four); \
+    if (row < ROW_COUNT && unit < UNIT_COUNT) store(batch, row, unit, share, four); \
   }
 
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint first_column = group % P(2) * (X * TN);
-  group = group / P(2);
-  uint first_row = group % P(1) * (Y * TM);
-  group = group / P(1);
+  if (group >= GROUP_COUNT) return;
+  uint first_column = group % COLUMN_TILES * (X * TN);
+  group = group / COLUMN_TILES;
+  uint first_row = group % ROW_TILES * (Y * TM);
+  group = group / ROW_TILES;
   uint share = 0u;
 #if SPLIT
-  share = group % P(6);
-  group = group / P(6);
+  share = group % SHARES;
+  group = group / SHARES;
 #endif
   uint batch = group;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
-  uint begin = share * P(7);
-  uint end = min(P(5), begin + P(7));
+  uint begin = share * SHARE_STEPS;
+  uint end = min(STEP_COUNT, begin + SHARE_STEPS);
 
   Quad sums[TM * TN / 4u];
   [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) sums[i] = Quad(CLEAR);

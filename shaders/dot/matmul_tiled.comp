@@ -9,8 +9,8 @@
 //
 // Accuracy and order: as in matmul_registers.comp, a running total takes the sum of every BLOCK steps.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) columns, P(5) values of k, P(6) shares of
-// k, P(7) values of k of a share.
+// GROUP_COUNT workgroups, ROW_TILES tiles of rows, COLUMN_TILES tiles of columns, ROW_COUNT rows, UNIT_COUNT columns,
+// STEP_COUNT values of k, SHARES shares of k, SHARE_STEPS values of k of a share.
 //
 // The generated part defines Sum, CLEAR, ADD, MULTIPLY_ADD(sum, a, b), X, Y, TM, TN, TK, LHS_ALONG_K (lhs lies along k
 // in memory), RHS_ALONG_K, SPLIT, ROLLED (results are stored in a loop, the sums moving up: their epilogue is written
@@ -29,20 +29,20 @@ shared Sum rhs_strip[TK * (COLUMNS + 1)];
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
-  uint column_tile = group % P(2);
-  group = group / P(2);
-  uint row_tile = group % P(1);
-  group = group / P(1);
+  if (group >= GROUP_COUNT) return;
+  uint column_tile = group % COLUMN_TILES;
+  group = group / COLUMN_TILES;
+  uint row_tile = group % ROW_TILES;
+  group = group / ROW_TILES;
   uint share = 0u;
 #if SPLIT
-  share = group % P(6);
-  group = group / P(6);
+  share = group % SHARES;
+  group = group / SHARES;
 #endif
   uint batch = group;
   uint first_row = row_tile * ROWS, first_column = column_tile * COLUMNS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, invocation = gl_LocalInvocationIndex;
-  uint begin = share * P(7), end = min(P(5), begin + P(7));
+  uint begin = share * SHARE_STEPS, end = min(STEP_COUNT, begin + SHARE_STEPS);
 
   Sum sums[TM * TN], totals[TM * TN];
   [[unroll]] for (uint i = 0u; i < TM * TN; ++i) {
@@ -59,7 +59,7 @@ void main() {
       uint row = e % ROWS, kk = e / ROWS;
 #endif
       Sum value = CLEAR;
-      if (k + kk < end && first_row + row < P(3)) value = load_lhs(batch, first_row + row, k + kk);
+      if (k + kk < end && first_row + row < ROW_COUNT) value = load_lhs(batch, first_row + row, k + kk);
       lhs_strip[kk * STRIDE + row] = value;
     }
     for (uint e = invocation; e < TK * COLUMNS; e += X * Y) {
@@ -69,7 +69,7 @@ void main() {
       uint column = e % COLUMNS, kk = e / COLUMNS;
 #endif
       Sum value = CLEAR;
-      if (k + kk < end && first_column + column < P(4)) value = load_rhs(batch, k + kk, first_column + column);
+      if (k + kk < end && first_column + column < UNIT_COUNT) value = load_rhs(batch, k + kk, first_column + column);
       rhs_strip[kk * (COLUMNS + 1) + column] = value;
     }
     barrier();
@@ -99,14 +99,14 @@ void main() {
     uint row = first_row + y + Y * (n / TN), column = first_column + x + X * (n % TN);
     Sum total = totals[0];
     [[unroll]] for (uint m = 0u; m + 1u < TM * TN; ++m) totals[m] = totals[m + 1u];
-    if (row < P(3) && column < P(4)) store(batch, row, column, share, total);
+    if (row < ROW_COUNT && column < UNIT_COUNT) store(batch, row, column, share, total);
   }
 #else
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
     [[unroll]] for (uint j = 0u; j < TN; ++j) {
       uint row = first_row + y + Y * i, column = first_column + x + X * j;
       ADD(totals[i * TN + j], sums[i * TN + j]);
-      if (row < P(3) && column < P(4)) store(batch, row, column, share, totals[i * TN + j]);
+      if (row < ROW_COUNT && column < UNIT_COUNT) store(batch, row, column, share, totals[i * TN + j]);
     }
   }
 #endif

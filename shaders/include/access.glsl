@@ -1,6 +1,6 @@
 // How kernels reach memory: the argument block and the tensors, over buffer addresses or storage-buffer descriptors.
 //
-//   P(3)                   word 3 of the parameters
+//   P(3)                   word 3 of the parameters, which the generated part gives a name (KernelBuilder::Params)
 //   TENSOR(k, tag)         declares tensor k with elements of a storage type; codegen writes it once per tensor (and
 //                          once more per further view, such as f32x4 of an f32 tensor)
 //   LOAD(k, tag, i)        element i, a uint below 2^31 (an index64_t with FAR_ELEMENTS); u8 and u16 come as uint

@@ -1,6 +1,6 @@
 // Cholesky factors of small matrices, in shared memory: L with A = L L^H, as L or as its transpose.
 //
-// P(1) matrices of N by N; a workgroup of LANES by MATRICES invocations owns MATRICES of them, LANES lanes each, which
+// MATRIX_COUNT matrices of N by N; a workgroup of LANES by MATRICES invocations owns MATRICES of them, LANES lanes each, which
 // take every LANES-th row. Of A the named triangle is read; of the result both are written, the other one with zeros.
 // Columns come in blocks of T: each row takes off what the columns before the block make of it (every product in order
 // of k, into T sums), then every lane factors the block's T by T corner for itself, which costs less than waiting for
@@ -13,8 +13,9 @@
 //
 // A root of what is not positive is NaN, which spreads to all that depends on it and to nothing else.
 //
-// P(0) workgroups, P(1) matrices, P(2) N; the source: P(3) first element, P(4) from matrix to matrix, P(5) from row to
-// row; the result: P(6), P(7) and P(8) likewise. UPPER: element (i, j) of L lies in column i of row j.
+// GROUP_COUNT workgroups, MATRIX_COUNT matrices, UNKNOWNS N; the source: SOURCE_FIRST first element, SOURCE_MATRIX from
+// matrix to matrix, SOURCE_ROW from row to row; the result: RESULT_FIRST, RESULT_MATRIX and RESULT_ROW likewise. UPPER:
+// element (i, j) of L lies in column i of row j.
 //
 // The generated part defines Value, Real, ZERO, T, LANES, AHEAD, PHASES (1 without AHEAD), MATRICES, SIZE (elements of a
 // triangle in shared memory: (N + T) (N + T + 1) / 2 at most), UPPER, WHOLE (T divides N), load(i), store(i, value),
@@ -34,8 +35,8 @@ uint place(uint i, uint j) { return ((i * (i + 1u)) >> 1) + j; }
 #define ROW_OF(i) (i)
 #define IS_ROW(i) true
 #else
-#define ROW_OF(i) min(i, P(2) - 1u)
-#define IS_ROW(i) ((i) < P(2))
+#define ROW_OF(i) min(i, UNKNOWNS - 1u)
+#define IS_ROW(i) ((i) < UNKNOWNS)
 #endif
 
 #if AHEAD
@@ -43,24 +44,24 @@ uint place(uint i, uint j) { return ((i * (i + 1u)) >> 1) + j; }
 // Several rows are under way at once.
 #define ROWS_LOADED 8u
 void load_triangle(uint lane, uint phase, uint own, uint matrix) {
-  for (uint start = phase; start < P(2); start += PHASES * ROWS_LOADED) {
+  for (uint start = phase; start < UNKNOWNS; start += PHASES * ROWS_LOADED) {
     Value found[ROWS_LOADED];
     [[unroll]] for (uint k = 0u; k < ROWS_LOADED; ++k) {
-      uint row = min(start + k * PHASES, P(2) - 1u);
+      uint row = min(start + k * PHASES, UNKNOWNS - 1u);
 #if UPPER
-      uint column = clamp(lane, row, P(2) - 1u);
+      uint column = clamp(lane, row, UNKNOWNS - 1u);
 #else
       uint column = min(lane, row);
 #endif
       SITE(k);
-      found[k] = load(P(3) + matrix * P(4) + row * P(5) + column);
+      found[k] = load(SOURCE_FIRST + matrix * SOURCE_MATRIX + row * SOURCE_ROW + column);
     }
     [[unroll]] for (uint k = 0u; k < ROWS_LOADED; ++k) {
       uint row = start + k * PHASES;
 #if UPPER
-      if (lane >= row && lane < P(2)) factor[own + place(lane, row)] = found[k];
+      if (lane >= row && lane < UNKNOWNS) factor[own + place(lane, row)] = found[k];
 #else
-      if (lane <= row && row < P(2)) factor[own + place(row, lane)] = found[k];
+      if (lane <= row && row < UNKNOWNS) factor[own + place(row, lane)] = found[k];
 #endif
     }
   }
@@ -86,8 +87,8 @@ void load_triangle(uint lane, uint phase, uint own, uint matrix) {
 // The factor of the corner, and with it the block's columns of the lane's row. What lies beyond N or the diagonal is
 // computed and not stored.
 void solve_rows(uint lane, uint own, uint own_corner, uint first) {
-  uint i = min(first + lane, P(2) - 1u), row = own + place(i, first);
-  bool stored = first + lane < P(2);
+  uint i = min(first + lane, UNKNOWNS - 1u), row = own + place(i, first);
+  bool stored = first + lane < UNKNOWNS;
   Value block[T * T], mine[T];
   [[unroll]] for (uint t = 0u; t < T * T; ++t) block[t] = corner[own_corner + t];
   [[unroll]] for (uint t = 0u; t < T; ++t) mine[t] = factor[row + min(t, i - first)];
@@ -97,7 +98,7 @@ void solve_rows(uint lane, uint own, uint own_corner, uint first) {
 // Takes the block off all later columns of the lane's row; the next block's own rows into the corner, too.
 void update_rest(uint lane, uint phase, uint own, uint own_corner, uint first) {
   uint next = first + T, i = next + lane;
-  if (i < P(2)) {
+  if (i < UNKNOWNS) {
     uint row = own + place(i, 0u);
     Value left[T];
     [[unroll]] for (uint t = 0u; t < T; ++t) left[t] = factor[row + first + t];
@@ -114,10 +115,10 @@ void update_rest(uint lane, uint phase, uint own, uint own_corner, uint first) {
 #else
 
 void load_triangle(uint lane, uint own, uint matrix) {
-  for (uint row = 0u; row < P(2); ++row) {
-    uint first = P(3) + matrix * P(4) + row * P(5);
+  for (uint row = 0u; row < UNKNOWNS; ++row) {
+    uint first = SOURCE_FIRST + matrix * SOURCE_MATRIX + row * SOURCE_ROW;
 #if UPPER
-    for (uint column = row + lane; column < P(2); column += LANES) {
+    for (uint column = row + lane; column < UNKNOWNS; column += LANES) {
       factor[own + place(column, row)] = load(first + column);
     }
 #else
@@ -130,7 +131,7 @@ void load_triangle(uint lane, uint own, uint matrix) {
 
 // Takes the columns before `first` off the rows from there on; the block's own rows into the corner, too.
 void update_rows(uint lane, uint own, uint own_corner, uint first) {
-  for (uint i = first + lane; i < P(2); i += LANES) {
+  for (uint i = first + lane; i < UNKNOWNS; i += LANES) {
     uint row = own + place(i, 0u);
     Value rest[T];
     uint above[T];
@@ -168,7 +169,7 @@ void solve_rows(uint lane, uint own, uint own_corner, uint first) {
       }
     }
   }
-  for (uint i = first + lane; i < P(2); i += LANES) {
+  for (uint i = first + lane; i < UNKNOWNS; i += LANES) {
     uint row = own + place(i, 0u) + first;
     Value solved[T];
     [[unroll]] for (uint t = 0u; t < T; ++t) {
@@ -190,9 +191,9 @@ void solve_rows(uint lane, uint own, uint own_corner, uint first) {
 
 // Both triangles.
 void store_rows(uint lane, uint phase, uint own, uint matrix) {
-  for (uint row = phase; row < P(2); row += PHASES) {
-    uint first = P(6) + matrix * P(7) + row * P(8);
-    for (uint column = lane; column < P(2); column += LANES) {
+  for (uint row = phase; row < UNKNOWNS; row += PHASES) {
+    uint first = RESULT_FIRST + matrix * RESULT_MATRIX + row * RESULT_ROW;
+    for (uint column = lane; column < UNKNOWNS; column += LANES) {
       Value value = ZERO;
 #if UPPER
       if (column >= row) value = factor[own + place(column, row)];
@@ -207,20 +208,20 @@ void store_rows(uint lane, uint phase, uint own, uint matrix) {
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
+  if (group >= GROUP_COUNT) return;
   // Matrices lie along x as well: lavapipe fills its vectors along it alone.
   uint lane = gl_LocalInvocationID.x % LANES, phase = gl_LocalInvocationID.x / LANES % PHASES;
   uint among = gl_LocalInvocationID.x / (LANES * PHASES);
   uint own_matrix = group * MATRICES + among, own = among * SIZE, own_corner = among * (T * T);
   // What has no matrix of its own computes the last one again and does not store it: all have to reach the barriers.
-  uint matrix = min(own_matrix, P(1) - 1u);
+  uint matrix = min(own_matrix, MATRIX_COUNT - 1u);
 #if AHEAD
   load_triangle(lane, phase, own, matrix);
   barrier();
-  if (lane < min(T, P(2)) && phase == 0u) {
+  if (lane < min(T, UNKNOWNS) && phase == 0u) {
     for (uint j = 0u; j <= lane; ++j) corner[own_corner + lane * T + j] = factor[own + place(lane, j)];
   }
-  for (uint first = 0u; first < P(2); first += T) {
+  for (uint first = 0u; first < UNKNOWNS; first += T) {
     barrier();
     if (phase == 0u) solve_rows(lane, own, own_corner, first);
     barrier();
@@ -228,7 +229,7 @@ void main() {
   }
 #else
   load_triangle(lane, own, matrix);
-  for (uint first = 0u; first < P(2); first += T) {
+  for (uint first = 0u; first < UNKNOWNS; first += T) {
     barrier();
     update_rows(lane, own, own_corner, first);
     barrier();
@@ -236,5 +237,5 @@ void main() {
   }
   barrier();
 #endif
-  if (own_matrix < P(1)) store_rows(lane, phase, own, matrix);
+  if (own_matrix < MATRIX_COUNT) store_rows(lane, phase, own, matrix);
 }

@@ -11,13 +11,13 @@
 // M is solved forwards, from a lower triangle; an upper one is one whose rows and columns are counted from the end, by
 // steps below zero (modulo 2^32). Nothing depends on its other triangle, or with UNIT_DIAGONAL on its diagonal.
 //
-// P(0) workgroups, P(1) workgroups of a matrix, P(2) N, P(3) right-hand sides of a matrix; then each time the first
-// element and what it is from matrix to matrix, and from unknown to unknown (of M from row to row) and from right-hand
-// side to right-hand side (of M from column to column): P(4..7) M, P(8..11) b, P(12..15) x, and with ZEROS P(16..19)
-// places of x's sizes that are set to zero.
+// GROUP_COUNT workgroups, SHARES workgroups of a matrix, UNKNOWNS N, SIDES right-hand sides of a matrix. Of M (FACTOR), b
+// (KNOWN), x (SOLVED), and with ZEROS of places of x's sizes that are set to zero (CLEARED): the first element (_FIRST), and
+// what it is from matrix to matrix, from unknown to unknown (_ROW; of M from row to row) and from right-hand side to
+// right-hand side (_COLUMN; of M from column to column).
 //
 // The generated part defines Value, ZERO, T, R, LANES, WHOLE (T divides N), UNIT_DIAGONAL, ZEROS, SHARE, BY_SHARES(g) (g /
-// P(1)), load_matrix(i), load_known(i), load_solved(i), store(i, value), store_zero(i), subtract_product(x, a, b) (x -
+// SHARES), load_matrix(i), load_known(i), load_solved(i), store(i, value), store_zero(i), subtract_product(x, a, b) (x -
 // a b) and divide(x, pivot).
 
 #include "generated"
@@ -27,23 +27,23 @@
 #define ROW_OF(i) (i)
 #define IS_ROW(i) true
 #else
-#define ROW_OF(i) min(i, P(2) - 1u)
-#define IS_ROW(i) ((i) < P(2))
+#define ROW_OF(i) min(i, UNKNOWNS - 1u)
+#define IS_ROW(i) ((i) < UNKNOWNS)
 #endif
 
 // Column c of the block's T rows of M, and the element of one of these rows.
 #if SHARE
-#define COLUMN(c) Value column_ = load_matrix(own_row + (c) * P(7))
+#define COLUMN(c) Value column_ = load_matrix(own_row + (c) * FACTOR_COLUMN)
 #define OF_ROW(t, c) subgroupShuffle(column_, t)
 #else
 #define COLUMN(c)
-#define OF_ROW(t, c) load_matrix(row[t] + (c) * P(7))
+#define OF_ROW(t, c) load_matrix(row[t] + (c) * FACTOR_COLUMN)
 #endif
 
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
+  if (group >= GROUP_COUNT) return;
   uint matrix = BY_SHARES(group);
 #if SHARE
   uint lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
@@ -51,37 +51,37 @@ void main() {
 #else
   uint lane = gl_LocalInvocationID.x;
 #endif
-  uint own = (group - matrix * P(1)) * (LANES * R) + lane;
+  uint own = (group - matrix * SHARES) * (LANES * R) + lane;
 #if !SHARE
-  if (own >= P(3)) return;
+  if (own >= SIDES) return;
 #endif
-  uint m = P(4) + matrix * P(5), known[R], solved[R], cleared[R];
+  uint m = FACTOR_FIRST + matrix * FACTOR_MATRIX, known[R], solved[R], cleared[R];
   [[unroll]] for (uint r = 0u; r < R; ++r) {
-    uint side = min(own + r * LANES, P(3) - 1u);
-    known[r] = P(8) + matrix * P(9) + side * P(11);
-    solved[r] = P(12) + matrix * P(13) + side * P(15);
+    uint side = min(own + r * LANES, SIDES - 1u);
+    known[r] = KNOWN_FIRST + matrix * KNOWN_MATRIX + side * KNOWN_COLUMN;
+    solved[r] = SOLVED_FIRST + matrix * SOLVED_MATRIX + side * SOLVED_COLUMN;
 #if ZEROS
-    cleared[r] = P(16) + matrix * P(17) + side * P(19);
+    cleared[r] = CLEARED_FIRST + matrix * CLEARED_MATRIX + side * CLEARED_COLUMN;
 #endif
   }
-  for (uint first = 0u; first < P(2); first += T) {
+  for (uint first = 0u; first < UNKNOWNS; first += T) {
     Value rest[R * T];
     uint row[T];
     [[unroll]] for (uint t = 0u; t < T; ++t) {
-      row[t] = m + ROW_OF(first + t) * P(6);
+      row[t] = m + ROW_OF(first + t) * FACTOR_ROW;
       [[unroll]] for (uint r = 0u; r < R; ++r) {
         SITE(t * R + r);
-        rest[r * T + t] = load_known(known[r] + ROW_OF(first + t) * P(10));
+        rest[r * T + t] = load_known(known[r] + ROW_OF(first + t) * KNOWN_ROW);
       }
     }
 #if SHARE
-    uint own_row = m + ROW_OF(first + own_place) * P(6);
+    uint own_row = m + ROW_OF(first + own_place) * FACTOR_ROW;
 #endif
     for (uint k = 0u; k < first; ++k) {
       Value x[R];
       [[unroll]] for (uint r = 0u; r < R; ++r) {
         SITE(r);
-        x[r] = load_solved(solved[r] + k * P(14));
+        x[r] = load_solved(solved[r] + k * SOLVED_ROW);
       }
       COLUMN(k);
       [[unroll]] for (uint t = 0u; t < T; ++t) {
@@ -95,7 +95,7 @@ void main() {
 #if SHARE
       // Rows above the diagonal load their own diagonal instead.
       SITE(u);
-      Value column_ = load_matrix(own_row + (own_place < u ? ROW_OF(first + own_place) : c) * P(7));
+      Value column_ = load_matrix(own_row + (own_place < u ? ROW_OF(first + own_place) : c) * FACTOR_COLUMN);
 #endif
 #if !UNIT_DIAGONAL
       SITE(u);
@@ -114,13 +114,13 @@ void main() {
       }
     }
     [[unroll]] for (uint r = 0u; r < R; ++r) {
-      if (own + r * LANES < P(3)) {
+      if (own + r * LANES < SIDES) {
         [[unroll]] for (uint t = 0u; t < T; ++t) {
           if (IS_ROW(first + t)) {
             SITE(t * R + r);
-            store(solved[r] + (first + t) * P(14), rest[r * T + t]);
+            store(solved[r] + (first + t) * SOLVED_ROW, rest[r * T + t]);
 #if ZEROS
-            store_zero(cleared[r] + (first + t) * P(18));
+            store_zero(cleared[r] + (first + t) * CLEARED_ROW);
 #endif
           }
         }

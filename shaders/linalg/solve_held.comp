@@ -10,11 +10,11 @@
 // are read at a time, and lanes that write a row do not all meet one bank. So it is with unknowns, an odd number of
 // elements apart.
 //
-// P(0) .. P(19) as in linalg/solve_block.comp.
+// GROUP_COUNT .. CLEARED_COLUMN as in linalg/solve_block.comp.
 //
-// The generated part defines Value, ZERO, T, LANES, ROWS, TRIANGLE (elements of M), UNIT_DIAGONAL, ZEROS, BY_SHARES(g) (g / P(1)), MATRIX_ACROSS (rows of M
-// are neighbours in memory, else columns), KNOWN_ALONG and SOLVED_ALONG (unknowns of a side are, else sides), and the
-// functions that linalg/solve_block.comp has.
+// The generated part defines Value, ZERO, T, LANES, ROWS, TRIANGLE (elements of M), UNIT_DIAGONAL, ZEROS, BY_SHARES(g)
+// (g / SHARES), MATRIX_ACROSS (rows of M are neighbours in memory, else columns), KNOWN_ALONG and SOLVED_ALONG
+// (unknowns of a side are, else sides), and the functions that linalg/solve_block.comp has.
 
 #include "generated"
 
@@ -33,17 +33,17 @@ uint place(uint row, uint column) {
 }
 
 void load_triangle(uint lane, uint m) {
-  for (uint start = 0u; start < P(2); start += UNDER_WAY) {
+  for (uint start = 0u; start < UNKNOWNS; start += UNDER_WAY) {
     Value found[UNDER_WAY];
     [[unroll]] for (uint q = 0u; q < UNDER_WAY; ++q) {
-      uint other = min(start + q, P(2) - 1u), own = min(lane, P(2) - 1u);
+      uint other = min(start + q, UNKNOWNS - 1u), own = min(lane, UNKNOWNS - 1u);
 #if MATRIX_ACROSS
       uint row = max(own, other), column = other;
 #else
       uint row = other, column = min(own, other);
 #endif
       SITE(q);
-      found[q] = load_matrix(m + row * P(6) + column * P(7));
+      found[q] = load_matrix(m + row * FACTOR_ROW + column * FACTOR_COLUMN);
     }
     [[unroll]] for (uint q = 0u; q < UNDER_WAY; ++q) {
 #if MATRIX_ACROSS
@@ -51,27 +51,27 @@ void load_triangle(uint lane, uint m) {
 #else
       uint row = start + q, column = lane;
 #endif
-      if (row < P(2) && column <= row) triangle[place(row, column)] = found[q];
+      if (row < UNKNOWNS && column <= row) triangle[place(row, column)] = found[q];
     }
   }
 }
 
 // The number of turns, and the unknown and the side of a lane in one.
 #if KNOWN_ALONG
-#define KNOWN_TURNS min(LANES, P(3) - first_side)
+#define KNOWN_TURNS min(LANES, SIDES - first_side)
 #define KNOWN_UNKNOWN(turn) lane
 #define KNOWN_SIDE(turn) (turn)
 #else
-#define KNOWN_TURNS P(2)
+#define KNOWN_TURNS UNKNOWNS
 #define KNOWN_UNKNOWN(turn) (turn)
 #define KNOWN_SIDE(turn) lane
 #endif
 #if SOLVED_ALONG
-#define SOLVED_TURNS min(LANES, P(3) - first_side)
+#define SOLVED_TURNS min(LANES, SIDES - first_side)
 #define SOLVED_UNKNOWN(turn) lane
 #define SOLVED_SIDE(turn) (turn)
 #else
-#define SOLVED_TURNS P(2)
+#define SOLVED_TURNS UNKNOWNS
 #define SOLVED_UNKNOWN(turn) (turn)
 #define SOLVED_SIDE(turn) lane
 #endif
@@ -80,13 +80,13 @@ void load_sides(uint lane, uint first_side, uint known) {
   for (uint start = 0u; start < KNOWN_TURNS; start += UNDER_WAY) {
     Value found[UNDER_WAY];
     [[unroll]] for (uint q = 0u; q < UNDER_WAY; ++q) {
-      uint k = min(KNOWN_UNKNOWN(start + q), P(2) - 1u), side = min(first_side + KNOWN_SIDE(start + q), P(3) - 1u);
+      uint k = min(KNOWN_UNKNOWN(start + q), UNKNOWNS - 1u), side = min(first_side + KNOWN_SIDE(start + q), SIDES - 1u);
       SITE(q);
-      found[q] = load_known(known + k * P(10) + side * P(11));
+      found[q] = load_known(known + k * KNOWN_ROW + side * KNOWN_COLUMN);
     }
     [[unroll]] for (uint q = 0u; q < UNDER_WAY; ++q) {
       uint k = KNOWN_UNKNOWN(start + q), side = KNOWN_SIDE(start + q);
-      if (k < P(2) && side < LANES) unknowns[k * APART + side] = found[q];
+      if (k < UNKNOWNS && side < LANES) unknowns[k * APART + side] = found[q];
     }
   }
 }
@@ -94,15 +94,15 @@ void load_sides(uint lane, uint first_side, uint known) {
 void store_sides(uint lane, uint first_side, uint solved) {
   for (uint turn = 0u; turn < SOLVED_TURNS; ++turn) {
     uint k = SOLVED_UNKNOWN(turn), side = SOLVED_SIDE(turn);
-    if (k < P(2) && first_side + side < P(3)) {
-      store(solved + k * P(14) + (first_side + side) * P(15), unknowns[k * APART + side]);
+    if (k < UNKNOWNS && first_side + side < SIDES) {
+      store(solved + k * SOLVED_ROW + (first_side + side) * SOLVED_COLUMN, unknowns[k * APART + side]);
     }
   }
 }
 
 // Rows beyond N of a last block are whatever lies there: nothing reads what comes of them.
 void solve_side(uint lane) {
-  for (uint first = 0u; first < P(2); first += T) {
+  for (uint first = 0u; first < UNKNOWNS; first += T) {
     Value rest[T];
     [[unroll]] for (uint t = 0u; t < T; ++t) rest[t] = unknowns[(first + t) * APART + lane];
     for (uint block = 0u; block < first; block += T) {
@@ -130,19 +130,19 @@ void solve_side(uint lane) {
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  if (group >= P(0)) return;
+  if (group >= GROUP_COUNT) return;
   uint matrix = BY_SHARES(group), lane = gl_LocalInvocationID.x;
-  uint first_side = (group - matrix * P(1)) * LANES;
-  load_triangle(lane, P(4) + matrix * P(5));
-  load_sides(lane, first_side, P(8) + matrix * P(9));
+  uint first_side = (group - matrix * SHARES) * LANES;
+  load_triangle(lane, FACTOR_FIRST + matrix * FACTOR_MATRIX);
+  load_sides(lane, first_side, KNOWN_FIRST + matrix * KNOWN_MATRIX);
   barrier();
   solve_side(lane);
   barrier();
-  store_sides(lane, first_side, P(12) + matrix * P(13));
+  store_sides(lane, first_side, SOLVED_FIRST + matrix * SOLVED_MATRIX);
 #if ZEROS
-  if (first_side + lane < P(3)) {
-    uint cleared = P(16) + matrix * P(17) + (first_side + lane) * P(19);
-    for (uint k = 0u; k < P(2); ++k) store_zero(cleared + k * P(18));
+  if (first_side + lane < SIDES) {
+    uint cleared = CLEARED_FIRST + matrix * CLEARED_MATRIX + (first_side + lane) * CLEARED_COLUMN;
+    for (uint k = 0u; k < UNKNOWNS; ++k) store_zero(cleared + k * CLEARED_ROW);
   }
 #endif
 }

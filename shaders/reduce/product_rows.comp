@@ -20,7 +20,7 @@
 // Accuracy and order: one sum for each element of the product, from zero, k ascending, each step as MULTIPLY_ADD; sums
 // over rows as in rows.comp.
 //
-// P(0) workgroups, P(1) units, P(2) steps of a row.
+// GROUP_COUNT workgroups, UNIT_COUNT units, STEP_COUNT steps of a row.
 //
 // The generated part defines what rows.comp says of HELD, MULTIPLY_ADD(quad, a, quad), TERM_QUADS, quads along k of all
 // terms, COLUMN_QUADS, ROWS, INVOCATIONS, ROWS_OWN, WIDE, STRIP (a power of two up to 8), BATCH_OF(workgroup) and
@@ -161,7 +161,7 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
 #if SURPLUS_GROUPS
-  if (group >= P(0)) return;
+  if (group >= GROUP_COUNT) return;
 #endif
   uint place = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID, lane = place % LANES;
 #if BATCHED

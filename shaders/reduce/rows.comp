@@ -18,12 +18,12 @@
 // With SEVERAL_PIECES several reductions share the dispatch, and load_arguments() found the one that the workgroup
 // belongs to.
 //
-// With IN_ORDER, for reducers that do not associate, LANES and P(4) are 1: accumulators start as the initial values, or
-// as what a dispatch before this one has left, and take P(3) steps from P(5) on, one after the other.
+// With IN_ORDER, for reducers that do not associate, LANES and SHARES are 1: accumulators start as the initial values, or
+// as what a dispatch before this one has left, and take SHARE_STEPS steps from FIRST_STEP on, one after the other.
 //
-// P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
+// GROUP_COUNT workgroups, UNIT_COUNT units, STEP_COUNT steps of a row, SHARE_STEPS steps of a share, SHARES shares.
 //
-// The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for
+// The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / SHARES), STORES_ELEMENTS, JOIN_LANES(p) and for
 // each pass p of PASSES: Acc_p, reset_p, accumulate_p, merge_p (block into running), fold_p (WIDTH to SLOTS), join_p
 // (two accumulators in order), shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the
 // results of passes before LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are written out in
@@ -76,7 +76,7 @@ layout(constant_id = 5) const uint UNITS = 1;
   }
 #elif ORDERED
 #define ACCUMULATE(p) \
-  uint each = (P(3) + LANES - 1u) / LANES; \
+  uint each = (SHARE_STEPS + LANES - 1u) / LANES; \
   uint last = min(end, begin + (lane + 1u) * each); \
   for (uint start = begin + lane * each; start < last; start += BLOCK) { \
     uint stop = min(last, start + BLOCK); \
@@ -108,12 +108,12 @@ void main() {
 #endif
   // A return that may happen makes lavapipe test every lane of every later load, so it is left out where it cannot.
 #if SURPLUS_GROUPS
-  if (group >= P(0)) return;
+  if (group >= GROUP_COUNT) return;
 #endif
   uint share = 0u;
 #if SPLIT
   uint unit_group = UNIT_GROUP(group);
-  share = group - unit_group * (P(4) / INTERLEAVED);
+  share = group - unit_group * (SHARES / INTERLEAVED);
   group = unit_group;
 #endif
 #if BY_SUBGROUP
@@ -126,19 +126,19 @@ void main() {
 #endif
 #if INTERLEAVED > 1
   uint unit = group;
-  uint begin = share * INTERLEAVED * P(3) + own * LANES;
+  uint begin = share * INTERLEAVED * SHARE_STEPS + own * LANES;
   share = share * INTERLEAVED + own;
 #else
   uint unit = group * UNITS + own;
 #if IN_ORDER
-  uint begin = P(5);
+  uint begin = FIRST_STEP;
 #else
-  uint begin = share * P(3);
+  uint begin = share * SHARE_STEPS;
 #endif
 #endif
   // Units without rows exist only where lanes do not wait for each other (JOIN_LANES_0 and _1).
 #if SURPLUS_UNITS
-  if (unit >= P(1)) return;
+  if (unit >= UNIT_COUNT) return;
 #endif
 #ifdef LIVE_UNITS
   // The whole workgroup or none of it, so that no lane waits for others.
@@ -149,9 +149,9 @@ void main() {
 #endif
 #endif
 #ifdef LIVE_STEPS
-  uint end = min(min(P(2), LIVE_STEPS), begin + P(3));
+  uint end = min(min(STEP_COUNT, LIVE_STEPS), begin + SHARE_STEPS);
 #else
-  uint end = min(P(2), begin + P(3));
+  uint end = min(STEP_COUNT, begin + SHARE_STEPS);
 #endif
   prepare(unit);
 #if HELD

@@ -17,9 +17,9 @@
 // Order and accuracy: a function of the shape alone. Sums of f32 are carried from tile to tile in two floats, so that
 // the error of an element does not grow with what lies before it.
 //
-// P(0) workgroups, P(1) units, P(2) units of one chunk number, P(3) tiles of a chunk, P(4) tiles of a row.
+// GROUP_COUNT workgroups, UNIT_COUNT units, CHUNK_UNITS units of one chunk number, CHUNK_TILES tiles of a chunk, ROW_TILES tiles of a row.
 //
-// The generated part defines LANES, UNITS, COLUMNS, UNIT_CHUNK(u) (u / P(2)), SURPLUS_GROUPS, SURPLUS_UNITS, CHUNKS
+// The generated part defines LANES, UNITS, COLUMNS, UNIT_CHUNK(u) (u / CHUNK_UNITS), SURPLUS_GROUPS, SURPLUS_UNITS, CHUNKS
 // (rows are cut), the structs Acc (of elements) and Carry, running_start(o, chunk, carry), running_tile(o, tile, lane,
 // carry) and running_end(o, chunk, lane, carry); with ONE_PASS, where LANES is at least 2 BLOCK and UNITS and COLUMNS are 1, also
 // running_total(o, tile, lane), first_carry(acc), and the words of the state: add_state(at, n), put_ and get_acc (of
@@ -84,23 +84,23 @@ Carry block_sum(uint o, uint block, uint lane) {
 Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) {
   uint block = tile / BLOCK, place = tile % BLOCK;
   uint span = block / BLOCK, first = span * BLOCK;
-  uint blocks = (P(4) + BLOCK - 1u) / BLOCK, spans = (blocks + BLOCK - 1u) / BLOCK;
-  uint sum_flags = 1u + P(1), end_flags = sum_flags + blocks * P(2);
-  uint totals = end_flags + spans * P(2), sums = totals + P(1) * ACC_WORDS;
-  uint ends = sums + blocks * P(2) * CARRY_WORDS;
+  uint blocks = (ROW_TILES + BLOCK - 1u) / BLOCK, spans = (blocks + BLOCK - 1u) / BLOCK;
+  uint sum_flags = 1u + UNIT_COUNT, end_flags = sum_flags + blocks * CHUNK_UNITS;
+  uint totals = end_flags + spans * CHUNK_UNITS, sums = totals + UNIT_COUNT * ACC_WORDS;
+  uint ends = sums + blocks * CHUNK_UNITS * CARRY_WORDS;
   if (lane == 0u) {
     missing = 0u;
     missing_sums = 0u;
     late = false;
     end_before = initial;
-    uint unit = tile * P(2) + o;
+    uint unit = tile * CHUNK_UNITS + o;
     put_acc(totals + unit * ACC_WORDS, total);
     memoryBarrierBuffer();
     add_state(1u + unit, 1u);
   }
   barrier();
   if (lane < place) {
-    uint unit = (block * BLOCK + lane) * P(2) + o;
+    uint unit = (block * BLOCK + lane) * CHUNK_UNITS + o;
     if (arrived(1u + unit)) {
       totals_before[lane] = get_acc(totals + unit * ACC_WORDS);
     } else {
@@ -120,12 +120,12 @@ Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) 
     sum = first_carry(totals_before[0]);
     for (uint k = 1u; k < place; ++k) sum = running_advanced(sum, totals_before[k]);
     if (place == BLOCK - 1u) {
-      uint unit = block * P(2) + o;
+      uint unit = block * CHUNK_UNITS + o;
       leave_carry(sum_flags + unit, sums + unit * CARRY_WORDS, running_advanced(sum, total));
     }
   }
   if (lane >= BLOCK && lane - BLOCK < block - first) {
-    uint unit = (first + lane - BLOCK) * P(2) + o;
+    uint unit = (first + lane - BLOCK) * CHUNK_UNITS + o;
     if (arrived(sum_flags + unit)) {
       sums_before[lane - BLOCK] = get_carry(sums + unit * CARRY_WORDS);
     } else {
@@ -134,7 +134,7 @@ Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) 
   }
   // A span has at most BLOCK - 1 blocks before the own one.
   if (lane == 2u * BLOCK - 1u && span > 0u) {
-    uint unit = (span - 1u) * P(2) + o;
+    uint unit = (span - 1u) * CHUNK_UNITS + o;
     if (arrived(end_flags + unit)) {
       end_before = get_carry(ends + unit * CARRY_WORDS);
     } else {
@@ -160,7 +160,7 @@ Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial) 
     tile_before = before;
     if (place > 0u) tile_before = running_sum(before, sum);
     if (place == BLOCK - 1u && block - first == BLOCK - 1u) {
-      uint unit = span * P(2) + o;
+      uint unit = span * CHUNK_UNITS + o;
       leave_carry(end_flags + unit, ends + unit * CARRY_WORDS, running_sum(before, running_advanced(sum, total)));
     }
   }
@@ -181,7 +181,7 @@ void main() {
 #endif
   // What may not run makes lavapipe test every lane of every later access, so it is left out where it cannot be.
 #if SURPLUS_GROUPS
-  if (group >= P(0)) return;
+  if (group >= GROUP_COUNT) return;
 #endif
 #if UNITS_ALONG_X
   uint lane = 0u, own = gl_LocalInvocationID.x;
@@ -190,15 +190,15 @@ void main() {
 #endif
   uint unit = group * UNITS + own;
 #if SURPLUS_UNITS
-  if (unit >= P(1)) return;
+  if (unit >= UNIT_COUNT) return;
 #endif
   uint chunk = UNIT_CHUNK(unit);
-  uint o = unit - chunk * P(2);
+  uint o = unit - chunk * CHUNK_UNITS;
 #if CHUNKS
-  uint first = chunk * P(3), end = min(first + P(3), P(4));
+  uint first = chunk * CHUNK_TILES, end = min(first + CHUNK_TILES, ROW_TILES);
 #else
   const uint first = 0u;
-  uint end = P(4);
+  uint end = ROW_TILES;
 #endif
   Carry carry[COLUMNS];
   running_start(o, chunk, carry);

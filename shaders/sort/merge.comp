@@ -4,17 +4,17 @@
 // shared memory. LANES invocations share a tile, TILE = LANES * RUN, and a workgroup owns ROWS of them: each lane sorts
 // RUN neighbours (by insertion; with IN_REGISTERS in registers, by exchanging neighbours, which keeps equal ones in order
 // and has a longer text), then runs of twice the length
-// are merged until one is left. P(0) tiles in all, P(1) elements of a row, P(2) tiles of a row. The first KEPT elements of
+// are merged until one is left. PART_COUNT tiles in all, LENGTH elements of a row, ROW_PARTS tiles of a row. The first KEPT elements of
 // each tile are the result, side by side.
-// TILE_PASS 0: runs of P(3) sorted neighbours are merged in pairs; an invocation makes UNIT neighbours of the merged run.
-// P(0) units in all, P(1) elements of a row, P(2) units of a row.
+// TILE_PASS 0: runs of SORTED_RUN sorted neighbours are merged in pairs; an invocation makes UNIT neighbours of the merged run.
+// PART_COUNT units in all, LENGTH elements of a row, ROW_PARTS units of a row.
 //
 // Where an invocation begins in the two runs a binary search tells (merge path: Odeh, Green, Mwassi, Shmueli, Birk,
 // "Merge Path - Parallel Merging Made Simple", 2012). It is right for every order; with ANY_ORDER nothing says that
 // the comparison is one, and each invocation searches from the middle of the merged run down to its own part, both ends,
 // so that the parts of all invocations fit together and the result is a permutation, whatever the comparison answers.
 //
-// The generated part defines the constants above, BY_UNITS(g) (g / P(2)), Key, Item (what is moved), key_of(Item),
+// The generated part defines the constants above, BY_UNITS(g) (g / ROW_PARTS), Key, Item (what is moved), key_of(Item),
 // before(Key, Key), emit_item(row, place in the row, Item) and either load_item(place in all rows) or read_item(row, place
 // in the row), get_item and put_item of shared memory with room for 2 * ROWS * TILE items and, with IN_REGISTERS:
 // READS_RUNS (whether lanes read their own RUN neighbours; else neighbouring lanes read neighbours), EACH(F),
@@ -150,8 +150,8 @@ void main() {
 #endif
   uint tile = group * ROWS + slot;
   uint row = BY_UNITS(tile);
-  uint begin = (tile - row * P(2)) * TILE;
-  uint count = tile < P(0) ? min(TILE, P(1) - begin) : 0u;
+  uint begin = (tile - row * ROW_PARTS) * TILE;
+  uint count = tile < PART_COUNT ? min(TILE, LENGTH - begin) : 0u;
   uint from = slot * TILE, to = (ROWS + slot) * TILE;
   uint at = lane * RUN;
 #if !IN_REGISTERS || !READS_RUNS
@@ -172,7 +172,7 @@ void main() {
 #endif
   barrier();
   // As many rounds for all invocations: every tile is at most this long.
-  uint longest = min(TILE, P(1));
+  uint longest = min(TILE, LENGTH);
   for (uint width = RUN; width < longest; width *= 2u) {
     uint first = at & ~(2u * width - 1u);
     uint size = at < count ? min(RUN, count - at) : 0u;
@@ -188,7 +188,7 @@ void main() {
     barrier();
   }
   uint kept = min(count, KEPT);
-  uint place = (tile - row * P(2)) * KEPT;
+  uint place = (tile - row * ROW_PARTS) * KEPT;
   for (uint i = lane; i < kept; i += LANES) emit_item(row, place + i, get_item(from + i));
 }
 
@@ -200,16 +200,16 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
   uint unit = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-  if (unit >= P(0)) return;
+  if (unit >= PART_COUNT) return;
   uint row = BY_UNITS(unit);
-  uint at = (unit - row * P(2)) * UNIT;
-  uint width = P(3);
+  uint at = (unit - row * ROW_PARTS) * UNIT;
+  uint width = SORTED_RUN;
   uint first = at & ~(2u * width - 1u);
-  uint base = row * P(1);
-  uint size = min(UNIT, P(1) - at);
-  Part part = part_of(base + first, base + min(first + width, P(1)), base + min(first + 2u * width, P(1)),
+  uint base = row * LENGTH;
+  uint size = min(UNIT, LENGTH - at);
+  Part part = part_of(base + first, base + min(first + width, LENGTH), base + min(first + 2u * width, LENGTH),
                       (at - first) / UNIT, 2u * width / UNIT);
-  uint last = base + P(1) - 1u;
+  uint last = base + LENGTH - 1u;
   MERGE(part, size, last, TO_MEMORY)
 }
 

@@ -4,13 +4,13 @@
 //
 // PHASE 0 counts the digits of each chunk; 1 turns the counts of a row into where each chunk puts its first element of
 // each digit, a workgroup of LANES invocations for each row; 2 moves the elements. Counts lie as [row][chunk][digit].
-// P(0) chunks (rows in phase 1), P(1) elements of a row, P(2) chunks of a row, P(3) the digit's lowest bit.
+// PART_COUNT chunks (rows in phase 1), LENGTH elements of a row, ROW_PARTS chunks of a row, DIGIT_LOW the digit's lowest bit.
 //
 // On lavapipe 22 a value that a lane reads costs 20 to 30 cycles (it is put into a vector on the stack, and the vector
 // is read before that store is done) and one that it writes next to none. So keys come in groups, two to a load, and
 // digits are wide.
 //
-// The generated part defines PHASE, RADIX, CHUNK, LANES (the workgroup's size), BY_CHUNKS(g) (g / P(2)), load_count(i)
+// The generated part defines PHASE, RADIX, CHUNK, LANES (the workgroup's size), BY_CHUNKS(g) (g / ROW_PARTS), load_count(i)
 // and store_count(i, n), and in phases 0 and 2 Key, Item, key_of(Item), KEY_WORD(key) (the word that has the digit),
 // read_item(row, place in the row), GROUP and, if it is above 1, READ_GROUP(row, place), which declares so many items
 // side by side and reads them, and EACH_ITEM(F), which says F(item) of each; in phase 2 emit_item(row, place in the row,
@@ -28,8 +28,8 @@ void main() {
   load_arguments();
   uint row = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
-  uint begin = row * P(2) * RADIX + lane * EACH;
-  uint chunks = row < P(0) ? P(2) : 0u;
+  uint begin = row * ROW_PARTS * RADIX + lane * EACH;
+  uint chunks = row < PART_COUNT ? ROW_PARTS : 0u;
   uint total = 0u;
   for (uint digit = 0u; digit < EACH; ++digit) {
     for (uint chunk = 0u; chunk < chunks; ++chunk) total += load_count(begin + digit + chunk * RADIX);
@@ -57,11 +57,11 @@ void main() {
 
 #if PHASE == 0
 #define TAKE(item) { \
-    uint at = counts + ((KEY_WORD(key_of(item)) >> P(3)) & (RADIX - 1u)); \
+    uint at = counts + ((KEY_WORD(key_of(item)) >> DIGIT_LOW) & (RADIX - 1u)); \
     store_count(at, load_count(at) + 1u); }
 #else
 #define TAKE(item) { \
-    uint at = counts + ((KEY_WORD(key_of(item)) >> P(3)) & (RADIX - 1u)); \
+    uint at = counts + ((KEY_WORD(key_of(item)) >> DIGIT_LOW) & (RADIX - 1u)); \
     uint place = load_count(at); \
     store_count(at, place + 1u); \
     emit_item(row, place, item); }
@@ -71,10 +71,10 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
   uint chunk = group * LANES + gl_LocalInvocationID.x;
-  if (chunk >= P(0)) return;
+  if (chunk >= PART_COUNT) return;
   uint row = BY_CHUNKS(chunk);
-  uint e = (chunk - row * P(2)) * CHUNK;
-  uint end = min(e + CHUNK, P(1));
+  uint e = (chunk - row * ROW_PARTS) * CHUNK;
+  uint end = min(e + CHUNK, LENGTH);
   uint counts = chunk * RADIX;
 #if PHASE == 0
   for (uint digit = 0u; digit < RADIX; ++digit) store_count(counts + digit, 0u);

@@ -6,13 +6,13 @@
 // chunk of a row has below it and of it; 2 puts these elements side by side: first those below, then as many of the equal
 // ones as are wanted, each in the order of the row, EACH (up to 32) neighbours to an invocation.
 //
-// P(0) chunks in all, P(1) elements of a row, P(2) chunks of a row, P(3) the lowest bit of the digit that is counted, P(4)
-// the lowest bit of its word that is known already, P(5) the lowest bit of the digit that is found first.
-// Counts lie as [row][digit][RADIX] and are zero at first, states as [row][digits known: key, how many of it are wanted],
-// parts as [chunk][below, equal].
+// PART_COUNT chunks in all, LENGTH elements of a row, ROW_PARTS chunks of a row, DIGIT_LOW the lowest bit of the digit
+// that is counted, KNOWN_LOW the lowest bit of its word that is known already, FOUND_LOW the lowest bit of the digit
+// that is found first. Counts lie as [row][digit][RADIX] and are zero at first, states as [row][digits known: key, how
+// many of it are wanted], parts as [chunk][below, equal].
 //
 // The generated part defines PHASE, RADIX (a multiple of LANES), LANES (the workgroup's size), CHUNK, KEPT, DIGITS (of a
-// key), KNOWN (how many of them are found before this pass, or by it), KEY_WORDS, BY_CHUNKS(g) (g / P(2)), load_count(i),
+// key), KNOWN (how many of them are found before this pass, or by it), KEY_WORDS, BY_CHUNKS(g) (g / ROW_PARTS), load_count(i),
 // add_count(i, n), load_state(i), store_state(i, n), load_part(i), store_part(i, n), Key, NO_KEY (all zeros),
 // load_key(i) and store_key(i, key) of a state, SET_DIGIT(key, digit), MATCHES(key, known), KEY_WORD(key), MASKED(key), Item,
 // key_of(Item), before(Key, Key), read_item(row, place in the row), GROUP, READ_GROUP and EACH_ITEM as for
@@ -82,7 +82,7 @@ Key find_known(uint row, bool notes, out uint wanted) {
 shared uint bins[RADIX];
 #define NOTE(item) { \
     Key key = key_of(item); \
-    if (MATCHES(key, known)) atomicAdd(bins[(KEY_WORD(key) >> P(3)) & (RADIX - 1u)], 1u); }
+    if (MATCHES(key, known)) atomicAdd(bins[(KEY_WORD(key) >> DIGIT_LOW) & (RADIX - 1u)], 1u); }
 #else
 shared uint below_count, equal_count;
 #define NOTE(item) { \
@@ -95,12 +95,12 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
-  bool surplus = group >= P(0);
-  uint chunk = min(group, P(0) - 1u);
+  bool surplus = group >= PART_COUNT;
+  uint chunk = min(group, PART_COUNT - 1u);
   uint row = BY_CHUNKS(chunk);
-  uint number = chunk - row * P(2);
+  uint number = chunk - row * ROW_PARTS;
   uint begin = number * CHUNK;
-  uint count = surplus ? 0u : min(CHUNK, P(1) - begin);
+  uint count = surplus ? 0u : min(CHUNK, LENGTH - begin);
   uint wanted;
   Key known = find_known(row, number == 0u && !surplus, wanted);
 #if PHASE == 0
@@ -145,17 +145,17 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
-  uint chunk = min(group, P(0) - 1u);
+  uint chunk = min(group, PART_COUNT - 1u);
   uint row = BY_CHUNKS(chunk);
-  uint number = chunk - row * P(2);
+  uint number = chunk - row * ROW_PARTS;
   uint begin = number * CHUNK;
-  uint count = group < P(0) ? min(CHUNK, P(1) - begin) : 0u;
+  uint count = group < PART_COUNT ? min(CHUNK, LENGTH - begin) : 0u;
   Key known = load_key(STATE_AT(row, DIGITS));
   uint wanted = load_state(STATE_AT(row, DIGITS) + KEY_WORDS);
   if (lane == 0u) below_before = equal_before = 0u;
   barrier();
   uint below = 0u, equal = 0u;
-  for (uint c = row * P(2) + lane; c < chunk; c += LANES) {
+  for (uint c = row * ROW_PARTS + lane; c < chunk; c += LANES) {
     below += load_part(c * 2u);
     equal += load_part(c * 2u + 1u);
   }

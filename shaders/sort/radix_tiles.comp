@@ -4,7 +4,7 @@
 // PHASE 0 counts the digits of each tile; 1 turns the counts of a row into how many elements with the same digit stand in
 // tiles before, and adds up the totals, DIGITS digits and STRIPS strips of tiles to a workgroup; 2 moves the elements.
 // Counts lie as [row][tile][digit], totals as [row][digit].
-// P(0) tiles in all (in phase 1 workgroups that have work), P(1) elements of a row, P(2) tiles of a row, P(3) the digit's
+// PART_COUNT tiles in all (in phase 1 workgroups that have work), LENGTH elements of a row, ROW_PARTS tiles of a row, DIGIT_LOW the digit's
 // lowest bit.
 //
 // Phase 2 ranks by subgroups, which own ITEMS * SUBGROUP neighbours each: lanes with the same digit find each other by a
@@ -12,14 +12,14 @@
 // 2016; Adinets, Merrill, "Onesweep", 2022).
 //
 // The generated part defines PHASE, RADIX, DIGIT_BITS, LANES (RADIX or more), ITEMS, SUBGROUP (32 or 64 lanes, or fewer), DIGITS, STRIPS,
-// BY_TILES(g) (g / P(2)), load_count(i) and store_count(i, n), load_total(i) and store_total(i, n), and in phases 0 and 2
+// BY_TILES(g) (g / ROW_PARTS), load_count(i) and store_count(i, n), load_total(i) and store_total(i, n), and in phases 0 and 2
 // Key, Item, key_of(Item), KEY_WORD(key) (the word that has the digit), read_item(row, place in the row); in phase 2
 // emit_item(row, place in the row, Item), EACH(F), which says F(0) F(1) .. for ITEMS numbers, get_item and put_item of
 // shared memory with room for TILE items.
 #include "generated"
 
 #define TILE (LANES * ITEMS)
-#define DIGIT_OF(item) ((KEY_WORD(key_of(item)) >> P(3)) & (RADIX - 1u))
+#define DIGIT_OF(item) ((KEY_WORD(key_of(item)) >> DIGIT_LOW) & (RADIX - 1u))
 
 #if PHASE == 0
 
@@ -30,8 +30,8 @@ void main() {
   uint tile = WORKGROUP;
   uint lane = gl_LocalInvocationID.x;
   uint row = BY_TILES(tile);
-  uint begin = (tile - row * P(2)) * TILE;
-  uint count = tile < P(0) ? min(TILE, P(1) - begin) : 0u;
+  uint begin = (tile - row * ROW_PARTS) * TILE;
+  uint count = tile < PART_COUNT ? min(TILE, LENGTH - begin) : 0u;
   for (uint digit = lane; digit < RADIX; digit += LANES) tile_counts[digit] = 0u;
   barrier();
   for (uint i = 0u; i < ITEMS; ++i) {
@@ -39,7 +39,7 @@ void main() {
     if (e < count) atomicAdd(tile_counts[DIGIT_OF(read_item(row, begin + e))], 1u);
   }
   barrier();
-  if (tile >= P(0)) return;
+  if (tile >= PART_COUNT) return;
   for (uint digit = lane; digit < RADIX; digit += LANES) store_count(tile * RADIX + digit, tile_counts[digit]);
 }
 
@@ -54,17 +54,17 @@ void main() {
   uint row = group / (RADIX / DIGITS);
   uint digit = (group - row * (RADIX / DIGITS)) * DIGITS + lane % DIGITS;
   uint strip = lane / DIGITS;
-  uint each = (P(2) + STRIPS - 1u) / STRIPS;
-  uint tile = min(strip * each, P(2));
-  uint end = group < P(0) ? min(tile + each, P(2)) : tile;
-  uint at = (row * P(2) + tile) * RADIX + digit;
+  uint each = (ROW_PARTS + STRIPS - 1u) / STRIPS;
+  uint tile = min(strip * each, ROW_PARTS);
+  uint end = group < PART_COUNT ? min(tile + each, ROW_PARTS) : tile;
+  uint at = (row * ROW_PARTS + tile) * RADIX + digit;
   uint total = 0u;
   for (uint t = tile; t < end; ++t) total += load_count(at + (t - tile) * RADIX);
   strip_totals[lane] = total;
   barrier();
   uint place = 0u;
   for (uint s = 0u; s < strip; ++s) place += strip_totals[s * DIGITS + lane % DIGITS];
-  if (strip == STRIPS - 1u && group < P(0)) store_total(row * RADIX + digit, place + total);
+  if (strip == STRIPS - 1u && group < PART_COUNT) store_total(row * RADIX + digit, place + total);
   for (uint t = tile; t < end; ++t) {
     uint counter = at + (t - tile) * RADIX;
     uint count = load_count(counter);
@@ -119,11 +119,11 @@ uint rank_in_subgroup(uint digit, uint counter, MASK all, MASK before) {
 void main() {
   load_arguments();
   uint group = WORKGROUP;
-  uint tile = min(group, P(0) - 1u);
+  uint tile = min(group, PART_COUNT - 1u);
   uint lane = gl_LocalInvocationID.x;
   uint row = BY_TILES(tile);
-  uint begin = (tile - row * P(2)) * TILE;
-  uint last = min(TILE, P(1) - begin) - 1u;
+  uint begin = (tile - row * ROW_PARTS) * TILE;
+  uint last = min(TILE, LENGTH - begin) - 1u;
   uint own = gl_SubgroupID * RADIX;
   uint at = gl_SubgroupID * (SUBGROUP * ITEMS) + gl_SubgroupInvocationID;
   for (uint i = lane; i < SUBGROUPS * RADIX; i += LANES) counters[i] = 0u;
@@ -162,7 +162,7 @@ void main() {
   barrier();
   EACH(PLACE_ONE)
   barrier();
-  uint count = group < P(0) ? last + 1u : 0u;
+  uint count = group < PART_COUNT ? last + 1u : 0u;
   for (uint i = lane; i < count; i += LANES) {
     Item item = get_item(i);
     emit_item(row, places[DIGIT_OF(item)] + i, item);

@@ -2,10 +2,10 @@
 // (software drivers): each invocation walks over CHUNK neighbours and keeps the best so far in shared memory, best first;
 // most elements cost one comparison, with the worst of them.
 //
-// P(0) chunks in all, P(1) elements of a row, P(2) chunks of a row. The result has KEPT elements of each chunk side by
+// PART_COUNT chunks in all, LENGTH elements of a row, ROW_PARTS chunks of a row. The result has KEPT elements of each chunk side by
 // side (of the last chunk of a row as many as there are), equal ones in the order of the row.
 //
-// The generated part defines CHUNK, KEPT, LANES (the workgroup's size), BY_CHUNKS(g) (g / P(2)), Key, Item,
+// The generated part defines CHUNK, KEPT, LANES (the workgroup's size), BY_CHUNKS(g) (g / ROW_PARTS), Key, Item,
 // key_of(Item), before(Key, Key), read_item(row, place in the row), GROUP, READ_GROUP and EACH_ITEM as for
 // sort/radix_chunks.comp, get_item and put_item of shared memory with room for KEPT * LANES items, and
 // emit_item(row, place in the row of the result, Item).
@@ -36,11 +36,11 @@ void main() {
   load_arguments();
   uint group = WORKGROUP;
   uint chunk = group * LANES + gl_LocalInvocationID.x;
-  if (chunk >= P(0)) return;
+  if (chunk >= PART_COUNT) return;
   uint row = BY_CHUNKS(chunk);
-  uint number = chunk - row * P(2);
+  uint number = chunk - row * ROW_PARTS;
   uint begin = number * CHUNK;
-  uint end = min(begin + CHUNK, P(1));
+  uint end = min(begin + CHUNK, LENGTH);
   uint found = min(KEPT, end - begin);
   for (uint i = 0u; i < found; ++i) insert(i, read_item(row, begin + i));
   Key worst = key_of(get_item(BEST(found - 1u)));

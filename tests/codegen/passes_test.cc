@@ -1,6 +1,7 @@
 // That what ValueWriter writes is what each pass looks for: whole fusions, lowered for devices on which passes run.
 #include "backend/vulkan/codegen/passes/passes.h"
 
+#include "backend/vulkan/codegen/glsl_writer.h"
 #include "backend/vulkan/device/pretended_gpu.h"
 #include "tests/codegen/codegen_test_support.h"
 
@@ -21,6 +22,29 @@ std::string TextOf(std::string_view program, const DeviceFacts& facts = Gpu()) {
   if (steps.size() != 1) return {};
   Compiled(steps[0], facts);
   return steps[0].kernel.generated;
+}
+
+// What a loop's limits ask of the code.
+TEST(CodeTest, KnowsItsBarriersAndAccesses) {
+  DeviceFacts facts = Gpu();
+  KernelBuilder kernel(facts);
+  const int k = kernel.AddBuffer(ElementType::kF32, Access::kReadWrite, {0, 0, 64});
+  FusionDescription nothing;
+  PlainBuffers buffers;
+  IndexSpace space;
+  ValueWriter writer(kernel, nothing, buffers, space);
+  writer.Barrier();
+  const int i = space.AddVariable(4);
+  writer.Bind(i, "i");
+  writer.Vectorize(i, 4);
+  std::vector<std::string> values;
+  const IndexExpression first = space.Scale(space.Variable(i), 4);
+  for (int64_t j = 0; j < 4; ++j) values.push_back(writer.Load(k, space.Add(first, {{}, j})));
+  writer.StoreGroup(k, first, values);
+  const Code code = writer.Take() + Barrier(2) + "  a = LOAD(0, f32, 1u);\n";
+  EXPECT_EQ(code.barriers(), 2);
+  EXPECT_EQ(code.accesses(), 9) << code.Print();
+  EXPECT_EQ(Count(code.Print(), "    PHASE\n"), 1);
 }
 
 TEST(PassesTest, QuotientsAreGroups) {

@@ -28,12 +28,12 @@ TEST(RepeatPhasesTest, LayersStandOnce) {
     phases.push_back(Phase("norm", 10 + layer, 1));
   }
   phases.push_back(Phase("last", 1, 2));
-  const std::string text = RepeatPhases(phases, "turn", "BARRIER").Print();
+  const std::string text = RepeatPhases(phases, "turn").Print();
   EXPECT_EQ(CountOf(text, "product("), 1u);
   EXPECT_EQ(CountOf(text, "norm("), 1u);
   EXPECT_TRUE(Has(text, "[[dont_unroll]] for (uint turn = 0u; turn < 3u; ++turn) {\n")) << text;
   // One turn waits, so all do; what all turns read is named as it is.
-  EXPECT_EQ(CountOf(text, "BARRIER"), 1u);
+  EXPECT_EQ(CountOf(text, "PHASE"), 1u);
   EXPECT_TRUE(Has(text, "uvec2 address_turn_0 = turn == 0u ? address_10 : turn == 1u ? address_11 : address_12;\n"));
   EXPECT_TRUE(Has(text, "STORE(turn_0, f32, i, product(LOAD(1, f32, i)));"));
   EXPECT_LT(text.find("first("), text.find("for (uint turn"));
@@ -47,13 +47,13 @@ TEST(RepeatPhasesTest, APhaseOfSomeTurnsIsAskedFor) {
     phases.push_back(Phase(turn == 0 ? "gather" : "add", 3 * turn + 1, 3 * turn + 2));
     phases.push_back(Phase("b", 3 * turn + 2, 3 * turn + 3));
   }
-  const std::string text = RepeatPhases(phases, "turn", "BARRIER").Print();
+  const std::string text = RepeatPhases(phases, "turn").Print();
   EXPECT_EQ(CountOf(text, "a(LOAD"), 1u);
   EXPECT_EQ(CountOf(text, "b(LOAD"), 1u);
   EXPECT_TRUE(Has(text, "if (((1u << turn) & 1u) != 0u) {\n{ STORE(2, f32, i, gather(LOAD(1, f32, i))); }")) << text;
   EXPECT_TRUE(Has(text, "if (((1u << turn) & 6u) != 0u) {\n{\nuvec2 address_turn_")) << text;
   EXPECT_EQ(CountOf(text, "add(LOAD"), 1u);
-  EXPECT_FALSE(Has(text, "BARRIER"));
+  EXPECT_FALSE(Has(text, "PHASE"));
 }
 
 TEST(RepeatPhasesTest, WhatRepeatsLittleIsLeft) {
@@ -64,8 +64,8 @@ TEST(RepeatPhasesTest, WhatRepeatsLittleIsLeft) {
       {{"STORE(1, f32, i, LOAD(0, f32, i));\n", true}, {"STORE(2, f32, i, LOAD(1, f32, i));\n", true}}};
   for (const std::vector<LoopPhase>& phases : all) {
     std::string as_is;
-    for (const LoopPhase& phase : phases) as_is += (phase.waits ? "BARRIER\n" : "") + phase.code.Print();
-    EXPECT_EQ(RepeatPhases(phases, "turn", "BARRIER").Print(), as_is);
+    for (const LoopPhase& phase : phases) as_is += (phase.waits ? "PHASE\n" : "") + phase.code.Print();
+    EXPECT_EQ(RepeatPhases(phases, "turn").Print(), as_is);
   }
 }
 

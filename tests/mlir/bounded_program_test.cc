@@ -1,10 +1,10 @@
-#include "core/mlir/bounded_program.h"
+#include "core/mlir/importer/bounded_program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/importer.h"
+#include "core/mlir/importer/importer.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -449,6 +449,23 @@ TEST(FusionTest, LoopsThatWaitForOthersBetweenThemStayApart) {
             3);
 }
 
+// The second loop waits for the first alone: the products that it reads besides come before that. Which of them is met
+// first does not matter.
+TEST(FusionTest, WhatALoopReadsHasNoOrder) {
+  for (const char* operands : {"b, c, s", "b, s, c", "s, b, c"}) {
+    EXPECT_EQ(FusionCount(fmt::format(
+                  "ENTRY e {{ x = f32[64,64] parameter(0)  y = f32[64,64] parameter(1)\n"
+                  "b = f32[64,64] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+                  "c = f32[64,64] dot(y, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+                  "p = f32[64,64] reverse(b), dimensions={{0}}  q = f32[64,64] reverse(c), dimensions={{0}}\n"
+                  "r = f32[64,64] add(p, q)  s = f32[64,64] sine(r)  t = f32[64,64] subtract(s, x)\n"
+                  "u = f32[64,64] clamp({})  ROOT o = (f32[64,64], f32[64,64]) tuple(t, u) }}",
+                  operands)),
+              3)
+        << operands;
+  }
+}
+
 // The gradient of a product of many numbers: each level pads two halves into one array and reads the level above in
 // both branches. All of it in one kernel was 60,000 lines.
 TEST(FusionTest, BranchesOfPadsDoNotShareWhatTheyCompute) {

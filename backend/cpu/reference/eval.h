@@ -12,6 +12,7 @@
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/reference/value.h"
 #include "backend/replica_link.h"
+#include "core/module.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -85,7 +86,6 @@ using EvalFunction = EvalResult(EvalContext& context, const Instruction& instruc
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
-#include "core/module.h"
 // clang-format on
 
 }  // namespace VXLA_NAMESPACE

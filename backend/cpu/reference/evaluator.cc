@@ -2,8 +2,10 @@
 
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
+#include "core/devices/replica_groups.h"
 #include "core/host/guarded.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
+#include "core/module.h"
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
@@ -17,8 +19,6 @@ EvalFunction* FunctionOf(Opcode opcode) {
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
-#include "core/module.h"
-#include "core/devices/replica_groups.h"
       // clang-format on
   };
   return kFunctions[static_cast<int>(opcode)];

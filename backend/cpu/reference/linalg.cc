@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 
+#include "backend/cpu/reference/dense_matrix.h"
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/gemm.h"
 #include "backend/cpu/reference/twofold.h"
@@ -11,22 +12,8 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-template <typename T>
-T Conjugate(T x) {
-  return x;
-}
-template <typename T>
-std::complex<T> Conjugate(std::complex<T> x) {
-  return std::conj(x);
-}
-template <typename T>
-T RealOf(T x) {
-  return x;
-}
-template <typename T>
-T RealOf(std::complex<T> x) {
-  return x.real();
-}
+using dense::Conj;
+using dense::Re;
 
 // A number minus products of two, for each of the accumulators.
 template <typename T>
@@ -72,11 +59,11 @@ void CholeskyOf(int64_t n, At at) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) {
       Remainder<T> rest(at(i, j));
-      for (int64_t k = 0; k < j; ++k) rest.Subtract(at(i, k), Conjugate(at(j, k)));
+      for (int64_t k = 0; k < j; ++k) rest.Subtract(at(i, k), Conj(at(j, k)));
       if (i == j) {
-        at(i, i) = std::sqrt(RealOf(rest.Value()));
+        at(i, i) = std::sqrt(Re(rest.Value()));
       } else {
-        at(i, j) = rest.Value() / RealOf(at(j, j));
+        at(i, j) = rest.Value() / Re(at(j, j));
       }
     }
   }
@@ -121,7 +108,7 @@ struct TriangularMatrix {
 
   V At(int64_t i, int64_t j) const {
     const V value = transposed ? a[j * n + i] : a[i * n + j];
-    return conjugated ? Conjugate(value) : value;
+    return conjugated ? Conj(value) : value;
   }
 };
 

@@ -220,9 +220,6 @@ Result<ScalarProgram> ScalarProgram::Compile(const Computation& computation, Rou
     arguments.push_back(std::move(registers));
   }
   VXLA_ASSIGN_OR_RETURN(compiler.program.outputs_, compiler.Inline(computation, arguments));
-  for (const Shape* leaf : FlattenTuple(computation.root()->shape())) {
-    compiler.program.output_types_.push_back(leaf->element_type());
-  }
   compiler.program.single_op_ = FindSingleOp(computation);
   return std::move(compiler.program);
 }

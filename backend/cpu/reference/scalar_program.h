@@ -33,15 +33,10 @@ class ScalarProgram {
   const std::vector<int>& inputs() const { return inputs_; }  // registers by flattened parameter
   const std::vector<int>& outputs() const { return outputs_; }
   const std::vector<ElementType>& input_types() const { return input_types_; }
-  const std::vector<ElementType>& output_types() const { return output_types_; }
   const std::vector<Step>& steps() const { return steps_; }
 
   // The one op of a computation op(parameter 0, parameter 1), in either order if the op commutes; else nullptr.
   const Instruction* single_op() const { return single_op_; }
-  // The result is parameter 1 as it is (what an overwriting scatter has).
-  bool ReturnsSecondParameter() const {
-    return steps_.empty() && outputs_.size() == 1 && inputs_.size() == 2 && outputs_[0] == inputs_[1];
-  }
 
   // The registers of one thread. Write the inputs, Run, read the outputs (which may be an input's register).
   class Frame {
@@ -65,7 +60,7 @@ class ScalarProgram {
   friend class ScalarCompiler;
   std::vector<Step> steps_;
   std::vector<int> inputs_, outputs_;
-  std::vector<ElementType> input_types_, output_types_;
+  std::vector<ElementType> input_types_;
   std::vector<std::pair<int, const Literal*>> constants_;
   int register_count_ = 0;
   const Instruction* single_op_ = nullptr;

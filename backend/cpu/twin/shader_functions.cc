@@ -296,12 +296,6 @@ Result<std::vector<ShaderCall>> ShaderConversion(ElementType from, ElementType t
   return calls;
 }
 
-Result<std::vector<ShaderCall>> ShaderNarrowing(ElementType type) {
-  std::vector<ShaderCall> calls;
-  VXLA_RETURN_IF_ERROR(AppendNarrowing(calls, type));
-  return calls;
-}
-
 Result<std::vector<ShaderCall>> ShaderCallsOf(const Instruction& instruction) {
   std::vector<ShaderCall> calls;
   VXLA_ASSIGN_OR_RETURN(const bool special, AppendSpecial(calls, instruction));

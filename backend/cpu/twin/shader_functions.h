@@ -38,8 +38,6 @@ struct ShaderCall {
 // Unsupported if kernels have no such function. Select is `select`, which every carrier has.
 Result<std::vector<ShaderCall>> ShaderCallsOf(const Instruction& instruction);
 Result<std::vector<ShaderCall>> ShaderConversion(ElementType from, ElementType to);
-// What brings the result of an operation back into a narrow type.
-Result<std::vector<ShaderCall>> ShaderNarrowing(ElementType type);
 
 // n contiguous elements in storage <-> carriers, as kernels load and store them.
 void LoadShaderCarriers(ElementType type, const std::byte* source, int64_t n, void* carriers);

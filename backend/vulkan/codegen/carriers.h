@@ -49,6 +49,11 @@ std::string ToStorage(ElementType type, const std::string& value);
 // types.
 std::string Narrowed(ElementType type, const std::string& value);
 
+// fma of f32 rounds once, and takes no longer than a product and a sum.
+inline bool FusesF32(const DeviceFacts& facts) { return facts.fused_multiply_add && !facts.costs.slow_fma; }
+// Sums of products take a term by one rounding (docs/reference/numerics.md).
+inline bool FusesTerms(const DeviceFacts& facts) { return FusesF32(facts) && !facts.same_bits; }
+
 // One element, `bits` as it lies in memory (two words for 64-bit types, four for c128): a GLSL constant expression.
 std::string ConstantText(ElementType type, const void* bytes);
 // A scalar, to calculate with. Drivers that fold zeros (DeviceFacts::Quirks) know nothing of a zero of floats; with

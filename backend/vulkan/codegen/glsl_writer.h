@@ -93,6 +93,7 @@ class ValueWriter {
 
   // A statement of the caller's own, which passes do not look into; locals of the writer may be used in it.
   void Line(const std::string& statement);
+  void Barrier() { Add({.kind = Statement::Kind::kBarrier}); }
   // A local that the caller's own statements may change.
   std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
   // A local of the caller's own name.

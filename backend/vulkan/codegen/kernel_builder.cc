@@ -56,6 +56,13 @@ std::string KernelBuilder::Param(uint32_t value) {
   return fmt::format("P({})", params_.size() - 1);
 }
 
+void KernelBuilder::Params(std::initializer_list<std::pair<std::string_view, int64_t>> values) {
+  std::string text;
+  for (const auto& [name, value] : values)
+    text += fmt::format("#define {} {}\n", name, Param(static_cast<uint32_t>(value)));
+  Append(text);
+}
+
 std::string KernelBuilder::Data(uint32_t value) {
   const auto [known, fresh] = data_.try_emplace(value);
   if (fresh) {

@@ -59,6 +59,8 @@ class KernelBuilder {
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
   std::string Param(uint32_t value);
+  // Such words by the names that the algorithm has for them.
+  void Params(std::initializer_list<std::pair<std::string_view, int64_t>> values);
   // A word that stays in the argument block, for what compilers must not know; equal ones are shared.
   std::string Data(uint32_t value);
   // Parameters from now on are literals of the text: for kernels that are large enough to be worth a text of their own.
@@ -78,14 +80,15 @@ class KernelBuilder {
   void ReachesFar() { far_ = true; }
   // Values of the type are calculated.
   void NoteType(ElementType type) { emulates_ |= HasWideCarrier(type) && IsEmulated(type, facts_); }
+  // Lanes of a subgroup exchange values.
+  void NoteShuffles() { shuffles_ = true; }
+  bool shuffles() const { return shuffles_; }
   // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
   void NoteBeyondReach() { beyond_reach_ = true; }
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
   bool has_native_f16() const { return facts_.native_f16; }
   // Loops of many turns must say so, or drivers write them out.
   bool keeps_loops() const { return !facts_.costs.dear_turns; }
-  // Products of f32 take a term by one rounding (docs/reference/numerics.md).
-  bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.costs.slow_fma; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // What the text does with elements from `first` on that it has just stored in tensor k (ValueWriter::StoreGroup).
@@ -121,7 +124,7 @@ class KernelBuilder {
   void AddView(int k, const std::string& tag);
 
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false, emulates_ = false;
-  bool shares_bindings_ = false;
+  bool shares_bindings_ = false, shuffles_ = false;
   std::string views_;
   Code code_;
   std::map<std::string, std::string> functions_;  // names, by the text without one

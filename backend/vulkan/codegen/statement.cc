@@ -86,6 +86,8 @@ std::string Statement::Print() const {
     case Kind::kOpen:
     case Kind::kFunction:
       return out + text + " {\n";
+    case Kind::kBarrier:
+      return out + std::string(kBarrier) + '\n';
     case Kind::kClose:
     case Kind::kEndFunction:
       break;
@@ -134,17 +136,29 @@ std::string Code::Print() const {
   return text;
 }
 
-int64_t Code::size() const {
-  int64_t size = 0;
-  for (const Statement& statement : statements_) size += std::ssize(statement.Print());
-  return size;
-}
-
 int64_t Code::lines() const {
   int64_t lines = 0;
   for (const Statement& statement : statements_)
     lines += statement.kind == Statement::Kind::kRaw ? std::ranges::count(statement.text, '\n') : 1;
   return lines;
 }
+
+int64_t Code::barriers() const {
+  return std::ranges::count(statements_, Statement::Kind::kBarrier, &Statement::kind);
+}
+
+int64_t Code::accesses() const {
+  int64_t count = 0;
+  const std::string text = Print();
+  const auto add = [&](std::string_view words, int64_t each) {
+    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) count += each;
+  };
+  for (const std::string_view access : {"LOAD(", "STORE("}) add(access, 1);
+  add("x2, ", 1);
+  add("x4, ", 3);
+  return count;
+}
+
+Code Barrier(int depth) { return Code({{.kind = Statement::Kind::kBarrier, .depth = depth}}); }
 
 }  // namespace VXLA_NAMESPACE::vulkan

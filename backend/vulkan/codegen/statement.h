@@ -62,6 +62,7 @@ struct Statement {
     kStore,       // STORE(tensor, view, index, constructor(values)), without a constructor of one value
     kOpen,        // text {
     kClose,       // }
+    kBarrier,     // where lanes wait for each other
     kFunction,    // text {, at file scope: names of locals begin afresh
     kEndFunction  // }
   };
@@ -103,12 +104,18 @@ class Code {
   std::vector<Statement> TakeStatements() { return std::exchange(statements_, {}); }
   std::string Print() const;
   // Of the printed text.
-  int64_t size() const;
   int64_t lines() const;
+  int64_t barriers() const;
+  // Elements that it reads or writes in memory, each of a vector one.
+  int64_t accesses() const;
 
  private:
   std::vector<Statement> statements_;
 };
+
+// What a barrier is printed as: a macro, of which the kernel says what it is.
+constexpr std::string_view kBarrier = "PHASE";
+Code Barrier(int depth = 0);
 
 // A name or a component of one, or a number: nothing that has to be calculated.
 bool IsPlain(std::string_view operand);

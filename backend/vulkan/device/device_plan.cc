@@ -10,6 +10,7 @@
 #include "backend/vulkan/drivers/kernel_operations.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
 
 #ifdef __linux__
 #include <unistd.h>
@@ -411,15 +412,6 @@ std::optional<ElementType> TypeOf(uint32_t component) {
     default:
       return std::nullopt;
   }
-}
-
-// Measured on an H100: 4.0 ms and 0.77 for 4096 x 4096 (16 times by NVIDIA's own numbers, which the kernels fall short
-// of); it holds 2,048 invocations a unit as all of NVIDIA's for datacentres do. The others by their vendors' numbers
-// for sums of f32: GeForce and RDNA 3 twice, Arc eight times.
-double MatrixRateOf(const DeviceFacts& facts) {
-  constexpr uint32_t kNvidia = 0x10DE, kIntel = 0x8086, kDatacentreInvocations = 2048;
-  if (facts.vendor_id == kNvidia && facts.unit_invocations >= kDatacentreInvocations) return 5;
-  return facts.vendor_id == kIntel ? 8 : 2;
 }
 
 // Products of one type of 16 or 8 bits in sums of 32, by whole subgroups of a size that pipelines can be sure of.

@@ -86,9 +86,9 @@ class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
   Result<std::shared_ptr<VulkanBuffer>> AllocateFrom(const MemoryChoice& choice, int64_t size_bytes);
   MemoryBlock* FindBlock(Pool& pool, int64_t reserved_bytes);
   Result<MemoryBlock*> AddBlock(Pool& pool, const MemoryChoice& choice, int64_t reserved_bytes);
-  // Asks the driver, where it says.
+  // What the driver says of its heaps' budgets, if it says it.
   void NoteBudgets();
-  // The block, or nothing of it.
+  // Appends a block to the pool; on failure the pool stays as it was.
   Status MakeBlock(Pool& pool, const MemoryChoice& choice, int64_t size_bytes);
   Status FillBlock(MemoryBlock& block, const MemoryChoice& choice);
   Status AllocateMemory(const HostMemoryRequest& request, float priority, HostMemory& memory);

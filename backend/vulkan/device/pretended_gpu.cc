@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/gpu_vendors.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
@@ -20,13 +22,13 @@ struct PretendedGpu {
 // multiprocessors of 48 warps); what the others' drivers list at least: Intel's of Arc (ANV), Apple's M1 (MoltenVK),
 // and of phones' GPUs the least of Mali, Adreno, PowerVR and VideoCore, which Vulkan's minimum is next to.
 constexpr PretendedGpu kGpus[] = {
-    {"gcn", GpuFamily::kGcn, 0x1002, DeviceFacts::Kind::kDiscrete, 64, 2560, 65536, 1024, PretendedGpu::kNone},
-    {"rdna2", GpuFamily::kRdna2, 0x1002, DeviceFacts::Kind::kDiscrete, 80, 2048, 65536, 1024, PretendedGpu::kNone},
-    {"rdna3", GpuFamily::kRdna3, 0x1002, DeviceFacts::Kind::kDiscrete, 96, 2048, 65536, 1024, PretendedGpu::kSquare},
-    {"nvidia", GpuFamily::kNvidia, 0x10DE, DeviceFacts::Kind::kDiscrete, 128, 1536, 49152, 1024, PretendedGpu::kNarrow},
-    {"intel", GpuFamily::kIntel, 0x8086, DeviceFacts::Kind::kDiscrete, 0, 0, 65536, 1024, PretendedGpu::kNone},
-    {"apple", GpuFamily::kApple, 0x106B, DeviceFacts::Kind::kIntegrated, 0, 0, 32768, 1024, PretendedGpu::kNone},
-    {"mobile", GpuFamily::kMobile, 0x13B5, DeviceFacts::Kind::kIntegrated, 0, 0, 16384, 256, PretendedGpu::kNone},
+    {"gcn", GpuFamily::kGcn, kAmd, DeviceFacts::Kind::kDiscrete, 64, 2560, 65536, 1024, PretendedGpu::kNone},
+    {"rdna2", GpuFamily::kRdna2, kAmd, DeviceFacts::Kind::kDiscrete, 80, 2048, 65536, 1024, PretendedGpu::kNone},
+    {"rdna3", GpuFamily::kRdna3, kAmd, DeviceFacts::Kind::kDiscrete, 96, 2048, 65536, 1024, PretendedGpu::kSquare},
+    {"nvidia", GpuFamily::kNvidia, kNvidia, DeviceFacts::Kind::kDiscrete, 128, 1536, 49152, 1024, PretendedGpu::kNarrow},
+    {"intel", GpuFamily::kIntel, kIntel, DeviceFacts::Kind::kDiscrete, 0, 0, 65536, 1024, PretendedGpu::kNone},
+    {"apple", GpuFamily::kApple, kApple, DeviceFacts::Kind::kIntegrated, 0, 0, 32768, 1024, PretendedGpu::kNone},
+    {"mobile", GpuFamily::kMobile, kArm, DeviceFacts::Kind::kIntegrated, 0, 0, 16384, 256, PretendedGpu::kNone},
 };
 
 }  // namespace

@@ -5,65 +5,50 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/vulkan/spirv/spirv_words.h"
+#include "backend/vulkan/spirv/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kBuiltInDecoration = 11, kNever = 0xffffffffu;
+constexpr uint32_t kNever = 0xffffffffu;
 
 // An input that numbers invocations or workgroups, which are never so many that it is kNever.
 struct Index {
   uint32_t variable = 0, vector_type = 0, uint_type = 0, bool_type = 0;
 };
 
-// Workgroup, local and global id.
-bool NumbersInvocations(uint32_t built_in) { return built_in >= 26 && built_in <= 28; }
+bool NumbersInvocations(uint32_t built_in) { return built_in >= kWorkgroupId && built_in <= kGlobalInvocationId; }
 
 class Breaker {
  public:
-  Breaker(const Words& words, size_t most)
-      : words_(words), instructions_(Read(words)), bound_(words[kBoundWord]), most_(std::max<size_t>(most, 1)) {}
+  Breaker(const Words& words, size_t most) : words_(words), module_(words), most_(std::max<size_t>(most, 1)) {}
 
   Words Run() {
     const auto index = FindIndex();
     if (!index || !AnyIsLong()) return words_;
     index_ = *index;
-    Words out(words_.begin(), words_.begin() + kHeaderWords);
-    const uint32_t never = bound_++;
-    bool in_function = false, in_entry = false;
-    for (size_t at = 0; at < instructions_.size();) {
-      const Instruction& instruction = instructions_[at];
-      if (instruction.op() == kFunction) {
-        if (!in_function) Declare(never, &out);
-        in_function = true;
-        in_entry = entries_.contains(instruction.words[2]);
-      }
-      if (in_entry && instruction.op() == kLabel) {
-        std::vector<Block> blocks = TakeBlocks(instructions_, &at);
-        AppendBroken(blocks, never, &out);
-      } else {
-        Append(instructions_[at++], &out);
-      }
-    }
-    out[kBoundWord] = bound_;
-    return out;
+    const uint32_t never = module_.ids.Fresh();
+    if (index_.bool_type == 0) index_.bool_type = module_.Declare(Make(kTypeBool, {module_.ids.Fresh()}));
+    module_.Declare(Make(kConstant, {index_.uint_type, never, kNever}));
+    return module_.Run([&](std::vector<Block> blocks, uint32_t function) {
+      return entries_.contains(function) ? Broken(blocks, never) : blocks;
+    });
   }
 
  private:
   std::optional<Index> FindIndex() {
     std::unordered_map<uint32_t, uint32_t> built_in, pointee;
     Index index;
-    for (const Instruction& instruction : instructions_) {
+    for (const Instruction& instruction : module_.declarations) {
       const Words& w = instruction.words;
       switch (instruction.op()) {
         case kEntryPoint:
           entries_.insert(w[2]);
           break;
         case kDecorate:
-          if (w[2] == kBuiltInDecoration) built_in[w[1]] = w[3];
+          if (w[2] == kBuiltIn) built_in[w[1]] = w[3];
           break;
         case kTypeBool:
           index.bool_type = w[1];
@@ -86,14 +71,9 @@ class Breaker {
     return index.variable != 0 && index.uint_type != 0 ? std::optional(index) : std::nullopt;
   }
 
-  void Declare(uint32_t never, Words* out) {
-    if (index_.bool_type == 0) Append(Make(kTypeBool, {index_.bool_type = bound_++}), out);
-    Append(Make(kConstant, {index_.uint_type, never, kNever}), out);
-  }
-
   bool AnyIsLong() const {
     size_t length = 0, longest = 0;
-    for (const Instruction& instruction : instructions_) {
+    for (const Instruction& instruction : module_.functions) {
       length = instruction.op() == kLabel || instruction.op() == kFunctionEnd ? 0 : length + 1;
       longest = std::max(longest, length);
     }
@@ -111,7 +91,7 @@ class Breaker {
     return labels;
   }
 
-  void AppendBroken(std::vector<Block>& blocks, uint32_t never, Words* out) {
+  std::vector<Block> Broken(std::vector<Block>& blocks, uint32_t never) {
     const std::unordered_set<uint32_t> loops = LabelsOfLoops(blocks);
     std::unordered_map<uint32_t, uint32_t> last_of;  // a block's label, and that of its last part
     const uint32_t again = InsertCondition(blocks[0], never);
@@ -126,15 +106,14 @@ class Breaker {
       }
     }
     for (Block& block : broken) {
-      Append(Make(kLabel, {block.label}), out);
       for (Instruction& instruction : block.body) {
         for (size_t w = 4; instruction.op() == kPhi && w < instruction.words.size(); w += 2) {
           if (const auto last = last_of.find(instruction.words[w]); last != last_of.end())
             instruction.words[w] = last->second;
         }
-        Append(instruction, out);
       }
     }
+    return broken;
   }
 
   static size_t FirstBehindVariables(const Block& block) {
@@ -144,7 +123,7 @@ class Breaker {
   }
 
   uint32_t InsertCondition(Block& entry, uint32_t never) {
-    const uint32_t vector = bound_++, number = bound_++, again = bound_++;
+    const uint32_t vector = module_.ids.Fresh(), number = module_.ids.Fresh(), again = module_.ids.Fresh();
     const Instruction condition[] = {Make(kLoad, {index_.vector_type, vector, index_.variable}),
                                      Make(kCompositeExtract, {index_.uint_type, number, vector, 0}),
                                      Make(kIEqual, {index_.bool_type, again, number, never})};
@@ -168,7 +147,7 @@ class Breaker {
     size_t at = std::min(first + most_, ending);
     take(0, at);
     while (at < ending) {
-      const uint32_t head = bound_++, back = bound_++, behind = bound_++;
+      const uint32_t head = module_.ids.Fresh(), back = module_.ids.Fresh(), behind = module_.ids.Fresh();
       broken->back().body.push_back(Make(kBranch, {head}));
       broken->push_back({head, {}});
       const size_t end = std::min(at + most_, ending);
@@ -184,8 +163,7 @@ class Breaker {
   }
 
   const Words& words_;
-  const Instructions instructions_;
-  uint32_t bound_;
+  Module module_;
   const size_t most_;
   Index index_;
   std::unordered_set<uint32_t> entries_;

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/vulkan/spirv/spirv_words.h"
+#include "backend/vulkan/spirv/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -22,9 +22,9 @@ struct ModuleFacts {
 
 class FunctionFlattener {
  public:
-  FunctionFlattener(const ModuleFacts& facts, std::unordered_map<uint32_t, uint32_t>& types, uint32_t& bound,
+  FunctionFlattener(const ModuleFacts& facts, std::unordered_map<uint32_t, uint32_t>& types, CopiedIds& ids,
                     size_t most_in_side)
-      : facts_(facts), types_(types), bound_(bound), most_in_side_(most_in_side) {}
+      : facts_(facts), types_(types), ids_(ids), most_in_side_(most_in_side) {}
 
   void Flatten(std::vector<Block>& blocks) {
     while (FlattenOne(blocks)) {
@@ -138,7 +138,7 @@ class FunctionFlattener {
         continue;
       }
       const uint32_t pointer = instruction.words[1], value = instruction.words[2], type = types_.at(value);
-      const uint32_t old = bound_++, chosen = bound_++;
+      const uint32_t old = ids_.Fresh(), chosen = ids_.Fresh();
       types_[old] = types_[chosen] = type;
       out->push_back(Make(kLoad, {type, old, pointer}));
       out->push_back(Make(kSelect, {type, chosen, condition, when ? value : old, when ? old : value}));
@@ -202,34 +202,34 @@ class FunctionFlattener {
 
   const ModuleFacts& facts_;
   std::unordered_map<uint32_t, uint32_t>& types_;
-  uint32_t& bound_;
+  CopiedIds& ids_;
   const size_t most_in_side_;
 };
 
-void ReadFacts(const Instructions& instructions, ModuleFacts* facts) {
-  bool in_function = false;
-  for (const Instruction& instruction : instructions) {
-    const uint32_t op = instruction.op();
-    const Words& w = instruction.words;
+void ReadFacts(const Module& module, ModuleFacts* facts) {
+  for (const Instruction& each : module.declarations) {
+    const uint32_t op = each.op();
+    const Words& w = each.words;
     if (op == kTypePointer) facts->storage_class[w[1]] = w[2];
-    if (op == kFunction) in_function = true;
-    const bool module_value = op == kUndef || (op >= 41 && op <= 52) || op == kVariable;
-    if ((in_function ? HasResult(op) : module_value) && w.size() > 2) facts->type_of[w[2]] = w[1];
-    if (op == kFunctionEnd) in_function = false;
+    const bool value = op == kUndef || (op >= kFirstConstant && op <= kLastConstant) || op == kVariable;
+    if (value && w.size() > 2) facts->type_of[w[2]] = w[1];
+  }
+  for (const Instruction& each : module.functions) {
+    if (HasResult(each.op()) && each.words.size() > 2) facts->type_of[each.words[2]] = each.words[1];
   }
 }
 
 bool IsTerminatorOrLabel(uint32_t op) {
-  return op == kLabel || (op >= kPhi && op <= kSwitch) || op == 253 || op == 254;  // return with and without a value
+  return op == kLabel || (op >= kPhi && op <= kSwitch) || op == kReturn || op == kReturnValue;
 }
 
 // Grows until nothing is added: a function is pure if it only computes and so do those that it calls.
 void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
-  uint32_t bound = 0;
+  CopiedIds none(0);
   std::unordered_map<uint32_t, uint32_t> types = facts->type_of;
   for (bool grew = true; grew;) {
     grew = false;
-    const FunctionFlattener judge(*facts, types, bound, 0);
+    const FunctionFlattener judge(*facts, types, none, 0);
     uint32_t current = 0;
     bool pure = true;
     for (const Instruction& instruction : instructions) {
@@ -249,27 +249,15 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
 }  // namespace
 
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words, size_t most_in_side) {
-  const Instructions instructions = Read(words);
+  Module module(words);
   ModuleFacts facts;
-  ReadFacts(instructions, &facts);
-  FindPureFunctions(instructions, &facts);
-  Words out(words.begin(), words.begin() + kHeaderWords);
+  ReadFacts(module, &facts);
+  FindPureFunctions(module.functions, &facts);
   std::unordered_map<uint32_t, uint32_t> types = facts.type_of;
-  uint32_t bound = out[kBoundWord];
-  for (size_t at = 0; at < instructions.size();) {
-    if (instructions[at].op() != kLabel) {
-      Append(instructions[at++], &out);
-      continue;
-    }
-    std::vector<Block> blocks = TakeBlocks(instructions, &at);
-    FunctionFlattener(facts, types, bound, most_in_side).Flatten(blocks);
-    for (const Block& block : blocks) {
-      Append(Make(kLabel, {block.label}), &out);
-      for (const Instruction& each : block.body) Append(each, &out);
-    }
-  }
-  out[kBoundWord] = bound;
-  return out;
+  return module.Run([&](std::vector<Block> blocks, uint32_t) {
+    FunctionFlattener(facts, types, module.ids, most_in_side).Flatten(blocks);
+    return blocks;
+  });
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

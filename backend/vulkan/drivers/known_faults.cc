@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/gpu_vendors.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
 void NoteKnownFaults(DeviceFacts& facts) {
@@ -23,7 +25,6 @@ void NoteKnownFaults(DeviceFacts& facts) {
 }
 
 void NoteVendorCosts(DeviceFacts& facts) {
-  constexpr uint32_t kNvidia = 0x10DE;
   // Measured on an H100 with driver 580.159: vkCmdCopyBuffer reads and writes 0.68 TB/s, kernels 2.8.
   if (facts.vendor_id == kNvidia) facts.costs.slow_copies = true;
 }

@@ -1,33 +1,24 @@
 #include "backend/vulkan/drivers/late_folds.h"
 
 #include <iterator>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "backend/vulkan/spirv/spirv_words.h"
+#include "backend/vulkan/spirv/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kConstantTrue = 41, kConstantFalse = 42, kLogicalOr = 166, kLogicalAnd = 167, kLogicalNot = 168;
-constexpr uint32_t kUMax = 41;  // of GLSL.std.450, the only set that kernels import
-
 class LateFolds {
  public:
-  explicit LateFolds(const Words& words) : header_(words.begin(), words.begin() + kHeaderWords) {
-    Instructions* to = &declarations_;
-    for (Instruction& each : Read(words)) {
-      if (each.op() == kFunction) to = &functions_;
-      if (to == &declarations_) Declare(each);
-      to->push_back(std::move(each));
-    }
+  explicit LateFolds(const Words& words) : module_(words) {
+    for (const Instruction& each : module_.declarations) Declare(each);
     known_ = true;
-    for (Instruction& each : functions_) {
+    for (Instruction& each : module_.functions) {
       if (IsFrame(each)) continue;
       known_ &= VisitOperands(each, [&](uint32_t& id) { ++uses_[id]; });
     }
@@ -36,7 +27,7 @@ class LateFolds {
   Words Run() {
     if (!known_) return {};
     Instructions folded;
-    for (Instruction& each : functions_) {
+    for (Instruction& each : module_.functions) {
       VisitOperands(each, [&](uint32_t& id) { id = Of(id); });
       Fold(each, &folded);
       if (HasResult(each.op())) made_[each.words[2]] = each;
@@ -45,14 +36,7 @@ class LateFolds {
     // Phis name what stands behind them.
     for (Instruction& each : folded) VisitOperands(each, [&](uint32_t& id) { id = Of(id); });
     DropUnused(&folded);
-    Words out = header_;
-    out[kBoundWord] += fresh_;
-    for (const Instruction& each : declarations_) {
-      const bool of_one = each.op() == kDecorate || each.op() == kName;
-      if (!of_one || !dropped_.contains(each.words[1])) Append(each, &out);
-    }
-    for (const Instruction& each : folded) Append(each, &out);
-    return out;
+    return module_.With(folded, [&](uint32_t id) { return dropped_.contains(id); });
   }
 
  private:
@@ -82,8 +66,6 @@ class LateFolds {
 
   void Declare(const Instruction& each) {
     const Words& w = each.words;
-    if (each.op() == kTypeInt && w[2] == 32) integers_[w[1]] = true;
-    if (each.op() == kConstant && integers_.contains(w[1])) values_[w[2]] = w[3], constants_[{w[1], w[3]}] = w[2];
     if (each.op() == kConstantTrue || each.op() == kConstantFalse) truths_[w[2]] = each.op() == kConstantTrue;
     if (each.op() == kConstantTrue || each.op() == kConstantFalse) bool_ = w[1];
     if (each.op() == kTypeBool) bool_ = w[1];
@@ -93,10 +75,7 @@ class LateFolds {
     const auto it = same_.find(id);
     return it == same_.end() ? id : it->second;
   }
-  std::optional<uint32_t> Value(uint32_t id) const {
-    const auto it = values_.find(id);
-    return it == values_.end() ? std::nullopt : std::optional(it->second);
-  }
+  std::optional<uint32_t> Value(uint32_t id) const { return module_.Value(id); }
   bool Is(uint32_t id, bool truth) const {
     const auto it = truths_.find(id);
     return it != truths_.end() && it->second == truth;
@@ -110,16 +89,8 @@ class LateFolds {
     const auto it = uses_.find(id);
     return it != uses_.end() && it->second == 1;
   }
-  uint32_t Fresh() { return header_[kBoundWord] + fresh_++; }
-  uint32_t Constant(uint32_t type, uint32_t value) {
-    const auto [it, is_new] = constants_.try_emplace({type, value}, 0);
-    if (is_new) {
-      it->second = Fresh();
-      values_[it->second] = value;
-      declarations_.push_back(Make(kConstant, {type, it->second, value}));
-    }
-    return it->second;
-  }
+  uint32_t Fresh() { return module_.ids.Fresh(); }
+  uint32_t Constant(uint32_t type, uint32_t value) { return module_.ConstantOf(type, value); }
   // A new value in front of what is folded.
   uint32_t Add(Instruction instruction, Instructions* before) {
     const uint32_t id = instruction.words[2];
@@ -135,7 +106,7 @@ class LateFolds {
     if (each.op() == kLogicalOr || each.op() == kLogicalAnd) FoldTruth(each);
     if (op == kUGreaterThan || op == kUGreaterThanEqual) FoldLarger(each);
     const bool integral = op == kIAdd || op == kISub || op == kIMul || op == kShiftLeftLogical;
-    if (!integral || !integers_.contains(each.words[1])) return;
+    if (!integral || !module_.IsInteger(each.words[1])) return;
     if (op == kISub) FoldDifference(each, before);
     if (op == kIMul || op == kShiftLeftLogical) FoldFactor(each, before);
     if (each.op() == kIAdd) FoldSum(each, before);
@@ -235,13 +206,9 @@ class LateFolds {
     return it == made_.end() ? 0 : it->second.words[1];
   }
 
-  Words header_;
-  Instructions declarations_, functions_;
+  Module module_;
   bool known_ = false;  // all operands are
-  uint32_t bool_ = 0, fresh_ = 0;
-  std::unordered_map<uint32_t, bool> integers_;    // types of 32 bits
-  std::unordered_map<uint32_t, uint32_t> values_;  // of their constants
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;
+  uint32_t bool_ = 0;
   std::unordered_map<uint32_t, bool> truths_;
   std::unordered_map<uint32_t, size_t> uses_;
   std::unordered_map<uint32_t, Instruction> made_;  // what has been read or written so far

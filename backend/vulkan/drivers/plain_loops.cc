@@ -5,101 +5,79 @@
 #include <set>
 #include <utility>
 
-#include "backend/vulkan/spirv/spirv_words.h"
+#include "backend/vulkan/spirv/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kNoHint = 0, kUnroll = 1, kDontUnroll = 2, kBuiltIn = 11, kWorkgroupId = 26;
-
 // Types of numbers and truth values, and pointers to such in functions. Those that are missing are added.
 class Types {
  public:
-  Types(const Instructions& instructions, uint32_t& bound) : bound_(bound) {
-    for (const Instruction& instruction : instructions) {
+  explicit Types(Module& module) : module_(module) {
+    for (const Instruction& instruction : module.declarations) {
       const Words& w = instruction.words;
       const uint32_t op = instruction.op();
       if (op >= kTypeBool && op <= kTypeVector) values_.insert(w[1]);
       if (op == kTypePointer)
         pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
       if (op == kTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
-      if (op == kTypeBool) bool_ = w[1];
       if (op == kTypeInt && w[2] == 32) integers_.emplace(w[1], w[3] != 0);
       if (op == kTypeVector) vectors_.emplace(std::pair(w[2], w[3]), w[1]);
-      if (op == kConstant) constants_.emplace(w[2], w[3]);
-      if (op == kConstant && integers_.contains(w[1])) constant_integers_.emplace(w[2], w[1]);
       if (op == kDecorate && w[2] == kBuiltIn && w[3] == kWorkgroupId) workgroup_ = w[1];
-      if (op == kFunction) break;
       if (op == kVariable) variables_.emplace(w[2], w[1]);
     }
   }
   // A pointer to the member of a buffer that a constant names, or 0.
   uint32_t PointerToMember(uint32_t buffer, uint32_t index) {
     const auto variable = variables_.find(buffer);
-    const auto constant = constants_.find(index);
-    if (variable == variables_.end() || constant == constants_.end()) return 0;
+    const auto constant = module_.Value(index);
+    if (variable == variables_.end() || !constant) return 0;
     const auto [storage_class, pointee] = pointees_.at(variable->second);
     const auto members = members_.find(pointee);
     if (storage_class != kStorageBufferClass || members == members_.end()) return 0;
-    return PointerTo(members->second.at(constant->second), storage_class);
+    return PointerTo(members->second.at(*constant), storage_class);
   }
   bool IsValue(uint32_t type) const { return values_.contains(type); }
-  uint32_t truth() const { return bool_; }
-  // The type of a constant of 32 bits; 0 for anything else.
-  uint32_t IntegerOf(uint32_t constant) const {
-    const auto it = constant_integers_.find(constant);
-    return it == constant_integers_.end() ? 0 : it->second;
-  }
-  bool IsZero(uint32_t constant) const { return constants_.at(constant) == 0; }
   bool IsUnsigned(uint32_t type) const { return !integers_.at(type); }
   uint32_t Unsigned() {
     const auto it = std::ranges::find(integers_, false, [](const auto& each) { return each.second; });
     if (it != integers_.end()) return it->first;
-    added_.push_back(Make(kTypeInt, {bound_, 32, 0}));
-    return integers_.emplace(bound_++, false).first->first;
-  }
-  uint32_t ConstantOf(uint32_t type, uint32_t value) {
-    for (const auto& [constant, of] : constant_integers_) {
-      if (of == type && constants_.at(constant) == value) return constant;
-    }
-    added_.push_back(Make(kConstant, {type, bound_, value}));
-    constants_.emplace(bound_, value);
-    constant_integers_.emplace(bound_, type);
-    return bound_++;
+    return integers_.emplace(module_.Declare(Make(kTypeInt, {module_.ids.Fresh(), 32, 0})), false).first->first;
   }
   // The variable in which a workgroup finds its number.
   uint32_t Workgroup() {
     if (workgroup_ != 0) return workgroup_;
-    const auto [vector, is_new] = vectors_.emplace(std::pair(Unsigned(), 3u), bound_);
-    if (is_new) added_.push_back(Make(kTypeVector, {bound_++, vector->first.first, 3}));
-    const uint32_t pointer = PointerTo(vector->second, kInputClass);
-    added_.push_back(Make(kVariable, {pointer, bound_, kInputClass}));
-    added_input_ = bound_;
-    return workgroup_ = bound_++;
+    uint32_t& vector = vectors_[{Unsigned(), 3u}];
+    if (vector == 0) vector = module_.Declare(Make(kTypeVector, {module_.ids.Fresh(), Unsigned(), 3}));
+    workgroup_ = module_.Declare(Make(kVariable, {PointerTo(vector, kInputClass), module_.ids.Fresh(), kInputClass}));
+    for (Instruction& each : module_.declarations) {
+      if (each.op() != kEntryPoint) continue;
+      each.words.push_back(workgroup_);
+      each.words[0] += 1u << 16;
+    }
+    // In front of the first decoration; a kernel has some.
+    module_.declarations.insert(std::ranges::find(module_.declarations, uint32_t{kDecorate}, &Instruction::op),
+                                Make(kDecorate, {workgroup_, kBuiltIn, kWorkgroupId}));
+    return workgroup_;
   }
-  // One that the module lacked, or 0.
-  uint32_t added_input() const { return added_input_; }
   uint32_t PointerTo(uint32_t type, uint32_t storage_class) {
-    const auto [it, is_new] = pointers_.emplace(std::pair(storage_class, type), bound_);
-    if (is_new) added_.push_back(Make(kTypePointer, {bound_++, storage_class, type}));
-    return it->second;
+    uint32_t& pointer = pointers_[{storage_class, type}];
+    if (pointer == 0) pointer = module_.Declare(Make(kTypePointer, {module_.ids.Fresh(), storage_class, type}));
+    return pointer;
   }
-  const Instructions& added() const { return added_; }
 
  private:
-  uint32_t& bound_;
+  Module& module_;
   std::set<uint32_t> values_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> pointers_;
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> pointees_;
   std::map<uint32_t, Words> members_;
-  std::map<uint32_t, uint32_t> constants_, variables_;
+  std::map<uint32_t, uint32_t> variables_;                     // their types
   std::map<uint32_t, bool> integers_;                          // types of 32 bits; whether they have a sign
-  std::map<uint32_t, uint32_t> constant_integers_;             // their types
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> vectors_;  // by component and length
-  uint32_t bool_ = 0, workgroup_ = 0, added_input_ = 0;
-  Instructions added_;
+  uint32_t workgroup_ = 0;
 };
 
 // The comparison of integers that is true where this one is false.
@@ -118,8 +96,8 @@ uint32_t OppositeOf(uint32_t op) {
 
 class FunctionLoops {
  public:
-  FunctionLoops(std::vector<Block> blocks, Types& types, uint32_t& bound, LoopForm form)
-      : blocks_(std::move(blocks)), types_(types), bound_(bound), form_(form) {}
+  FunctionLoops(std::vector<Block> blocks, Types& types, Module& module, LoopForm form)
+      : blocks_(std::move(blocks)), types_(types), module_(module), form_(form) {}
 
   std::vector<Block> Run() {
     EndEarly();
@@ -235,7 +213,7 @@ class FunctionLoops {
     for (auto& [member, from] : ways) {
       const uint32_t pointer = from.size() > 1 ? types_.PointerToMember(member.first, member.second) : 0;
       if (pointer == 0) continue;
-      const uint32_t array = bound_++;
+      const uint32_t array = module_.ids.Fresh();
       found.push_back(Make(kAccessChain, {pointer, array, member.first, member.second}));
       for (Instruction* way : from) {
         Words& w = way->words;
@@ -255,7 +233,7 @@ class FunctionLoops {
     for (Instruction& phi : header.body) {
       if (phi.op() != kPhi) return;
       for (size_t i = 3; i < phi.words.size(); i += 2) {
-        if (phi.words[i + 1] != next && types_.IntegerOf(phi.words[i]) != 0) phi.words[i] = Hidden(phi.words[i]);
+        if (phi.words[i + 1] != next && module_.TypeOf(phi.words[i]) != 0) phi.words[i] = Hidden(phi.words[i]);
       }
     }
   }
@@ -263,20 +241,21 @@ class FunctionLoops {
   // A constant, as the sum with a zero of which no driver knows that it is one: the first bit of a workgroup's number.
   uint32_t Hidden(uint32_t constant) {
     if (const auto it = hidden_.find(constant); it != hidden_.end()) return it->second;
-    const uint32_t number = types_.Unsigned(), type = types_.IntegerOf(constant);
+    const uint32_t number = types_.Unsigned(), type = module_.TypeOf(constant);
     if (zero_ == 0) {
-      const uint32_t pointer = bound_++, value = bound_++;
+      const uint32_t pointer = module_.ids.Fresh(), value = module_.ids.Fresh();
       starts_.push_back(Make(kAccessChain, {types_.PointerTo(number, kInputClass), pointer, types_.Workgroup(),
-                                            types_.ConstantOf(number, 2)}));
+                                            module_.ConstantOf(number, 2)}));
       starts_.push_back(Make(kLoad, {number, value, pointer}));
-      zero_ = bound_++;
-      starts_.push_back(Make(kShiftRightLogical, {number, zero_, value, types_.ConstantOf(number, 31)}));
+      zero_ = module_.ids.Fresh();
+      starts_.push_back(Make(kShiftRightLogical, {number, zero_, value, module_.ConstantOf(number, 31)}));
     }
     uint32_t sum = zero_;
-    if (!types_.IsUnsigned(type)) starts_.push_back(Make(kBitcast, {type, sum = bound_++, zero_}));
-    if (!types_.IsZero(constant)) {
-      starts_.push_back(Make(kIAdd, {type, bound_, sum, constant}));
-      sum = bound_++;
+    if (!types_.IsUnsigned(type)) starts_.push_back(Make(kBitcast, {type, sum = module_.ids.Fresh(), zero_}));
+    if (module_.Value(constant) != 0u) {
+      const uint32_t added = module_.ids.Fresh();
+      starts_.push_back(Make(kIAdd, {type, added, sum, constant}));
+      sum = added;
     }
     return hidden_[constant] = sum;
   }
@@ -308,7 +287,7 @@ class FunctionLoops {
       MoveToEnd(at, before, head_label, goes_on_plainly);
     } else {
       // The block is all of the body: an empty one behind it.
-      from = in_merge = bound_++;
+      from = in_merge = module_.ids.Fresh();
       body.back() = Make(kBranch, {from});
       last = at;
       blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, Block{from, {Make(kBranch, {head_label})}});
@@ -360,7 +339,7 @@ class FunctionLoops {
         kept.push_back(std::move(instruction));
         continue;
       }
-      const uint32_t variable = bound_++;
+      const uint32_t variable = module_.ids.Fresh();
       variables_.push_back(Make(kVariable, {types_.PointerTo(w[1], kFunctionClass), variable, kFunctionClass}));
       for (size_t i = 3; i < 7; i += 2)
         stores.emplace_back(w[i + 1] == from ? last : At(w[i + 1]), Make(kStore, {variable, w[i]}));
@@ -375,7 +354,7 @@ class FunctionLoops {
 
   std::vector<Block> blocks_;
   Types& types_;
-  uint32_t& bound_;
+  Module& module_;
   LoopForm form_;
   Instructions variables_;
   Instructions starts_;  // what computes hidden constants, at the function's beginning
@@ -386,41 +365,10 @@ class FunctionLoops {
 }  // namespace
 
 std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, LoopForm form) {
-  const Instructions instructions = Read(words);
-  Words out(words.begin(), words.begin() + kHeaderWords);
-  uint32_t bound = out[kBoundWord];
-  Types types(instructions, bound);
-  const auto functions = std::ranges::find(instructions, uint32_t{kFunction}, &Instruction::op);
-  Words text;
-  for (size_t at = functions - instructions.begin(); at < instructions.size();) {
-    if (instructions[at].op() != kLabel) {
-      Append(instructions[at++], &text);
-      continue;
-    }
-    for (const Block& block : FunctionLoops(TakeBlocks(instructions, &at), types, bound, form).Run()) {
-      Append(Make(kLabel, {block.label}), &text);
-      for (const Instruction& each : block.body) Append(each, &text);
-    }
-  }
-  const uint32_t input = types.added_input();
-  bool is_decorated = false;
-  for (auto each = instructions.begin(); each != functions; ++each) {
-    Instruction instruction = *each;
-    if (input != 0 && instruction.op() == kEntryPoint) {
-      instruction.words.push_back(input);
-      instruction.words[0] += 1u << 16;
-    }
-    // In front of the first decoration; a kernel has some.
-    if (input != 0 && instruction.op() == kDecorate && !is_decorated) {
-      Append(Make(kDecorate, {input, kBuiltIn, kWorkgroupId}), &out);
-      is_decorated = true;
-    }
-    Append(instruction, &out);
-  }
-  for (const Instruction& each : types.added()) Append(each, &out);
-  out.insert(out.end(), text.begin(), text.end());
-  out[kBoundWord] = bound;
-  return out;
+  Module module(words);
+  Types types(module);
+  return module.Run(
+      [&](std::vector<Block> blocks, uint32_t) { return FunctionLoops(std::move(blocks), types, module, form).Run(); });
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -27,13 +27,15 @@ Step LowerModeChange(const LowerContext& context, const GateRequest& request) {
   kernel.AddBuffer(ElementType::kU32, Access::kRead, request.table);
   kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, request.gates);
   if (reads) kernel.AddBuffer(ElementType::kU32, Access::kRead, request.selector);
-  kernel.Param(static_cast<uint32_t>(request.table.size_bytes / kCopyGroupBytes));
-  kernel.Param(static_cast<uint32_t>(1 + change.counters));
-  for (const uint32_t mode : {change.here, change.first, change.others}) kernel.Param(mode);
-  kernel.Param(request.selector_is_pred ? 0xff : 0xffffffff);
-  kernel.Param(static_cast<uint32_t>(request.branches));
-  kernel.Param(static_cast<uint32_t>(4 * change.counter));
-  kernel.Param(static_cast<uint32_t>(change.trips));
+  kernel.Params({{"GATE_COUNT", request.table.size_bytes / kCopyGroupBytes},
+                 {"OWN_GATES", 1 + change.counters},
+                 {"MODE_HERE", change.here},
+                 {"MODE_FIRST", change.first},
+                 {"MODE_OTHERS", change.others},
+                 {"SELECTOR_BITS", request.selector_is_pred ? 0xff : 0xffffffff},
+                 {"BRANCHES", request.branches},
+                 {"TRIP_WORD", 4 * change.counter},
+                 {"TRIPS", change.trips}});
   kernel.Append(fmt::format(
       "#define LANES {}u\n#define START {}\n#define READS {}\n#define TRUTH {}\n#define COUNTS {}\n", kGateLanes,
       change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
@@ -51,10 +53,10 @@ Result<Step> LowerGates(const LowerContext& context, const GateRequest& request)
   kernel.AddBuffer(ElementType::kU32, Access::kRead, request.table);
   kernel.AddBuffer(ElementType::kU32, request.branches == 0 ? Access::kReadWrite : Access::kWrite, request.gates);
   if (nested) kernel.AddBuffer(ElementType::kU32, Access::kRead, request.parent);
-  kernel.Param(static_cast<uint32_t>(request.table.size_bytes / kCopyGroupBytes));
-  kernel.Param(request.selector_is_pred ? 0xff : 0xffffffff);  // a pred is a byte of its word
-  kernel.Param(static_cast<uint32_t>(request.branches));
-  kernel.Param(static_cast<uint32_t>(4 * request.parent_gate));
+  kernel.Params({{"GATE_COUNT", request.table.size_bytes / kCopyGroupBytes},
+                 {"SELECTOR_BITS", request.selector_is_pred ? 0xff : 0xffffffff},  // a pred is a byte of its word
+                 {"BRANCHES", request.branches},
+                 {"PARENT_GATE", 4 * request.parent_gate}});
   kernel.Append(fmt::format("#define LANES {}u\n#define LOOP {}\n#define IS_PRED {}\n#define NESTED {}\n", kGateLanes,
                             request.branches == 0 ? 1 : 0, request.selector_is_pred ? 1 : 0, nested ? 1 : 0));
   return kernel.Finish(request.name, "control_flow/gates.comp", {kGateLanes, 1, 1}, {1, 1, 1});

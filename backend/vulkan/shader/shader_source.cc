@@ -269,7 +269,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   if (key.is_module) return "// " + key.algorithm + ": a module as it was given\n";
   VXLA_ASSIGN_OR_RETURN(const std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
-  const bool fused = facts.fused_multiply_add && !facts.costs.slow_fma;
+  const bool fused = FusesF32(facts);
   const std::string functions = Definitions::Of(variant).Closure(body);
 
   Identifiers used;

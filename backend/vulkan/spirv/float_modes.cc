@@ -11,7 +11,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr uint32_t kExecutionMode = 16, kExecutionModeId = 331;
+using namespace spirv;
 
 // A mode, its capability, and whether the device has it by the width of the float: 16, 32, 64.
 struct FloatMode {
@@ -24,25 +24,28 @@ bool Has(const FloatMode& mode, uint32_t width) { return mode.has[width == 16 ? 
 }  // namespace
 
 std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words) {
-  const FloatMode modes[] = {
-      {4459, 4464, {facts.denorm_preserve_16, facts.denorm_preserve_32, facts.denorm_preserve_64}},
-      {4461,
-       4466,
-       {facts.signed_zero_inf_nan_preserve_16, facts.signed_zero_inf_nan_preserve_32,
-        facts.signed_zero_inf_nan_preserve_64}},
-      {4462, 4467, {facts.rounding_rte_16, facts.rounding_rte_32, facts.rounding_rte_64}}};
+  const FloatMode modes[] = {{kDenormPreserve,
+                              kDenormPreserveCapability,
+                              {facts.denorm_preserve_16, facts.denorm_preserve_32, facts.denorm_preserve_64}},
+                             {kSignedZeroInfNanPreserve,
+                              kSignedZeroInfNanPreserveCapability,
+                              {facts.signed_zero_inf_nan_preserve_16, facts.signed_zero_inf_nan_preserve_32,
+                               facts.signed_zero_inf_nan_preserve_64}},
+                             {kRoundingModeRTE,
+                              kRoundingModeRTECapability,
+                              {facts.rounding_rte_16, facts.rounding_rte_32, facts.rounding_rte_64}}};
   // A module declares a capability once, for all widths that it has modes of.
-  const auto stays = [&](const spirv::Instruction& instruction) {
+  const auto stays = [&](const Instruction& instruction) {
     const bool is_mode = instruction.op() == kExecutionMode;
-    if (!is_mode && instruction.op() != spirv::kCapability) return true;
+    if (!is_mode && instruction.op() != kCapability) return true;
     const uint32_t name = instruction.words[is_mode ? 2 : 1];
     const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);
     if (mode == std::end(modes)) return true;
     return is_mode ? Has(*mode, instruction.words[3]) : std::ranges::find(mode->has, true) != mode->has.end();
   };
-  std::vector<uint32_t> kept(words.begin(), words.begin() + spirv::kHeaderWords);
-  for (const spirv::Instruction& instruction : spirv::Read(words)) {
-    if (stays(instruction)) spirv::Append(instruction, &kept);
+  std::vector<uint32_t> kept(words.begin(), words.begin() + kHeaderWords);
+  for (const Instruction& instruction : Read(words)) {
+    if (stays(instruction)) Append(instruction, &kept);
   }
   return kept;
 }
@@ -57,12 +60,12 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
   }
   uint32_t entry = 0;
   size_t place = 0;
-  for (size_t at = spirv::kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
+  for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
     const uint32_t op = words[at] & 0xffffu;
-    if (op == spirv::kFunction) break;
-    if (op == spirv::kEntryPoint) entry = words[at + 2];
+    if (op == kFunction) break;
+    if (op == kEntryPoint) entry = words[at + 2];
     if (op == kExecutionMode && words[at] >> 16 == 4) there.emplace(words[at + 2], words[at + 3]);
-    if (op == spirv::kEntryPoint || op == kExecutionMode || op == kExecutionModeId) place = at + (words[at] >> 16);
+    if (op == kEntryPoint || op == kExecutionMode || op == kExecutionModeId) place = at + (words[at] >> 16);
   }
   std::vector<uint32_t> missing;
   for (const auto& [mode, width] : asked) {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/vulkan/spirv/module_rewrite.h"
+#include "backend/vulkan/spirv/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -182,7 +182,7 @@ class Forwarder {
 
 std::vector<uint32_t> ForwardStores(const std::vector<uint32_t>& words) {
   Forwarder forwarder;
-  return ModuleRewrite(words).Run([&](std::vector<Block> blocks) { return forwarder.Run(std::move(blocks)); });
+  return Module(words).Run([&](std::vector<Block> blocks, uint32_t) { return forwarder.Run(std::move(blocks)); });
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/vulkan/spirv/module_rewrite.h"
+#include "backend/vulkan/spirv/module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -24,22 +24,16 @@ struct Function {
 
 class Inliner {
  public:
-  Inliner(const Words& words, bool branching)
-      : branching_(branching), header_(words.begin(), words.begin() + kHeaderWords), ids_(words[kBoundWord]) {
-    Split(Read(words));
-  }
+  Inliner(const Words& words, bool branching) : branching_(branching), module_(words) { Split(module_.functions); }
 
   Words Run() {
     for (Function& function : functions_) Finish(function);
     DropUncalled();
-    Words out = header_;
-    out[kBoundWord] = ids_.bound();
-    ids_.Append(
-        declarations_, [&](uint32_t id) { return gone_.contains(id); }, &out);
+    Instructions left;
     for (const Function& function : functions_) {
-      if (!gone_.contains(function.head.words[2])) AppendFunction(function, &out);
+      if (!gone_.contains(function.head.words[2])) AppendFunction(function, &left);
     }
-    return out;
+    return module_.With(left, [&](uint32_t id) { return gone_.contains(id); });
   }
 
  private:
@@ -51,10 +45,6 @@ class Inliner {
         index_of_[instruction.words[2]] = functions_.size();
         current = &functions_.emplace_back();
         current->head = instruction;
-      } else if (current == nullptr) {
-        ids_.Declare(instruction);
-        if (op == kEntryPoint) entries_.push_back(instruction.words[2]);
-        declarations_.push_back(instruction);
       } else if (op == kFunctionEnd) {
         current->end = instruction;
         Classify(*current);
@@ -150,9 +140,9 @@ class Inliner {
     };
     // Loops name values before these stand.
     for (const Block& block : callee.blocks) {
-      renamed[block.label] = &block == callee.blocks.data() ? caller->blocks.back().label : ids_.Fresh();
+      renamed[block.label] = &block == callee.blocks.data() ? caller->blocks.back().label : module_.ids.Fresh();
       for (const Instruction& original : block.body) {
-        if (HasResult(original.op())) renamed[original.words[2]] = ids_.CopyOf(original.words[2]);
+        if (HasResult(original.op())) renamed[original.words[2]] = module_.ids.CopyOf(original.words[2]);
       }
     }
     for (const Block& block : callee.blocks) {
@@ -185,7 +175,10 @@ class Inliner {
 
   void DropUncalled() {
     std::vector<bool> called(functions_.size(), false);
-    std::vector<uint32_t> work = entries_;
+    std::vector<uint32_t> work;
+    for (const Instruction& each : module_.declarations) {
+      if (each.op() == kEntryPoint) work.push_back(each.words[2]);
+    }
     while (!work.empty()) {
       const auto at = index_of_.find(work.back());
       work.pop_back();
@@ -210,23 +203,20 @@ class Inliner {
     }
   }
 
-  static void AppendFunction(const Function& function, Words* out) {
-    Append(function.head, out);
-    for (const Instruction& parameter : function.parameter_instructions) Append(parameter, out);
+  static void AppendFunction(const Function& function, Instructions* out) {
+    out->push_back(function.head);
+    out->insert(out->end(), function.parameter_instructions.begin(), function.parameter_instructions.end());
     for (const Block& block : function.blocks) {
-      Append(Make(kLabel, {block.label}), out);
-      for (const Instruction& instruction : block.body) Append(instruction, out);
+      out->push_back(Make(kLabel, {block.label}));
+      out->insert(out->end(), block.body.begin(), block.body.end());
     }
-    Append(function.end, out);
+    out->push_back(function.end);
   }
 
   const bool branching_;
-  Words header_;
-  CopiedIds ids_;
-  Instructions declarations_;
+  Module module_;
   std::vector<Function> functions_;
   std::unordered_map<uint32_t, size_t> index_of_;
-  std::vector<uint32_t> entries_;
   std::unordered_set<uint32_t> gone_;  // ids of functions that nothing calls any more
 };
 

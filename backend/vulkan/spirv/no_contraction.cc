@@ -11,7 +11,7 @@ namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kNoContraction = 42;
+constexpr uint32_t kGlslName = 0x4c534c47;  // "GLSL", as the first word of a name
 
 bool Rounds(uint32_t op) {
   return op == kFAdd || op == kFSub || op == kFMul || op == kFDiv || op == kFRem || op == kFMod ||
@@ -21,7 +21,6 @@ bool Rounds(uint32_t op) {
 // Undecorated, a fused multiply-add may be rounded once or twice, in each place otherwise (GLSL.std.450, Fma). `set`:
 // the id of GLSL.std.450.
 bool IsFusedMultiplyAdd(const std::vector<uint32_t>& words, size_t at, uint32_t set) {
-  constexpr uint32_t kFma = 50;
   return (words[at] & 0xffffu) == kExtInst && words[at + 3] == set && words[at + 4] == kFma;
 }
 
@@ -40,7 +39,7 @@ std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words) {
   uint32_t set = 0;
   for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
     const uint32_t op = words[at] & 0xffffu;
-    if (op == kExtInstImport && words[at + 2] == 0x4c534c47u) set = words[at + 1];  // "GLSL"
+    if (op == kExtInstImport && words[at + 2] == kGlslName) set = words[at + 1];
     if (place == 0 && FollowsDecorations(op)) place = at;
     if (op == kDecorate && words[at + 2] == kNoContraction) decorated.insert(words[at + 1]);
     // The type, then the result.

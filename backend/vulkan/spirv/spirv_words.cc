@@ -23,8 +23,8 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
     case kSelectionMerge:
     case kLoopMerge:
     case kReturn:
-    case 252:  // OpKill
-    case 255:  // OpUnreachable
+    case kKill:
+    case kUnreachable:
       return Range{0, 0};
     case kReturnValue:
     case kSwitch:
@@ -66,10 +66,12 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
       break;
   }
   // OpGroupNonUniformBallotBitCount and the arithmetic ones have a literal in front of their value.
-  if (op == 342 || (op >= 349 && op <= 364)) return Range{5, count};
-  const bool atomic = op >= 227 && op <= 242, group = op >= 333 && op <= 366, images = op >= 86 && op <= 107;
+  if (op == kGroupBallotBitCount || (op >= kFirstGroupArithmetic && op <= kLastGroupArithmetic)) return Range{5, count};
+  const bool atomic = op >= kFirstAtomic && op <= kLastAtomic, group = op >= kFirstGroup && op <= kLastGroup;
+  const bool images = op >= kFirstImage && op <= kLastImage;
   const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images;
-  if (pure || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == 400) return Range{3, count};
+  if (pure || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == kCopyLogical)
+    return Range{3, count};
   return std::nullopt;
 }
 
@@ -134,7 +136,7 @@ bool HasResult(uint32_t op) {
     case kNop:
     case kStore:
     case kCopyMemory:
-    case 64:  // OpCopyMemorySized
+    case kCopyMemorySized:
     case kLabel:
     case kLoopMerge:
     case kSelectionMerge:
@@ -155,7 +157,7 @@ bool HasResult(uint32_t op) {
     case kCooperativeMatrixLength:
       return true;
     default:
-      return (op < 252 && op != 8) || (op >= 333 && op <= 366) || op == 400;
+      return (op < kKill && op != kLine) || (op >= kFirstGroup && op <= kLastGroup) || op == kCopyLogical;
   }
 }
 

@@ -14,9 +14,11 @@ enum Op : uint32_t {
   kNop = 0,
   kUndef = 1,
   kName = 5,
+  kLine = 8,
   kExtInstImport = 11,
   kExtInst = 12,
   kEntryPoint = 15,
+  kExecutionMode = 16,
   kCapability = 17,
   kFirstType = 19,
   kTypeBool = 20,
@@ -27,6 +29,8 @@ enum Op : uint32_t {
   kTypePointer = 32,
   kLastType = 39,
   kFirstConstant = 41,
+  kConstantTrue = 41,
+  kConstantFalse = 42,
   kConstant = 43,
   kLastConstant = 52,
   kFunction = 54,
@@ -37,6 +41,7 @@ enum Op : uint32_t {
   kLoad = 61,
   kStore = 62,
   kCopyMemory = 63,
+  kCopyMemorySized = 64,
   kAccessChain = 65,
   kInBoundsAccessChain = 66,
   kArrayLength = 68,
@@ -46,6 +51,8 @@ enum Op : uint32_t {
   kVectorShuffle = 79,
   kCompositeExtract = 81,
   kCompositeInsert = 82,
+  kFirstImage = 86,  // OpSampledImage ... OpImageQuerySamples
+  kLastImage = 107,
   kBitcast = 124,
   kIAdd = 128,
   kFAdd = 129,
@@ -60,6 +67,9 @@ enum Op : uint32_t {
   kFMod = 141,
   kVectorTimesScalar = 142,
   kDot = 148,
+  kLogicalOr = 166,
+  kLogicalAnd = 167,
+  kLogicalNot = 168,
   kSelect = 169,
   kIEqual = 170,
   kINotEqual = 171,
@@ -78,7 +88,9 @@ enum Op : uint32_t {
   kLastArithmetic = 205,
   kControlBarrier = 224,
   kMemoryBarrier = 225,
+  kFirstAtomic = 227,
   kAtomicStore = 228,
+  kLastAtomic = 242,
   kPhi = 245,
   kLoopMerge = 246,
   kSelectionMerge = 247,
@@ -86,8 +98,17 @@ enum Op : uint32_t {
   kBranch = 249,
   kBranchConditional = 250,
   kSwitch = 251,
+  kKill = 252,
   kReturn = 253,
   kReturnValue = 254,
+  kUnreachable = 255,
+  kExecutionModeId = 331,
+  kFirstGroup = 333,  // OpGroupNonUniformElect ... OpGroupNonUniformQuadSwap
+  kGroupBallotBitCount = 342,
+  kFirstGroupArithmetic = 349,
+  kLastGroupArithmetic = 364,
+  kLastGroup = 366,
+  kCopyLogical = 400,
   kSDot = 4450,
   kUDot = 4451,
   kSUDot = 4452,
@@ -98,6 +119,16 @@ enum Op : uint32_t {
   kCooperativeMatrixLength = 4460,
 };
 enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
+enum ExecutionMode : uint32_t { kDenormPreserve = 4459, kSignedZeroInfNanPreserve = 4461, kRoundingModeRTE = 4462 };
+enum FloatCapability : uint32_t {
+  kDenormPreserveCapability = 4464,
+  kSignedZeroInfNanPreserveCapability = 4466,
+  kRoundingModeRTECapability = 4467
+};
+enum Decoration : uint32_t { kBuiltIn = 11, kNoContraction = 42 };
+enum BuiltIn : uint32_t { kWorkgroupId = 26, kLocalInvocationId = 27, kGlobalInvocationId = 28 };
+enum LoopControl : uint32_t { kNoHint = 0, kUnroll = 1, kDontUnroll = 2 };
+enum Glsl : uint32_t { kUMax = 41, kFma = 50 };  // of GLSL.std.450, the only set that kernels import
 enum StorageClass : uint32_t {
   kInputClass = 1,
   kPrivateClass = 6,

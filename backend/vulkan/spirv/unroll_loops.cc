@@ -1,12 +1,11 @@
 #include "backend/vulkan/spirv/unroll_loops.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/vulkan/spirv/module_rewrite.h"
+#include "backend/vulkan/spirv/module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -67,19 +66,10 @@ std::optional<uint32_t> Computed(uint32_t op, uint32_t a, uint32_t b) {
 
 class Unroller {
  public:
-  explicit Unroller(const Words& words) : module_(words) {
-    for (const Instruction& instruction : module_.declarations) {
-      const uint32_t op = instruction.op();
-      if (op == kTypeInt && instruction.words[2] == 32) integers_.insert(instruction.words[1]);
-      if (op == kConstant && integers_.contains(instruction.words[1])) {
-        values_[instruction.words[2]] = instruction.words[3];
-        constants_.try_emplace({instruction.words[1], instruction.words[3]}, instruction.words[2]);
-      }
-    }
-  }
+  explicit Unroller(const Words& words) : module_(words) {}
 
   Words Run() {
-    return module_.Run([&](std::vector<Block> blocks) {
+    return module_.Run([&](std::vector<Block> blocks, uint32_t) {
       counters_.clear();
       written_ = 0;
       for (Block& block : blocks) {
@@ -155,7 +145,6 @@ class Unroller {
   }
 
   bool IsWrittenOut(const std::vector<Block>& blocks, size_t at, const Loop& loop) const {
-    constexpr uint32_t kUnroll = 1;
     if (blocks[at].body[0].words[3] != kUnroll || !loop.all_known || !EndsByItsTest(blocks, loop)) return false;
     size_t instructions = 0;
     for (size_t b = loop.first; b < loop.end; ++b) {
@@ -242,8 +231,7 @@ class Unroller {
   using Values = std::unordered_map<uint32_t, uint32_t>;
   std::optional<uint32_t> ValueOf(uint32_t id, const Values& computed) const {
     if (const auto it = computed.find(id); it != computed.end()) return it->second;
-    const auto constant = values_.find(id);
-    return constant == values_.end() ? std::nullopt : std::optional(constant->second);
+    return module_.Value(id);
   }
 
   // Runs a block for a value of the counter, which a store changes: the condition on which it branches, if it does.
@@ -291,16 +279,16 @@ class Unroller {
       for (const Instruction& original : blocks[b].body) {
         const uint32_t op = original.op();
         if (op == kLoad && original.words[3] == loop.counter) {
-          renamed[original.words[2]] = ConstantOf(original.words[1], value);
+          renamed[original.words[2]] = module_.ConstantOf(original.words[1], value);
           continue;
         }
         Instruction copy = original;
         VisitOperands(copy, rename);
         VisitLabels(copy, rename);
         if (HasResult(op)) {
-          const auto result = integers_.contains(copy.words[1]) ? ResultOf(copy, {}) : std::nullopt;
+          const auto result = module_.IsInteger(copy.words[1]) ? ResultOf(copy, {}) : std::nullopt;
           if (result) {
-            renamed[original.words[2]] = ConstantOf(copy.words[1], *result);
+            renamed[original.words[2]] = module_.ConstantOf(copy.words[1], *result);
             continue;
           }
           rename(copy.words[2]);
@@ -312,23 +300,10 @@ class Unroller {
     return turn;
   }
 
-  uint32_t ConstantOf(uint32_t type, uint32_t value) {
-    const auto [it, is_new] = constants_.try_emplace({type, value}, 0);
-    if (is_new) {
-      it->second = module_.ids.Fresh();
-      module_.declarations.push_back(Make(kConstant, {type, it->second, value}));
-      values_[it->second] = value;
-    }
-    return it->second;
-  }
-
-  ModuleRewrite module_;
-  std::unordered_set<uint32_t> integers_;                        // types of 32 bits
-  std::unordered_map<uint32_t, uint32_t> values_;                // of their constants
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;  // by type and value
-  std::unordered_set<uint32_t> counters_;                        // of the function at hand: variables
-  std::unordered_map<uint32_t, size_t> uses_;                    // of what was read or written
-  size_t written_ = 0;                                           // instructions of the function at hand
+  Module module_;
+  std::unordered_set<uint32_t> counters_;      // of the function at hand: variables
+  std::unordered_map<uint32_t, size_t> uses_;  // of what was read or written
+  size_t written_ = 0;                         // instructions of the function at hand
 };
 
 }  // namespace

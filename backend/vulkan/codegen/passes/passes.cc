@@ -1,5 +1,6 @@
 #include "backend/vulkan/codegen/passes/passes.h"
 
+#include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/codegen/passes/group_divisions.h"
 #include "backend/vulkan/codegen/passes/pack_halves.h"
 #include "backend/vulkan/codegen/passes/pack_roundings.h"
@@ -9,7 +10,7 @@ namespace VXLA_NAMESPACE::vulkan {
 Code RunPasses(Code code, const DeviceFacts& facts) {
   if (facts.costs.plain_text) return code;
   if (facts.division_f32 == DeviceFacts::Division::kCorrected) {
-    const bool fused = facts.fused_multiply_add && !facts.costs.slow_fma;
+    const bool fused = FusesF32(facts);
     code = GroupDivisions(std::move(code), fused                   ? DivisionText::kMiddle
                                            : facts.is_any_device() ? DivisionText::kRolled
                                                                    : DivisionText::kApart);

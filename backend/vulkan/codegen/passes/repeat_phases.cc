@@ -81,8 +81,7 @@ struct Round {
 
 class PhaseRepeater {
  public:
-  PhaseRepeater(const std::vector<LoopPhase>& phases, const std::string& name, const std::string& barrier)
-      : phases_(phases), name_(name), barrier_(barrier) {
+  PhaseRepeater(const std::vector<LoopPhase>& phases, const std::string& name) : phases_(phases), name_(name) {
     std::map<std::vector<std::string>, size_t> kinds;
     for (const LoopPhase& phase : phases) {
       const std::string text = phase.code.Print();
@@ -145,7 +144,7 @@ class PhaseRepeater {
   }
 
   void WriteAsIs(size_t i) {
-    if (phases_[i].waits) code_ += barrier_ + "\n";
+    if (phases_[i].waits) code_ += Barrier();
     code_ += phases_[i].code;
   }
 
@@ -153,7 +152,7 @@ class PhaseRepeater {
     const auto index = [&](size_t turn) { return round.first + turn * round.length + phase; };
     bool waits = false;
     for (size_t turn = 0; turn < round.turns; ++turn) waits |= phases_[index(turn)].waits;
-    if (waits) code_ += barrier_ + "\n";
+    if (waits) code_ += Barrier();
     const auto kinds = KindsOf(round, phase);
     for (const auto& [kind, turns] : kinds) {
       uint32_t mask = 0;
@@ -196,7 +195,7 @@ class PhaseRepeater {
   }
 
   const std::vector<LoopPhase>& phases_;
-  const std::string name_, barrier_;
+  const std::string name_;
   std::vector<Pieces> pieces_;
   std::vector<int64_t> sizes_;  // of their texts
   std::vector<size_t> kinds_;   // equal numbers: equal texts but for the tensors
@@ -206,8 +205,8 @@ class PhaseRepeater {
 
 }  // namespace
 
-Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name, const std::string& barrier) {
-  return PhaseRepeater(phases, name, barrier).Write();
+Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name) {
+  return PhaseRepeater(phases, name).Write();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -118,31 +119,27 @@ class TurnedLoopWriter {
     return {result.shape().dimensions().begin(), result.shape().dimensions().end()};
   }
   // A function over a tile: groups of `width` neighbours along one dimension, single elements along the other.
-  struct Function {
-    IndexSpace space;
-    std::optional<ValueWriter> writer;
+  struct Function : Hook {
+    using Hook::Hook;
     MultiIndex first;  // the index of the group's first element
   };
-  void Begin(Function& f, size_t along, size_t across) {
-    const TurnShape& shape = turn_.shape;
+  Function Begin(size_t along, size_t across) {
     int64_t count = 1;
     for (int64_t size : groups_) count *= size;
-    const int group = f.space.AddVariable(count);
-    const int a = f.space.AddVariable(dimensions_[along] / shape.width), b = f.space.AddVariable(dimensions_[across]);
-    f.writer.emplace(kernel_, body_, buffers_, f.space);
-    f.writer->Bind(group, "group");
-    const MultiIndex tiles = f.space.Delinearize(f.space.Variable(group), groups_);
-    const auto place = [&](int variable, size_t d, const char* name, const char* of, int64_t tile) {
-      f.writer->Line(fmt::format("uint {} = {} * {}u + {};", name, f.writer->Index(tiles[d]), tile, of));
-      f.writer->Bind(variable, name);
+    return Function(kernel_, body_, buffers_,
+                    {{"group", count}, {"a", dimensions_[along] / turn_.shape.width}, {"b", dimensions_[across]}});
+  }
+  void Open(Function& f, size_t along, size_t across) {
+    const TurnShape& shape = turn_.shape;
+    const MultiIndex tiles = f.space.Delinearize(f.at(0), groups_);
+    const auto place = [&](size_t d, const char* name, const char* of, int64_t tile) {
+      f.writer.Line(fmt::format("uint {} = {} * {}u + {};", name, f.writer.Index(tiles[d]), tile, of));
     };
-    place(a, along, "a", "along", shape.tile / shape.width);
-    place(b, across, "b", "across", shape.tile);
-    if (shape.width > 1) f.writer->Vectorize(a, static_cast<int>(shape.width));
+    place(along, "a", "along", shape.tile / shape.width);
+    place(across, "b", "across", shape.tile);
+    if (shape.width > 1) f.writer.Vectorize(1, static_cast<int>(shape.width));
     for (size_t d = 0; d < dimensions_.size(); ++d) {
-      f.first.push_back(d == along    ? f.space.Scale(f.space.Variable(a), shape.width)
-                        : d == across ? f.space.Variable(b)
-                                      : tiles[d]);
+      f.first.push_back(d == along ? f.Nth(1, shape.width, 0) : d == across ? f.at(2) : tiles[d]);
     }
     std::string inside;
     for (const auto& [name, d, width] : {std::tuple("a", along, int64_t{shape.width}), {"b", across, int64_t{1}}}) {
@@ -150,7 +147,7 @@ class TurnedLoopWriter {
       const std::string size = kernel_.Param(static_cast<uint32_t>(dimensions_[d] / width));
       inside += fmt::format("{}{} < {}", inside.empty() ? "" : " && ", name, size);
     }
-    f.writer->OpenBlock(inside.empty() ? "" : fmt::format("if ({})", inside));
+    f.writer.OpenBlock(inside.empty() ? "" : fmt::format("if ({})", inside));
   }
   MultiIndex Nth(Function& f, size_t along, int64_t j) const {
     MultiIndex index = f.first;
@@ -158,13 +155,13 @@ class TurnedLoopWriter {
     return index;
   }
   void End(Function& f, const char* name) {
-    f.writer->CloseBlock();
-    kernel_.Define(fmt::format("void {}(uint group, uint along, uint across)", name), f.writer->Take());
+    f.writer.CloseBlock();
+    f.Define(fmt::format("void {}(uint group, uint along, uint across)", name));
   }
 
   void WriteStage() {
-    Function f;
-    Begin(f, turn_.t, turn_.x);
+    Function f = Begin(turn_.t, turn_.x);
+    Open(f, turn_.t, turn_.x);
     std::vector<std::string> stores;
     for (int64_t j = 0; j < turn_.shape.width; ++j) {
       const ReadFinder finder(body_, f.space, Nth(f, turn_.t, j));
@@ -175,16 +172,16 @@ class TurnedLoopWriter {
                                      turn_.shape.tile * Stride()));
         }
         stores.push_back(fmt::format("tile_{}[across * {}u + along * {}u + {}u] = {};", n, Stride(), turn_.shape.width,
-                                     j, f.writer->Value(*read.inside, read.index)));
+                                     j, f.writer.Value(*read.inside, read.index)));
       }
     }
-    for (const std::string& store : stores) f.writer->Line(store);
+    for (const std::string& store : stores) f.writer.Line(store);
     End(f, "stage");
   }
 
   void WriteResult() {
-    Function f;
-    Begin(f, turn_.x, turn_.t);
+    Function f = Begin(turn_.x, turn_.t);
+    Open(f, turn_.x, turn_.t);
     std::vector<std::vector<std::string>> values(body_.roots.size());
     for (int64_t j = 0; j < turn_.shape.width; ++j) {
       const MultiIndex index = Nth(f, turn_.x, j);
@@ -193,17 +190,17 @@ class TurnedLoopWriter {
         const OperandRead& read = finder.reads().at(turn_.reads[n]);
         const std::string held =
             fmt::format("tile_{}[(along * {}u + {}u) * {}u + across]", n, turn_.shape.width, j, Stride());
-        f.writer->Override(*read.inside, read.index, f.writer->Assignable(read.inside->shape().element_type(), held));
+        f.writer.Override(*read.inside, read.index, f.writer.Assignable(read.inside->shape().element_type(), held));
       }
       for (size_t leaf = 0; leaf < values.size(); ++leaf)
-        values[leaf].push_back(f.writer->Value(BeforeReshapes(body_, *body_.roots[leaf]), index));
+        values[leaf].push_back(f.writer.Value(BeforeReshapes(body_, *body_.roots[leaf]), index));
     }
     const IndexExpression first = f.space.Linearize(f.first, dimensions_);
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       const ElementType type = body_.roots[leaf]->shape().element_type();
       const int k =
           kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer->StoreGroup(k, first, values[leaf]);
+      f.writer.StoreGroup(k, first, values[leaf]);
     }
     End(f, "result");
   }

@@ -20,7 +20,7 @@ class FftPlanner {
     const bool wide = RealPart(from_.element_type()) == ElementType::kF64;
     plan_.complex = wide ? ElementType::kC128 : ElementType::kC64;
     const DeviceFacts& facts = context.facts;
-    plan_.fuses = facts.fused_multiply_add && !facts.same_bits && !facts.costs.slow_fma && !in_pairs_;
+    plan_.fuses = FusesTerms(facts) && !in_pairs_;
   }
 
   FftPlan Make() {

@@ -115,9 +115,7 @@ void SelectAndScatterText::WriteScatter(const IndexExpression& group, const Buff
       for (size_t j = 0; j < at.size(); ++j) TakeFrom(at[j], turn, chosen, sums[j]);
     });
   }
-  if (reducer.types[0] != type()) {
-    for (std::string& sum : sums) sum = Narrowed(type(), sum);
-  }
+  for (std::string& sum : sums) sum = reducer.Result(0, type(), sum);
   const int k = kernel_.AddBuffer(type(), Access::kWrite, result);
   writer_.StoreGroup(k, space_.Scale(group, width_), sums);
 }

@@ -311,10 +311,15 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
     phases /= 2;
 
   KernelBuilder kernel(facts);
-  for (const int64_t value :
-       {groups, batch_, n, source.first, source.matrix, source.row, result.first, result.matrix, result.row}) {
-    kernel.Param(static_cast<uint32_t>(value));
-  }
+  kernel.Params({{"GROUP_COUNT", groups},
+                 {"MATRIX_COUNT", batch_},
+                 {"UNKNOWNS", n},
+                 {"SOURCE_FIRST", source.first},
+                 {"SOURCE_MATRIX", source.matrix},
+                 {"SOURCE_ROW", source.row},
+                 {"RESULT_FIRST", result.first},
+                 {"RESULT_MATRIX", result.matrix},
+                 {"RESULT_ROW", result.row}});
   Types(kernel);
   // Room for the largest block, so that blocks of all sizes share a text where only one matrix is in the group.
   const int64_t rows = matrices > 1 ? n : MostRows();
@@ -355,14 +360,17 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   const int64_t shares = (solve.sides + lanes * sides - 1) / (lanes * sides), groups = batch_ * shares;
 
   KernelBuilder kernel(facts);
-  for (const int64_t value : {groups, shares, solve.unknowns, solve.sides}) kernel.Param(static_cast<uint32_t>(value));
-  auto place = [&](const MatrixPlace& at) {
-    for (const int64_t value : {at.first, at.matrix, at.row, at.column}) kernel.Param(static_cast<uint32_t>(value));
+  kernel.Params({{"GROUP_COUNT", groups}, {"SHARES", shares}, {"UNKNOWNS", solve.unknowns}, {"SIDES", solve.sides}});
+  const auto place = [&](const std::string& of, const MatrixPlace& at) {
+    kernel.Params({{of + "_FIRST", at.first},
+                   {of + "_MATRIX", at.matrix},
+                   {of + "_ROW", at.row},
+                   {of + "_COLUMN", at.column}});
   };
-  place(solve.matrix);
-  place(solve.known);
-  place(solve.solved);
-  if (solve.cleared != nullptr) place(*solve.cleared);
+  place("FACTOR", solve.matrix);
+  place("KNOWN", solve.known);
+  place("SOLVED", solve.solved);
+  if (solve.cleared != nullptr) place("CLEARED", *solve.cleared);
   Types(kernel);
   const int64_t rows = (solve.unknowns + step - 1) / step * step;
   const bool held = HoldsSolve(lanes, solve.unknowns, rows, step);

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/products/product.h"
 #include "backend/vulkan/lower/products/quad_loads.h"
@@ -29,8 +31,12 @@ class AttentionWriter {
     }
     const int64_t row_tiles = CeilDivide(a.rows, shape_.rows()), groups = a.batches * row_tiles * shape_.parts;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, a.rows, a.keys, shape_.parts, shape_.part_keys})
-      kernel.Param(static_cast<uint32_t>(value));
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"ROW_TILES", row_tiles},
+                   {"ROW_COUNT", a.rows},
+                   {"KEY_COUNT", a.keys},
+                   {"KEY_PARTS", shape_.parts},
+                   {"PART_KEYS", shape_.part_keys}});
     shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
     shape_.matrix ? WriteMatrixLoads(kernel) : WriteLoads(kernel);
     WriteLogit(kernel);
@@ -47,24 +53,20 @@ class AttentionWriter {
   }
 
  private:
-  struct Function {
-    IndexSpace space;
-    AttentionPlace at;
-    std::optional<ValueWriter> writer;
+  enum Parameter { kBatch, kRow, kKey, kDepthUnit, kColumnUnit, kColumn };
+  struct Function : Hook {
+    Function(const AttentionWriter& of, KernelBuilder& kernel) : Function(of, kernel, UnitsOf(of.attention_.depth)) {}
+    Function(const AttentionWriter& of, KernelBuilder& kernel, int64_t depth_units)
+        : Hook(kernel, of.body_, of.buffers_,
+               {{"batch", of.attention_.batches},
+                {"row", of.attention_.rows},
+                {"key", of.attention_.keys},
+                {"unit", depth_units},
+                {"unit", UnitsOf(of.attention_.columns)},
+                {"column", of.attention_.columns}}),
+          place{at(kBatch), at(kRow), at(kKey), at(kDepthUnit), at(kColumn)} {}
+    AttentionPlace place;
   };
-  void Begin(Function& f, KernelBuilder& kernel) const { BeginWith(f, kernel, UnitsOf(attention_.depth)); }
-  void BeginWith(Function& f, KernelBuilder& kernel, int64_t depth_units) const {
-    const std::pair<const char*, int64_t> variables[] = {{"batch", attention_.batches},
-                                                         {"row", attention_.rows},
-                                                         {"key", attention_.keys},
-                                                         {"unit", depth_units},
-                                                         {"unit", UnitsOf(attention_.columns)},
-                                                         {"column", attention_.columns}};
-    for (const auto& [name, size] : variables) f.space.AddVariable(size);
-    f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(5)};
-    f.writer.emplace(kernel, body_, buffers_, f.space);
-    for (int k = 0; k < 6; ++k) f.writer->Bind(k, variables[k].first);
-  }
 
   void WriteDefines(KernelBuilder& kernel) const {
     const int64_t lanes = shape_.lanes;
@@ -78,21 +80,20 @@ class AttentionWriter {
     kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
                               attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
                               shape_.parts > 1 ? 1 : 0));
-    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
-                              FloatMultiplyAdd("float", context_.facts.fused_multiply_add)));
+    kernel.Append(
+        fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("float", FusesTerms(context_.facts))));
   }
 
   // void <head> { quad = the operand's values; }
   void WriteLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
                  MultiIndex AttentionIndices::*index) const {
-    Function f;
-    Begin(f, kernel);
-    WriteQuad(*f.writer, of_depths ? 3 : 4, of_depths ? attention_.depth : attention_.columns,
+    Function f(*this, kernel);
+    WriteQuad(f.writer, of_depths ? 3 : 4, of_depths ? attention_.depth : attention_.columns,
               [&](const IndexExpression& place) {
-                (of_depths ? f.at.depth : f.at.column) = place;
-                return ToF32(operand, f.writer->Value(operand, IndicesOf(attention_, f.space, f.at).*index));
+                (of_depths ? f.place.depth : f.place.column) = place;
+                return ToF32(operand, f.writer.Value(operand, IndicesOf(attention_, f.space, f.place).*index));
               });
-    kernel.Define(fmt::format("void {}", head), f.writer->Take());
+    f.Define(fmt::format("void {}", head));
   }
   void WriteLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;
@@ -117,20 +118,20 @@ class AttentionWriter {
   void WriteMatrixLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
                        MultiIndex AttentionIndices::*index) const {
     const int per_load = of_depths ? 8 : 4, unit = of_depths ? 3 : 4;
-    Function f;
-    BeginWith(f, kernel, attention_.depth / 8);
-    f.writer->Vectorize(unit, per_load);
+    Function f(*this, kernel, attention_.depth / 8);
+    f.writer.Vectorize(unit, per_load);
     const auto place = [&](int j) {
-      (of_depths ? f.at.depth : f.at.column) = f.space.Add(f.space.Scale(f.space.Variable(unit), per_load), {{}, j});
-      return IndicesOf(attention_, f.space, f.at).*index;
+      (of_depths ? f.place.depth : f.place.column) =
+          f.space.Add(f.space.Scale(f.space.Variable(unit), per_load), {{}, j});
+      return IndicesOf(attention_, f.space, f.place).*index;
     };
-    std::vector<std::string> words = f.writer->GroupWords(operand, place(0));
+    std::vector<std::string> words = f.writer.GroupWords(operand, place(0));
     for (int j = 0; words.size() < static_cast<size_t>(per_load / 2); j += 2) {
-      const std::string low = f.writer->Value(operand, place(j)), high = f.writer->Value(operand, place(j + 1));
+      const std::string low = f.writer.Value(operand, place(j)), high = f.writer.Value(operand, place(j + 1));
       words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
     }
-    for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
-    kernel.Define(fmt::format("void {}, out uint words[{}])", head, words.size()), f.writer->Take());
+    for (size_t j = 0; j < words.size(); ++j) f.writer.Line(fmt::format("words[{}] = {};", j, words[j]));
+    f.Define(fmt::format("void {}, out uint words[{}])", head, words.size()));
   }
   void WriteMatrixLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;
@@ -143,13 +144,12 @@ class AttentionWriter {
   }
 
   void WriteLogit(KernelBuilder& kernel) const {
-    Function f;
-    Begin(f, kernel);
-    const AttentionIndices indices = IndicesOf(attention_, f.space, f.at);
-    f.writer->Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
-    const std::string value = f.writer->Value(*attention_.logits, indices.logits);
-    f.writer->Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
-    kernel.Define("float logit(uint batch, uint row, uint key, float score)", f.writer->Take());
+    Function f(*this, kernel);
+    const AttentionIndices indices = IndicesOf(attention_, f.space, f.place);
+    f.writer.Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
+    const std::string value = f.writer.Value(*attention_.logits, indices.logits);
+    f.writer.Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
+    f.Define("float logit(uint batch, uint row, uint key, float score)");
     if (attention_.causal) WriteMask(kernel);
     kernel.Append(fmt::format("#define SCALED {}\n", attention_.scaled ? 1 : 0));
     if (attention_.scaled) WriteScale(kernel);
@@ -157,23 +157,22 @@ class AttentionWriter {
 
   // A weight as the product takes it.
   void WriteScale(KernelBuilder& kernel) const {
-    Function f;
-    Begin(f, kernel);
+    Function f(*this, kernel);
     const Instruction &quotient = *attention_.quotient, &product = *attention_.product;
     const Instruction& weights = *product.operand(attention_.weights);
-    f.writer->Override(quotient, QuotientIndex(attention_, f.space, f.at), FromF32(quotient, "weight"));
-    const MultiIndex index = SideOf(product, attention_.weights).IndexOf(f.space, f.at.batch, f.at.key, f.at.row);
-    f.writer->Line(fmt::format("return {};", ToF32(weights, f.writer->Value(weights, index))));
-    kernel.Define("float scaled(uint batch, uint row, uint key, float weight)", f.writer->Take());
+    f.writer.Override(quotient, QuotientIndex(attention_, f.space, f.place), FromF32(quotient, "weight"));
+    const MultiIndex index =
+        SideOf(product, attention_.weights).IndexOf(f.space, f.place.batch, f.place.key, f.place.row);
+    f.writer.Line(fmt::format("return {};", ToF32(weights, f.writer.Value(weights, index))));
+    f.Define("float scaled(uint batch, uint row, uint key, float weight)");
   }
 
   void WriteMask(KernelBuilder& kernel) const {
-    Function f;
-    Begin(f, kernel);
+    Function f(*this, kernel);
     const CausalMask& mask = *attention_.causal;
-    const std::string value = f.writer->Value(*mask.compare, CausalIndexOf(attention_, f.space, f.at));
-    f.writer->Line(fmt::format("return {};", value));
-    kernel.Define("bool sees(uint batch, uint row, uint key)", f.writer->Take());
+    const std::string value = f.writer.Value(*mask.compare, CausalIndexOf(attention_, f.space, f.place));
+    f.writer.Line(fmt::format("return {};", value));
+    f.Define("bool sees(uint batch, uint row, uint key)");
     const auto hidden = static_cast<float>(mask.hidden);
     kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
   }
@@ -196,7 +195,8 @@ class AttentionWriter {
     constexpr uint32_t kJoinLanes = 64;
     const int64_t rows = attention_.batches * attention_.rows, results = rows * attention_.columns;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {results, rows, attention_.rows, shape_.parts}) kernel.Param(static_cast<uint32_t>(value));
+    kernel.Params(
+        {{"RESULT_COUNT", results}, {"ALL_ROWS", rows}, {"ROW_COUNT", attention_.rows}, {"KEY_PARTS", shape_.parts}});
     const int sums = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_sums_);
     const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_statistics_);
     kernel.Append(fmt::format("#define COLUMNS {}u\n", attention_.columns));
@@ -211,34 +211,32 @@ class AttentionWriter {
   // store() of a result, or of four neighbouring columns.
   void WriteStore(KernelBuilder& kernel, int count) const {
     const Instruction& product = *attention_.product;
-    Function f;
-    Begin(f, kernel);
-    if (count > 1) f.writer->Vectorize(4, count);
+    Function f(*this, kernel);
+    if (count > 1) f.writer.Vectorize(4, count);
     const std::vector<const Instruction*> moves = MovesBehind(attention_);
     const Shape& last = moves.empty() ? product.shape() : moves.back()->shape();
     std::vector<IndexExpression> places;
     std::vector<std::vector<std::string>> values(body_.roots.size());
     for (int j = 0; j < count; ++j) {
-      if (count > 1) f.at.column = f.space.Add(f.space.Scale(f.space.Variable(4), count), {{}, j});
+      if (count > 1) f.place.column = f.space.Add(f.space.Scale(f.space.Variable(4), count), {{}, j});
       const MultiIndex index =
-          f.space.Delinearize(ResultIndex(attention_, f.space, f.at), product.shape().dimensions());
+          f.space.Delinearize(ResultIndex(attention_, f.space, f.place), product.shape().dimensions());
       places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions()));
-      f.writer->Override(product, index, FromF32(product, count > 1 ? fmt::format("quad[{}]", j) : "value"));
+      f.writer.Override(product, index, FromF32(product, count > 1 ? fmt::format("quad[{}]", j) : "value"));
       for (size_t leaf = 0; leaf < values.size(); ++leaf) {
         const Instruction& root = *body_.roots[leaf];
         if (IsStatistic(root)) continue;
-        values[leaf].push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
+        values[leaf].push_back(f.writer.Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
       }
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       if (values[leaf].empty()) continue;
       const int k = kernel.AddBuffer(body_.roots[leaf]->shape().element_type(), Access::kWrite,
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer->StoreAt(k, places, values[leaf]);
+      f.writer.StoreAt(k, places, values[leaf]);
     }
-    kernel.Define(fmt::format("void store(uint batch, uint row, uint {})",
-                              count > 1 ? "unit, float quad[4]" : "column, float value"),
-                  f.writer->Take());
+    f.Define(fmt::format("void store(uint batch, uint row, uint {})",
+                         count > 1 ? "unit, float quad[4]" : "column, float value"));
   }
 
   bool IsStatistic(const Instruction& root) const { return &root == attention_.largest || &root == attention_.total; }
@@ -253,19 +251,18 @@ class AttentionWriter {
                               attention_.guards.empty()
                                   ? "largest == -inf_f32() ? nan_f32() : total"
                                   : "largest == -inf_f32() ? 0.0f : largest == inf_f32() ? inf_f32() : total"));
-    Function f;
-    Begin(f, kernel);
+    Function f(*this, kernel);
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
       const Instruction& root = *body_.roots[leaf];
       if (!IsStatistic(root)) continue;
       const bool of_total = &root == attention_.total;
-      const MultiIndex index = StatisticIndex(attention_, f.space, f.at, of_total);
+      const MultiIndex index = StatisticIndex(attention_, f.space, f.place, of_total);
       const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer->Line(kernel.Store(k, f.writer->Index(f.space.Linearize(index, root.shape().dimensions())),
-                                  FromF32(root, of_total ? "total" : "largest")));
+      f.writer.Line(kernel.Store(k, f.writer.Index(f.space.Linearize(index, root.shape().dimensions())),
+                                 FromF32(root, of_total ? "total" : "largest")));
     }
-    kernel.Define("void store_statistics(uint batch, uint row, float largest, float total)", f.writer->Take());
+    f.Define("void store_statistics(uint batch, uint row, float largest, float total)");
   }
 
   const LowerContext& context_;
@@ -276,23 +273,14 @@ class AttentionWriter {
   BufferSlice part_sums_, part_statistics_;
 };
 
-// The product of the device's matrix units that both products are: of one type of 16 bits, in f32.
-std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, const Attention& a) {
-  const ElementType term = a.scores->operand(0)->shape().element_type();
-  for (const Instruction* product : {a.scores, a.product}) {
-    if (product->notes().wide_sum || DotSumType(*product) != ElementType::kF32) return std::nullopt;
-    for (const Instruction* operand : product->operands()) {
-      if (operand->shape().element_type() != term) return std::nullopt;
-    }
-  }
-  const auto matrix = std::ranges::find_if(facts.matrices, [&](const MatrixShape& shape) {
-    return shape.term == term && shape.sum == ElementType::kF32 && StorageBytes(term) == 2;
-  });
-  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
-}
-
 AttentionWork WorkOf(const DeviceFacts& facts, const Attention& a) {
-  return {a.batches, a.rows, a.keys, a.depth, a.columns, a.causal.has_value(), MatrixOf(facts, a)};
+  return {a.batches,
+          a.rows,
+          a.keys,
+          a.depth,
+          a.columns,
+          a.causal.has_value(),
+          MatrixOfDots(facts, std::array<const Instruction*, 2>{a.scores, a.product})};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/products/quad_loads.h"
 #include "backend/vulkan/lower/rows/reducer.h"
@@ -121,95 +122,84 @@ class ProductWriter {
   }
 
  private:
-  struct Function {
-    IndexSpace space;
-    int batch, row, k, column, share;
-    std::optional<ValueWriter> writer;
-  };
-  void Begin(Function& f, KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
-    f.batch = f.space.AddVariable(reader_.work.batches);
-    f.row = f.space.AddVariable(rows);
-    f.k = f.space.AddVariable(steps);
-    f.column = f.space.AddVariable(columns);
-    f.share = f.space.AddVariable(shape_.splits);
-    f.writer.emplace(kernel, reader_.body(), buffers_, f.space);
-    f.writer->Bind(f.batch, "batch");
-    f.writer->Bind(f.row, "row");
-    f.writer->Bind(f.k, "k");
-    f.writer->Bind(f.column, "column");
-    f.writer->Bind(f.share, "share");
+  enum Parameter { kBatch, kRow, kK, kColumn, kShare };
+  Hook Begin(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
+    return Hook(
+        kernel, reader_.body(), buffers_,
+        {{"batch", reader_.work.batches}, {"row", rows}, {"k", steps}, {"column", columns}, {"share", shape_.splits}});
   }
-  static void Vectorize(Function& f, int variable, int64_t width) {
-    if (width == 4 || width == 8) f.writer->Vectorize(variable, static_cast<int>(width));
+  static void Vectorize(Hook& f, Parameter parameter, int64_t width) {
+    if (width == 4 || width == 8) f.writer.Vectorize(parameter, static_cast<int>(width));
   }
-  static ProductPlace PlaceOf(const Function& f) {
-    return {f.space.Variable(f.batch), f.space.Variable(f.row), f.space.Variable(f.k), f.space.Variable(f.column)};
-  }
-  static IndexExpression Nth(const Function& f, int variable, int64_t width, int64_t j) {
-    return f.space.Add(f.space.Scale(f.space.Variable(variable), width), {{}, j});
-  }
+  static ProductPlace PlaceOf(const Hook& f) { return {f.at(kBatch), f.at(kRow), f.at(kK), f.at(kColumn)}; }
 
   // Whether whole groups of columns exist; else each column of a unit is clamped on its own.
   bool WholeColumns() const { return reader_.work.columns % shape_.tile_columns == 0; }
   int64_t ColumnUnits() const { return (reader_.work.columns + shape_.tile_columns - 1) / shape_.tile_columns; }
 
   // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
-  std::vector<IndexExpression> Columns(Function& f) const {
+  std::vector<IndexExpression> Columns(Hook& f) const {
     std::vector<IndexExpression> columns;
     for (int64_t j = 0; j < shape_.tile_columns; ++j) {
       if (WholeColumns()) {
-        columns.push_back(Nth(f, f.column, shape_.tile_columns, j));
+        columns.push_back(f.Nth(kColumn, shape_.tile_columns, j));
         continue;
       }
       const int variable = f.space.AddVariable(reader_.work.columns);
       const std::string name = fmt::format("column_{}", j);
-      f.writer->Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
-                                 f.writer->kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
-      f.writer->Bind(variable, name);
+      f.writer.Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
+                                f.writer.kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
+      f.writer.Bind(variable, name);
       columns.push_back(f.space.Variable(variable));
     }
     return columns;
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(ProductTypes(reader_, kernel.fuses_terms()));
+    kernel.Append(ProductTypes(reader_, FusesTerms(context_.facts)));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
-  void WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t columns,
-                   int64_t steps) const {
+  // The workgroups; `units` of columns, steps along k and how many of them a share has.
+  int64_t WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t units, int64_t steps,
+                      int64_t share) const {
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    const int64_t share = (steps + shape_.splits - 1) / shape_.splits;
-    for (int64_t value : {groups, row_tiles, column_tiles, reader_.work.rows, columns, steps, shape_.splits, share}) {
-      kernel.Param(static_cast<uint32_t>(value));
-    }
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"ROW_TILES", row_tiles},
+                   {"COLUMN_TILES", column_tiles},
+                   {"ROW_COUNT", reader_.work.rows},
+                   {"UNIT_COUNT", units},
+                   {"STEP_COUNT", steps},
+                   {"SHARES", shape_.splits},
+                   {"SHARE_STEPS", share}});
+    return groups;
   }
 
   // Statements that store sums at the linear indices of one row.
-  void StoreSums(Function& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const {
-    const IndexExpression batch = f.space.Variable(f.batch), row = f.space.Variable(f.row);
+  void StoreSums(Hook& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const {
+    const IndexExpression batch = f.at(kBatch), row = f.at(kRow);
     std::vector<IndexExpression> at;
     for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, {batch, row, {}, column}));
-    KernelBuilder& kernel = f.writer->kernel();
+    KernelBuilder& kernel = f.writer.kernel();
     const auto exists = [&](size_t j) {
       return WholeColumns() ? ""
                             : fmt::format("column * {}u + {}u < {}", shape_.tile_columns, j,
                                           kernel.Param(static_cast<uint32_t>(reader_.work.columns)));
     };
     auto store = [&](int k, const std::vector<std::string>& values, const std::vector<IndexExpression>& places) {
-      f.writer->StoreAt(k, places, values, WholeColumns(), exists);
+      f.writer.StoreAt(k, places, values, WholeColumns(), exists);
     };
     if (shape_.splits > 1) {
       const int k = kernel.AddBuffer(reader_.sum_type, Access::kWrite, shares_);
       const int64_t results = reader_.results();
-      for (IndexExpression& place : at) place = f.space.Add(f.space.Scale(f.space.Variable(f.share), results), place);
+      for (IndexExpression& place : at) place = f.space.Add(f.space.Scale(f.at(kShare), results), place);
       return store(k, sums, at);
     }
-    for (size_t j = 0; j < sums.size(); ++j) reader_.PublishSum(*f.writer, at[j], sums[j]);
+    for (size_t j = 0; j < sums.size(); ++j) reader_.PublishSum(f.writer, at[j], sums[j]);
     std::vector<std::vector<std::string>> values;
     for (const Instruction* root : reader_.body().roots) {
       values.emplace_back();
-      for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(*f.writer, *root, place));
+      for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(f.writer, *root, place));
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       const ElementType type = reader_.body().roots[leaf]->shape().element_type();
@@ -231,46 +221,40 @@ class ProductWriter {
   // load_lhs of matmul_registers.comp; `share` as there.
   void WriteLhs(KernelBuilder& kernel, int share) const {
     const int64_t ks = shape_.k_step;
-    Function f;
     if (share == 2) {
       const int64_t wm = RowGroup();
-      Begin(f, kernel, reader_.work.rows / wm, reader_.work.k, 1);
-      Vectorize(f, f.row, wm);
+      Hook f = Begin(kernel, reader_.work.rows / wm, reader_.work.k, 1);
+      Vectorize(f, kRow, wm);
       for (int64_t j = 0; j < wm; ++j) {
-        f.writer->Line(fmt::format(
-            "part[{}] = {};", j,
-            reader_.LhsValue(*f.writer, {f.space.Variable(f.batch), Nth(f, f.row, wm, j), f.space.Variable(f.k), {}})));
+        f.writer.Line(fmt::format("part[{}] = {};", j,
+                                  reader_.LhsValue(f.writer, {f.at(kBatch), f.Nth(kRow, wm, j), f.at(kK), {}})));
       }
-      kernel.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", wm), f.writer->Take());
+      f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", wm));
       return;
     }
-    Begin(f, kernel, reader_.work.rows, reader_.work.k / ks, 1);
-    Vectorize(f, f.k, ks);
+    Hook f = Begin(kernel, reader_.work.rows, reader_.work.k / ks, 1);
+    Vectorize(f, kK, ks);
     for (int64_t kk = 0; kk < ks; ++kk) {
-      f.writer->Line(fmt::format(
-          "part[{}] = {};", kk,
-          reader_.LhsValue(*f.writer, {f.space.Variable(f.batch), f.space.Variable(f.row), Nth(f, f.k, ks, kk), {}})));
+      f.writer.Line(fmt::format("part[{}] = {};", kk,
+                                reader_.LhsValue(f.writer, {f.at(kBatch), f.at(kRow), f.Nth(kK, ks, kk), {}})));
     }
-    kernel.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", ks), f.writer->Take());
+    f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", ks));
   }
 
   void WriteRhs(KernelBuilder& kernel, bool block) const {
     const int64_t ks = block ? shape_.k_step : 1, w = shape_.tile_columns;
-    Function f;
-    Begin(f, kernel, 1, reader_.work.k / ks, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-    if (block) Vectorize(f, f.k, ks);
-    if (!block && WholeColumns()) Vectorize(f, f.column, w);
+    Hook f = Begin(kernel, 1, reader_.work.k / ks, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+    if (block) Vectorize(f, kK, ks);
+    if (!block && WholeColumns()) Vectorize(f, kColumn, w);
     const std::vector<IndexExpression> columns = Columns(f);
     for (int64_t j = 0; j < w; ++j) {
       for (int64_t kk = 0; kk < ks; ++kk) {
-        f.writer->Line(fmt::format(
+        f.writer.Line(fmt::format(
             "part[{}] = {};", j * ks + kk,
-            reader_.RhsValue(*f.writer,
-                             {f.space.Variable(f.batch), {}, Nth(f, f.k, ks, kk), columns[static_cast<size_t>(j)]})));
+            reader_.RhsValue(f.writer, {f.at(kBatch), {}, f.Nth(kK, ks, kk), columns[static_cast<size_t>(j)]})));
       }
     }
-    kernel.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w),
-                  f.writer->Take());
+    f.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w));
   }
 
   // ADD_PRODUCTS of matmul_registers.comp.
@@ -313,21 +297,20 @@ class ProductWriter {
     const int64_t steps = reader_.work.k / shape_.k_step;
     const int64_t row_tiles = (reader_.work.rows + shape_.tile_rows - 1) / shape_.tile_rows;
     const int64_t column_tiles = (ColumnUnits() + shape_.lanes - 1) / shape_.lanes;
+    const int64_t share_steps = CeilDivide(steps, shape_.splits);
     KernelBuilder kernel(context_.facts);
-    WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps);
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps, share_steps);
     WriteTypes(kernel);
     // Along m only in whole strips of k: a lane for each k of a step.
     const bool by_k = shape_.share_lhs && !reader_.LhsAlongK() && shape_.k_step == shape_.lanes && RowGroup() > 1;
     const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
     const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
-    const int64_t share_steps = (steps + shape_.splits - 1) / shape_.splits;
     const uint32_t block = BlockSteps();
     kernel.Append(fmt::format(
         "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
         share_steps > block || shape_.repeated ? 1 : 0));
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
                               kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
@@ -342,7 +325,7 @@ class ProductWriter {
     WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
     StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step,
-               kernel.fuses_terms());
+               FusesTerms(context_.facts));
     return step;
   }
 
@@ -351,8 +334,9 @@ class ProductWriter {
                   tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
     const int64_t row_tiles = (reader_.work.rows + tile_rows - 1) / tile_rows;
     const int64_t column_tiles = (reader_.work.columns + tile_columns - 1) / tile_columns;
+    const int64_t share = CeilDivide(reader_.work.k, shape_.splits);
     KernelBuilder kernel(context_.facts);
-    WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k);
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k, share);
     WriteTypes(kernel);
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
@@ -360,23 +344,20 @@ class ProductWriter {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
         reader_.RhsAlongK() ? 1 : 0, RollsStores() ? 1 : 0));
     auto scalar = [&](const char* head, auto&& value) {
-      Function f;
-      Begin(f, kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
+      Hook f = Begin(kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
       const std::string result = value(f);
-      f.writer->Line(fmt::format("return {};", result));
-      kernel.Define(head, f.writer->Take());
+      f.writer.Line(fmt::format("return {};", result));
+      f.Define(head);
     };
     scalar("Sum load_lhs(uint batch, uint row, uint k)",
-           [&](Function& f) { return reader_.LhsValue(*f.writer, PlaceOf(f)); });
+           [&](Hook& f) { return reader_.LhsValue(f.writer, PlaceOf(f)); });
     scalar("Sum load_rhs(uint batch, uint k, uint column)",
-           [&](Function& f) { return reader_.RhsValue(*f.writer, PlaceOf(f)); });
+           [&](Hook& f) { return reader_.RhsValue(f.writer, PlaceOf(f)); });
     WriteColumnStore(kernel, "store");
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
                               {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
-    StateOrder(&step, int64_t{shape_.k_step} * block, (reader_.work.k + shape_.splits - 1) / shape_.splits,
-               kernel.fuses_terms());
+    StateOrder(&step, int64_t{shape_.k_step} * block, share, FusesTerms(context_.facts));
     return step;
   }
 
@@ -404,30 +385,28 @@ class ProductWriter {
     const bool along_k = AlongK(lhs), bytes = terms == QuadTerms::kBytes;
     const DotWork& work = reader_.work;
     const int64_t per_term = bytes ? 4 : 1;
-    Function f;
-    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
-          work.columns / (!lhs && !along_k ? 4 : 1));
-    const int along = along_k ? f.k : lhs ? f.row : f.column;
+    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
+                   work.columns / (!lhs && !along_k ? 4 : 1));
+    const Parameter along = along_k ? kK : lhs ? kRow : kColumn;
     Vectorize(f, along, 4);
     std::vector<std::string> part;
     for (int64_t j = 0; j < 4 && part.size() < 4; ++j) {
       ProductPlace at = PlaceOf(f);
       IndexExpression& neighbour = along_k ? at.k : lhs ? at.row : at.column;
-      neighbour = Nth(f, along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
-      if (bytes) at.k = along_k ? Nth(f, f.k, 16, 4 * j) : Nth(f, f.k, 4, j);
+      neighbour = f.Nth(along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
+      if (bytes) at.k = along_k ? f.Nth(kK, 16, 4 * j) : f.Nth(kK, 4, j);
       if (terms == QuadTerms::kValues) {
-        part.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+        part.push_back(lhs ? reader_.LhsValue(f.writer, at) : reader_.RhsValue(f.writer, at));
         continue;
       }
-      const std::vector<std::string> words = reader_.Words(*f.writer, lhs, at);
+      const std::vector<std::string> words = reader_.Words(f.writer, lhs, at);
       if (words.empty()) return false;
       part.insert(part.end(), words.begin(), words.end());
       if (!bytes) break;  // the whole group
     }
-    for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
-    kernel.Define(fmt::format("void {}, out Held part[HELD])", lhs ? "load_lhs(uint batch, uint row, uint k"
-                                                                   : "load_rhs(uint batch, uint k, uint column"),
-                  f.writer->Take());
+    for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
+    f.Define(fmt::format("void {}, out Held part[HELD])",
+                         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column"));
     return true;
   }
 
@@ -481,15 +460,13 @@ class ProductWriter {
     DotShape unit = shape_;
     unit.tile_columns = 4;
     const ProductWriter units(context_, reader_, buffers_, unit, shares_);
-    const int64_t groups = work.batches * row_tiles * column_tiles * shape_.splits;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), steps, shape_.splits, share})
-      kernel.Param(static_cast<uint32_t>(value));
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), steps, share);
     WriteTypes(kernel);
     const ElementType term = reader_.lhs().shape().element_type();
     kernel.Append("#undef MULTIPLY_ADD\n");
     kernel.Append(QuadTypes(terms, term, reader_.sum_type));
-    kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, context_.facts.fused_multiply_add));
+    kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, FusesTerms(context_.facts)));
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
@@ -505,17 +482,17 @@ class ProductWriter {
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
-    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, context_.facts.fused_multiply_add);
+    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, FusesTerms(context_.facts));
     return step;
   }
 
   // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
   // values are of the unit's type already, or of a narrower one, so that packing changes none.
-  std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
+  std::vector<std::string> MatrixWords(Hook& f, bool lhs, const ProductPlace& first, int64_t count) const {
     const ElementType term = shape_.matrix->term, type = (lhs ? reader_.lhs() : reader_.rhs()).shape().element_type();
     const bool widens = term == ElementType::kF16 && (type == ElementType::kF8E5M2 || type == ElementType::kF8E4M3FN);
     std::vector<std::string> words;
-    if (type == term || widens) words = reader_.Words(*f.writer, lhs, first);
+    if (type == term || widens) words = reader_.Words(f.writer, lhs, first);
     if (!words.empty() && widens) {
       std::vector<std::string> pairs;
       for (const std::string& word : words) {
@@ -531,7 +508,7 @@ class ProductWriter {
       ProductPlace at = first;
       IndexExpression& moved = AlongK(lhs) ? at.k : lhs ? at.row : at.column;
       moved = f.space.Add(moved, {{}, j});
-      values.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+      values.push_back(lhs ? reader_.LhsValue(f.writer, at) : reader_.RhsValue(f.writer, at));
     }
     for (size_t j = 0; j < values.size(); j += per_word) {
       if (per_word == 2) {
@@ -549,38 +526,33 @@ class ProductWriter {
     const DotWork& work = reader_.work;
     const bool along_k = AlongK(lhs);
     const int64_t per_load = along_k ? 16 / StorageBytes(shape_.matrix->term) : 4;
-    Function f;
-    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
-          work.columns / (!lhs && !along_k ? 4 : 1));
-    f.writer->Vectorize(along_k ? f.k : lhs ? f.row : f.column, static_cast<int>(per_load));
+    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
+                   work.columns / (!lhs && !along_k ? 4 : 1));
+    f.writer.Vectorize(along_k ? kK : lhs ? kRow : kColumn, static_cast<int>(per_load));
     std::vector<std::string> part;
     for (int64_t k = 0; k < per_load; k += along_k ? per_load : 1) {
       ProductPlace at = PlaceOf(f);
-      at.k = Nth(f, f.k, per_load, k);
-      if (!along_k) (lhs ? at.row : at.column) = Nth(f, lhs ? f.row : f.column, 4, 0);
+      at.k = f.Nth(kK, per_load, k);
+      if (!along_k) (lhs ? at.row : at.column) = f.Nth(lhs ? kRow : kColumn, 4, 0);
       for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
     }
-    for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
+    for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
     kernel.Append(fmt::format("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size()));
-    kernel.Define(
-        fmt::format("void {}, out uint part[{}])",
-                    lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
-                    part.size()),
-        f.writer->Take());
+    f.Define(fmt::format("void {}, out uint part[{}])",
+                         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
+                         part.size()));
   }
 
   Step WriteMatrices() const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
     const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
-    const int64_t share = ShareOfQuads(work.k), groups = work.batches * row_tiles * column_tiles * shape_.splits;
+    const int64_t share = ShareOfQuads(work.k);
     DotShape unit = shape_;
     unit.tile_columns = 4;
     const ProductWriter units(context_, reader_, buffers_, unit, shares_);
     KernelBuilder kernel(context_.facts);
-    for (int64_t value :
-         {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, share})
-      kernel.Param(static_cast<uint32_t>(value));
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), work.k, share);
     WriteTypes(kernel);
     kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
@@ -613,13 +585,12 @@ class ProductWriter {
       for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
       body += "  }\n";
     } else {
-      Function f;
-      Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-      if (WholeColumns()) Vectorize(f, f.column, width);
+      Hook f = Begin(kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+      if (WholeColumns()) Vectorize(f, kColumn, width);
       std::vector<std::string> sums;
       for (uint32_t j = 0; j < width; ++j) sums.push_back(fmt::format("sums[{}]", j));
       StoreSums(f, Columns(f), sums);
-      body = f.writer->Take();
+      body = f.writer.Take();
     }
     kernel.Define(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}])", width),
                   std::move(body));
@@ -630,11 +601,9 @@ class ProductWriter {
     DotShape one = shape_;
     one.tile_columns = 1;
     const ProductWriter single(context_, reader_, buffers_, one, shares_);
-    Function f;
-    Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
-    single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
-    kernel.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name),
-                  f.writer->Take());
+    Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
+    single.StoreSums(f, {f.at(kColumn)}, {"sum"});
+    f.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name));
   }
 
   ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
@@ -673,16 +642,30 @@ std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductR
   const ElementType term = UnitTerm(reader.lhs());
   const DotWork& work = reader.work;
   const int64_t least = 16 / StorageBytes(term);
-  const auto matrix = std::ranges::find_if(context.facts.matrices, [&](const MatrixShape& shape) {
-    return shape.term == term && shape.sum == reader.sum_type;
-  });
-  if (matrix == context.facts.matrices.end() || UnitTerm(reader.rhs()) != term || reader.wide || work.k % least != 0 ||
+  if (UnitTerm(reader.rhs()) != term || reader.wide || work.k % least != 0 ||
       (!reader.LhsAlongK() && work.rows % 4 != 0) || (!reader.RhsAlongK() && work.columns % 4 != 0))
     return std::nullopt;
-  return *matrix;
+  return MatrixOf(context.facts, term, reader.sum_type);
 }
 
 }  // namespace
+
+std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, ElementType term, ElementType sum) {
+  const auto matrix = std::ranges::find_if(
+      facts.matrices, [&](const MatrixShape& shape) { return shape.term == term && shape.sum == sum; });
+  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
+}
+
+std::optional<MatrixShape> MatrixOfDots(const DeviceFacts& facts, std::span<const Instruction* const> dots) {
+  const ElementType term = dots[0]->operand(0)->shape().element_type();
+  for (const Instruction* dot : dots) {
+    if (dot->notes().wide_sum || DotSumType(*dot) != ElementType::kF32) return std::nullopt;
+    for (const Instruction* operand : dot->operands()) {
+      if (operand->shape().element_type() != term) return std::nullopt;
+    }
+  }
+  return StorageBytes(term) == 2 ? MatrixOf(facts, term, ElementType::kF32) : std::nullopt;
+}
 
 ProductReader::ProductReader(const FusionDescription& body, bool wide_sums)
     : wide(wide_sums), body_(body), lhs_(body.hero->operand(0)), rhs_(body.hero->operand(1)) {

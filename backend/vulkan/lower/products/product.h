@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,6 +91,11 @@ std::vector<Step> LowerProductRows(const LowerContext& context, const ProductRea
 std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader& reader, BufferMap& buffers);
 std::vector<Step> LowerProductAs(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
                                  const DotShape& shape);
+
+// The product of the device's matrix units of these terms and sums; none: it has no such.
+std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, ElementType term, ElementType sum);
+// The one that all of these dots are: of one type of 16 bits, in f32.
+std::optional<MatrixShape> MatrixOfDots(const DeviceFacts& facts, std::span<const Instruction* const> dots);
 
 // OK if each result of the fusion has as many elements as its hero.
 Status CheckProductRoots(const FusionDescription& body);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/products/product.h"
 #include "backend/vulkan/lower/products/quad_loads.h"
@@ -15,7 +16,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// The product of the device's matrix units that all of the chain's products are: of one type of 16 bits, in f32.
+// The product of the device's matrix units that all of the chain's products are.
 std::optional<MatrixShape> MatrixOfChain(const DeviceFacts& facts, const ProductChain& chain) {
   std::vector<const Instruction*> dots;
   for (const ChainProduct& product : chain.products) dots.push_back(product.dot);
@@ -23,17 +24,7 @@ std::optional<MatrixShape> MatrixOfChain(const DeviceFacts& facts, const Product
     if (sum.over_batches()) return std::nullopt;
     if (sum.is_product()) dots.push_back(sum.hero);
   }
-  const ElementType term = dots[0]->operand(0)->shape().element_type();
-  for (const Instruction* dot : dots) {
-    if (dot->notes().wide_sum || DotSumType(*dot) != ElementType::kF32) return std::nullopt;
-    for (const Instruction* operand : dot->operands()) {
-      if (operand->shape().element_type() != term) return std::nullopt;
-    }
-  }
-  const auto matrix = std::ranges::find_if(facts.matrices, [&](const MatrixShape& shape) {
-    return shape.term == term && shape.sum == ElementType::kF32 && StorageBytes(term) == 2;
-  });
-  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
+  return MatrixOfDots(facts, dots);
 }
 
 ChainWork WorkOfChain(const DeviceFacts& facts, const ProductChain& chain) {
@@ -60,8 +51,9 @@ class ChainWriter {
     const int64_t key_tiles = parts > 0 ? (chain_.keys + shape_.keys() - 1) / shape_.keys() : 1;
     const int64_t groups = chain_.batches / std::max<int64_t>(parts, 1) * row_tiles * key_tiles;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, chain_.rows, chain_.keys}) kernel.Param(static_cast<uint32_t>(value));
-    if (parts > 0) kernel.Param(static_cast<uint32_t>(key_tiles)), kernel.Param(static_cast<uint32_t>(parts));
+    kernel.Params(
+        {{"GROUP_COUNT", groups}, {"ROW_TILES", row_tiles}, {"ROW_COUNT", chain_.rows}, {"KEY_COUNT", chain_.keys}});
+    if (parts > 0) kernel.Params({{"KEY_TILES", key_tiles}, {"BATCH_PARTS", parts}});
     shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
     shape_.matrix ? WriteMatrixTerms(kernel) : WriteAllTerms(kernel);
     WriteWeights(kernel);
@@ -87,34 +79,31 @@ class ChainWriter {
                 "(batch, key, unit, quad)", chain_.products.size());
   }
 
-  struct Function {
-    IndexSpace space;
-    ChainPlace at;
-    std::optional<ValueWriter> writer;
+  enum Parameter { kBatch, kRow, kKey, kDepth, kColumn };
+  struct Function : Hook {
+    // Depths and columns are counted in units, of four or what `depths` says.
+    Function(const ChainWriter& chain, KernelBuilder& kernel, int64_t depth, int64_t columns, int64_t depths = 4)
+        : Hook(kernel, chain.body_, chain.buffers_,
+               {{"batch", chain.chain_.batches},
+                {"row", chain.chain_.rows},
+                {"key", chain.chain_.keys},
+                {"unit", (depth + depths - 1) / depths},
+                {"unit", UnitsOf(columns)}}),
+          place{at(kBatch), at(kRow), at(kKey), at(kDepth), at(kColumn)} {}
+    // The same of a term whose rows or keys are counted in units of four.
+    struct Across {
+      bool of_row;
+      int64_t depth;
+    };
+    Function(const ChainWriter& chain, KernelBuilder& kernel, const Across& terms)
+        : Hook(kernel, chain.body_, chain.buffers_,
+               {{"batch", chain.chain_.batches},
+                {"0u", 1},
+                {"depth", terms.depth},
+                {"unit", UnitsOf(terms.of_row ? chain.chain_.rows : chain.chain_.keys)}}),
+          place{at(0), {}, {}, at(2), {}} {}
+    ChainPlace place;
   };
-  // Depths and columns are counted in units, of four or what `depths` says.
-  void Begin(Function& f, KernelBuilder& kernel, int64_t depth, int64_t columns, int64_t depths = 4) const {
-    const std::pair<const char*, int64_t> variables[] = {{"batch", chain_.batches},
-                                                         {"row", chain_.rows},
-                                                         {"key", chain_.keys},
-                                                         {"unit", (depth + depths - 1) / depths},
-                                                         {"unit", UnitsOf(columns)}};
-    for (const auto& [name, size] : variables) f.space.AddVariable(size);
-    f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(4)};
-    f.writer.emplace(kernel, body_, buffers_, f.space);
-    for (int k = 0; k < 5; ++k) f.writer->Bind(k, variables[k].first);
-  }
-
-  // Terms are counted in units of four.
-  void BeginAcross(Function& f, KernelBuilder& kernel, bool of_row, int64_t depth) const {
-    const std::pair<const char*, int64_t> variables[] = {
-        {"batch", chain_.batches}, {"0u", 1}, {"depth", depth}, {"unit", UnitsOf(of_row ? chain_.rows : chain_.keys)}};
-    for (const auto& [name, size] : variables) f.space.AddVariable(size);
-    f.at.batch = f.space.Variable(0);
-    f.at.depth = f.space.Variable(2);
-    f.writer.emplace(kernel, body_, buffers_, f.space);
-    for (int k = 0; k < 4; ++k) f.writer->Bind(k, variables[k].first);
-  }
 
   void WriteDefines(KernelBuilder& kernel) const {
     const auto choice = [](const std::vector<int64_t>& values) {
@@ -137,8 +126,8 @@ class ChainWriter {
                                                               : 1));
     kernel.Append(fmt::format("#define ROW_ALONG_DEPTH(which) ({} == 1u)\n#define KEY_ALONG_DEPTH(which) ({} == 1u)\n",
                               choice(of_rows), choice(of_keys)));
-    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
-                              FloatMultiplyAdd("vec4", context_.facts.fused_multiply_add)));
+    kernel.Append(
+        fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("vec4", FusesTerms(context_.facts))));
     if (!chain_.sums[0].is_product()) return;
     kernel.Append(fmt::format("#define TN {}u\n#define COLUMN_UNITS(which) {}\n#define VALUE_KEYS {}u\n",
                               shape_.column_units, choice(units), shape_.value_keys));
@@ -162,19 +151,18 @@ class ChainWriter {
                        int64_t depth, int64_t columns,
                        const std::function<MultiIndex(Function&, const IndexExpression&)>& place) const {
     const int unit = count == 8 ? 3 : 4;
-    Function f;
-    Begin(f, kernel, depth, columns, count);
-    f.writer->Vectorize(unit, count);
+    Function f(*this, kernel, depth, columns, count);
+    f.writer.Vectorize(unit, count);
     const auto neighbour = [&](int j) {
       return place(f, f.space.Add(f.space.Scale(f.space.Variable(unit), count), {{}, j}));
     };
-    std::vector<std::string> words = f.writer->GroupWords(operand, neighbour(0));
+    std::vector<std::string> words = f.writer.GroupWords(operand, neighbour(0));
     for (int j = 0; words.size() < static_cast<size_t>(count / 2); j += 2) {
-      const std::string low = f.writer->Value(operand, neighbour(j)), high = f.writer->Value(operand, neighbour(j + 1));
+      const std::string low = f.writer.Value(operand, neighbour(j)), high = f.writer.Value(operand, neighbour(j + 1));
       words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
     }
-    for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
-    kernel.Define(fmt::format("void {}, out uint words[{}])", head, words.size()), f.writer->Take());
+    for (size_t j = 0; j < words.size(); ++j) f.writer.Line(fmt::format("words[{}] = {};", j, words[j]));
+    f.Define(fmt::format("void {}, out uint words[{}])", head, words.size()));
   }
 
   void WriteMatrixTerms(KernelBuilder& kernel) const {
@@ -186,8 +174,8 @@ class ChainWriter {
         WriteMatrixLoad(kernel, fmt::format("load_{0}_{1}(uint batch, uint {0}, uint unit", name, p),
                         *product.dot->operand(operand), 8, product.depth, 1,
                         [&](Function& f, const IndexExpression& depth) {
-                          f.at.depth = depth;
-                          return TermIndex(chain_, product, operand, f.space, f.at);
+                          f.place.depth = depth;
+                          return TermIndex(chain_, product, operand, f.space, f.place);
                         });
       }
     }
@@ -223,23 +211,19 @@ class ChainWriter {
       const Instruction& term = *product.dot->operand(operand);
       const char* name = of_row ? "row" : "key";
       const bool along_depth = AlongDepth(product, of_row);
-      Function f;
+      const auto write = [&](Function&& f, int64_t count, const char* counted) {
+        WriteQuad(f.writer, 3, count, [&](const IndexExpression& place) {
+          (along_depth ? f.place.depth : of_row ? f.place.row : f.place.key) = place;
+          return ToF32(term, f.writer.Value(term, TermIndex(chain_, product, operand, f.space, f.place)));
+        });
+        f.Define(fmt::format("void load_{}_{}(uint batch, uint {}, uint unit, out float quad[4])", name, p, counted));
+      };
       if (along_depth) {
-        Begin(f, kernel, product.depth, 1);
+        write(Function(*this, kernel, product.depth, 1), product.depth, name);
       } else {
-        BeginAcross(f, kernel, of_row, product.depth);
+        write(Function(*this, kernel, Function::Across{of_row, product.depth}), of_row ? chain_.rows : chain_.keys,
+              "depth");
       }
-      WriteQuad(*f.writer, 3,
-                along_depth ? product.depth
-                : of_row    ? chain_.rows
-                            : chain_.keys,
-                [&](const IndexExpression& place) {
-                  (along_depth ? f.at.depth : of_row ? f.at.row : f.at.key) = place;
-                  return ToF32(term, f.writer->Value(term, TermIndex(chain_, product, operand, f.space, f.at)));
-                });
-      kernel.Define(fmt::format("void load_{}_{}(uint batch, uint {}, uint unit, out float quad[4])", name, p,
-                                along_depth ? name : "depth"),
-                    f.writer->Take());
     }
   }
 
@@ -277,27 +261,26 @@ class ChainWriter {
 
   // At these components of rows or keys, scores and sums.
   Code WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
-    Function f;
-    Begin(f, kernel, 1, 1);
+    Function f(*this, kernel, 1, 1);
     std::string results;
     for (const std::string& place : places) {
       const int variable = f.space.AddVariable(shape_.matrix ? chain_.keys : chain_.rows);
-      f.writer->Bind(variable, (shape_.matrix ? "keys" : "rows") + place);
-      (shape_.matrix ? f.at.key : f.at.row) = f.space.Variable(variable);
+      f.writer.Bind(variable, (shape_.matrix ? "keys" : "rows") + place);
+      (shape_.matrix ? f.place.key : f.place.row) = f.space.Variable(variable);
       for (size_t p = 0; p < chain_.products.size(); ++p) {
         const Instruction& dot = *chain_.products[p].dot;
         const std::string score = fmt::format("score_{}_{}", p, place[1]);
-        f.writer->Declare(CarrierType(dot.shape().element_type()), score,
-                          {FromF32(dot, fmt::format("scores[{}]{}", p, place))}, true);
-        f.writer->Override(dot, ScoreIndex(chain_, chain_.products[p], f.space, f.at), score);
+        f.writer.Declare(CarrierType(dot.shape().element_type()), score,
+                         {FromF32(dot, fmt::format("scores[{}]{}", p, place))}, true);
+        f.writer.Override(dot, ScoreIndex(chain_, chain_.products[p], f.space, f.place), score);
       }
       for (size_t s = 0; s < chain_.sums.size(); ++s) {
         const Instruction& weights = chain_.sums[s].weights();
-        const std::string value = f.writer->Value(weights, WeightsIndex(chain_.sums[s], f.space, f.at));
+        const std::string value = f.writer.Value(weights, WeightsIndex(chain_.sums[s], f.space, f.place));
         results += fmt::format("  of_sums[{}]{} = {};\n", s, place, ToF32(weights, value));
       }
     }
-    return f.writer->Take() + results;
+    return f.writer.Take() + results;
   }
 
   // Where the weights of hidden keys are nothing, blocks of them are left out: the test whether a place is seen, and
@@ -307,11 +290,10 @@ class ChainWriter {
     kernel.Append(fmt::format("#define CAUSAL {}\n", causal ? 1 : 0));
     if (!causal) return;
     const ChainMask& mask = *chain_.sums[0].mask;
-    Function f;
-    Begin(f, kernel, 1, 1);
-    f.writer->Line(
-        fmt::format("return {};", f.writer->Value(*mask.compare, MaskIndex(chain_.sums[0], mask.path, f.space, f.at))));
-    kernel.Define("bool sees(uint batch, uint row, uint key)", f.writer->Take());
+    Function f(*this, kernel, 1, 1);
+    f.writer.Line(fmt::format("return {};",
+                              f.writer.Value(*mask.compare, MaskIndex(chain_.sums[0], mask.path, f.space, f.place))));
+    f.Define("bool sees(uint batch, uint row, uint key)");
     std::vector<std::string> factors;
     bool of_rows = false, of_keys = false;
     for (const ChainSum& sum : chain_.sums) {
@@ -329,15 +311,14 @@ class ChainWriter {
   std::string WriteFactor(KernelBuilder& kernel, const ChainSum& sum, bool* of_rows, bool* of_keys) const {
     const ChainMask& mask = *sum.mask;
     const auto name = fmt::format("hidden_factor_{}", &sum - chain_.sums.data());
-    Function f;
-    Begin(f, kernel, 1, 1);
+    Function f(*this, kernel, 1, 1);
     const auto hidden = static_cast<float>(mask.hidden_value);
-    f.writer->Override(*mask.hidden, MaskIndex(sum, mask.to_hidden, f.space, f.at),
-                       FromF32(*mask.hidden, ConstantText(ElementType::kF32, &hidden)));
-    const std::string value = f.writer->Value(*mask.factor, MaskIndex(sum, mask.to_factor, f.space, f.at));
-    f.writer->Line(fmt::format("return {};", ToF32(*mask.factor, value)));
-    kernel.Define(fmt::format("float {}(uint batch, uint row, uint key)", name), f.writer->Take());
-    const MultiIndex statistic = MaskIndex(sum, mask.to_statistic, f.space, f.at);
+    f.writer.Override(*mask.hidden, MaskIndex(sum, mask.to_hidden, f.space, f.place),
+                      FromF32(*mask.hidden, ConstantText(ElementType::kF32, &hidden)));
+    const std::string value = f.writer.Value(*mask.factor, MaskIndex(sum, mask.to_factor, f.space, f.place));
+    f.writer.Line(fmt::format("return {};", ToF32(*mask.factor, value)));
+    f.Define(fmt::format("float {}(uint batch, uint row, uint key)", name));
+    const MultiIndex statistic = MaskIndex(sum, mask.to_statistic, f.space, f.place);
     *of_rows |= Mentions(statistic, 1);
     *of_keys |= Mentions(statistic, 2);
     return name + "(batch, row, key) == 0.0f";
@@ -378,18 +359,16 @@ class ChainWriter {
     if (shape_.matrix) {
       return WriteMatrixLoad(kernel, fmt::format("load_value_{}(uint batch, uint key, uint unit", s), operand, 4, 1,
                              sum.columns, [&](Function& f, const IndexExpression& column) {
-                               f.at.column = column;
-                               return ValueIndex(sum, f.space, f.at);
+                               f.place.column = column;
+                               return ValueIndex(sum, f.space, f.place);
                              });
     }
-    Function f;
-    Begin(f, kernel, 1, sum.columns);
-    WriteQuad(*f.writer, 4, sum.columns, [&](const IndexExpression& column) {
-      f.at.column = column;
-      return ToF32(operand, f.writer->Value(operand, ValueIndex(sum, f.space, f.at)));
+    Function f(*this, kernel, 1, sum.columns);
+    WriteQuad(f.writer, 4, sum.columns, [&](const IndexExpression& column) {
+      f.place.column = column;
+      return ToF32(operand, f.writer.Value(operand, ValueIndex(sum, f.space, f.place)));
     });
-    kernel.Define(fmt::format("void load_value_{}(uint batch, uint key, uint unit, out float quad[4])", s),
-                  f.writer->Take());
+    f.Define(fmt::format("void load_value_{}(uint batch, uint key, uint unit, out float quad[4])", s));
   }
 
   void WriteStore(KernelBuilder& kernel, size_t s) const {
@@ -401,23 +380,22 @@ class ChainWriter {
     Follow(&root, &path);
     std::vector<const Instruction*> moves;
     for (auto link = path.rbegin(); link != path.rend(); ++link) moves.push_back(link->first);
-    Function f;
     const int64_t columns = sum.over_batches() ? chain_.keys : sum.columns;
-    Begin(f, kernel, 1, columns);
-    if (columns % 4 == 0) f.writer->Vectorize(4, 4);
+    Function f(*this, kernel, 1, columns);
+    if (columns % 4 == 0) f.writer.Vectorize(4, 4);
     std::vector<std::string> values, exist(4);
     std::vector<IndexExpression> places;
     for (int j = 0; j < 4; ++j) {
-      (sum.over_batches() ? f.at.key : f.at.column) =
-          PlaceInUnit(*f.writer, 4, columns, j, &exist[static_cast<size_t>(j)]);
-      const IndexExpression result = ResultIndex(chain_, sum, f.space, f.at);
+      (sum.over_batches() ? f.place.key : f.place.column) =
+          PlaceInUnit(f.writer, 4, columns, j, &exist[static_cast<size_t>(j)]);
+      const IndexExpression result = ResultIndex(chain_, sum, f.space, f.place);
       const MultiIndex index = f.space.Delinearize(result, sum.hero->shape().dimensions());
       places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), root.shape().dimensions()));
-      f.writer->Override(*sum.hero, index, FromF32(*sum.hero, fmt::format("quad[{}]", j)));
-      values.push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
+      f.writer.Override(*sum.hero, index, FromF32(*sum.hero, fmt::format("quad[{}]", j)));
+      values.push_back(f.writer.Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
     }
-    f.writer->StoreAt(k, places, values, columns % 4 == 0, [&](size_t j) { return exist[j]; });
-    kernel.Define(fmt::format("void store_{}(uint batch, uint row, uint unit, float quad[4])", s), f.writer->Take());
+    f.writer.StoreAt(k, places, values, columns % 4 == 0, [&](size_t j) { return exist[j]; });
+    f.Define(fmt::format("void store_{}(uint batch, uint row, uint unit, float quad[4])", s));
   }
 
   void WriteReduction(KernelBuilder& kernel) const {
@@ -425,19 +403,18 @@ class ChainWriter {
     const Reducer reducer = ReadReducer(*sum.hero->called(0));
     kernel.Append(fmt::format("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine")));
     if (sum.over_batches()) return WriteStore(kernel, 0);
-    Function f;
-    Begin(f, kernel, 1, 1);
-    const IndexExpression result = ResultIndex(chain_, sum, f.space, f.at);
-    f.writer->Override(*sum.hero, f.space.Delinearize(result, sum.hero->shape().dimensions()),
-                       FromF32(*sum.hero, "value"));
+    Function f(*this, kernel, 1, 1);
+    const IndexExpression result = ResultIndex(chain_, sum, f.space, f.place);
+    f.writer.Override(*sum.hero, f.space.Delinearize(result, sum.hero->shape().dimensions()),
+                      FromF32(*sum.hero, "value"));
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
       const Instruction& root = *body_.roots[leaf];
-      const std::string value = f.writer->Value(root, f.space.Delinearize(result, root.shape().dimensions()));
+      const std::string value = f.writer.Value(root, f.space.Delinearize(result, root.shape().dimensions()));
       const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer->Line(kernel.Store(k, f.writer->Index(result), value));
+      f.writer.Line(kernel.Store(k, f.writer.Index(result), value));
     }
-    kernel.Define("void store(uint batch, uint row, float value)", f.writer->Take());
+    f.Define("void store(uint batch, uint row, float value)");
   }
 
   const LowerContext& context_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/lower/products/product.h"
 #include "backend/vulkan/lower/rows/row_program.h"
 
@@ -65,7 +66,7 @@ class ProductOfRows {
 
   void Write(KernelBuilder& kernel, BufferMap& buffers) const {
     const uint32_t wide = shape_.wide(column_quads()), groups = shape_.invocations() / wide;
-    kernel.Append(QuadSums(ElementType::kF32, context_.facts.fused_multiply_add));
+    kernel.Append(QuadSums(ElementType::kF32, FusesTerms(context_.facts)));
     kernel.Append("#define Quad vec4\n");
     kernel.Append(fmt::format(
         "#define ROWS {}u\n#define INVOCATIONS {}u\n#define TERM_QUADS {}\n#define COLUMN_QUADS {}u\n#define ROWS_OWN "
@@ -85,7 +86,7 @@ class ProductOfRows {
   }
 
   void WriteBatches(KernelBuilder& kernel) const {
-    if (work().batches == 1) return kernel.Append("#define BATCHED 0\n#define BATCH_ROWS P(1)\n");
+    if (work().batches == 1) return kernel.Append("#define BATCHED 0\n#define BATCH_ROWS UNIT_COUNT\n");
     const int64_t row_groups = CeilDivide(work().rows, shape_.rows);
     kernel.Append(
         fmt::format("#define BATCHED 1\n#define BATCH_ROWS {}\n#define ROW_GROUPS {}\n#define BATCH_OF(group) {}\n",
@@ -96,26 +97,20 @@ class ProductOfRows {
   // Four neighbours along k, or four columns.
   void WriteLoad(KernelBuilder& kernel, BufferMap& buffers, bool lhs) const {
     const bool along_k = lhs || RhsAlongK();
-    IndexSpace space;
-    const int batch = space.AddVariable(work().batches), row = space.AddVariable(work().rows);
-    const int k = space.AddVariable(along_k ? work().k / 4 : work().k);
-    const int column = space.AddVariable(along_k ? work().columns : work().columns / 4);
-    ValueWriter writer(kernel, body_, buffers, space);
-    writer.Bind(batch, "product_batch");
-    writer.Bind(row, "row");
-    writer.Bind(k, "k");
-    writer.Bind(column, "column");
-    writer.Vectorize(along_k ? k : column, 4);
+    Hook f(kernel, body_, buffers,
+           {{"product_batch", work().batches},
+            {"row", work().rows},
+            {"k", along_k ? work().k / 4 : work().k},
+            {"column", along_k ? work().columns : work().columns / 4}});
+    f.writer.Vectorize(along_k ? 2 : 3, 4);
     std::vector<std::string> values;
     for (int64_t j = 0; j < 4; ++j) {
-      ProductPlace at = {space.Variable(batch), space.Variable(row), space.Variable(k), space.Variable(column)};
-      IndexExpression& moved = along_k ? at.k : at.column;
-      moved = space.Add(space.Scale(moved, 4), {{}, j});
-      values.push_back(lhs ? reader_->LhsValue(writer, at) : reader_->RhsValue(writer, at));
+      ProductPlace at = {f.at(0), f.at(1), f.at(2), f.at(3)};
+      (along_k ? at.k : at.column) = f.Nth(along_k ? 2 : 3, 4, j);
+      values.push_back(lhs ? reader_->LhsValue(f.writer, at) : reader_->RhsValue(f.writer, at));
     }
-    writer.Line(fmt::format("return vec4({});", fmt::join(values, ", ")));
-    kernel.Define(fmt::format("vec4 {}", lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)"),
-                  writer.Take());
+    f.writer.Line(fmt::format("return vec4({});", fmt::join(values, ", ")));
+    f.Define(fmt::format("vec4 {}", lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)"));
   }
 
   const LowerContext& context_;
@@ -154,9 +149,8 @@ Step LowerProductOfRows(const LowerContext& context, const FusionDescription& bo
   program.write_product = [&](KernelBuilder& kernel) { product.Write(kernel, *program.buffers); };
   program.flop += 2 * program.rows * program.row_size * product.work().k;
   Step step = WriteRowKernel(context, program, {shape, {}});
-  step.accumulations.insert(
-      step.accumulations.begin(),
-      {{PathOf(*body.product)}, {.chunk = product.work().k, .fused = context.facts.fused_multiply_add}});
+  step.accumulations.insert(step.accumulations.begin(),
+                            {{PathOf(*body.product)}, {.chunk = product.work().k, .fused = FusesTerms(context.facts)}});
   return step;
 }
 

@@ -53,17 +53,9 @@ class RowProgramReader {
 
   void AddReduce(const Instruction& reduce) {
     const int count = reduce.operand_count() / 2;
-    const Reducer reducer = ReadReducer(reduce);
-    RowReduce row;
+    RowReduce row(ReadReducer(reduce));
     row.source = &reduce;
     row.pass = body_.PhaseOf(reduce);
-    row.widens = reducer.widens;
-    row.types = reducer.types;
-    row.identity = reducer.identity;
-    row.commutes = reducer.commutes;
-    row.in_order = reducer.in_order;
-    row.combine = reducer.combine;
-    row.take = reducer.take;
     row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {
       std::vector<std::string> values;
       for (int i = 0; i < count; ++i) {

@@ -29,6 +29,13 @@ Reducer WideSum() {
 
 std::string Widened(ElementType pair, const std::string& value) { return ConvertedText(RealPart(pair), pair, value); }
 
+std::string Reducer::Taken(const std::string& value) const { return widens ? Widened(types[0], value) : value; }
+
+std::string Reducer::Result(size_t leaf, ElementType type, const std::string& accumulator) const {
+  if (widens) return ConvertedText(types[leaf], type, accumulator);
+  return types[leaf] == type ? accumulator : Narrowed(type, accumulator);
+}
+
 Reducer ReadReducer(const Instruction& reduction) {
   if (reduction.notes().wide_sum) return WideSum();
   const std::optional<ElementType> pair = PairTypeOf(reduction);

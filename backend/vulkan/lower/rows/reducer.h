@@ -23,7 +23,14 @@ struct Reducer {
   std::function<std::string(const std::string& name)> combine;
   // Of products in two floats, else empty: the same for a value b, which is cheaper and leaves the two out of order;
   // and void <name>(inout T0 a0), which puts them in order.
-  std::function<std::string(const std::string&name)> take, order;
+  std::function<std::string(const std::string& name)> take, order;
+
+  // Without an identity accumulators know by a flag whether they hold anything yet.
+  bool holds_flag() const { return identity.empty() && !in_order; }
+  // A value as an accumulator takes it.
+  std::string Taken(const std::string& value) const;
+  // What an accumulator comes to, in the type of a result.
+  std::string Result(size_t leaf, ElementType type, const std::string& accumulator) const;
 };
 Reducer ReadReducer(const Computation& computation);
 // Of a reduce or reduce-window: the same, or what its accumulators in two floats want (PairTypeOf).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/row_program.h"
 
@@ -33,13 +34,11 @@ class RowKernelWriter {
   int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }
 
   // A writer for one function over (unit, step) with everything published that is known at `level`.
-  struct Function {
-    IndexSpace space;
-    int unit, step, share;
-    std::optional<ValueWriter> writer;
+  enum Parameter { kUnit, kStep, kShare };
+  struct Function : Hook {
+    Function(RowKernelWriter& of, int level);
   };
-  void Begin(Function& function, int level);
-  RowPlace PlaceOf(const Function& function, int slot) const { return PlaceOf(function, function.step, slot); }
+  RowPlace PlaceOf(const Function& function, int slot) const { return PlaceOf(function, kStep, slot); }
   RowPlace PlaceOf(const Function& function, int step, int slot) const;
   void Publish(Function& function, int level);
 
@@ -68,7 +67,7 @@ class RowKernelWriter {
                       const std::string& accumulators) const;
   void ComputeValues(Function& function, int level);
   void ComputeStarts(Function& function, int pass);
-  void StoreElements(Function& function, int level) { StoreElements(function, function.step, level); }
+  void StoreElements(Function& function, int level) { StoreElements(function, kStep, level); }
   void StoreElements(Function& function, int step, int level);
   void StoreRows(Function& function, int level);
   int JoinKind() const;
@@ -84,20 +83,15 @@ class RowKernelWriter {
   KernelBuilder kernel_;
 };
 
-void RowKernelWriter::Begin(Function& function, int level) {
-  function.unit = function.space.AddVariable(units());
-  function.step = function.space.AddVariable(steps());
-  function.share = function.space.AddVariable(shape_.splits);
-  function.writer.emplace(kernel_, *program_.body, *program_.buffers, function.space);
-  function.writer->Bind(function.unit, "unit");
-  function.writer->Bind(function.step, "step");
-  function.writer->Bind(function.share, "share");
-  if (width() > 1) function.writer->Vectorize(shape_.along_rows ? function.unit : function.step, width());
-  Publish(function, level);
+RowKernelWriter::Function::Function(RowKernelWriter& of, int level)
+    : Hook(of.kernel_, *of.program_.body, *of.program_.buffers,
+           {{"unit", of.units()}, {"step", of.steps()}, {"share", of.shape_.splits}}) {
+  if (of.width() > 1) writer.Vectorize(of.shape_.along_rows ? kUnit : kStep, of.width());
+  of.Publish(*this, level);
 }
 
 RowPlace RowKernelWriter::PlaceOf(const Function& function, int step, int slot) const {
-  RowPlace place{function.space.Variable(function.unit), function.space.Variable(step)};
+  RowPlace place{function.at(kUnit), function.space.Variable(step)};
   IndexExpression& along = shape_.along_rows ? place.row : place.element;
   along = function.space.Add(function.space.Scale(along, width()), {{}, slot});
   return place;
@@ -111,10 +105,10 @@ void RowKernelWriter::Publish(Function& function, int level) {
       if (reduce.pass > level) continue;
       std::vector<std::string> names;
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) names.push_back(ResultName(i, leaf, slot));
-      reduce.publish(*function.writer, place, names);
+      reduce.publish(function.writer, place, names);
     }
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      if (program_.values[v].level <= level) program_.values[v].publish(*function.writer, place, ValueName(v, slot));
+      if (program_.values[v].level <= level) program_.values[v].publish(function.writer, place, ValueName(v, slot));
     }
   }
 }
@@ -189,13 +183,13 @@ void RowKernelWriter::ComputeStarts(Function& function, int pass) {
     size_t next = 0;
     for (size_t i = 0; i < reduces.size(); ++i) {
       std::vector<std::string> values;
-      if (carried_.empty()) values = reduces[i]->init(*function.writer);
+      if (carried_.empty()) values = reduces[i]->init(function.writer);
       for (size_t leaf = 0; leaf < reduces[i]->types.size(); ++leaf) {
         if (!carried_.empty()) {
           const int k = kernel_.AddBuffer(reduces[i]->types[leaf], Access::kRead, carried_.at(next++));
-          values.push_back(function.writer->Load(k, PlaceOf(function, slot).row));
+          values.push_back(function.writer.Load(k, PlaceOf(function, slot).row));
         }
-        function.writer->Line(fmt::format("{} = {};", StartName(pass, i, leaf, slot), values[leaf]));
+        function.writer.Line(fmt::format("{} = {};", StartName(pass, i, leaf, slot), values[leaf]));
       }
     }
   }
@@ -208,18 +202,17 @@ void RowKernelWriter::ComputeValues(Function& function, int level) {
     for (size_t v = 0; v < program_.values.size(); ++v) {
       const RowValue& value = program_.values[v];
       if (value.level != level) continue;
-      function.writer->Line(fmt::format("{} = {};", ValueName(v, slot), value.value(*function.writer, place)));
-      value.publish(*function.writer, place, ValueName(v, slot));
+      function.writer.Line(fmt::format("{} = {};", ValueName(v, slot), value.value(function.writer, place)));
+      value.publish(function.writer, place, ValueName(v, slot));
     }
   }
 }
 
 void RowKernelWriter::WritePrepare() {
-  Function function;
-  Begin(function, -1);
+  Function function(*this, -1);
   ComputeValues(function, 0);
   ComputeStarts(function, 1);
-  kernel_.Define("void prepare(uint unit)", function.writer->Take());
+  function.Define("void prepare(uint unit)");
 }
 
 // struct Acc_p and what is done with whole accumulators.
@@ -295,21 +288,14 @@ void RowKernelWriter::StoreElements(Function& function, int step, int level) {
   for (const RowOutput& output : program_.outputs) {
     if (!output.per_element || output.level != level) continue;
     std::vector<std::string> values;
-    for (int j = 0; j < width(); ++j) values.push_back(output.value(*function.writer, PlaceOf(function, step, j)));
-    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-    const IndexExpression first = output.linear(*function.writer, PlaceOf(function, step, 0));
-    bool neighbours = true;
-    for (int j = 1; j < width(); ++j) {
-      neighbours &= output.linear(*function.writer, PlaceOf(function, step, j)) == function.space.Add(first, {{}, j});
-    }
-    if (neighbours) {
-      function.writer->StoreGroup(k, first, values);
-      continue;
-    }
+    std::vector<IndexExpression> places;
     for (int j = 0; j < width(); ++j) {
-      const IndexExpression at = output.linear(*function.writer, PlaceOf(function, step, j));
-      function.writer->Line(kernel_.Store(k, function.writer->Place(at), values[static_cast<size_t>(j)]));
+      const RowPlace place = PlaceOf(function, step, j);
+      values.push_back(output.value(function.writer, place));
+      places.push_back(output.linear(function.writer, place));
     }
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    function.writer.StoreAt(k, places, values);
   }
 }
 
@@ -318,8 +304,8 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
                                      const std::string& accumulators) const {
   const auto reduces = ReducesOf(pass);
   for (size_t i = 0; i < reduces.size(); ++i) {
-    std::vector<std::string> values = reduces[i]->element(*function.writer, place);
-    if (reduces[i]->widens && reduces[i]->widens_elements) values[0] = Widened(reduces[i]->types[0], values[0]);
+    std::vector<std::string> values = reduces[i]->element(function.writer, place);
+    if (!reduces[i]->elements_taken) values[0] = reduces[i]->Taken(values[0]);
     std::vector<std::string> a, copy;
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       a.push_back(fmt::format("{}[{}].{}", accumulators, slot, Member(static_cast<int>(i), leaf)));
@@ -328,133 +314,123 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
     const std::string combine = fmt::format("{}{}_{}({}, {});", reduces[i]->take ? "take" : "combine", pass, i,
                                             fmt::join(a, ", "), fmt::join(values, ", "));
     const std::string holds = fmt::format("{}[{}].holds{}", accumulators, slot, i);
-    function.writer->Line(reduces[i]->holds_flag() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
-                                                                 combine, fmt::join(copy, " "))
-                                                   : combine);
+    function.writer.Line(reduces[i]->holds_flag() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
+                                                                combine, fmt::join(copy, " "))
+                                                  : combine);
   }
 }
 
 void RowKernelWriter::WriteAccumulate(int pass) {
-  Function function;
-  Begin(function, pass - 1);
+  Function function(*this, pass - 1);
   for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, j), j, "a");
   StoreElements(function, pass - 1);
-  kernel_.Define(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step)", pass),
-                 function.writer->Take());
+  function.Define(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step)", pass));
 }
 
 // The product's values at a step: four columns, which lie in shared memory.
 void RowKernelWriter::HoldProduct(Function& function, int step, const std::string& name) const {
   const auto dimensions = program_.product->shape().dimensions();
   const ElementType type = program_.product->shape().element_type();
-  function.writer->Line(fmt::format("vec4 product_{0} = product_at({0});", name));
+  function.writer.Line(fmt::format("vec4 product_{0} = product_at({0});", name));
   for (int j = 0; j < width(); ++j) {
     const RowPlace place = PlaceOf(function, step, j);
     const IndexExpression linear =
         function.space.Add(function.space.Scale(place.row, program_.row_size), place.element);
     const std::string sum = fmt::format("product_{}.{}", name, "xyzw"[j]);
-    function.writer->Override(*program_.product, function.space.Delinearize(linear, dimensions),
-                              type == ElementType::kF32 ? sum : ConvertedText(ElementType::kF32, type, sum));
+    function.writer.Override(*program_.product, function.space.Delinearize(linear, dimensions),
+                             type == ElementType::kF32 ? sum : ConvertedText(ElementType::kF32, type, sum));
   }
 }
 
 // All passes in one function: its locals hold what the passes share.
 void RowKernelWriter::WriteHeld() {
-  Function function;
-  Begin(function, 0);
+  Function function(*this, 0);
   std::vector<int> steps_of_lane;
   for (uint32_t n = 0; n < shape_.held; ++n) {
     const int step = function.space.AddVariable(steps());
     const std::string name = fmt::format("step_{}", n);
-    function.writer->Line(fmt::format("uint {} = lane + {}u * LANES;", name, n));
-    function.writer->Bind(step, name);
-    if (width() > 1) function.writer->Vectorize(step, width());
+    function.writer.Line(fmt::format("uint {} = lane + {}u * LANES;", name, n));
+    function.writer.Bind(step, name);
+    if (width() > 1) function.writer.Vectorize(step, width());
     if (program_.product != nullptr) HoldProduct(function, step, name);
     steps_of_lane.push_back(step);
   }
   for (int pass = 1; pass <= program_.passes(); ++pass) {
     const std::string running = fmt::format("running_{}", pass);
-    function.writer->Line(fmt::format("Acc_{0} {1}[WIDTH];", pass, running));
-    function.writer->Line(fmt::format("reset_{0}({1});", pass, running));
+    function.writer.Line(fmt::format("Acc_{0} {1}[WIDTH];", pass, running));
+    function.writer.Line(fmt::format("reset_{0}({1});", pass, running));
     for (int step : steps_of_lane) {
       for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, step, j), j, running);
       StoreElements(function, step, pass - 1);
     }
-    function.writer->Line("{");
-    function.writer->Line(fmt::format("  Acc_{0} total[SLOTS];", pass));
-    function.writer->Line(fmt::format("  fold_{0}({1}, total);", pass, running));
-    function.writer->Line(fmt::format("  JOIN_LANES({0})", pass));
-    function.writer->Line(fmt::format("  finish_{0}(unit, 0u, lane == 0u, total);", pass));
-    function.writer->Line("}");
+    function.writer.Line("{");
+    function.writer.Line(fmt::format("  Acc_{0} total[SLOTS];", pass));
+    function.writer.Line(fmt::format("  fold_{0}({1}, total);", pass, running));
+    function.writer.Line(fmt::format("  JOIN_LANES({0})", pass));
+    function.writer.Line(fmt::format("  finish_{0}(unit, 0u, lane == 0u, total);", pass));
+    function.writer.Line("}");
     Publish(function, pass);
   }
   for (int step : steps_of_lane) StoreElements(function, step, program_.passes());
-  kernel_.Define("void held(uint unit, uint lane)", function.writer->Take());
+  function.Define("void held(uint unit, uint lane)");
 }
 
 void RowKernelWriter::StoreRows(Function& function, int level) {
   bool any = false;
   for (const RowOutput& output : program_.outputs) {
     if (output.per_element || std::max(output.level, 1) != level) continue;
-    if (!any) function.writer->OpenBlock("if (leader)");
+    if (!any) function.writer.OpenBlock("if (leader)");
     any = true;
     std::vector<std::string> values;
-    for (int s = 0; s < slots(); ++s) values.push_back(output.value(*function.writer, PlaceOf(function, s)));
+    for (int s = 0; s < slots(); ++s) values.push_back(output.value(function.writer, PlaceOf(function, s)));
     const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-    function.writer->StoreGroup(k, PlaceOf(function, 0).row, values);
+    function.writer.StoreGroup(k, PlaceOf(function, 0).row, values);
   }
-  if (any) function.writer->CloseBlock();
+  if (any) function.writer.CloseBlock();
 }
 
 void RowKernelWriter::WriteFinish(int pass) {
-  Function function;
-  Begin(function, pass - 1);
+  Function function(*this, pass - 1);
   size_t i = 0;  // within the pass
   for (size_t n = 0; n < program_.reduces.size(); ++n) {
     const RowReduce& reduce = program_.reduces[n];
     if (reduce.pass != pass) continue;
     std::vector<std::string> init;
     const bool joins = reduce.init && !reduce.in_order;
-    if (joins) init = reduce.init(*function.writer);
-    if (joins && reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
+    if (joins) init = reduce.init(function.writer);
+    if (joins) init[0] = reduce.Taken(init[0]);
     for (int s = 0; s < slots(); ++s) {
       std::vector<std::string> total, results, locals;
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
         total.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
         results.push_back(ResultName(n, leaf, s));
         locals.push_back(fmt::format("whole{}_{}_{}", n, leaf, s));
-        function.writer->Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), locals.back(),
-                                          joins ? init[leaf] : total.back()));
+        function.writer.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), locals.back(),
+                                         joins ? init[leaf] : total.back()));
       }
       if (joins) {
         std::string combine =
             fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(locals, ", "), fmt::join(total, ", "));
         if (reduce.holds_flag()) combine = fmt::format("if (total[{}].holds{}) {{ {} }}", s, i, combine);
-        function.writer->Line(combine);
+        function.writer.Line(combine);
       }
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-        const std::string& local = locals[leaf];
-        const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
-        function.writer->Line(fmt::format("{} = {};", results[leaf],
-                                          reduce.widens ? ConvertedText(from, to, local)
-                                          : from == to  ? local
-                                                        : Narrowed(to, local)));
+        const std::string result = reduce.Result(leaf, reduce.result_types[leaf], locals[leaf]);
+        function.writer.Line(fmt::format("{} = {};", results[leaf], result));
       }
-      reduce.publish(*function.writer, PlaceOf(function, s), results);
+      reduce.publish(function.writer, PlaceOf(function, s), results);
     }
     ++i;
   }
   ComputeValues(function, pass);
   ComputeStarts(function, pass + 1);
   StoreRows(function, pass);
-  kernel_.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass),
-                 function.writer->Take());
+  function.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass));
 }
 
 void RowKernelWriter::WritePartial(int pass) {
-  Function function;
-  Begin(function, 0);
-  function.writer->OpenBlock("if (leader)");
+  Function function(*this, 0);
+  function.writer.OpenBlock("if (leader)");
   size_t next = 0, i = 0;
   for (const RowReduce* reduce : ReducesOf(pass)) {
     for (size_t leaf = 0; leaf < reduce->types.size(); ++leaf) {
@@ -463,24 +439,22 @@ void RowKernelWriter::WritePartial(int pass) {
       for (int s = 0; s < slots(); ++s)
         values.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
       IndexSpace& space = function.space;
-      const IndexExpression row = PlaceOf(function, 0).row, share = space.Variable(function.share);
-      function.writer->StoreGroup(k,
-                                  shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
-                                                    : space.Add(space.Scale(row, shape_.splits), share),
-                                  values);
+      const IndexExpression row = PlaceOf(function, 0).row, share = function.at(kShare);
+      function.writer.StoreGroup(k,
+                                 shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
+                                                   : space.Add(space.Scale(row, shape_.splits), share),
+                                 values);
     }
     ++i;
   }
-  function.writer->CloseBlock();
-  kernel_.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass),
-                 function.writer->Take());
+  function.writer.CloseBlock();
+  function.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass));
 }
 
 void RowKernelWriter::WriteElements() {
-  Function function;
-  Begin(function, program_.passes());
+  Function function(*this, program_.passes());
   StoreElements(function, program_.passes());
-  kernel_.Define("void elements(uint unit, uint step)", function.writer->Take());
+  function.Define("void elements(uint unit, uint step)");
 }
 
 // On lavapipe a loop step costs a third of a load of eight elements, so long plain sums have theirs written out. That
@@ -506,9 +480,12 @@ Step RowKernelWriter::Write() {
   const int64_t batch_units = units() / program_.batches;
   const int64_t groups =
       program_.batches * CeilDivide(batch_units, shape_.rows_per_group) * (shape_.splits / shape_.interleaved);
-  for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits})
-    kernel_.Param(static_cast<uint32_t>(value));
-  if (program_.in_order()) kernel_.Param(static_cast<uint32_t>(first_step_));
+  kernel_.Params({{"GROUP_COUNT", groups},
+                  {"UNIT_COUNT", units()},
+                  {"STEP_COUNT", steps()},
+                  {"SHARE_STEPS", shape_.chunk},
+                  {"SHARES", shape_.splits}});
+  if (program_.in_order()) kernel_.Params({{"FIRST_STEP", first_step_}});
   const int passes = program_.passes();
   const int64_t steps_per_lane = (std::min(steps(), shape_.chunk) + shape_.lanes - 1) / shape_.lanes;
   // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors

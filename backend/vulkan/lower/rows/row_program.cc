@@ -92,16 +92,12 @@ class JoinInPlace {
     writer.Line(fmt::format("{}({}, {});", name_, fmt::join(total, ", "), fmt::join(next, ", ")));
     writer.CloseBlock();
     if (reduce_.init) {
-      std::vector<std::string> whole = reduce_.init(writer);
-      for (size_t leaf = 0; leaf < whole.size(); ++leaf)
-        whole[leaf] = writer.Assignable(reduce_.types[leaf], whole[leaf]);
+      std::vector<std::string> whole = reduce_.Starts(writer);
       writer.Line(fmt::format("{}({}, {});", name_, fmt::join(whole, ", "), fmt::join(total, ", ")));
       total = whole;
     }
-    for (size_t leaf = 0; leaf < total.size(); ++leaf) {
-      const ElementType from = reduce_.types[leaf], to = reduce_.result_types[leaf];
-      if (from != to) total[leaf] = Narrowed(to, total[leaf]);
-    }
+    for (size_t leaf = 0; leaf < total.size(); ++leaf)
+      total[leaf] = reduce_.Result(leaf, reduce_.result_types[leaf], total[leaf]);
     return total;
   }
 
@@ -286,7 +282,7 @@ class SplitLowering {
       };
       next += reduce.types.size();
       // Shares are accumulators already; only the initial value is not.
-      reduce.widens_elements = false;
+      reduce.elements_taken = true;
       reduce.take = nullptr;
       if (shape_.in_order) {
         reduce.in_order = false;
@@ -376,6 +372,26 @@ class SplitLowering {
 };
 
 }  // namespace
+
+std::vector<std::string> RowReduce::Starts(ValueWriter& writer) const {
+  std::vector<std::string> starts = init(writer);
+  starts[0] = Taken(starts[0]);
+  for (size_t leaf = 0; leaf < starts.size(); ++leaf) starts[leaf] = writer.Assignable(types[leaf], starts[leaf]);
+  return starts;
+}
+
+std::vector<std::string> RowReduce::Finish(ValueWriter& writer, std::string_view combine, std::vector<std::string> sums,
+                                           const std::string& holds) const {
+  if (init && !in_order) {
+    std::vector<std::string> whole = Starts(writer);
+    const std::string joined = fmt::format("{}({}, {});", combine, fmt::join(whole, ", "), fmt::join(sums, ", "));
+    writer.Line(holds.empty() ? joined : fmt::format("if ({}) {{ {} }}", holds, joined));
+    sums = std::move(whole);
+  }
+  for (size_t leaf = 0; leaf < sums.size(); ++leaf)
+    sums[leaf] = writer.Assignable(result_types[leaf], Result(leaf, result_types[leaf], sums[leaf]));
+  return sums;
+}
 
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program) {
   const bool elements = std::ranges::any_of(

@@ -11,6 +11,7 @@
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -21,21 +22,19 @@ struct RowPlace {
 };
 
 // One reduction of one or several values at once.
-struct RowReduce {
+struct RowReduce : Reducer {
+  RowReduce() = default;
+  explicit RowReduce(Reducer reducer) : Reducer(std::move(reducer)) {}
+  // Locals that hold the initial values, as accumulators.
+  std::vector<std::string> Starts(ValueWriter& writer) const;
+  // Locals of the results that sums come to, joined to the initial values by `combine`, where the flag `holds` of what
+  // is summed up is set.
+  std::vector<std::string> Finish(ValueWriter& writer, std::string_view combine, std::vector<std::string> sums,
+                                  const std::string& holds = "") const;
+
   const Instruction* source = nullptr;  // what adds up: reduce, reduce-window or dot
   int pass = 1;
-  std::vector<ElementType> types;  // of the accumulators
-  // Carrier constants that leave any accumulator as it is; empty if there are none: accumulators then know whether they
-  // hold anything yet, by a flag.
-  std::vector<std::string> identity;
-  bool commutes = true;   // else elements keep their order
-  bool in_order = false;  // accumulators start as the initial values and take one element after the other
-  bool holds_flag() const { return identity.empty() && !in_order; }
-  // The text of void <name>(inout T0 a0, ..., T0 b0, ...).
-  std::function<std::string(const std::string& name)> combine;
-  std::function<std::string(const std::string& name)> take;  // Reducer::take, of elements that are widened
-  // Values and initial values are floats, the accumulator two of them (Reducer::widens).
-  bool widens = false, widens_elements = true;
+  bool elements_taken = false;  // elements are accumulators already
   // The values of one element.
   std::function<std::vector<std::string>(ValueWriter&, const RowPlace&)> element;
   // Of elements under a window: what lies there, which several rows' windows may see, and the element's values made of

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
@@ -61,15 +62,8 @@ class RunningWriter {
  private:
   static constexpr int64_t kBlock = 32;  // tiles, and blocks of these, that are added up one by one
 
-  struct Function {
-    Function(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, int64_t units)
-        : writer(kernel, body, buffers, space), o(space.AddVariable(units)) {
-      writer.Bind(o, "o");
-    }
-    IndexSpace space;
-    ValueWriter writer;
-    const int o;
-  };
+  // Over units of rows, `o` of them.
+  Hook Begin(KernelBuilder& kernel) const { return Hook(kernel, body_, buffers_, {{"o", rows_ / columns()}}); }
   // An element of a tile: in column `column`, the `at`-th neighbour of group `group`.
   struct Place {
     int column, group, at;
@@ -141,21 +135,21 @@ class RunningWriter {
     }
   }
 
-  MultiIndex IndexAt(Function& f, int column, const IndexExpression& element) const {
-    const IndexExpression row = f.space.Add(f.space.Scale(f.space.Variable(f.o), columns()), {{}, column});
+  MultiIndex IndexAt(Hook& f, int column, const IndexExpression& element) const {
+    const IndexExpression row = f.space.Add(f.space.Scale(f.at(0), columns()), {{}, column});
     MultiIndex index = f.space.Delinearize(row, others_);
     index.insert(index.begin() + running_.dimension, element);
     return index;
   }
 
-  IndexExpression TotalAt(Function& f, int chunk, int column) const {
-    const IndexExpression row = f.space.Add(f.space.Scale(f.space.Variable(f.o), columns()), {{}, column});
+  IndexExpression TotalAt(Hook& f, int chunk, int column) const {
+    const IndexExpression row = f.space.Add(f.space.Scale(f.at(0), columns()), {{}, column});
     return f.space.Add(f.space.Scale(f.space.Variable(chunk), rows_), row);
   }
 
   // The initial values, then the totals of the chunks before.
   void WriteStart(KernelBuilder& kernel, bool totals) {
-    Function f(kernel, body_, buffers_, rows_ / columns());
+    Hook f = Begin(kernel);
     std::vector<std::string> values;
     for (int i = 0; i < count(); ++i) {
       const std::string value = f.writer.Value(*hero_.operand(count() + i), {});
@@ -177,11 +171,11 @@ class RunningWriter {
       }
       f.writer.CloseBlock();
     }
-    kernel.Define("void running_start(uint o, uint chunk, inout Carry carry[COLUMNS])", f.writer.Take());
+    f.Define("void running_start(uint o, uint chunk, inout Carry carry[COLUMNS])");
   }
 
   void WriteEnd(KernelBuilder& kernel, bool totals) {
-    Function f(kernel, body_, buffers_, rows_ / columns());
+    Hook f = Begin(kernel);
     if (totals) {
       const int chunk = f.space.AddVariable(shape_.chunks - 1);
       f.writer.Bind(chunk, "chunk");
@@ -195,11 +189,11 @@ class RunningWriter {
       }
       f.writer.CloseBlock();
     }
-    kernel.Define("void running_end(uint o, uint chunk, uint lane, Carry carry[COLUMNS])", f.writer.Take());
+    f.Define("void running_end(uint o, uint chunk, uint lane, Carry carry[COLUMNS])");
   }
 
   // The places of a lane in a tile, in the order of the walk, with their groups' numbers bound.
-  std::vector<Place> PlacesOf(KernelBuilder& kernel, Function& f) {
+  std::vector<Place> PlacesOf(KernelBuilder& kernel, Hook& f) {
     const std::string last = kernel.Param(static_cast<uint32_t>(group_count() - 1));
     std::vector<Place> places;
     f.writer.Line(fmt::format("uint first = (tile * LANES + lane) * {}u;", groups()));
@@ -219,18 +213,18 @@ class RunningWriter {
         }
       }
     }
-    if (columns() > 1) f.writer.Vectorize(f.o, columns());
+    if (columns() > 1) f.writer.Vectorize(0, columns());
     return places;
   }
 
   // Each lane's elements, folded one after another.
-  void FoldPlaces(Function& f, std::vector<Place>& places) const {
+  void FoldPlaces(Hook& f, std::vector<Place>& places) const {
     for (size_t n = 0; n < places.size(); ++n) {
       Place& place = places[n];
       std::vector<std::string> values;
       for (int i = 0; i < count(); ++i) {
         const std::string value = f.writer.Value(*hero_.operand(i), place.index);
-        values.push_back(reducer_.widens ? Widened(reducer_.types[0], value) : value);
+        values.push_back(reducer_.Taken(value));
       }
       const std::string acc = fmt::format("Acc({})", fmt::join(values, ", "));
       place.acc = fmt::format("x{}", n);
@@ -248,23 +242,20 @@ class RunningWriter {
     }
   }
 
-  void PublishResult(Function& f, const Place& place, const std::string& before) const {
+  void PublishResult(Hook& f, const Place& place, const std::string& before) const {
     const auto leaves = FlattenTuple(hero_.shape());
     const std::string whole = "w" + place.acc;
     f.writer.Line(carries_through() ? fmt::format("Acc {0} = {1};\n  order({0}.m0);", whole, place.acc)
                                     : fmt::format("Acc {} = running_carried({}, {});", whole, before, place.acc));
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const ElementType from = reducer_.types[i], to = leaves[i]->element_type();
-      const std::string value = fmt::format("{}.m{}", whole, i);
-      const std::string result = reducer_.widens ? ConvertedText(from, to, value)
-                                 : from == to    ? value
-                                                 : Narrowed(to, value);
-      f.writer.Override(hero_, place.index, f.writer.Assignable(to, result), static_cast<int>(i));
+      const ElementType type = leaves[i]->element_type();
+      const std::string result = reducer_.Result(i, type, fmt::format("{}.m{}", whole, i));
+      f.writer.Override(hero_, place.index, f.writer.Assignable(type, result), static_cast<int>(i));
     }
   }
 
   // The results of neighbouring places, `neighbours` at a time.
-  void StorePlaces(KernelBuilder& kernel, Function& f, std::vector<Place> places) const {
+  void StorePlaces(KernelBuilder& kernel, Hook& f, std::vector<Place> places) const {
     const auto order = [](const Place& p) { return std::tuple(p.group, p.at, p.column); };
     std::ranges::sort(places, [&](const Place& a, const Place& b) { return order(a) < order(b); });
     const size_t neighbours = static_cast<size_t>(std::max(columns(), width()));
@@ -281,7 +272,7 @@ class RunningWriter {
     }
   }
 
-  void StoreNeighbours(Function& f, int k, const Instruction& root, int leaf, std::span<const Place> places) const {
+  void StoreNeighbours(Hook& f, int k, const Instruction& root, int leaf, std::span<const Place> places) const {
     const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(leaf));
     std::vector<std::string> values;
     for (const Place& place : places) {
@@ -297,7 +288,7 @@ class RunningWriter {
   }
 
   // What the lanes' elements of a tile come to, and of several lanes what those up to each do.
-  std::vector<Place> ScanTile(KernelBuilder& kernel, Function& f) {
+  std::vector<Place> ScanTile(KernelBuilder& kernel, Hook& f) {
     if (ragged()) {
       f.writer.Line(fmt::format("uint last_group = {};", kernel.Param(static_cast<uint32_t>(group_count() - 1))));
     }
@@ -314,7 +305,7 @@ class RunningWriter {
   static constexpr std::string_view kTotal = "shared_totals[slot - lane + (LANES - 1u)]";
 
   void WriteTile(KernelBuilder& kernel, bool totals) {
-    Function f(kernel, body_, buffers_, rows_ / columns());
+    Hook f = Begin(kernel);
     const std::vector<Place> places = ScanTile(kernel, f);
     const size_t last = places.size() - static_cast<size_t>(columns());
     if (shape_.one_pass) {
@@ -340,7 +331,7 @@ class RunningWriter {
       const std::string total = shares() ? std::string(kTotal) : places[last + c].acc;
       f.writer.Line(fmt::format("carry[{0}] = running_advanced(carry[{0}], {1});", c, total));
     }
-    kernel.Define("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS])", f.writer.Take());
+    f.Define("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS])");
   }
 
   static std::string ToWord(ElementType type, const std::string& value) {
@@ -391,10 +382,10 @@ class RunningWriter {
     kernel.Append(carries_wide_ ? "Carry first_carry(Acc x) { return Carry(vec2(x.m0, 0.0f)); }\n"
                                 : "Carry first_carry(Acc x) { return x; }\n");
     kernel.Append("Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial);\n");
-    Function f(kernel, body_, buffers_, rows_ / columns());
+    Hook f = Begin(kernel);
     ScanTile(kernel, f);
     f.writer.Line(fmt::format("return {};", kTotal));
-    kernel.Define("Acc running_total(uint o, uint tile, uint lane)", f.writer.Take());
+    f.Define("Acc running_total(uint o, uint tile, uint lane)");
   }
 
   Step WriteKernel(bool totals) {
@@ -402,9 +393,11 @@ class RunningWriter {
     const int64_t row_units = rows_ / columns();
     const int64_t units = row_units * (totals ? shape_.chunks - 1 : shape_.chunks);
     const int64_t groups = (units + shape_.units - 1) / shape_.units;
-    for (const int64_t value : {groups, units, row_units, shape_.chunk, tiles()}) {
-      kernel.Param(static_cast<uint32_t>(value));
-    }
+    kernel.Params({{"GROUP_COUNT", groups},
+                   {"UNIT_COUNT", units},
+                   {"CHUNK_UNITS", row_units},
+                   {"CHUNK_TILES", shape_.chunk},
+                   {"ROW_TILES", tiles()}});
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format(
         "#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n#define ONE_PASS {}\n",

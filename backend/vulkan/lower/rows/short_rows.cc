@@ -242,10 +242,10 @@ class ShortRowWriter {
   void WriteRow(const RowPlace& row, size_t number) {
     ValueWriter& writer = loop_.writer();
     std::vector<std::string> sums;
-    if (reduce_.in_order) sums = Starts();
+    if (reduce_.in_order) sums = reduce_.Starts(writer);
     for (int64_t element = 0; element < program_.row_size; ++element) {
       std::vector<std::string> values = Element({row.row, {{}, element}}, number, element);
-      if (reduce_.widens && reduce_.widens_elements) values[0] = Widened(reduce_.types[0], values[0]);
+      if (!reduce_.elements_taken) values[0] = reduce_.Taken(values[0]);
       if (!sums.empty()) {
         writer.Line(fmt::format("combine({}, {});", fmt::join(sums, ", "), fmt::join(values, ", ")));
         continue;
@@ -253,33 +253,8 @@ class ShortRowWriter {
       for (size_t leaf = 0; leaf < values.size(); ++leaf)
         sums.push_back(writer.Assignable(reduce_.types[leaf], values[leaf]));
     }
-    if (reduce_.init && !reduce_.in_order) sums = WithInit(sums);
-    std::vector<std::string> results;
-    for (size_t leaf = 0; leaf < sums.size(); ++leaf) {
-      const ElementType from = reduce_.types[leaf], to = reduce_.result_types[leaf];
-      results.push_back(writer.Assignable(to, reduce_.widens ? ConvertedText(from, to, sums[leaf])
-                                              : from == to   ? sums[leaf]
-                                                             : Narrowed(to, sums[leaf])));
-    }
-    reduce_.publish(writer, row, results);
+    reduce_.publish(writer, row, reduce_.Finish(writer, "combine", std::move(sums)));
     Publish(row, 1);
-  }
-
-  // Accumulators that hold the initial values.
-  std::vector<std::string> Starts() {
-    ValueWriter& writer = loop_.writer();
-    std::vector<std::string> init = reduce_.init(writer), starts;
-    if (reduce_.widens) init[0] = Widened(reduce_.types[0], init[0]);
-    for (size_t leaf = 0; leaf < init.size(); ++leaf)
-      starts.push_back(writer.Assignable(reduce_.types[leaf], init[leaf]));
-    return starts;
-  }
-
-  std::vector<std::string> WithInit(const std::vector<std::string>& sums) {
-    ValueWriter& writer = loop_.writer();
-    std::vector<std::string> whole = Starts();
-    writer.Line(fmt::format("combine({}, {});", fmt::join(whole, ", "), fmt::join(sums, ", ")));
-    return whole;
   }
 
   void Store(const RowOutput& output, const std::vector<std::string>& values, const std::vector<RowPlace>& places) {

@@ -58,16 +58,8 @@ class WindowReader {
   const Instruction& init(int i) const { return *hero_->operand(count() + i); }
 
   void AddReduce(RowProgram* program) {
-    const Reducer reducer = ReadReducer(*hero_);
-    RowReduce reduce;
+    RowReduce reduce(ReadReducer(*hero_));
     reduce.source = hero_;
-    reduce.widens = reducer.widens;
-    reduce.types = reducer.types;
-    reduce.identity = reducer.identity;
-    reduce.commutes = reducer.commutes;
-    reduce.in_order = reducer.in_order;
-    reduce.combine = reducer.combine;
-    reduce.take = reducer.take;
     for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
     reduce.seen = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
     reduce.made_of = [](ValueWriter&, const RowPlace&, const std::vector<std::string>& seen) { return seen; };

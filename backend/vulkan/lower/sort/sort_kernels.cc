@@ -422,12 +422,10 @@ class SortWriter {
     return text;
   }
 
-  // P(0), P(1) and P(2): parts of `unit` elements in all rows, the length of a row, and parts of a row, which it gives.
+  // The parts of `unit` elements of a row.
   int64_t WriteHead(KernelBuilder& kernel, int64_t length, int64_t unit) const {
     const int64_t per_row = (length + unit - 1) / unit;
-    kernel.Param(static_cast<uint32_t>(work_.rows * per_row));
-    kernel.Param(static_cast<uint32_t>(length));
-    kernel.Param(static_cast<uint32_t>(per_row));
+    kernel.Params({{"PART_COUNT", work_.rows * per_row}, {"LENGTH", length}, {"ROW_PARTS", per_row}});
     return per_row;
   }
 
@@ -461,7 +459,7 @@ class SortWriter {
   Step MergeStep(int64_t width, const Items& from, const Items& to) const {
     KernelBuilder kernel(context_.facts);
     const int64_t units = WriteHead(kernel, from.length, shape_.unit);
-    kernel.Param(static_cast<uint32_t>(width));
+    kernel.Params({{"SORTED_RUN", width}});
     kernel.Append(fmt::format("#define TILE_PASS 0\n#define ANY_ORDER {}\n#define UNIT {}u\n#define BY_UNITS(g) {}\n",
                               AnyOrder() ? 1 : 0, shape_.unit, kernel.Divide("(g)", units)));
     WriteItems(kernel, from, to);
@@ -488,10 +486,10 @@ class SortWriter {
     KernelBuilder kernel(context_.facts);
     const int64_t per_row = (from.length + radix.part() - 1) / radix.part(), parts = work_.rows * per_row;
     const int64_t scans = radix.by_tiles ? work_.rows * radix.radix() / radix.scan_digits() : work_.rows;
-    kernel.Param(static_cast<uint32_t>(phase == 1 ? scans : parts));
-    kernel.Param(static_cast<uint32_t>(from.length));
-    kernel.Param(static_cast<uint32_t>(per_row));
-    kernel.Param(static_cast<uint32_t>(digit.low));
+    kernel.Params({{"PART_COUNT", phase == 1 ? scans : parts},
+                   {"LENGTH", from.length},
+                   {"ROW_PARTS", per_row},
+                   {"DIGIT_LOW", digit.low}});
     kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n", phase, radix.radix()));
     WriteCounters(kernel, counts, "count");
     if (phase != 1) {
@@ -539,10 +537,10 @@ class SortWriter {
     const Digit digit = counts ? digits[known] : Digit{};
     const int above = digit.low + shape.digit_bits;
     const bool within = counts && known > 0 && digits[known - 1].word == digit.word;  // part of the word is known
-    kernel.Param(static_cast<uint32_t>(digit.low));
-    kernel.Param(static_cast<uint32_t>(within ? above : 0));
-    kernel.Param(static_cast<uint32_t>(known > 0 ? digits[known - 1].low : 0));
-    std::string matches = within ? fmt::format("((key{0} ^ known{0}) >> P(4)) == 0u", WordSuffix(digit.word)) : "true";
+    kernel.Params({{"DIGIT_LOW", digit.low},
+                   {"KNOWN_LOW", within ? above : 0},
+                   {"FOUND_LOW", known > 0 ? digits[known - 1].low : 0}});
+    std::string matches = within ? fmt::format("((key{0} ^ known{0}) >> KNOWN_LOW) == 0u", WordSuffix(digit.word)) : "true";
     for (int word = 0; word < digit.word; ++word) matches += fmt::format(" && key{0} == known{0}", WordSuffix(word));
     const int words = work_.order.key_words;
     const uint32_t high = work_.order.key_high >= 32 ? ~0u : (1u << work_.order.key_high) - 1,
@@ -554,7 +552,7 @@ class SortWriter {
                     kernel.Divide("(g)", (from.length + shape.chunk - 1) / shape.chunk)));
     kernel.Append(
         fmt::format("#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
-                    "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << P(5)\n",
+                    "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << FOUND_LOW\n",
                     mask, matches, WordSuffix(digit.word), WordSuffix(known > 0 ? digits[known - 1].word : 0)));
     if (phase != 2) WriteCounters(kernel, state.counts, "count");
     WriteCounters(kernel, state.states, "state");

@@ -2,21 +2,11 @@
 
 #include <algorithm>
 
+#include "backend/gpu_vendors.h"
 #include "backend/vulkan/lower/tuning/software_tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
-
-enum Vendor : uint32_t {
-  kAmd = 0x1002,
-  kImagination = 0x1010,
-  kApple = 0x106B,
-  kNvidia = 0x10DE,
-  kArm = 0x13B5,
-  kBroadcom = 0x14E4,
-  kQualcomm = 0x5143,
-  kIntel = 0x8086,
-};
 
 // Whose tiles decide the order of sums; nobody's where all devices shall have the same.
 uint32_t VendorOf(const DeviceFacts& facts) { return facts.same_bits ? 0 : facts.vendor_id; }
@@ -123,6 +113,12 @@ LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t elem
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;
+}
+
+double MatrixRateOf(const DeviceFacts& facts) {
+  constexpr uint32_t kDatacentreInvocations = 2048;
+  if (facts.vendor_id == kNvidia && facts.unit_invocations >= kDatacentreInvocations) return 5;
+  return facts.vendor_id == kIntel ? 8 : 2;
 }
 
 bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAmd; }

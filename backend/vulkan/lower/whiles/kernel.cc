@@ -29,8 +29,6 @@ constexpr int64_t kMostOfASharedPhase = int64_t{1} << 17;
 constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
 // The same where loops that end by their data lie in the loop: trips take parts of it.
 constexpr int64_t kShare = int64_t{1} << 31;
-// Where lanes wait for each other.
-constexpr std::string_view kPhase = "PHASE";
 // Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled
 // scalars, and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
 constexpr int64_t kMostBarriersAroundStops = 32;
@@ -58,7 +56,7 @@ class LoopKernelWriter {
     const bool one_subgroup =
         facts.costs.dear_barriers && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
     kernel_.Append(
-        fmt::format("#define PHASE {}\n", one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
+        fmt::format("#define {} {}\n", kBarrier, one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
   }
 
   Result<LoopLowering> Write() {
@@ -93,7 +91,7 @@ class LoopKernelWriter {
       if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     }
     StoreState(lowering);
-    if (text_.Print().find("subgroupShuffleXor(") != std::string::npos) kernel_.Append("#define BY_SUBGROUP 1\n");
+    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
     kernel_.Define("void run(uint lane)", text_);
     if (context_.bindings == BindingMode::kDescriptors &&
         1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
@@ -117,11 +115,7 @@ class LoopKernelWriter {
   // At most: accumulators take up to 16 bytes a lane.
   int64_t shared_bytes() const { return phases_.shared_arrays() * program_.lanes * 16; }
 
-  // What has been written.
-  int64_t barriers() const { return CountOf(kPhase); }
-  int64_t accesses() const {  // each element of a vector is one
-    return CountOf("LOAD(") + CountOf("STORE(") + 3 * CountOf("x4, ") + CountOf("x2, ");
-  }
+  const Code& written() const { return text_; }
 
   // Trips of one dispatch, of the least that any loop that ends by its data may make.
   int64_t MostTrips() const {
@@ -149,12 +143,6 @@ class LoopKernelWriter {
         ForEachStop(inner, visit);
       }
     }
-  }
-  int64_t CountOf(std::string_view words) const {
-    int64_t count = 0;
-    const std::string text = text_.Print();
-    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
-    return count;
   }
   // Inner loops end by their data: trips of all loops take from the dispatch's share, each what it may cost.
   bool stops() const { return program_.stops > 0; }
@@ -261,11 +249,11 @@ class LoopKernelWriter {
       WriteStatements(node);
       phases.push_back({std::exchange(text_, {}), node.waits});
     }
-    text_ = std::move(before) + RepeatPhases(phases, "round", std::string(kPhase));
+    text_ = std::move(before) + RepeatPhases(phases, "round");
   }
 
   void WriteNode(const LoopNode& node) {
-    if (node.waits) Line(std::string(kPhase));
+    if (node.waits) text_ += Barrier(depth_);
     WriteStatements(node);
   }
   void WriteStatements(const LoopNode& node) {
@@ -433,7 +421,7 @@ class LoopKernelWriter {
       Line("  " + kernel_.Store(k, OwnBase(place.count, program_.groups) + "lane", NameOfElement(state.value.place)));
       Line("}");
     }
-    if (resumes_) Line(std::string(kPhase));  // the registers have been read by all
+    if (resumes_) text_ += Barrier(depth_);  // the registers have been read by all
     if (stops()) KeepRegisters();
     Line(program_.groups == 1 ? "if (lane == 0u) {" : "if (lane == 0u && WORKGROUP == 0u) {");
     for (const LoopState& state : program_.state) {
@@ -541,11 +529,11 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
                        program.trip_iterations, context.facts.quirks.loop_iteration_limit);
   }
   VXLA_ASSIGN_OR_RETURN(LoopLowering lowering, writer.Write());
-  if (program.stops > 0 && writer.barriers() > kMostBarriersAroundStops) {
+  if (const int64_t barriers = writer.written().barriers(); program.stops > 0 && barriers > kMostBarriersAroundStops) {
     return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", loop.name(),
-                       writer.barriers(), kMostBarriersAroundStops);
+                       barriers, kMostBarriersAroundStops);
   }
-  if (const int64_t accesses = writer.accesses(); context.facts.costs.dear_text && accesses > kMostAccesses) {
+  if (const int64_t accesses = writer.written().accesses(); context.facts.costs.dear_text && accesses > kMostAccesses) {
     return Unsupported(
         "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", loop.name(),
         accesses, kMostAccesses);

@@ -22,7 +22,7 @@ class LoopDotWriter {
   Code Write() {
     const int64_t columns = reader_.work.columns / tile_.columns, rows = reader_.work.rows / tile_.rows;
     const int64_t tiles = reader_.work.batches * rows * columns;
-    Code text = ProductTypes(reader_, unit_.kernel.fuses_terms());
+    Code text = ProductTypes(reader_, FusesTerms(unit_.kernel.facts()));
     const int tile = space_.AddVariable(tiles);
     writer_.Bind(tile, "tile");
     OpenTurns(writer_, "tile", tiles, unit_.lanes, unit_.groups);
@@ -37,7 +37,7 @@ class LoopDotWriter {
     apart ? StoreSums() : Store();
     writer_.CloseBlock();
     text += writer_.Take();
-    return apart ? text + "PHASE\n" + Epilogue() : text;
+    return apart ? text + Barrier() + Epilogue() : text;
   }
 
  private:

@@ -53,10 +53,10 @@ Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, Bu
   } else {
     slices.from = buffers.SliceOf(operand, 0);
   }
-  std::string text;
+  Code text;
   for (size_t i = 0; i < plan.jobs.size(); ++i) {
     FftJob job = plan.jobs[i];
-    if (i > 0) text += "  PHASE\n";
+    if (i > 0) text += Barrier(1);
     slices.into = places[i] < 0 ? buffers.SliceOf(*body.instruction, 0) : scratch[static_cast<size_t>(places[i])];
     const auto between = [&](const BufferSlice& slice, ElementType type, int64_t elements) {
       return unit.at_once == 1 ? 0 : slice.size_bytes / unit.at_once / StorageBytes(type) - elements;

@@ -35,8 +35,7 @@ class LoopMatrixWriter {
 
  protected:
   void Line(const std::string& statement) {
-    text_.append(2 * depth_, ' ');
-    text_ += statement + "\n";
+    text_ += std::string(2 * static_cast<size_t>(depth_), ' ') + statement + "\n";
   }
   void Open(const std::string& head) {
     Line(head + " {");
@@ -74,10 +73,8 @@ class LoopMatrixWriter {
   const LoopUnit& unit_;
   KernelBuilder& kernel_;
   const std::string subtract_;
-  std::string text_;
-
- private:
-  size_t depth_ = 1;
+  Code text_;
+  int depth_ = 1;
 };
 
 class LoopCholeskyWriter : public LoopMatrixWriter {
@@ -86,7 +83,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
 
   // A lane has an element of the column for each of its rows: it takes the columns before off that and, for itself, off
   // the diagonal's, so that nobody waits for the lane that has the diagonal.
-  std::string Write(std::span<const BufferSlice> scratch) {
+  Code Write(std::span<const BufferSlice> scratch) {
     const Shape& shape = body_.hero->shape();
     const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
     const bool upper = !body_.hero->attributes<CholeskyAttributes>().lower;
@@ -98,7 +95,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     const std::string value(CarrierType(type_)), own = place.Index("matrix", "row", "column");
     kernel_.Append(math_.SubtractProduct(subtract_, math_.Conjugated("b")));
     Open(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
-    Line("PHASE");
+    text_ += Barrier(depth_);
     OpenTurns(batch * n);
     Line(fmt::format("uint matrix = p / {0}u, row = p % {0}u;", n));
     Open("if (row < column)");
@@ -120,7 +117,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     Close();
     Close();
     if (type_ != stored_) {
-      Line("PHASE");
+      text_ += Barrier(depth_);
       OpenTurns(batch * n * n);
       Line(RoundedStore(work, "p"));
       Close();
@@ -139,7 +136,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     kernel_.Append(math_.SubtractProduct(subtract_, "b"));
   }
 
-  std::string Write(std::span<const BufferSlice> scratch) {
+  Code Write(std::span<const BufferSlice> scratch) {
     const bool shares = SharesUnknowns(form_, unit_.lanes);
     const int work = Work(scratch.subspan(shares ? 1 : 0));
     shares ? WriteShared(work, kernel_.AddBuffer(type_, Access::kReadWrite, scratch[0])) : WriteSides(work);
@@ -190,7 +187,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     Line(kernel_.Store(rest, Side("row"), Operand(1, Side("row"))));
     Close();
     Open(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
-    Line("PHASE");
+    text_ += Barrier(depth_);
     open_places();
     Open("if (row >= column)");
     Line(fmt::format("{} known = {};", CarrierType(type_), kernel_.Load(rest, Side("column"))));

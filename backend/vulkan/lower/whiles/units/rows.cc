@@ -67,7 +67,7 @@ class LoopRowsWriter {
     const bool elements = std::ranges::any_of(
         program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= passes; });
     if (elements) {
-      OpenElements();
+      OpenSteps();
       StoreElements(passes);
       writer_.CloseBlock();
     }
@@ -81,7 +81,7 @@ class LoopRowsWriter {
   static std::string Holds(size_t reduce) { return fmt::format("holds_{}", reduce); }
 
   // Lanes take turns, or neighbouring steps where the order of the elements counts.
-  void OpenElements(int64_t together = 1) {
+  void OpenSteps(int64_t together = 1) {
     if (ordered_) {
       const int64_t each = (program_.row_size + lanes_ - 1) / lanes_;
       return writer_.OpenBlock(fmt::format(
@@ -189,7 +189,7 @@ class LoopRowsWriter {
     }
     const int64_t run = RunOf(pass);
     const int64_t together = TurnsTogether(pass, run);
-    run > 0 ? OpenRun(pass, run, together) : OpenElements(together);
+    run > 0 ? OpenRun(pass, run, together) : OpenSteps(together);
     if (together > 1) {
       TakeTogether(pass, together, run > 0);
     } else {
@@ -231,7 +231,7 @@ class LoopRowsWriter {
 
   void TakeElement(size_t i, const std::vector<std::string>& into, std::vector<std::string> values) {
     const RowReduce& reduce = program_.reduces[i];
-    if (reduce.widens && reduce.widens_elements) values[0] = Widened(reduce.types[0], values[0]);
+    if (!reduce.elements_taken) values[0] = reduce.Taken(values[0]);
     if (reduce.take) return writer_.Line(fmt::format("{}({}, {});", take_[i], into[0], values[0]));
     TakeValues(i, into, values, "true");
   }
@@ -265,6 +265,7 @@ class LoopRowsWriter {
     writer_.OpenBlock(fmt::format("[[{}]] for (uint m = 1u; m < {}u; m *= 2u)",
                                   reduce.types.size() == 1 ? "unroll" : "dont_unroll", lanes_));
     std::vector<std::string> own = Members(i), others;
+    writer_.kernel().NoteShuffles();
     for (size_t leaf = 0; leaf < own.size(); ++leaf)
       others.push_back(writer_.Assignable(reduce.types[leaf], fmt::format("subgroupShuffleXor({}, m)", own[leaf])));
     if (knows) writer_.Line(fmt::format("bool other_holds = subgroupShuffleXor({}, m);", Holds(i)));
@@ -289,14 +290,14 @@ class LoopRowsWriter {
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
       arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
     const std::string flags = knows ? Shared("uint", reduce.types.size()) : "";
-    writer_.Line("PHASE");
+    writer_.Barrier();
     auto publish = [&] {
       for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
         writer_.Line(fmt::format("{}[lane] = {};", arrays[leaf], Member(i, leaf)));
       if (knows) writer_.Line(fmt::format("{}[lane] = {} ? 1u : 0u;", flags, Holds(i)));
     };
     publish();
-    writer_.Line("PHASE");
+    writer_.Barrier();
     writer_.OpenBlock(fmt::format("for (uint m = 1u; m < {}u; m *= 2u)", lanes_));
     writer_.OpenBlock("if ((part & (2u * m - 1u)) == 0u)");
     for (const std::string& array : arrays) others.push_back(array + "[lane + m]");
@@ -306,7 +307,7 @@ class LoopRowsWriter {
     TakeValues(i, Members(i), names, knows ? flags + "[lane + m] != 0u" : "true");
     publish();
     writer_.CloseBlock();
-    writer_.Line("PHASE");
+    writer_.Barrier();
     writer_.CloseBlock();
     for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
       writer_.Line(fmt::format("{} = {}[lane - part];", Member(i, leaf), arrays[leaf]));
@@ -315,22 +316,8 @@ class LoopRowsWriter {
 
   void Finish(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
-    std::vector<std::string> whole = Members(i), results;
-    if (reduce.init && !reduce.in_order) {
-      std::vector<std::string> init = reduce.init(writer_);
-      if (reduce.widens) init[0] = Widened(reduce.types[0], init[0]);
-      for (size_t leaf = 0; leaf < init.size(); ++leaf)
-        whole[leaf] = writer_.Assignable(reduce.types[leaf], init[leaf]);
-      const std::string combine = Combine(i, whole, Members(i));
-      writer_.Line(reduce.holds_flag() ? fmt::format("if ({}) {{ {} }}", Holds(i), combine) : combine);
-    }
-    for (size_t leaf = 0; leaf < whole.size(); ++leaf) {
-      const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
-      results.push_back(writer_.Assignable(to, reduce.widens ? ConvertedText(from, to, whole[leaf])
-                                               : from == to  ? whole[leaf]
-                                                             : Narrowed(to, whole[leaf])));
-    }
-    reduce.publish(writer_, Place(), results);
+    reduce.publish(writer_, Place(),
+                   reduce.Finish(writer_, combine_[i], Members(i), reduce.holds_flag() ? Holds(i) : ""));
   }
 
   void StoreElements(int level) {

@@ -86,14 +86,11 @@ class LoopRunningWriter {
     for (size_t i = 0; i < reducer_.types.size(); ++i) members.push_back(Member(i));
     return members;
   }
-  std::string Accumulator(const std::string& value) const {
-    return reducer_.widens ? Widened(reducer_.types[0], value) : value;
-  }
 
   void WriteStart() {
     for (int i = 0; i < count(); ++i) {
       initial_.push_back(writer_.Assignable(reducer_.types[static_cast<size_t>(i)],
-                                            Accumulator(writer_.Value(*hero_.operand(count() + i), {}))));
+                                            reducer_.Taken(writer_.Value(*hero_.operand(count() + i), {}))));
     }
     for (size_t i = 0; i < initial_.size(); ++i)
       writer_.Line(fmt::format("{} {} = {};", CarrierType(reducer_.types[i]), Member(i), initial_[i]));
@@ -112,7 +109,7 @@ class LoopRunningWriter {
   }
   std::vector<std::string> Elements() {
     std::vector<std::string> values;
-    for (int i = 0; i < count(); ++i) values.push_back(Accumulator(writer_.Value(*hero_.operand(i), Index())));
+    for (int i = 0; i < count(); ++i) values.push_back(reducer_.Taken(writer_.Value(*hero_.operand(i), Index())));
     return values;
   }
   // Appends values to what is held; a walk from the end has them on the left.
@@ -139,13 +136,13 @@ class LoopRunningWriter {
       if (unit_.shared.insert(arrays.back()).second)
         unit_.kernel.Append(fmt::format("shared {} {}[{}];\n", type, arrays.back(), unit_.lanes));
     }
-    writer_.Line("PHASE");
+    writer_.Barrier();
     for (size_t i = 0; i < arrays.size(); ++i) {
       writer_.Line(fmt::format("{}[lane] = {};", arrays[i], Member(i)));
       writer_.Line(fmt::format("{} = {};", Member(i), initial_[i]));
       totals.push_back(arrays[i] + "[lane - part + before]");
     }
-    writer_.Line("PHASE");
+    writer_.Barrier();
     writer_.OpenBlock("for (uint before = 0u; before < part; ++before)");
     Fold(totals);
     writer_.CloseBlock();
@@ -155,12 +152,9 @@ class LoopRunningWriter {
     const auto leaves = FlattenTuple(hero_.shape());
     const MultiIndex index = Index();
     for (size_t i = 0; i < leaves.size(); ++i) {
-      const ElementType from = reducer_.types[i], to = leaves[i]->element_type();
-      const std::string held = Member(i);
-      const std::string result = reducer_.widens ? ConvertedText(from, to, held)
-                                 : from == to    ? held
-                                                 : Narrowed(to, held);
-      writer_.Override(hero_, index, writer_.Assignable(to, result), static_cast<int>(i));
+      const ElementType type = leaves[i]->element_type();
+      writer_.Override(hero_, index, writer_.Assignable(type, reducer_.Result(i, type, Member(i))),
+                       static_cast<int>(i));
     }
     const IndexExpression linear = space_.Linearize(index, rows_.sizes);
     int leaf = 0;

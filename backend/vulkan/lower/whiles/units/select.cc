@@ -42,7 +42,7 @@ Code WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::spa
     text = phase(hero.operand(1)->shape(), [&](SelectAndScatterText& windows, const IndexExpression& at) {
       windows.WriteSelect(at, scratch[0]);
     });
-    text += "  PHASE\n";
+    text += Barrier(1);
   }
   return text + phase(hero.shape(), [&](SelectAndScatterText& elements, const IndexExpression& at) {
            elements.WriteScatter(at, scratch[0], buffers.SliceOf(*body.instruction, 0));

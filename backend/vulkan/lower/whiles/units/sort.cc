@@ -32,15 +32,15 @@ class LoopSortWriter {
     for (const int k : work_.order.operands) AddOperand(k);
   }
 
-  std::string Write() {
+  Code Write() {
     AppendOrder();
     if (keys_ >= 0) {
       WriteKeys();
-      Line("PHASE");
+      text_ += Barrier(1);
     }
     WriteBlocks();
     if (block_ < work_.length) WriteMerges();
-    Line("PHASE");
+    text_ += Barrier(1);
     WriteResults();
     return std::move(text_);
   }
@@ -144,7 +144,7 @@ class LoopSortWriter {
     const std::string before = Named("before"), from = Named("from");
     Line(fmt::format("uint {} = 0u;", from));
     Line(fmt::format("for (uint width = {}u; width < {}u; width *= 2u) {{", block_, work_.length));
-    Line("  PHASE");
+    text_ += Barrier(2);
     Line("  " + Turns("p", count_));
     Line(fmt::format("    uint row = {}, i = p - row, first = i & ~(2u * width - 1u);", RowOf("p")));
     Line(fmt::format("    uint e = {};", kernel_.Load(positions_, from + " + p")));
@@ -195,7 +195,7 @@ class LoopSortWriter {
   const int positions_;
   int keys_ = -1;
   std::map<int, int> operands_;  // their numbers in the kernel
-  std::string text_;
+  Code text_;
 };
 
 }  // namespace

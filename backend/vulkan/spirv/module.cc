@@ -1,0 +1,102 @@
+#include "backend/vulkan/spirv/module.h"
+
+namespace VXLA_NAMESPACE::vulkan::spirv {
+
+Module::Module(const Words& words) : ids(words[kBoundWord]), header_(words.begin(), words.begin() + kHeaderWords) {
+  for (Instruction& instruction : Read(words)) {
+    const bool before = functions.empty() && instruction.op() != kFunction;
+    if (before) {
+      ids.Declare(instruction);
+      Note(instruction);
+    }
+    (before ? declarations : functions).push_back(std::move(instruction));
+  }
+}
+
+void Module::Note(const Instruction& declaration) {
+  const Words& w = declaration.words;
+  if (declaration.op() == kTypeInt && w[2] == 32) integers_.insert(w[1]);
+  if (declaration.op() != kConstant || !integers_.contains(w[1])) return;
+  values_[w[2]] = {w[1], w[3]};
+  constants_.try_emplace({w[1], w[3]}, w[2]);
+}
+
+uint32_t Module::Declare(Instruction declaration) {
+  Note(declaration);
+  const bool is_type = declaration.op() >= kFirstType && declaration.op() <= kLastType;
+  const uint32_t id = declaration.words[is_type ? 1 : 2];
+  declarations.push_back(std::move(declaration));
+  return id;
+}
+
+std::optional<uint32_t> Module::Value(uint32_t constant) const {
+  const auto it = values_.find(constant);
+  return it == values_.end() ? std::nullopt : std::optional(it->second.second);
+}
+
+uint32_t Module::TypeOf(uint32_t constant) const {
+  const auto it = values_.find(constant);
+  return it == values_.end() ? 0 : it->second.first;
+}
+
+uint32_t Module::ConstantOf(uint32_t type, uint32_t value) {
+  const auto it = constants_.find({type, value});
+  return it != constants_.end() ? it->second : Declare(Make(kConstant, {type, ids.Fresh(), value}));
+}
+
+Words Module::Run(const Rewrite& rewrite) {
+  Instructions rewritten;
+  std::unordered_set<uint32_t> were, are;  // results
+  auto note = [](const Instruction& each, std::unordered_set<uint32_t>* ids_of) {
+    if (each.op() == kLabel) ids_of->insert(each.words[1]);
+    if (HasResult(each.op()) && each.words.size() > 2) ids_of->insert(each.words[2]);
+  };
+  auto write = [&](Instruction each) {
+    note(each, &are);
+    rewritten.push_back(std::move(each));
+  };
+  const uint32_t old_bound = ids.bound();
+  for (const Instruction& instruction : functions) note(instruction, &were);
+  uint32_t function = 0;
+  for (size_t at = 0; at < functions.size();) {
+    if (functions[at].op() == kFunction) function = functions[at].words[2];
+    if (functions[at].op() != kLabel) {
+      write(functions[at++]);
+      continue;
+    }
+    for (Block& block : rewrite(TakeBlocks(functions, &at), function)) {
+      write(Make(kLabel, {block.label}));
+      for (Instruction& each : block.body) write(std::move(each));
+    }
+  }
+  return With(rewritten, [&](uint32_t id) { return (id >= old_bound || were.contains(id)) && !are.contains(id); });
+}
+
+Words Module::With(const Instructions& rewritten, const std::function<bool(uint32_t)>& gone) const {
+  Words out = header_;
+  out[kBoundWord] = ids.bound();
+  ids.Append(declarations, gone, &out);
+  for (const Instruction& each : rewritten) spirv::Append(each, &out);
+  return out;
+}
+
+bool FindWholeVariables(std::vector<Block>& blocks, std::unordered_set<uint32_t>* variables) {
+  std::unordered_set<uint32_t> others;
+  for (Block& block : blocks) {
+    for (Instruction& instruction : block.body) {
+      const uint32_t op = instruction.op();
+      if (op == kSwitch) return false;
+      if (op == kVariable && instruction.words.size() == 4) variables->insert(instruction.words[2]);
+      if (op == kLoad) continue;
+      if (op == kStore) {
+        others.insert(instruction.words[2]);
+      } else if (!VisitOperands(instruction, [&](uint32_t& id) { others.insert(id); })) {
+        return false;
+      }
+    }
+  }
+  std::erase_if(*variables, [&](uint32_t id) { return others.contains(id); });
+  return true;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -1,0 +1,95 @@
+// A SPIR-V module as the passes see it that rewrite its functions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan::spirv {
+
+// New ids, and those of copies, which are decorated as what they copy.
+class CopiedIds {
+ public:
+  explicit CopiedIds(uint32_t bound) : bound_(bound) {}
+
+  // Before any copy: an instruction of the module's that stands before its functions.
+  void Declare(const Instruction& instruction) {
+    if (instruction.op() == kDecorate) decorated_as_[instruction.words[1]] = instruction.words[1];
+  }
+
+  uint32_t bound() const { return bound_; }
+  uint32_t Fresh() { return bound_++; }
+  uint32_t CopyOf(uint32_t original) {
+    const uint32_t fresh = bound_++;
+    if (const auto decorated = decorated_as_.find(original); decorated != decorated_as_.end()) {
+      const uint32_t first = decorated->second;
+      copies_of_[first].push_back(fresh);
+      decorated_as_[fresh] = first;
+    }
+    return fresh;
+  }
+
+  // The declarations, with those decorations (NoContraction) and names that are of ids that are still there.
+  void Append(const Instructions& declarations, const std::function<bool(uint32_t)>& gone, Words* out) const {
+    for (const Instruction& instruction : declarations) {
+      const uint32_t op = instruction.op();
+      if ((op != kDecorate && op != kName) || !gone(instruction.words[1])) spirv::Append(instruction, out);
+      const auto copies = op == kDecorate ? copies_of_.find(instruction.words[1]) : copies_of_.end();
+      if (copies == copies_of_.end()) continue;
+      for (uint32_t copy : copies->second) {
+        if (gone(copy)) continue;
+        Instruction decoration = instruction;
+        decoration.words[1] = copy;
+        spirv::Append(decoration, out);
+      }
+    }
+  }
+
+ private:
+  uint32_t bound_;
+  std::unordered_map<uint32_t, uint32_t>
+      decorated_as_;  // an id with decorations, and the one of the text that it copies
+  std::unordered_map<uint32_t, std::vector<uint32_t>> copies_of_;
+};
+
+class Module {
+ public:
+  explicit Module(const Words& words);
+  // The blocks of a function, by its id, as they become.
+  using Rewrite = std::function<std::vector<Block>(std::vector<Block>, uint32_t function)>;
+  // The whole module, each function rewritten. What its declarations say of ids that are gone goes too.
+  Words Run(const Rewrite& rewrite);
+  // The same with other instructions in the place of all functions; `gone` says of which ids nothing is left.
+  Words With(const Instructions& rewritten, const std::function<bool(uint32_t)>& gone) const;
+
+  // Constants that are integers of 32 bits, and such a constant, which is declared where it was not.
+  bool IsInteger(uint32_t type) const { return integers_.contains(type); }
+  std::optional<uint32_t> Value(uint32_t constant) const;
+  uint32_t TypeOf(uint32_t constant) const;  // 0: it is none
+  uint32_t ConstantOf(uint32_t type, uint32_t value);
+  // Declares what has a result: the id of it.
+  uint32_t Declare(Instruction declaration);
+
+  CopiedIds ids;
+  Instructions declarations;  // what stands before the functions
+  Instructions functions;
+
+ private:
+  void Note(const Instruction& declaration);
+
+  Words header_;
+  std::unordered_set<uint32_t> integers_;                               // types of 32 bits
+  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> values_;  // of their constants: type and value
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;         // by type and value
+};
+
+// The function's variables that are only loaded and stored as a whole, of those blocks; false where not all operands
+// are known, or a switch is among them.
+bool FindWholeVariables(std::vector<Block>& blocks, std::unordered_set<uint32_t>* variables);
+
+}  // namespace VXLA_NAMESPACE::vulkan::spirv
