@@ -270,7 +270,7 @@ Result<std::unique_ptr<Module>> WithBounds(const Module& module, std::span<const
     std::vector<std::optional<Shape>> largest(open.program().values.size());
     Importer importer(open.program(), facts, fold);
     importer.set_largest(&largest);
-    VXLA_ASSIGN_OR_RETURN(const RefinedProgram refined, importer.RunRefined());
+    VXLA_ASSIGN_OR_RETURN(const SpecializedModule refined, importer.RunRefined());
     if (refined.is_question) return Unsupported("data decide sizes of the program: these have no bounds");
     Program bounded = open.program();
     for (size_t value = 0; value < bounded.values.size(); ++value) {
@@ -280,7 +280,7 @@ Result<std::unique_ptr<Module>> WithBounds(const Module& module, std::span<const
     }
     StateTypes(bounded, bounded.module);
     if (NeedsRefinement(bounded)) return Unsupported("sizes are computed by operations that have no bounds");
-    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> made, ImportMlir(bounded));
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> made, Importer(bounded).Run());
     VXLA_RETURN_IF_ERROR(Prepare(*made));
     return made;
   });
