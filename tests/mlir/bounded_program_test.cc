@@ -113,7 +113,7 @@ TEST(BoundedProgramTest, SizesHaveNamesOrNumbers) {
   EXPECT_EQ(ErrorOf(kExported, "0.0=5"), "no error");
   EXPECT_EQ(ErrorOf(kExported, "3.0=10,b=5"), "no error");
   EXPECT_THAT(ErrorOf(kExported, "n=5"),
-              HasSubstr("bound of 'n': no size of the program is called so; there are b (dimension 0 of argument 0)"));
+              HasSubstr("bound of 'n': no size of the program is called so; b is dimension 0 of argument 0"));
   EXPECT_THAT(ErrorOf(kExported, "0.1=5"), HasSubstr("bound of '0.1': dimension 1 of argument 0 is no open size"));
   EXPECT_THAT(ErrorOf(kExported, "b=5,0.0=6"), HasSubstr("or has a bound already"));
   EXPECT_THAT(ErrorOf(kExported, "b=0"), HasSubstr("bound of 'b': 0 is not in 1 to 2147483647"));
