@@ -1,5 +1,7 @@
 #include "api/image_format.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -7,24 +9,112 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr ImageFormat kFormats[] = {
-    {"R8_UNORM", VK_FORMAT_R8_UNORM, 1, ElementType::kU8},
-    {"R8G8_UNORM", VK_FORMAT_R8G8_UNORM, 2, ElementType::kU8},
-    {"R8G8B8A8_UNORM", VK_FORMAT_R8G8B8A8_UNORM, 4, ElementType::kU8},
-    {"B8G8R8A8_UNORM", VK_FORMAT_B8G8R8A8_UNORM, 4, ElementType::kU8, false, true},
-    {"R8_SRGB", VK_FORMAT_R8_SRGB, 1, ElementType::kU8, true},
-    {"R8G8_SRGB", VK_FORMAT_R8G8_SRGB, 2, ElementType::kU8, true},
-    {"R8G8B8A8_SRGB", VK_FORMAT_R8G8B8A8_SRGB, 4, ElementType::kU8, true},
-    {"B8G8R8A8_SRGB", VK_FORMAT_B8G8R8A8_SRGB, 4, ElementType::kU8, true, true},
-    {"R16_UNORM", VK_FORMAT_R16_UNORM, 1, ElementType::kU16},
-    {"R16G16_UNORM", VK_FORMAT_R16G16_UNORM, 2, ElementType::kU16},
-    {"R16G16B16A16_UNORM", VK_FORMAT_R16G16B16A16_UNORM, 4, ElementType::kU16},
-    {"R16_SFLOAT", VK_FORMAT_R16_SFLOAT, 1, ElementType::kF16},
-    {"R16G16_SFLOAT", VK_FORMAT_R16G16_SFLOAT, 2, ElementType::kF16},
-    {"R16G16B16A16_SFLOAT", VK_FORMAT_R16G16B16A16_SFLOAT, 4, ElementType::kF16},
-    {"R32_SFLOAT", VK_FORMAT_R32_SFLOAT, 1, ElementType::kF32},
-    {"R32G32_SFLOAT", VK_FORMAT_R32G32_SFLOAT, 2, ElementType::kF32},
-    {"R32G32B32A32_SFLOAT", VK_FORMAT_R32G32B32A32_SFLOAT, 4, ElementType::kF32},
+    {"R8_UNORM", VK_FORMAT_R8_UNORM, 1, ElementType::kU8, TexelNumbers::kUnorm},
+    {"R8G8_UNORM", VK_FORMAT_R8G8_UNORM, 2, ElementType::kU8, TexelNumbers::kUnorm},
+    {"R8G8B8A8_UNORM", VK_FORMAT_R8G8B8A8_UNORM, 4, ElementType::kU8, TexelNumbers::kUnorm},
+    {"B8G8R8A8_UNORM", VK_FORMAT_B8G8R8A8_UNORM, 4, ElementType::kU8, TexelNumbers::kUnorm, true},
+    {"R8_SRGB", VK_FORMAT_R8_SRGB, 1, ElementType::kU8, TexelNumbers::kSrgb},
+    {"R8G8_SRGB", VK_FORMAT_R8G8_SRGB, 2, ElementType::kU8, TexelNumbers::kSrgb},
+    {"R8G8B8A8_SRGB", VK_FORMAT_R8G8B8A8_SRGB, 4, ElementType::kU8, TexelNumbers::kSrgb},
+    {"B8G8R8A8_SRGB", VK_FORMAT_B8G8R8A8_SRGB, 4, ElementType::kU8, TexelNumbers::kSrgb, true},
+    {"R8_SNORM", VK_FORMAT_R8_SNORM, 1, ElementType::kS8, TexelNumbers::kSnorm},
+    {"R8_UINT", VK_FORMAT_R8_UINT, 1, ElementType::kU8, TexelNumbers::kInteger},
+    {"R8_SINT", VK_FORMAT_R8_SINT, 1, ElementType::kS8, TexelNumbers::kInteger},
+    {"R8G8_SNORM", VK_FORMAT_R8G8_SNORM, 2, ElementType::kS8, TexelNumbers::kSnorm},
+    {"R8G8_UINT", VK_FORMAT_R8G8_UINT, 2, ElementType::kU8, TexelNumbers::kInteger},
+    {"R8G8_SINT", VK_FORMAT_R8G8_SINT, 2, ElementType::kS8, TexelNumbers::kInteger},
+    {"R8G8B8A8_SNORM", VK_FORMAT_R8G8B8A8_SNORM, 4, ElementType::kS8, TexelNumbers::kSnorm},
+    {"R8G8B8A8_UINT", VK_FORMAT_R8G8B8A8_UINT, 4, ElementType::kU8, TexelNumbers::kInteger},
+    {"R8G8B8A8_SINT", VK_FORMAT_R8G8B8A8_SINT, 4, ElementType::kS8, TexelNumbers::kInteger},
+    {"R16_UNORM", VK_FORMAT_R16_UNORM, 1, ElementType::kU16, TexelNumbers::kUnorm},
+    {"R16_SNORM", VK_FORMAT_R16_SNORM, 1, ElementType::kS16, TexelNumbers::kSnorm},
+    {"R16_SFLOAT", VK_FORMAT_R16_SFLOAT, 1, ElementType::kF16, TexelNumbers::kFloat},
+    {"R16_UINT", VK_FORMAT_R16_UINT, 1, ElementType::kU16, TexelNumbers::kInteger},
+    {"R16_SINT", VK_FORMAT_R16_SINT, 1, ElementType::kS16, TexelNumbers::kInteger},
+    {"R16G16_UNORM", VK_FORMAT_R16G16_UNORM, 2, ElementType::kU16, TexelNumbers::kUnorm},
+    {"R16G16_SNORM", VK_FORMAT_R16G16_SNORM, 2, ElementType::kS16, TexelNumbers::kSnorm},
+    {"R16G16_SFLOAT", VK_FORMAT_R16G16_SFLOAT, 2, ElementType::kF16, TexelNumbers::kFloat},
+    {"R16G16_UINT", VK_FORMAT_R16G16_UINT, 2, ElementType::kU16, TexelNumbers::kInteger},
+    {"R16G16_SINT", VK_FORMAT_R16G16_SINT, 2, ElementType::kS16, TexelNumbers::kInteger},
+    {"R16G16B16A16_UNORM", VK_FORMAT_R16G16B16A16_UNORM, 4, ElementType::kU16, TexelNumbers::kUnorm},
+    {"R16G16B16A16_SNORM", VK_FORMAT_R16G16B16A16_SNORM, 4, ElementType::kS16, TexelNumbers::kSnorm},
+    {"R16G16B16A16_SFLOAT", VK_FORMAT_R16G16B16A16_SFLOAT, 4, ElementType::kF16, TexelNumbers::kFloat},
+    {"R16G16B16A16_UINT", VK_FORMAT_R16G16B16A16_UINT, 4, ElementType::kU16, TexelNumbers::kInteger},
+    {"R16G16B16A16_SINT", VK_FORMAT_R16G16B16A16_SINT, 4, ElementType::kS16, TexelNumbers::kInteger},
+    {"R32_SFLOAT", VK_FORMAT_R32_SFLOAT, 1, ElementType::kF32, TexelNumbers::kFloat},
+    {"R32_UINT", VK_FORMAT_R32_UINT, 1, ElementType::kU32, TexelNumbers::kInteger},
+    {"R32_SINT", VK_FORMAT_R32_SINT, 1, ElementType::kS32, TexelNumbers::kInteger},
+    {"R32G32_SFLOAT", VK_FORMAT_R32G32_SFLOAT, 2, ElementType::kF32, TexelNumbers::kFloat},
+    {"R32G32_UINT", VK_FORMAT_R32G32_UINT, 2, ElementType::kU32, TexelNumbers::kInteger},
+    {"R32G32_SINT", VK_FORMAT_R32G32_SINT, 2, ElementType::kS32, TexelNumbers::kInteger},
+    {"R32G32B32A32_SFLOAT", VK_FORMAT_R32G32B32A32_SFLOAT, 4, ElementType::kF32, TexelNumbers::kFloat},
+    {"R32G32B32A32_UINT", VK_FORMAT_R32G32B32A32_UINT, 4, ElementType::kU32, TexelNumbers::kInteger},
+    {"R32G32B32A32_SINT", VK_FORMAT_R32G32B32A32_SINT, 4, ElementType::kS32, TexelNumbers::kInteger},
+    {"A2B10G10R10_UNORM_PACK32",
+     VK_FORMAT_A2B10G10R10_UNORM_PACK32,
+     4,
+     ElementType::kU32,
+     TexelNumbers::kUnorm,
+     false,
+     {10, 10, 10, 2}},
+    {"A2R10G10B10_UNORM_PACK32",
+     VK_FORMAT_A2R10G10B10_UNORM_PACK32,
+     4,
+     ElementType::kU32,
+     TexelNumbers::kUnorm,
+     true,
+     {10, 10, 10, 2}},
+    {"B10G11R11_UFLOAT_PACK32",
+     VK_FORMAT_B10G11R11_UFLOAT_PACK32,
+     3,
+     ElementType::kU32,
+     TexelNumbers::kFloat,
+     false,
+     {11, 11, 10}},
+    {"D16_UNORM", VK_FORMAT_D16_UNORM, 1, ElementType::kU16, TexelNumbers::kUnorm, false, {}, true},
+    {"X8_D24_UNORM_PACK32",
+     VK_FORMAT_X8_D24_UNORM_PACK32,
+     1,
+     ElementType::kU32,
+     TexelNumbers::kUnorm,
+     false,
+     {24},
+     true},
+    {"D24_UNORM_S8_UINT",
+     VK_FORMAT_D24_UNORM_S8_UINT,
+     1,
+     ElementType::kU32,
+     TexelNumbers::kUnorm,
+     false,
+     {24},
+     true,
+     true},
+    {"D32_SFLOAT", VK_FORMAT_D32_SFLOAT, 1, ElementType::kF32, TexelNumbers::kFloat, false, {}, true},
+    {"D32_SFLOAT_S8_UINT",
+     VK_FORMAT_D32_SFLOAT_S8_UINT,
+     1,
+     ElementType::kF32,
+     TexelNumbers::kFloat,
+     false,
+     {},
+     true,
+     true},
 };
+
+// What arrays may have for elements beside floating-point numbers; "": nothing.
+std::string_view OwnElements(const ImageFormat& format) { return format.packed() ? "" : ElementTypeName(format.texel); }
+
+Status CheckElements(const std::string& name, const Shape& shape, const ImageFormat& format) {
+  const bool floating = IsFloating(shape.element_type());
+  const bool own = !format.packed() && shape.element_type() == format.texel;
+  if (own || (floating && format.numbers != TexelNumbers::kInteger)) return OkStatus();
+  const std::string_view elements = OwnElements(format);
+  const std::string wanted = format.numbers == TexelNumbers::kInteger ? std::string(elements)
+                             : elements.empty()                       ? std::string("a floating-point type")
+                                                : fmt::format("a floating-point type or {}", elements);
+  return InvalidArgument("{}: {} cannot hold texels of VkFormat {}: {}", name, shape.ToString(),
+                         static_cast<int>(format.format), wanted);
+}
 
 }  // namespace
 
@@ -43,7 +133,7 @@ Result<VkFormat> FormatNamed(const std::string& asker, std::string_view name) {
   return InvalidArgument("{}: '{}' is none of {}", asker, name, names);
 }
 
-Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format) {
+Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format, bool written) {
   const auto found = std::ranges::find(kFormats, format, &ImageFormat::format);
   if (found == std::end(kFormats))
     return InvalidArgument("{}: VkFormat {} is none that an array can have", name, static_cast<int>(format));
@@ -60,14 +150,13 @@ Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkF
     return InvalidArgument("{}: {} has {} channels, VkFormat {} has {}", name, shape.ToString(),
                            dimensions[kImageChannelAxis], static_cast<int>(format), found->channels);
   }
-  const bool same_type = shape.element_type() == found->texel;
-  if (!same_type && (!IsFloating(shape.element_type()))) {
-    return InvalidArgument("{}: {} cannot hold texels of VkFormat {}: a floating-point type or {}", name,
-                           shape.ToString(), static_cast<int>(format), ElementTypeName(found->texel));
-  }
-  ImageArray image = {*found, shape,
-                      Shape(found->texel, {dimensions[0], dimensions[1], dimensions[2], found->channels})};
-  image.same_bytes = same_type && !three && !found->bgr;
+  VXLA_RETURN_IF_ERROR(CheckElements(name, shape, *found));
+  const int64_t words = found->packed() ? 1 : found->channels;
+  ImageArray image = {*found, shape, Shape(found->texel, {dimensions[0], dimensions[1], dimensions[2], words})};
+  // Vulkan wants depth that is written to lie from 0 to 1.
+  const bool cut_off = found->depth && found->numbers == TexelNumbers::kFloat && written;
+  image.same_bytes =
+      image.texels.element_type() == shape.element_type() && !three && !found->bgr && !found->packed() && !cut_off;
   return image;
 }
 

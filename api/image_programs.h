@@ -7,11 +7,11 @@
 namespace VXLA_NAMESPACE {
 
 // Programs of one parameter. Arrays of floating point have the values that Vulkan gives a sampled texel: unorm texels
-// divided by 255 or 65,535, sRGB decoded; computed in f32. Those of u8 and u16 have the texels' numbers as they are.
-// An array of three channels lacks the fourth.
+// of n bits divided by 2^n - 1, snorm ones by 2^(n-1) - 1, sRGB decoded; computed in f32. Those of integers have the
+// texels' numbers as they are. An array of three channels lacks the fourth.
 Result<XlaComputation> TexelsToArray(const ImageArray& image);
-// To unorm: NaN becomes 0, beyond 0 and 1 is cut off, halves go to the even number; sRGB is encoded before. The fourth
-// channel that an array of three lacks is 1.
+// To unorm, snorm and depth: NaN becomes 0, what lies beyond is cut off, halves go to the even number; sRGB is encoded
+// before. The fourth channel that an array of three lacks is 1.
 Result<XlaComputation> ArrayToTexels(const ImageArray& image);
 
 }  // namespace VXLA_NAMESPACE

@@ -79,12 +79,15 @@ struct PlacedExecutable::State {
   const std::shared_ptr<Places> places;  // of this process
   ProcessGroup* group = nullptr;         // of a job
   JobWaits waits;
+  std::vector<std::string> ranks;  // their names, for messages
+  int64_t used() const { return std::ranges::max(place_of()) + 1; }  // places
   std::vector<std::string> names;  // of the places that have devices
   std::function<Result<std::unique_ptr<DevicesApart>>()> separately;
   std::unique_ptr<Program> program;
 
   Status AddPlace(const Module& module, const DevicePlaces& at, const std::vector<bool>& shared, bool may_run_apart,
-                  const DeviceOptions& device, const EvaluateOptions& evaluate, const CompileOptions& compile) {
+                  const DeviceOptions& options, std::shared_ptr<Device> opened, const EvaluateOptions& evaluate,
+                  const CompileOptions& compile) {
     auto place = std::make_unique<Places::Place>();
     auto host = std::make_unique<Host>();
     place->number = at.here;
@@ -95,7 +98,7 @@ struct PlacedExecutable::State {
     for (const PlaceExchange& exchange : place->program.exchanges) RegisterExchange(*host, at.here, exchange);
     host->evaluate = evaluate;
     host->evaluate.custom_calls = &host->registry;
-    if (IsCpu(device.device)) {
+    if (IsCpu(options.device)) {
       place->name = "the CPU reference";
       place->on_reference = [module = place->program.module.get(),
                              host = host.get()](const std::vector<Argument>& arguments) -> Result<Literal> {
@@ -107,8 +110,11 @@ struct PlacedExecutable::State {
         return Evaluate(*module, literals, host->evaluate);
       };
     } else {
-      VXLA_ASSIGN_OR_RETURN(place->device, OpenDevice(device));
-      host->client = MakeClient(place->device, host->evaluate, device.progress);
+      place->device = std::move(opened);
+      if (place->device == nullptr) {
+        VXLA_ASSIGN_OR_RETURN(place->device, OpenDevice(options));
+      }
+      host->client = MakeClient(place->device, host->evaluate, options.progress);
       place->name = place->device->facts().name;
       VXLA_ASSIGN_OR_RETURN(place->executable, host->client->Compile(*place->program.module, compile));
     }
@@ -170,7 +176,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   const PlaceLink link = LinkOf(choices.sharing.value_or(ChooseSharing(facts)));
   for (int64_t number = 0; number < used; ++number) {
     const DevicePlaces at{state->place_of(), number, link, choices.form};
-    const Status added = state->AddPlace(module, at, shared, true, options_of(number), evaluate, compile);
+    const Status added = state->AddPlace(module, at, shared, true, options_of(number), nullptr, evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported) {
       VXLA_ASSIGN_OR_RETURN(state->program, state->Separately());
       return PlacedExecutable(std::move(state));
@@ -185,16 +191,23 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   return PlacedExecutable(std::move(state));
 }
 
+Result<std::shared_ptr<Device>> JobMembership::Open() const { return device != nullptr ? device : OpenDevice(options); }
+
 Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, const DeviceGrid& grid,
                                                         std::span<const std::vector<const Literal*>> arguments,
-                                                        ProcessGroup& group, const JobWaits& waits,
-                                                        const DeviceOptions& options, const EvaluateOptions& evaluate,
+                                                        const JobMembership& member, const EvaluateOptions& evaluate,
                                                         const CompileOptions& compile, const PlaceChoices& choices) {
-  auto state =
-      std::make_unique<State>(module, DeviceAssignment{grid, PlaceDevices(grid.count(), group.size())}, evaluate);
+  ProcessGroup& group = *member.group;
+  auto state = std::make_unique<State>(
+      module,
+      DeviceAssignment{grid, member.process_of ? *member.process_of : PlaceDevices(grid.count(), group.size())},
+      evaluate);
   state->group = &group;
-  state->waits = waits;
-  auto job = std::make_unique<JobOfPlaces>(*state->places, group, waits);
+  state->waits = member.waits;
+  state->ranks = member.names;
+  for (int64_t rank = std::ssize(state->ranks); rank < state->used(); ++rank)
+    state->ranks.push_back(fmt::format("rank {}", rank));
+  auto job = std::make_unique<JobOfPlaces>(*state->places, group, member.waits);
   const MakeApart apart = [placed = state.get(),
                            job = job.get()](const Status& why) -> Result<std::unique_ptr<Program>> {
     VXLA_RETURN_IF_ERROR(job->CheckApart(why));
@@ -202,17 +215,17 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
     return placed->Separately();
   };
   std::unique_ptr<Program> from_first_run;
-  if (group.rank() <= state->place_of().back()) {
-    const bool is_reference = IsCpu(options.device);
+  if (group.rank() < state->used()) {
+    const bool is_reference = IsCpu(member.options.device);
     if (is_reference) job->SayIsReference();
     state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of(),
-                         &group, waits, options, evaluate, compile]() -> Result<std::unique_ptr<DevicesApart>> {
-      VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenDevice(options));
-      return CompileApartInJob(*source, {grid, place_of}, device, group, waits, evaluate, compile);
+                         member, evaluate, compile]() -> Result<std::unique_ptr<DevicesApart>> {
+      VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, member.Open());
+      return CompileApartInJob(*source, {grid, place_of}, device, *member.group, member.waits, evaluate, compile);
     };
     const DevicePlaces at{state->place_of(), group.rank(), PlaceLink::kProcesses, choices.form};
-    const Status added =
-        state->AddPlace(module, at, SharedParameters(arguments), !is_reference, options, evaluate, compile);
+    const Status added = state->AddPlace(module, at, SharedParameters(arguments), !is_reference, member.options,
+                                         member.device, evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported) {
       VXLA_ASSIGN_OR_RETURN(from_first_run, apart(added));
       job->SayRunsApart();
@@ -232,15 +245,18 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
   return StackResults(results.leaves, state_->result.IsTuple());
 }
 
+Result<Launch> PlacedExecutable::ExecuteInJob(std::span<const std::vector<Argument>> arguments) {
+  State& state = *state_;
+  std::vector<std::string> titles = PlaceTitles(state.grid(), state.place_of(), state.ranks);
+  state.places->Meet(std::make_unique<GroupTransport>(*state.group, std::move(titles), state.waits));
+  return state.program->Execute(arguments);
+}
+
 Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
   const int64_t rank = state.group->rank();
-  std::vector<std::string> ranks;
-  for (int64_t place = 0; place <= state.place_of().back(); ++place) ranks.push_back(fmt::format("rank {}", place));
-  std::vector<std::string> titles = PlaceTitles(state.grid(), state.place_of(), ranks);
-  state.places->Meet(std::make_unique<GroupTransport>(*state.group, std::move(titles), state.waits));
   const auto devices = static_cast<size_t>(state.grid().count());
-  VXLA_ASSIGN_OR_RETURN(const Launch launch, state.program->Execute(LentArguments(arguments)));
+  VXLA_ASSIGN_OR_RETURN(const Launch launch, ExecuteInJob(LentArguments(arguments)));
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::vector<Literal> own(devices);
   for (size_t d = 0; d < devices; ++d) {
@@ -274,6 +290,8 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
   VXLA_ASSIGN_OR_RETURN(Literal stacked, StackResults(leaves, state.result.IsTuple()));
   return std::optional<Literal>(std::move(stacked));
 }
+
+int64_t PlacedExecutable::devices() const { return state_->grid().count(); }
 
 std::vector<std::string> PlacedExecutable::names() const { return state_->names; }
 

@@ -13,6 +13,7 @@
 #include "backend/device_facts.h"
 #include "scheduler/replicas/group_transport.h"
 #include "scheduler/replicas/sharing.h"
+#include "scheduler/runtime/programs/program.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -35,6 +36,18 @@ struct PlaceChoices {
   std::optional<ReductionForm> form = {};  // of all-reduces
 };
 
+// A process's part in a job.
+struct JobMembership {
+  ProcessGroup* group = nullptr;  // it outlives what is compiled
+  JobWaits waits;
+  DeviceOptions options;                   // options.device: this process's place
+  std::shared_ptr<Device> device = {};     // that one, opened already; null: not
+  std::optional<IntList> process_of = {};  // of each device, a rank; nothing: PlaceDevices
+  std::vector<std::string> names = {};     // of the ranks, for messages; empty: "rank N"
+
+  Result<std::shared_ptr<Device>> Open() const;
+};
+
 // Each place compiles the work of its own devices, and runs it on a thread of its own. What devices at different places
 // exchange goes through memory that both see (scheduler/replicas/sharing.h); the same operations combine it as on one
 // device, so results have the same bits wherever the devices are (as far as the places' own arithmetic has).
@@ -47,13 +60,11 @@ class PlacedExecutable {
                                           const std::vector<std::string>& places, const DeviceOptions& options,
                                           const EvaluateOptions& evaluate, const CompileOptions& compile = {},
                                           const PlaceChoices& choices = {});
-  // Place N is process N of a job, with options.device; a process compiles and runs its own place alone, if there are
-  // devices for it. The group outlives the executable.
+  // Place N is process N of a job; a process compiles and runs its own place alone, if there are devices for it.
   static Result<PlacedExecutable> CompileInJob(const Module& module, const DeviceGrid& grid,
                                                std::span<const std::vector<const Literal*>> arguments,
-                                               ProcessGroup& group, const JobWaits& waits, const DeviceOptions& options,
-                                               const EvaluateOptions& evaluate, const CompileOptions& compile = {},
-                                               const PlaceChoices& choices = {});
+                                               const JobMembership& job, const EvaluateOptions& evaluate,
+                                               const CompileOptions& compile = {}, const PlaceChoices& choices = {});
   PlacedExecutable(PlacedExecutable&&) noexcept;
   PlacedExecutable& operator=(PlacedExecutable&&) noexcept;
   ~PlacedExecutable();
@@ -65,7 +76,10 @@ class PlacedExecutable {
   // Of CompileInJob; all processes call it. The result of all devices in the first process, nothing in the others.
   // After an error the group is of no more use: the process reports it and ends.
   Result<std::optional<Literal>> RunInJob(std::span<const std::vector<const Literal*>> arguments);
+  // The same, with the results of this process's devices where they are; others' arguments may be missing.
+  Result<Launch> ExecuteInJob(std::span<const std::vector<Argument>> arguments);
 
+  int64_t devices() const;
   // A line for each place with its devices.
   std::string placement() const;
   // A line for each exchange with the memory that it goes through.

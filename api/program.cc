@@ -6,8 +6,9 @@
 
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
+#include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/bytecode/container.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/passes/base/prepare.h"
 #include "core/text/hlo_parser.h"
@@ -114,6 +115,15 @@ Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::str
     program.results.clear();
   }
   return program;
+}
+
+Result<std::unique_ptr<Module>> WithSizeBounds(const Module& module, std::string_view bounds) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<mlir::SizeBound> sizes, mlir::ParseSizeBounds(bounds));
+  if (!mlir::IsDynamicProgram(module))
+    return InvalidArgument("bound of '{}': the program leaves no size open", sizes[0].name);
+  return mlir::WithBounds(module, sizes, [](const Instruction& i, std::span<const Literal* const> operands) {
+    return EvaluateInstruction(i, operands);
+  });
 }
 
 Status CheckRunnable(const Module& module, const std::string& name, const CustomCallRegistry* registry) {

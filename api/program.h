@@ -16,6 +16,10 @@ namespace VXLA_NAMESPACE {
 // kUnsupported: what StableHLO can say but this build cannot do.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 
+// A program that leaves sizes open, with bounds for these: "b=1024,0.1=16" (core/mlir/importer/bounded_program.h).
+// kInvalidArgument: another form, no such size, one without a bound, what does not hold at the bounds.
+Result<std::unique_ptr<Module>> WithSizeBounds(const Module& module, std::string_view bounds);
+
 // Every op can be evaluated somewhere, custom calls by a function or a kernel of the registry (null: it is empty); else
 // kUnsupported that names the op and its place.
 Status CheckRunnable(const Module& module, const std::string& name = {}, const CustomCallRegistry* registry = nullptr);

@@ -9,7 +9,7 @@
 #include "api/verify/kernel_stand_ins.h"
 #include "backend/device.h"
 #include "core/host/guarded.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/text/hlo_printer.h"
 

@@ -16,8 +16,9 @@ struct Weight {
   Literal value;
 };
 
-// Constants of at least so many bytes, of the entry computation and of what it calls, become parameters behind those
-// that there are, in the order of the text. Those within loops, branches and the like stay.
+// Constants of at least so many bytes, of the entry computation, of what it calls and of its loops and branches, become
+// parameters behind those that there are, in the order in which the program comes to them. A loop has them in its
+// state. Those of computations of single elements (a reduction's, a sort's) stay.
 Result<std::vector<Weight>> HoistWeights(Module& module, int64_t least_bytes);
 
 }  // namespace VXLA_NAMESPACE

@@ -288,7 +288,7 @@ struct OutfeedAttributes {
 // Who does what a custom call asks for.
 enum class CallKind : uint8_t {
   kNamed,        // a function of the target's name: the host's, a library's or a kernel's
-  kProgram,      // whoever makes a program for sizes (core/mlir/dynamic_program.h)
+  kProgram,      // whoever makes a program for sizes (core/mlir/importer/dynamic_program.h)
   kObservation,  // the host looks (core/observation.h)
   kSizeCheck,    // the host compares live sizes (core/passes/sizes/dynamic_padder.h)
   kExchange,     // places give one another arrays, or tell which one it is, and compute nothing

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/module_edits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -124,16 +125,7 @@ void Computation::ReplaceAllUses(Instruction* old, Instruction* replacement) {
   for (Instruction* user : users) {
     if (user != replacement) user->ReplaceOperand(old, replacement);
   }
-  const std::vector<Instruction*> after(old->control_successors().begin(), old->control_successors().end());
-  for (Instruction* successor : after) {
-    successor->RemoveControlPredecessor(old);
-    if (successor != replacement) successor->AddControlPredecessor(replacement);
-  }
-  const std::vector<Instruction*> before(old->control_predecessors().begin(), old->control_predecessors().end());
-  for (Instruction* predecessor : before) {
-    old->RemoveControlPredecessor(predecessor);
-    if (predecessor != replacement) replacement->AddControlPredecessor(predecessor);
-  }
+  MoveControlEdges(old, replacement);
   if (root_ == old) root_ = replacement;
 }
 
@@ -281,15 +273,7 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
 std::unique_ptr<Module> Module::Clone() const {
   auto clone = std::make_unique<Module>(name_);
   clone->attributes_ = attributes_;
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& computation : computations_) {
-    Computation* copy = clone->AddComputation(computation->name());
-    copies[computation.get()] = copy;
-    copy->set_execution_thread(computation->execution_thread());
-    Instruction* root = CloneInto(*computation, *copy, {}, [&](Computation* c) { return copies.at(c); });
-    copy->set_root(root);
-    if (computation.get() == entry_) clone->entry_ = copy;
-  }
+  clone->entry_ = AddProgram(*clone, *this);
   return clone;
 }
 

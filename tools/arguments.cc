@@ -10,7 +10,7 @@
 
 #include "api/program.h"
 #include "api/replicas.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "tools/messages.h"
 #include "tools/numpy_file.h"
 

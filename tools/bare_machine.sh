@@ -37,8 +37,8 @@ make_root() {
     cp -rL "/etc/$path" "$(dirname "$root/etc/$path")/" 2>/dev/null || true
   done
   # A machine knows its own name: without it OpenMPI's start waits for a name server.
-printf '127.0.0.1 localhost %s\n' "$(uname -n)" >"$root/etc/hosts"
-mkdir -p "$root/usr/local/share"
+  printf '127.0.0.1 localhost %s\n' "$(uname -n)" >"$root/etc/hosts"
+  mkdir -p "$root/usr/local/share"
   cp -r /usr/local/share/ca-certificates "$root/usr/local/share/" 2>/dev/null || true
 }
 

@@ -587,9 +587,8 @@ CommandBody AddBench(CLI::App& app) {
   app.add_option(
          "NAME", flags->names,
          "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
-         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...), and all_reduce_places: all-reduces of 1 KiB to 64 MiB "
-         "over "
-         "3, 4 and 8 logical devices of the one that is named")
+         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...); all_reduce_places: all-reduces of 1 KiB to 64 MiB "
+         "over 3, 4 and 8 logical devices of the one that is named")
       ->type_name("");
   AddArgumentOptions(app, flags->arguments);
   app.option_defaults()->group(kRunOptions);

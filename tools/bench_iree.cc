@@ -9,7 +9,7 @@
 #include <sstream>
 #include <vector>
 
-#include "core/mlir/printer.h"
+#include "core/mlir/printer/printer.h"
 #include "core/passes/expand/stablehlo_forms.h"
 #include "tools/bench_load.h"
 #include "tools/files.h"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes what docs/ shows of docs/benchmarks/data/*.json: tables between the marks <!-- data NAME --> and <!-- /data --> of the pages of
+"""Makes what docs/ shows of docs/benchmarks/data/*.json and docs/internals/data/*.json: tables between the marks <!-- data NAME --> and <!-- /data --> of the pages of
 docs/benchmarks and docs/internals, and of programs beside a peer a plot too (NAME.svg in docs/pictures).
 
     tools/bench_page.py            # writes them
     tools/bench_page.py --check    # exit code 1 if they are not what the data give
 
 A file of programs beside a peer: name, title, device, driver, day, commit (null: not noted), peer, command, note, and rows of case, vxla_ms,
-peer_ms and ratio, which is the peer's time over vxla's as it was measured (times are rounded). Any other table: name, device, day, commit,
-command, note, columns, and rows of as many texts.
+peer_ms and ratio, which is the peer's time over vxla's as it was measured (times are rounded). Any other table: name, columns, and rows of as many
+texts; if one run made all of it, also device, day, commit, command, note.
 """
 import json
 import math
@@ -64,10 +64,12 @@ def plain_table(data, file):
     for row in data["rows"]:
         if len(row) != len(data["columns"]):
             sys.exit(f"{file}: {row[0]}: {len(row)} cells, and the table has {len(data['columns'])} columns")
-    commit = f", {data['commit']}" if data["commit"] else ""
-    note = f" {data['note']}" if data["note"] else ""
-    lines = [f"{data['device'][0].upper()}{data['device'][1:]}. {data['day']}{commit}, `{data['command']}`.{note}", "", f"| {' | '.join(data['columns'])} |",
-             "|" + "---|" * len(data["columns"])]
+    lines = []
+    if "device" in data:
+        commit = f", {data['commit']}" if data["commit"] else ""
+        note = f" {data['note']}" if data["note"] else ""
+        lines = [f"{data['device'][0].upper()}{data['device'][1:]}. {data['day']}{commit}, `{data['command']}`.{note}", ""]
+    lines += [f"| {' | '.join(data['columns'])} |", "|" + "---|" * len(data["columns"])]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in data["rows"]), ""])
 
 
@@ -75,7 +77,7 @@ def main():
     check, stale = "--check" in sys.argv[1:], []
     pages = {path: path.read_text(encoding="utf-8") for folder in FOLDERS for path in sorted((DOCS / folder).glob("*.md"))}
     made = {}
-    for file in sorted((DOCS / "benchmarks/data").glob("*.json")):
+    for file in sorted(file for folder in FOLDERS for file in (DOCS / folder / "data").glob("*.json")):
         data = json.loads(file.read_text(encoding="utf-8"))
         if "columns" in data:
             text = plain_table(data, file)

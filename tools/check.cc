@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "api/custom_call_files.h"
-#include "core/mlir/parser.h"
+#include "core/mlir/reader/parser.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle/bundle.h"
 #include "tools/command_line.h"

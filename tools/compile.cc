@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/image_programs.h"
+#include "api/program.h"
 #include "core/module.h"
 #include "scheduler/bundle/bundle.h"
 #include "tools/command_line.h"
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 struct CompileCommandFlags {
   std::string file, out, bindings = "both", emulate;
-  std::vector<std::string> targets = {"generic"}, argument_images, result_images;
+  std::vector<std::string> targets = {"generic"}, argument_images, result_images, bounds;
   uint64_t seed = 0;
   CompileFlags compile;
   bool same_bits = false, no_cache = false, json = false;
@@ -66,7 +67,7 @@ Status AddImage(const CompileCommandFlags& flags, std::span<const Shape* const> 
   if (leaf >= leaves.size())
     return InvalidArgument("{}: the program has {} {} arrays", option, leaves.size(), argument ? "argument" : "result");
   VXLA_ASSIGN_OR_RETURN(const VkFormat format, FormatNamed(option, std::string_view(text).substr(equals + 1)));
-  VXLA_ASSIGN_OR_RETURN(const ImageArray image, ArrayOfImage(option, *leaves[leaf], format));
+  VXLA_ASSIGN_OR_RETURN(const ImageArray image, ArrayOfImage(option, *leaves[leaf], format, /*written=*/!argument));
   if (image.same_bytes) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const XlaComputation program, argument ? TexelsToArray(image) : ArrayToTexels(image));
   BundleBuilder conversion;
@@ -97,7 +98,10 @@ Status CheckOneDevice(const Module& module) {
 
 Status CompileToFile(const CompileCommandFlags& flags, Json& json) {
   VXLA_RETURN_IF_ERROR(CheckNotInput(flags.out, flags.file));
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadRunnable(flags.file, flags.compile));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.file, flags.compile));
+  if (!flags.bounds.empty()) {
+    VXLA_ASSIGN_OR_RETURN(module, WithSizeBounds(*module, fmt::format("{}", fmt::join(flags.bounds, ","))));
+  }
   VXLA_RETURN_IF_ERROR(CheckOneDevice(*module));
   BundleBuilder bundle;
   Json variants = Json::array();
@@ -144,6 +148,13 @@ CommandBody AddCompile(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("N=FORMAT");
+  app.add_option(
+         "--bound", flags->bounds,
+         "of a program that leaves sizes open (tensor<?x4xf32>): the most that a dimension variable of JAX's has, "
+         "b=1024, or dimension 1 of argument 0, 0.1=16; sizes that the program computes from these follow")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=N");
   app.add_option("--seed", flags->seed, "of the state that rng and rng-get-and-update-state draw from")
       ->check(WholeNumber(0, UINT64_MAX))
       ->type_name("N")

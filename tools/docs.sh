@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Checks the documentation (tools/docs_check.py, tools/bench_page.py) and builds it as a site, build/site, with mkdocs-material from PyPI in a virtual environment
+# Checks the documentation (tools/docs_check.py, tools/bench_page.py, tools/readme.py) and builds it as a site, build/site, with mkdocs-material from PyPI in a virtual environment
 # under build. Whatever mkdocs warns of is an error. Exit code 77: PyPI gives no mkdocs-material, and only the check was made.
 # VXLA_DOCS_VENV names another place for the environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python3 tools/docs_check.py "$@"
 python3 tools/bench_page.py --check
+python3 tools/readme.py
 venv=${VXLA_DOCS_VENV:-$PWD/build/docs_venv}
 if ! "$venv/bin/python" -c 'import material' 2>/dev/null; then
   { python3 -m venv "$venv" && "$venv/bin/pip" install -q --retries 1 'mkdocs-material>=9.6,<10'; } ||

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the documentation: links and anchors of every Markdown file, mentions of docs/ anywhere, the length of sentences.
+"""Checks the documentation: links and anchors of every Markdown file, mentions of docs/ anywhere, the length of sentences, and words that only
+this project's authors use: of every Markdown file, tables and the generated pages of headers and help texts included.
 
     tools/docs_check.py            # exit code 1 if something is wrong
     tools/docs_check.py --words    # also each page's sentences, mean words, and how many are too long
@@ -10,6 +11,19 @@ import subprocess
 import sys
 
 MOST_WORDS = 40
+
+# What a reader from elsewhere would not understand, and what says it.
+PRIVATE_WORDS = {
+    r"(?<!\bin )(?<!\bin one )(?<!\bin the )(?<!\blast )(?<!\btakes )places?": "device, offset, line, address: whatever it is",
+    r"meetings?": "exchange",
+    r"(?:run|runs|ran|running) apart": "run by itself, on its own device",
+    r"shader math": "shader arithmetic",
+    r"by a negation": "negated",
+    r"(?:write|writes|wrote|written|writing) out(?! of bounds)": "unroll",
+    r"(?:stand|stands|stood|standing)(?! for\b|s? in for\b|-in)": "is, occurs, exists",
+    r"made of": "consists of, is computed from",
+    r"(?:a|an|one|each|every|first|last|next|many|few|\d+) (?<!half a )turns?": "iteration",
+}
 
 
 def tracked():
@@ -49,10 +63,32 @@ def anchors(text):
     return {name if n == 0 else f"{name}-{n}" for name, most in found.items() for n in range(most + 1)}
 
 
+def cells(text):
+    """Of tables. Semicolons end sentences there: options and rules are lists of phrases."""
+    for line in without_code(text).splitlines():
+        if line.startswith("|"):
+            for cell in re.split(r"(?<!\\)\|", line):
+                yield from cell.split("; ")
+
+
 def sentences(text):
-    """Of paragraphs and list items; tables and headings are none."""
+    """Of paragraphs, list items and tables; headings are none."""
+    for cell in cells(text):
+        yield from sentences_of_text(cell)
     text = re.sub(r"<!--.*?-->", "", without_code(text), flags=re.S)
-    lines = ["" if line.startswith(("|", "#")) else line for line in text.splitlines()]
+    yield from sentences_of_text("\n".join("" if line.startswith(("|", "#")) else line for line in text.splitlines()))
+
+
+def comments(text):
+    """A header's sentences: those of its comments."""
+    for block in re.findall(r"(?:^ *//[^\n]*\n)+", text, re.M):
+        lines = [line.strip().removeprefix("//").removeprefix(" ") for line in block.splitlines()]
+        # Lists and drawings are indented.
+        yield from sentences_of_text("\n".join("" if line.startswith(" ") else line for line in lines))
+
+
+def sentences_of_text(text):
+    lines = text.splitlines()
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", "\n".join(lines)):
         block = re.sub(r"^\s*(?:[-*]|\d+\.) ", "", block)
         block = re.sub(r"\]\([^)]*\)", "]", block)
@@ -81,13 +117,17 @@ def main():
         for mention in set(re.findall(r"(?<![\w/.])docs/[\w/-]+\.(?:md|png|svg)\b", text)):
             if not os.path.exists(mention):
                 wrong.append(f"{name}: mentions {mention}, which is not there")
-    for name, text in sorted(pages.items()):
-        if name != "README.md" and not name.startswith("docs/"):
-            continue
-        lengths = [(len(sentence.split()), sentence) for sentence in sentences(text)]
+    headers = {name: text for name, text in files.items() if name.startswith("include/") and name.endswith((".h", ".hpp"))}
+    for name, text in sorted((pages | headers).items()):
+        found = comments(text) if name in headers else sentences(text)
+        lengths = [(len(sentence.split()), sentence) for sentence in found]
         long = [each for each in lengths if each[0] > MOST_WORDS]
         if "--words" in sys.argv and lengths:
             print(f"{name}: {len(lengths)} sentences, mean {sum(n for n, _ in lengths) / len(lengths):.0f} words, {len(long)} long")
+        for line in text.splitlines():
+            for word, better in PRIVATE_WORDS.items():
+                if match := re.search(rf"\b{word}\b", line):
+                    wrong.append(f"{name}: '{match[0]}' ({better}): {line.strip()[max(0, match.start() - 60):match.end() + 40]}")
         wrong += [f"{name}: a sentence of {n} words (at most {MOST_WORDS}): {sentence}" for n, sentence in long]
     for line in wrong:
         print(line)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints docs/internals/isa.md's tables: what AMD's compiler of Mesa (RADV) makes of a list of kernels, on null hardware: no GPU
 # is needed, and nothing runs. `tools/isa_report.sh [family ...]`, by default navi31, navi21 and vega10;
-# `tools/isa_report.sh --write` puts all of them in the place of those in docs/internals/isa.md;
+# `tools/isa_report.sh --write` puts all of them into docs/internals/data, of which the page is made;
 # `tools/isa_report.sh --spills PROGRAM ...` counts the kernels of other programs and names those that keep vector
 # registers in memory or have more than 32 KiB of code (it fails then).
 # By two drivers: the 25.0.7 of Debian's bookworm-backports where apt-get gets it (unpacked below build/radv, the system
@@ -224,10 +224,13 @@ by_each() {
   [ -z "$installed" ] || $what "the installed RADV" "$installed" "${families[@]/navi31/gfx1100}"
 }
 if [ $mode = write ]; then
-  by_each >"$work/tables"
-  awk '/^## [a-z0-9]+, (RADV of bookworm-backports|the installed RADV)$/ { exit } { print }' docs/internals/isa.md |
-    sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"$work/text"  # but for empty lines at the end
-  cat "$work/text" "$work/tables" >docs/internals/isa.md
+  # A heading and a table each: "## navi31, the installed RADV".
+  by_each | awk -v work="$work" '/^## / { sub(/,/, "", $2); file = work "/isa_" $2 "_" (/bookworm-backports/ ? "backports" : "installed") ".md"; next }
+    { print >file }'
+  for table in "$work"/isa_*.md; do
+    python3 tools/page_data.py rows "docs/internals/data/$(basename "$table" .md).json" <"$table"
+  done
+  python3 tools/bench_page.py
 else
   by_each
 fi

@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
-# `tools/record.sh WHAT RESULT`: puts a result with its day and commit into WHAT's row of docs/internals/full-run.md, or into a new one at its end.
+# `tools/record.sh WHAT RESULT`: puts a result with its day and commit into WHAT's row of docs/internals/data/full_run.json, or into a new one at its
+# end, and makes docs/internals/full-run.md of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-table=docs/internals/full-run.md
-trap 'rm -f "$table.new"' EXIT
-row="| $1 | $2 | $(date -u +%F), $(git rev-parse --short HEAD) |" start="| $1 |" awk '
-  index($0, ENVIRON["start"]) == 1 { $0 = ENVIRON["row"]; found = 1 }
-  { print }
-  END { if (!found) print ENVIRON["row"] }' "$table" >"$table.new"
-mv "$table.new" "$table"
+python3 tools/page_data.py row docs/internals/data/full_run.json "$1" "$2" "$(date -u +%F)" "$(git rev-parse --short HEAD)"
+python3 tools/bench_page.py >/dev/null
 printf '%s: %s\n' "$1" "$2"

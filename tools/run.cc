@@ -11,11 +11,12 @@
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/host/hash.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"
 #include "scheduler/replicas/mpi_module.h"
+#include "scheduler/replicas/socket_group.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
 #include "tools/command_line.h"
@@ -42,6 +43,9 @@ struct RunFlags {
   // Of a program of whole arrays: how its arguments and results lie.
   std::vector<Sharding> parameter_shardings, result_shardings;
   bool json = false, profile = false, check_same = false, checked = false, distributed = false;
+  // Of a job that no launcher started.
+  std::string coordinator;
+  int64_t rank = -1, ranks = 0;
 };
 
 // One array for all devices or one for each; of a program of whole arrays those, which devices share.
@@ -311,11 +315,30 @@ Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module
   member.parts[2].hash = HashText(data);
   member.host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   const auto start = Clock::now();
-  VXLA_ASSIGN_OR_RETURN(member.executable, PlacedExecutable::CompileInJob(module, grid, member.pointers, group, waits,
-                                                                          flags.device.options(), member.host_steps,
-                                                                          flags.compile.options()));
+  VXLA_ASSIGN_OR_RETURN(
+      member.executable,
+      PlacedExecutable::CompileInJob(module, grid, member.pointers, {&group, waits, flags.device.options()},
+                                     member.host_steps, flags.compile.options()));
   member.compile_ms = MsSince(start);
   return OkStatus();
+}
+
+// The job that this process is one of; the process has the group to its end.
+Result<ProcessGroup*> JoinJob(const RunFlags& flags) {
+  if (flags.coordinator.empty()) {
+    if (flags.rank >= 0 || flags.ranks > 0)
+      return InvalidArgument("--rank and --ranks: --coordinator HOST:PORT says where the processes meet");
+    return JoinProcessGroup();
+  }
+  if (flags.ranks < 1 || flags.rank < 0) {
+    return InvalidArgument("--coordinator {}: --ranks says how many processes there are, --rank which one this is",
+                           flags.coordinator);
+  }
+  const JobRank self{flags.rank, flags.ranks};
+  const auto timeout = flags.replicas.collective_timeout();
+  VXLA_ASSIGN_OR_RETURN(const auto connections,
+                        Connections::Open(self, TellThrough(flags.coordinator, self, timeout), timeout));
+  return connections->All().release();
 }
 
 // A process of a job: the first one gives the result, the others none.
@@ -470,7 +493,7 @@ Result<std::unique_ptr<Module>> PrepareProgram(RunFlags& flags, std::string_view
 
 Result<Literal> RunOnDevices(RunFlags& flags, std::string_view text, DeviceGrid& grid, Json& report) {
   if (flags.distributed) {
-    VXLA_ASSIGN_OR_RETURN(ProcessGroup* const group, JoinProcessGroup());
+    VXLA_ASSIGN_OR_RETURN(ProcessGroup* const group, JoinJob(flags));
     return RunInJob(flags, PrepareProgram(flags, text, grid), grid, *group, report);
   }
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PrepareProgram(flags, text, grid));
@@ -530,6 +553,19 @@ CommandBody AddRun(CLI::App& app) {
   app.add_flag("--distributed", flags->distributed,
                "this process is one of a job (`mpirun -n 4 vxla run --distributed ...`): the processes share the "
                "program's devices, each on its own --device; the first one prints and saves");
+  app.add_option("--coordinator", flags->coordinator,
+                 "with --distributed, without a launcher: the address at which the first process waits for the others, "
+                 "which connect over TCP")
+      ->type_name("HOST:PORT")
+      ->envname("VXLA_COORDINATOR");
+  app.add_option("--ranks", flags->ranks, "with --coordinator: how many processes there are")
+      ->check(WholeNumber(1, 4096))
+      ->type_name("N")
+      ->envname("VXLA_RANKS");
+  app.add_option("--rank", flags->rank, "with --coordinator: which of them this is, from 0")
+      ->check(WholeNumber(0, 4095))
+      ->type_name("N")
+      ->envname("VXLA_RANK");
   app.option_defaults()->group(kRunOptions);
   app.add_option("-o,--output", flags->out,
                  "save the results as an .npz with result_0, result_1 ..., or the only one as an .npy")

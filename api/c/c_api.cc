@@ -49,7 +49,9 @@ Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
                         ClientNow(device)->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
   CExecutable loaded = WithSignature(executable->module());
-  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*executable));
+  loaded.loop_iterations = LoopIterations(info.loop_iterations);
+  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0)
+    VXLA_RETURN_IF_ERROR(CheckRecordable(*executable, loaded.loop_iterations));
   loaded.executable = std::move(executable);
   return loaded;
 }
@@ -355,7 +357,8 @@ VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecu
     VXLA_RETURN_IF_ERROR(CheckNotNull(executable, "executable"));
     *executable = nullptr;
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaBundleInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBundleInfo read,
+                          ReadStruct(info, "info", offsetof(VxlaBundleInfo, loop_iterations)));
     VXLA_ASSIGN_OR_RETURN(CExecutable loaded, LoadBundle(device, read));
     *executable = NewHandle<VxlaExecutable_T>(device, std::move(loaded));
     return OkStatus();

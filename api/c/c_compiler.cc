@@ -11,7 +11,7 @@
 #include "api/replicas.h"
 #include "api/separate_replicas.h"
 #include "api/weights.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "include/vxla/vxla.hpp"
 #include "scheduler/bundle/bundle.h"
@@ -23,7 +23,10 @@ namespace {
 
 Result<std::unique_ptr<Module>> ParseFor(const VxlaCompileInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckNotNull(info.text, "the program's text"));
-  return ParseProgram({info.text, info.text_size != 0 ? info.text_size : std::strlen(info.text)});
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module,
+                        ParseProgram({info.text, info.text_size != 0 ? info.text_size : std::strlen(info.text)}));
+  if (info.bounds == nullptr) return module;
+  return WithSizeBounds(*module, info.bounds);
 }
 
 }  // namespace
@@ -114,6 +117,7 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
   CompileOptions options;
   options.require_gpu = (info.flags & VXLA_COMPILE_REQUIRE_GPU) != 0;
   options.sizes_on_device = recordable;
+  compiled.loop_iterations = LoopIterations(info.loop_iterations);
   if (!devices.empty()) {
     const auto open = [](const CArray& array) { return array.has_open_sizes(); };
     if (std::ranges::any_of(compiled.arguments, open))
@@ -130,11 +134,12 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
   if (recordable && compiled.weights != nullptr)
     return Unsupported("weights of a program that is recorded are its arguments: weight_bytes is {}",
                        info.weight_bytes);
-  const auto compile = [client = ClientNow(device), options, recordable, source = std::shared_ptr(std::move(module))](
+  const auto compile = [client = ClientNow(device), options, recordable, iterations = compiled.loop_iterations,
+                        source = std::shared_ptr(std::move(module))](
                            const Proceed& proceed) mutable -> Result<std::shared_ptr<Executable>> {
     options.proceed = proceed;
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> made, client->Compile(*source, options));
-    if (recordable) VXLA_RETURN_IF_ERROR(CheckRecordable(*made));
+    if (recordable) VXLA_RETURN_IF_ERROR(CheckRecordable(*made, iterations));
     return made;
   };
   if (in_background) {

@@ -128,6 +128,11 @@ Status CheckFlags(uint32_t flags, uint32_t known) {
   return (flags & ~known) == 0 ? OkStatus() : InvalidArgument("flags {:#x}: {:#x} are possible here", flags, known);
 }
 
+int64_t LoopIterations(uint64_t stated) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  return static_cast<int64_t>(std::min(stated, kMost));
+}
+
 Status CheckCount(const char* what, size_t given, size_t wanted) {
   return given == wanted ? OkStatus() : InvalidArgument("{}: {} given, the program has {}", what, given, wanted);
 }

@@ -20,6 +20,7 @@ namespace VXLA_NAMESPACE {
 
 class CustomCallRegistry;
 class Program;
+struct RecordedSteps;
 
 // VxlaDeviceInfo::flags and VxlaAdoptInfo::flags.
 inline constexpr uint32_t kDeviceFlags = VXLA_DEVICE_NO_CACHE | VXLA_DEVICE_SAME_BITS | VXLA_DEVICE_CHECK_HANDLES;
@@ -79,6 +80,9 @@ struct CExecutable : CProgram {
   std::vector<CArray> arguments, results;  // leaves, of one device
   std::vector<Shape> parameters;
   std::shared_ptr<CWeights> weights;  // null: it has none
+  int64_t loop_iterations = 0;        // VxlaCompileInfo's
+  // Once it was described for being recorded; the device's mutex guards it.
+  std::shared_ptr<const RecordedSteps> steps;
 };
 
 struct CValue {
@@ -237,5 +241,7 @@ Status CheckOwned(VxlaValue value, const char* what);
 // kInvalidArgument: bits that are none of `known`.
 Status CheckFlags(uint32_t flags, uint32_t known);
 Status CheckCount(const char* what, size_t given, size_t wanted);
+// VxlaCompileInfo::loop_iterations: more than can be recorded is as good as what can.
+int64_t LoopIterations(uint64_t stated);
 
 }  // namespace VXLA_NAMESPACE

@@ -23,6 +23,18 @@ const VxlaImage* ImageOf(const VxlaImage* const* images, size_t leaf) {
   return images == nullptr ? nullptr : images[leaf];
 }
 
+Result<bool> IsVolume(const std::string& name, const VkImageType* types, size_t leaf) {
+  if (types == nullptr || types[leaf] == VK_IMAGE_TYPE_2D) return false;
+  if (types[leaf] == VK_IMAGE_TYPE_3D) return true;
+  return InvalidArgument("{}: VkImageType {} is neither 2D nor 3D", name, static_cast<int>(types[leaf]));
+}
+
+vulkan::ImageAspects AspectsOf(const ImageFormat& format) {
+  if (!format.depth) return {};
+  constexpr VkImageAspectFlags kDepth = VK_IMAGE_ASPECT_DEPTH_BIT;
+  return {kDepth, kDepth | (format.stencil ? VkImageAspectFlags{VK_IMAGE_ASPECT_STENCIL_BIT} : 0)};
+}
+
 Status CheckFormats(const char* what, uint32_t given, size_t wanted, const VkFormat* formats) {
   return formats == nullptr ? OkStatus() : CheckCount(what, given, wanted);
 }
@@ -42,7 +54,12 @@ Result<std::unique_ptr<RecordedImages>> RecordedImages::Create(VxlaDevice device
     std::vector<Image>& images = argument ? made->arguments_ : made->results_;
     for (size_t i = 0; formats != nullptr && i < leaves.size(); ++i) {
       if (formats[i] == VK_FORMAT_UNDEFINED) continue;
-      VXLA_RETURN_IF_ERROR(made->Add(LeafName(argument, i), i, leaves[i].shape, formats[i], usage, images));
+      Image image;
+      image.name = LeafName(argument, i);
+      image.leaf = i;
+      VXLA_ASSIGN_OR_RETURN(image.volume, IsVolume(image.name, argument ? info.argument_types : info.result_types, i));
+      VXLA_ASSIGN_OR_RETURN(image.array, ArrayOfImage(image.name, leaves[i].shape, formats[i], /*written=*/!argument));
+      VXLA_RETURN_IF_ERROR(made->Add(std::move(image), usage, images));
     }
   }
   if (made->arguments_.empty() && made->results_.empty()) return std::unique_ptr<RecordedImages>();
@@ -55,12 +72,7 @@ Result<std::unique_ptr<RecordedImages>> RecordedImages::Create(VxlaDevice device
   return made;
 }
 
-Status RecordedImages::Add(const std::string& name, size_t leaf, const Shape& shape, VkFormat format,
-                           VkBufferUsageFlags usage, std::vector<Image>& images) {
-  Image image;
-  image.name = name;
-  image.leaf = leaf;
-  VXLA_ASSIGN_OR_RETURN(image.array, ArrayOfImage(name, shape, format));
+Status RecordedImages::Add(Image image, VkBufferUsageFlags usage, std::vector<Image>& images) {
   const auto allocate = [&](const Shape& of) {
     constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
     return device_->device->Allocate((of.SizeBytes() + kUnit - 1) / kUnit * kUnit, MemoryKind::kDevice);
@@ -68,7 +80,7 @@ Status RecordedImages::Add(const std::string& name, size_t leaf, const Shape& sh
   VXLA_ASSIGN_OR_RETURN(image.texels, allocate(image.array.texels));
   image.elements = image.texels;
   if (!image.array.same_bytes) {
-    VXLA_ASSIGN_OR_RETURN(image.elements, allocate(shape));
+    VXLA_ASSIGN_OR_RETURN(image.elements, allocate(image.array.shape));
   }
   const vulkan::HostRange range = vulkan::RangeOf(*image.elements);
   image.binding = {range.buffer, range.offset_bytes, range.size_bytes, range.address, usage};
@@ -145,8 +157,9 @@ Status RecordedImages::BindImage(Image& image, const VxlaImage& given, bool argu
     return InvalidArgument("{}: its image goes to the layout {}, which no image can be brought to", image.name,
                            given.after.layout == VK_IMAGE_LAYOUT_UNDEFINED ? "UNDEFINED" : "PREINITIALIZED");
   }
-  image.image = {given.image,       given.width,    given.height,          given.mip_level,
-                 given.first_layer, array.layers(), StateOf(given.before), StateOf(given.after)};
+  image.image = {given.image,           given.width,         given.height, given.mip_level,
+                 given.first_layer,     array.layers(),      image.volume, AspectsOf(array.format),
+                 StateOf(given.before), StateOf(given.after)};
   return OkStatus();
 }
 
@@ -175,6 +188,9 @@ Status RecordedImages::CheckWrittenOnce() const {
     for (size_t k = 0; k < i; ++k) {
       const vulkan::HostImage& other = results_[k].image;
       if (image.image != other.image || image.mip_level != other.mip_level) continue;
+      // A 3D image's slices have their layout in common.
+      if (image.volume || other.volume)
+        return InvalidArgument("{}: its image is that of {}, too", results_[i].name, results_[k].name);
       if (image.first_layer < other.first_layer + other.layers && other.first_layer < image.first_layer + image.layers)
         return InvalidArgument("{}: its image is that of {}, too", results_[i].name, results_[k].name);
     }

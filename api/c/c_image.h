@@ -31,6 +31,7 @@ class RecordedImages {
   struct Image {
     std::string name;
     size_t leaf = 0;
+    bool volume = false;  // of VK_IMAGE_TYPE_3D
     ImageArray array;
     std::shared_ptr<Buffer> texels, elements;  // one and the same where their bytes are
     VxlaBinding binding;                       // of the elements
@@ -41,8 +42,7 @@ class RecordedImages {
   };
 
   explicit RecordedImages(VxlaDevice device) : device_(device) {}
-  Status Add(const std::string& name, size_t leaf, const Shape& shape, VkFormat format, VkBufferUsageFlags usage,
-             std::vector<Image>& images);
+  Status Add(Image image, VkBufferUsageFlags usage, std::vector<Image>& images);
   Status AddConversion(const Executable& program, Image& image, bool argument);
   // From the program's bundle.
   static Result<std::shared_ptr<Executable>> LoadConversion(VxlaDevice device, std::span<const std::byte> bundle,

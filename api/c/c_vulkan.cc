@@ -41,6 +41,8 @@ struct RecordedUse {
   std::vector<BoundBuffer> bound_arguments, bound_results;
   bool recorded = false;                     // all of it, with the sets that it has
   std::unique_ptr<vulkan::FinishMark> mark;  // of a device made with VXLA_DEVICE_CHECK_HANDLES
+  // Where loops say whether they ended; null: none does.
+  std::unique_ptr<vulkan::VulkanBuffer> loops;
 };
 
 struct CRecording : CProgram {
@@ -50,6 +52,8 @@ struct CRecording : CProgram {
   size_t current = 0, upcoming = 0;
   VkBufferUsageFlags argument_usage = 0, result_usage = 0;
   uint64_t alignment = 16;
+  size_t loop_count = 0, step_count = 0;
+  vulkan::HostRange loops;  // that were bound last
   // Of the bindings that are checked: by leaf, arguments before results. Made once, so that a frame allocates nothing.
   std::vector<vulkan::HostRange> ranges;
   std::vector<BoundSpan> spans;
@@ -201,7 +205,18 @@ uint64_t BindingAlignment(const Device& device, const Plan& plan) {
   return std::max<uint64_t>(kUnit, device.facts().storage_offset_alignment);
 }
 
-VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
+// Of an executable's handle, made the first time that it is asked for.
+std::shared_ptr<const RecordedSteps> StepsOf(VxlaExecutable executable, const Plan& plan) {
+  const std::lock_guard lock(executable->owner->mutex);
+  CExecutable& content = *executable->content;
+  if (content.steps == nullptr) {
+    content.steps = std::make_shared<const RecordedSteps>(
+        StepsOf(plan, content.loop_iterations, executable->owner->device->facts()));
+  }
+  return content.steps;
+}
+
+VxlaRecordingNeeds Describe(const Device& device, const Plan& plan, const RecordedSteps& steps) {
   const RecordingNeeds needs = NeedsOf(plan);
   VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   if (plan.bindings == BindingMode::kAddresses) usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
@@ -217,6 +232,10 @@ VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
   described.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT;
   described.reads = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
   described.writes = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  described.loop_count = static_cast<uint32_t>(steps.loops);
+  described.step_count = static_cast<uint32_t>(steps.steps.size());
+  described.scratch_range_count = static_cast<uint32_t>(steps.scratch.size());
+  described.microseconds = steps.seconds() * 1e6;
   return described;
 }
 
@@ -287,11 +306,11 @@ BoundSpan SpanOf(const vulkan::HostRange& range, uint64_t size_bytes, size_t lea
           static_cast<uint32_t>(leaf), written};
 }
 
-// Of recording.ranges; where none has moved they were looked at before.
-Status CheckOverlaps(CRecording& recording) {
+// Of recording.ranges and where loops say whether they ended; where none has moved they were looked at before.
+Status CheckOverlaps(CRecording& recording, const vulkan::HostRange& loops) {
   const RecordedUse& use = recording.use();
   const size_t count = recording.ranges.size();
-  bool moves = false;
+  bool moves = loops != recording.loops;
   recording.spans.clear();
   for (size_t i = 0; i < count; ++i) {
     const HostBinding& leaf = LeafOf(use, i);
@@ -302,11 +321,43 @@ Status CheckOverlaps(CRecording& recording) {
   if (!moves) return OkStatus();
   if (recording.scratch.size_bytes != 0)
     recording.spans.push_back(SpanOf(recording.scratch, recording.scratch.size_bytes, count, true));
+  if (recording.loop_count != 0) recording.spans.push_back(SpanOf(loops, loops.size_bytes, count + 1, true));
   const auto found = FindOverlap(recording.spans);
   if (!found) return OkStatus();
-  return InvalidArgument("{}: its memory overlaps that of {}, and one of them is written",
-                         LeafOf(use, found->first).name,
-                         found->second == count ? "the lent scratch" : LeafOf(use, found->second).name);
+  const auto name = [&](size_t i) {
+    return i < count ? LeafOf(use, i).name : i == count ? std::string("the lent scratch") : std::string("loops");
+  };
+  return InvalidArgument("{}: its memory overlaps that of {}, and one of them is written", name(found->first),
+                         name(found->second));
+}
+
+// An s32 for each loop.
+Result<vulkan::HostRange> CheckLoops(Device& device, const CRecording& recording, const VxlaBinding* loops) {
+  if (recording.loop_count == 0) return vulkan::HostRange();
+  constexpr uint64_t kFlagBytes = sizeof(int32_t);
+  const uint64_t size_bytes = kFlagBytes * recording.loop_count;
+  if (loops == nullptr) {
+    return InvalidArgument("loops: NULL, and {} bytes are needed: whether each of {} loops ended", size_bytes,
+                           recording.loop_count);
+  }
+  VXLA_RETURN_IF_ERROR(
+      CheckBinding("loops", *loops, {static_cast<int64_t>(size_bytes), kFlagBytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT}));
+  VXLA_RETURN_IF_ERROR(CheckWithin(device, "loops", *loops));
+  // Others are told apart by addresses where they have them.
+  vulkan::HostRange range = RangeOf(device, *loops, loops->usage & recording.argument_usage);
+  range.size_bytes = size_bytes;
+  return range;
+}
+
+Status CheckTimestamps(Device& device, const CRecording& recording, const VxlaBindings& bindings) {
+  if (bindings.query_count == 0) return OkStatus();
+  if (bindings.timestamps == VK_NULL_HANDLE) return InvalidArgument("timestamps: the VkQueryPool is NULL");
+  if (bindings.query_count != 2 && bindings.query_count != recording.step_count + 1) {
+    return InvalidArgument("query_count {}: 2, or {} for the program's steps", bindings.query_count,
+                           recording.step_count + 1);
+  }
+  if (device.facts().timestamp_period_ns == 0) return Unsupported("timestamps: the device's queues have none");
+  return OkStatus();
 }
 
 // Nothing of what is bound changes unless all of them fit.
@@ -329,7 +380,10 @@ Status CheckBindings(Device& device, CRecording& recording, const VxlaBindings& 
     VXLA_ASSIGN_OR_RETURN(recording.ranges[use.arguments.size() + i],
                           CheckLeaf(device, recording, leaf, bindings.results[i], recording.result_usage));
   }
-  return CheckOverlaps(recording);
+  VXLA_ASSIGN_OR_RETURN(const vulkan::HostRange loops, CheckLoops(device, recording, bindings.loops));
+  VXLA_RETURN_IF_ERROR(CheckOverlaps(recording, loops));
+  recording.loops = loops;
+  return CheckTimestamps(device, recording, bindings);
 }
 
 void Retarget(HostBinding& leaf, const vulkan::HostRange& range, BoundBuffer& bound) {
@@ -494,7 +548,7 @@ HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buf
 }
 
 // `scratch`: of all uses, by block; none: the first use's own.
-Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program,
+Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program, const RecordedSteps& steps,
                             std::vector<std::shared_ptr<Buffer>> scratch) {
   RecordedUse made;
   const Plan& plan = program.executable->plan();
@@ -510,7 +564,9 @@ Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program,
   }
   made.bound_arguments.resize(made.arguments.size());
   made.bound_results.resize(made.results.size());
-  VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
+  VXLA_ASSIGN_OR_RETURN(made.recording,
+                        Recording::Create(program.executable, std::move(scratch), program.loop_iterations));
+  if (steps.loops != 0) made.loops = vulkan::WrapBuffer({});
   made.commands = vulkan::WrapCommands(*device->device);
 #ifndef __APPLE__  // Metal has no events
   if (device->keeps_destroyed) {
@@ -520,16 +576,18 @@ Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program,
   return made;
 }
 
-Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, const VxlaRecordingInfo& info) {
+Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, const RecordedSteps& steps,
+                                 const VxlaRecordingInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
   constexpr uint64_t kMostUses = 1024;
   if (info.uses > kMostUses)
     return InvalidArgument("uses {}: a recording has at most {} in command buffers at a time", info.uses, kMostUses);
   CRecording made;
   made.executable = program.executable;
-  VXLA_RETURN_IF_ERROR(CheckRecordable(*program.executable));
   const Plan& plan = program.executable->plan();
-  const VxlaRecordingNeeds needs = Describe(*device->device, plan);
+  const VxlaRecordingNeeds needs = Describe(*device->device, plan, steps);
+  made.loop_count = needs.loop_count;
+  made.step_count = needs.step_count;
   made.argument_usage = needs.argument_usage;
   made.result_usage = needs.result_usage;
   made.alignment = needs.binding_alignment;
@@ -541,7 +599,7 @@ Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, 
     made.scratch.size_bytes = needs.scratch_size;
   }
   for (uint64_t i = 0; i < std::max<uint64_t>(info.uses, 1); ++i) {
-    VXLA_ASSIGN_OR_RETURN(RecordedUse use, MakeUse(device, program, scratch));
+    VXLA_ASSIGN_OR_RETURN(RecordedUse use, MakeUse(device, program, steps, scratch));
     if (i == 0) scratch = use.recording->scratch();
     made.uses.push_back(std::move(use));
   }
@@ -554,6 +612,35 @@ Status OrderUses(VkCommandBuffer commands, RecordedUse& use) {
   use.commands->Attach(commands, false, false);
   use.recording->OrderBehind(*use.commands);
   return use.commands->Detach();
+}
+
+// Those of the host's that a part writes.
+class PartTimestamps {
+ public:
+  PartTimestamps(Device& device, VkCommandBuffer commands, const VxlaBindings& bindings, size_t step_count)
+      : device_(device), commands_(commands), bindings_(bindings), steps_(bindings.query_count == step_count + 1) {}
+  bool of_steps() const { return steps_; }
+  void Write(size_t query) const {
+    vulkan::WriteTimestamp(device_, commands_, bindings_.timestamps,
+                           bindings_.first_query + static_cast<uint32_t>(query));
+  }
+  void WriteOfProgram(size_t query) const {
+    if (!steps_ && bindings_.query_count != 0) Write(query);
+  }
+
+ private:
+  Device& device_;
+  VkCommandBuffer commands_;
+  const VxlaBindings& bindings_;
+  bool steps_;
+};
+
+// From `begin` to `end`, with a timestamp behind each step where the host asks for these.
+Status RecordSteps(RecordedUse& use, size_t begin, size_t end, const PartTimestamps& times) {
+  if (!times.of_steps()) return use.recording->Record(begin, end, *use.commands);
+  size_t query = use.recording->StepsBefore(begin);
+  if (begin == 0) times.Write(query);
+  return use.recording->Record(begin, end, *use.commands, [&] { times.Write(++query); });
 }
 
 // The part that takes so long, from where the last one ended; without a limit all of it.
@@ -580,18 +667,45 @@ Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings b
   const bool moved = Bind(use, recording.ranges);
   use.recorded &= !moved;  // until all of it has gone well
   if (moved && begin != 0) return InvalidArgument("bindings: they changed between two parts of a program");
+  if (use.loops != nullptr) {
+    const vulkan::HostRange& loops = recording.loops;
+    use.loops->Retarget(loops.buffer, static_cast<int64_t>(loops.offset_bytes), static_cast<int64_t>(loops.size_bytes),
+                        loops.address);
+    use.recording->BindLoops({use.loops.get(), 0, static_cast<int64_t>(loops.size_bytes)});
+  }
   const size_t end = seconds ? use.recording->EndWithin(begin, *seconds) : use.recording->size();
+  const PartTimestamps times(*handle->owner->device, commands, bindings, recording.step_count);
+  if (begin == 0) times.WriteOfProgram(0);
   if (begin == 0 && recording.uses.size() > 1) VXLA_RETURN_IF_ERROR(OrderUses(commands, use));
   if (recording.images != nullptr && begin == 0) VXLA_RETURN_IF_ERROR(recording.images->RecordArguments(commands));
   use.commands->Attach(commands, !use.recorded, begin != 0);
-  const Status status = use.recording->Record(begin, end, *use.commands);
+  const Status status = RecordSteps(use, begin, end, times);
   VXLA_RETURN_IF_ERROR(use.commands->Detach());
   VXLA_RETURN_IF_ERROR(status);
   recording.next = end == use.recording->size() ? 0 : end;
   use.recorded |= recording.next == 0;
   if (recording.next != 0) return OkStatus();
   if (recording.images != nullptr) VXLA_RETURN_IF_ERROR(recording.images->RecordResults(commands));
+  times.WriteOfProgram(1);
   return use.mark == nullptr ? OkStatus() : use.mark->Record(commands);
+}
+
+// An executable that can be recorded, made.
+struct RecordableProgram {
+  std::shared_ptr<Executable> made;
+  std::shared_ptr<const RecordedSteps> steps;
+};
+Result<RecordableProgram> RecordableOf(VxlaExecutable executable) {
+  RecordableProgram program;
+  VXLA_ASSIGN_OR_RETURN(program.made, ExecutableOf(executable));
+  VXLA_RETURN_IF_ERROR(CheckRecordable(*program.made, executable->content->loop_iterations));
+  program.steps = StepsOf(executable, program.made->plan());
+  return program;
+}
+
+Status CheckIndex(const char* what, uint32_t index, size_t count) {
+  if (index < count) return OkStatus();
+  return InvalidArgument("{} {}: the program has {}", what, index, count);
 }
 
 Result<VxlaBindings> ReadBindings(const VxlaBindings* bindings) {
@@ -607,6 +721,8 @@ Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
     return Unsupported("a program that copies its arguments or results cannot be bound again: record it");
   if (recording.images != nullptr) return Unsupported("a recording with images cannot be bound again: record it");
   if (recording.uses.size() > 1) return Unsupported("a recording of several uses cannot be bound again: record it");
+  if (recording.loop_count != 0)
+    return Unsupported("a recording of loops with a stated number of iterations cannot be bound again: record it");
   VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
   VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
   Bind(recording.use(), recording.ranges);
@@ -686,9 +802,30 @@ VxlaCode vxlaAcquireValue(VxlaValue value, uint32_t queue_family, const VxlaSema
 
 VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* needs, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
-    VXLA_RETURN_IF_ERROR(CheckRecordable(*made));
-    return WriteStruct(Describe(*executable->owner->device, made->plan()), needs, "needs");
+    VXLA_ASSIGN_OR_RETURN(const RecordableProgram program, RecordableOf(executable));
+    return WriteStruct(Describe(*executable->owner->device, program.made->plan(), *program.steps), needs, "needs",
+                       offsetof(VxlaRecordingNeeds, loop_count));
+  });
+}
+
+VxlaCode vxlaDescribeStep(VxlaExecutable executable, uint32_t index, VxlaStep* step, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_ASSIGN_OR_RETURN(const RecordableProgram program, RecordableOf(executable));
+    VXLA_RETURN_IF_ERROR(CheckIndex("step", index, program.steps->steps.size()));
+    const RecordedSteps::Step& found = program.steps->steps[index];
+    return WriteStruct(VxlaStep{0, 0, found.name.c_str(), found.seconds * 1e6}, step, "step");
+  });
+}
+
+VxlaCode vxlaDescribeScratch(VxlaExecutable executable, uint32_t index, VxlaScratchRange* range, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_ASSIGN_OR_RETURN(const RecordableProgram program, RecordableOf(executable));
+    VXLA_RETURN_IF_ERROR(CheckIndex("scratch range", index, program.steps->scratch.size()));
+    const RecordedSteps::Scratch& found = program.steps->scratch[index];
+    return WriteStruct(
+        VxlaScratchRange{0, static_cast<uint32_t>(found.first_step), static_cast<uint32_t>(found.last_step), 0,
+                         static_cast<uint64_t>(found.offset_bytes), static_cast<uint64_t>(found.size_bytes)},
+        range, "range");
   });
 }
 
@@ -697,12 +834,12 @@ VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo*
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(recording, "recording"));
     *recording = nullptr;
-    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> there, ExecutableOf(executable));
+    VXLA_ASSIGN_OR_RETURN(RecordableProgram there, RecordableOf(executable));
     VXLA_ASSIGN_OR_RETURN(const VxlaRecordingInfo read,
                           ReadStruct(info, "info", offsetof(VxlaRecordingInfo, argument_count)));
     CExecutable program = *executable->content;
-    static_cast<CProgram&>(program) = {std::move(there), nullptr};
-    VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, program, read));
+    static_cast<CProgram&>(program) = {std::move(there.made), nullptr};
+    VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, program, *there.steps, read));
     *recording = NewHandle<VxlaRecording_T>(executable->owner, std::move(made));
     return OkStatus();
   });

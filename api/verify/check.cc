@@ -10,7 +10,7 @@
 #include "api/devices.h"
 #include "api/verify/observer.h"
 #include "core/devices/replica_groups.h"
-#include "core/mlir/parser.h"
+#include "core/mlir/reader/parser.h"
 #include "core/observation.h"
 #include "core/passes/base/prepare.h"
 #include "core/passes/devices/device_merger.h"
@@ -58,7 +58,7 @@ class FunctionRun {
                                        CustomCallStatus& status) { observer_.See(call, inputs, agrees, status); });
     evaluate_.custom_calls = &registry_;
     evaluate_.host.infeed = [this](int64_t, const Shape& shape) { return TakeItem(shape); };
-    // What leaves the grid is done with; MeetInTheGrid (core/mlir/import_checks.cc) leaves no other transfers.
+    // What leaves the grid is done with; MeetInTheGrid (core/mlir/importer/import_checks.cc) leaves no other transfers.
     evaluate_.host.outfeed = [](int64_t, Literal) { return OkStatus(); };
     evaluate_.host.send_to_host = [](int64_t, int64_t, Literal) { return OkStatus(); };
     evaluate_.host.recv_from_host = [](int64_t, int64_t channel, const Shape&) -> Result<Literal> {

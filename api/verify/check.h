@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/check_program.h"
+#include "core/mlir/importer/check_program.h"
 #include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {

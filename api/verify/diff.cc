@@ -43,7 +43,7 @@ class DiffRunner {
       outcome_.notes.push_back(fmt::format("{} ({}) runs on the CPU: {}", f.instruction, f.opcode, f.reason));
     }
     if (!value.shader_math_refused.empty())
-      outcome_.notes.push_back("no shader math on the CPU: " + value.shader_math_refused);
+      outcome_.notes.push_back("no shader arithmetic on the CPU: " + value.shader_math_refused);
     outcome_.actual = std::move(value.result);
     outcome_.shader_math = std::move(value.shader_math);
     VXLA_RETURN_IF_ERROR(FindExpected(std::move(given)));
@@ -304,12 +304,13 @@ class DiffRunner {
     } else if (options_.stated()) {
       outcome_.fault = "rounding";
       outcome_.notes.push_back(
-          "the device gives the bits of shader math and every instruction is within its bound: the program "
+          "the device gives the bits of shader arithmetic and every instruction is within its bound: the program "
           "makes rounding errors grow, or the tolerance is too small for it");
     } else {
       outcome_.fault = "algorithm";
       outcome_.notes.push_back(
-          "the device gives the bits of shader math, which lie farther from the reference than rounding takes it, and "
+          "the device gives the bits of shader arithmetic, which lie farther from the reference than rounding takes it, "
+          "and "
           "no "
           "instruction looked at is outside its bound: --bisect looks into 16 iterations of loops");
     }
@@ -364,7 +365,7 @@ class DiffRunner {
         fmt::format("every instruction by itself is within its bound; {}: look at what the plan adds (fusion, "
                     "barriers, buffers), with vxla explain, --no-fusion and --validate",
                     name.ok() && !name->empty()
-                        ? fmt::format("in the plan {} is the first value with other bits than shader math", *name)
+                        ? fmt::format("in the plan {} is the first value with other bits than shader arithmetic", *name)
                         : "with every value kept as a result the difference does not show"));
   }
 

@@ -9,7 +9,7 @@
 
 #include "backend/cpu/reference/custom_call.h"
 #include "core/devices/replica_groups.h"
-#include "core/mlir/check_program.h"
+#include "core/mlir/importer/check_program.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -5,6 +5,7 @@
 #include "core/builder/emit.h"
 #include "core/host/guarded.h"
 #include "core/module.h"
+#include "core/module_edits.h"
 #include "core/ops/ops.h"
 #include "core/sizes/live_sizes.h"
 
@@ -39,15 +40,8 @@ bool XlaBuilder::HasParameter(int64_t number) const {
 Result<Computation*> BuilderState::Import(const XlaComputation& computation) {
   const Module& source = computation.module();
   if (auto found = imported.find(&source); found != imported.end()) return found->second;
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& original : source.computations()) {
-    Computation* copy = module.AddComputation(original->name());
-    copies[original.get()] = copy;
-    copy->set_execution_thread(original->execution_thread());
-    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
-  }
   kept.push_back(computation);
-  return imported[&source] = copies.at(source.entry());
+  return imported[&source] = AddProgram(module, source);
 }
 
 Result<XlaOp> Emit(XlaBuilder& builder, Opcode opcode, std::span<const XlaOp> operands, Shape stated,

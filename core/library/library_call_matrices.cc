@@ -58,11 +58,15 @@ Status LibraryCallReader::ReadSolve() {
   call_.transpose = transpose == 'N'   ? TransposeKind::kNoTranspose
                     : transpose == 'T' ? TransposeKind::kTranspose
                                        : TransposeKind::kAdjoint;
-  VXLA_RETURN_IF_ERROR(ExpectMatrices(1, false));
-  const Shape& b = Operand(1);
+  return ReadOtherSide(1);
+}
+
+Status LibraryCallReader::ReadOtherSide(int k) {
+  VXLA_RETURN_IF_ERROR(ExpectMatrices(k, false));
+  const Shape& b = Operand(k);
   const int64_t rows = b.dimension(b.rank() - 2), columns = b.dimension(b.rank() - 1);
-  VXLA_RETURN_IF_ERROR(call_.left_side ? ExpectOperand(1, type_, {rows_, columns})
-                                       : ExpectOperand(1, type_, {rows, rows_}));
+  VXLA_RETURN_IF_ERROR(call_.left_side ? ExpectOperand(k, type_, {rows_, columns})
+                                       : ExpectOperand(k, type_, {rows, rows_}));
   return ExpectResults({{type_, {rows, columns}}});
 }
 
@@ -105,12 +109,7 @@ Status LibraryCallReader::ReadReflect() {
   VXLA_RETURN_IF_ERROR(ExpectOperand(1, type_, {count}));
   if (count > least_)
     return Wrong("{} taus of {}: no more than rows and columns expected", count, Operand(0).ToString());
-  VXLA_RETURN_IF_ERROR(ExpectMatrices(2, false));
-  const Shape& c = Operand(2);
-  const int64_t rows = c.dimension(c.rank() - 2), columns = c.dimension(c.rank() - 1);
-  VXLA_RETURN_IF_ERROR(call_.left_side ? ExpectOperand(2, type_, {rows_, columns})
-                                       : ExpectOperand(2, type_, {rows, rows_}));
-  return ExpectResults({{type_, {rows, columns}}});
+  return ReadOtherSide(2);
 }
 
 Status LibraryCallReader::ReadEigh() {

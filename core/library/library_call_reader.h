@@ -63,6 +63,8 @@ class LibraryCallReader {
   Status ReadLu();
   Status ReadReflectors();
   Status ReadReflect();
+  // Operand k is what the matrices are applied to, on the side that the call says; and so is the result.
+  Status ReadOtherSide(int k);
   Status ReadEigh();
   Status ReadSvd();
   Status ReadGeneral();

@@ -1,11 +1,13 @@
 // A program in MLIR's generic structure, whatever it was read from (text, bytecode): operations by name with their
-// values, attributes and regions. core/mlir/importer.h makes a module of it.
+// values, attributes and regions. core/mlir/importer/importer.h makes a module of it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -128,6 +130,10 @@ struct Program {
 // The bytes of a blob as elements of `shape`; a splat where they are one element (core/mlir/dense_text.h: large ones
 // stay a scalar).
 Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std::span<const std::byte> bytes);
+
+// The name of an element type as MLIR has it (f8E4M3FN, ui32, index as s64); and back.
+std::optional<ElementType> ParseElementWord(std::string_view word);
+std::string_view ElementWord(ElementType type);
 
 // tensor<2x3xf32>, tuple<...>, i32 ...
 std::string PrintType(const Shape& shape);

@@ -1,10 +1,69 @@
 // Types and attributes as text.
 #include <fmt/format.h>
 
-#include "core/mlir/attribute_parser.h"
+#include <algorithm>
+#include <iterator>
+
 #include "core/mlir/dense_text.h"
+#include "core/mlir/ir.h"
+#include "core/mlir/lexer.h"
 
 namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::pair<std::string_view, ElementType> kElementWords[] = {
+    {"i1", ElementType::kPred},
+    {"i2", ElementType::kS2},
+    {"i4", ElementType::kS4},
+    {"i8", ElementType::kS8},
+    {"i16", ElementType::kS16},
+    {"i32", ElementType::kS32},
+    {"i64", ElementType::kS64},
+    {"ui1", ElementType::kU1},
+    {"ui2", ElementType::kU2},
+    {"ui4", ElementType::kU4},
+    {"ui8", ElementType::kU8},
+    {"ui16", ElementType::kU16},
+    {"ui32", ElementType::kU32},
+    {"ui64", ElementType::kU64},
+    {"f4E2M1FN", ElementType::kF4E2M1FN},
+    {"f6E2M3FN", ElementType::kF6E2M3FN},
+    {"f6E3M2FN", ElementType::kF6E3M2FN},
+    {"f8E3M4", ElementType::kF8E3M4},
+    {"f8E4M3", ElementType::kF8E4M3},
+    {"f8E4M3FN", ElementType::kF8E4M3FN},
+    {"f8E4M3B11FNUZ", ElementType::kF8E4M3B11FNUZ},
+    {"f8E4M3FNUZ", ElementType::kF8E4M3FNUZ},
+    {"f8E5M2", ElementType::kF8E5M2},
+    {"f8E5M2FNUZ", ElementType::kF8E5M2FNUZ},
+    {"f8E8M0FNU", ElementType::kF8E8M0FNU},
+    {"f16", ElementType::kF16},
+    {"bf16", ElementType::kBF16},
+    {"f32", ElementType::kF32},
+    {"f64", ElementType::kF64},
+    // Other words for the same, read only.
+    {"si2", ElementType::kS2},
+    {"si4", ElementType::kS4},
+    {"si8", ElementType::kS8},
+    {"si16", ElementType::kS16},
+    {"si32", ElementType::kS32},
+    {"si64", ElementType::kS64},
+    {"index", ElementType::kS64},
+};
+
+}  // namespace
+
+std::optional<ElementType> ParseElementWord(std::string_view word) {
+  const auto found = std::ranges::find(kElementWords, word, [](const auto& pair) { return pair.first; });
+  if (found == std::end(kElementWords)) return std::nullopt;
+  return found->second;
+}
+
+std::string_view ElementWord(ElementType type) {
+  if (type == ElementType::kS1) return "i1";
+  return std::ranges::find(kElementWords, type, [](const auto& pair) { return pair.second; })->first;
+}
+
 namespace {
 
 std::string ElementText(ElementType type) {

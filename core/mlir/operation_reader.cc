@@ -1,4 +1,6 @@
-#include "core/mlir/import_state.h"
+#include "core/mlir/operation_reader.h"
+
+#include <algorithm>
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -110,6 +112,75 @@ Result<int> OperationReader::Word(std::string_view name, std::span<const std::st
     all += (i > 0 ? ", " : "") + std::string(words[i]);
   }
   return Error("{} is {}, expected one of {}", name, text, all);
+}
+
+Result<IntList> OperationReader::Part(const Attribute& numbers, std::string_view name) const {
+  const Attribute* const part = numbers.Find(name);
+  if (part == nullptr) return IntList{};
+  return IntsOf(name, *part);
+}
+
+namespace {
+
+// [b, 0, 1, f]: where b, f (or o, i) and each spatial dimension stand.
+struct Labels {
+  int64_t first = -1, second = -1;
+  IntList spatial;
+};
+Result<Labels> LabelsOf(const OperationReader& reader, const Attribute& list, std::string_view first,
+                        std::string_view second) {
+  Labels labels;
+  labels.spatial.assign(list.elements.size() < 2 ? 0 : list.elements.size() - 2, -1);
+  for (size_t i = 0; i < list.elements.size(); ++i) {
+    const std::string& text = list.elements[i].text;
+    const int64_t place = static_cast<int64_t>(i);
+    if (text == first) {
+      labels.first = place;
+    } else if (text == second) {
+      labels.second = place;
+    } else {
+      const bool number =
+          !text.empty() && text.size() < 4 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+      const size_t spatial = number ? std::stoul(text) : labels.spatial.size();
+      if (spatial >= labels.spatial.size()) return reader.Error("dimension_numbers hold '{}'", text);
+      labels.spatial[spatial] = place;
+    }
+  }
+  const bool whole =
+      labels.first >= 0 && labels.second >= 0 && std::ranges::find(labels.spatial, -1) == labels.spatial.end();
+  if (!whole) return reader.Error("dimension_numbers lack {}, {} or a spatial dimension", first, second);
+  return labels;
+}
+
+}  // namespace
+
+// Generic form of older texts: #stablehlo.conv<raw> with entries input_batch_dimension = 0 ...
+Result<ConvolutionDimensions> ConvolutionDimensionsOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("dimension_numbers"));
+  ConvolutionDimensions out;
+  if (numbers->elements.size() == 3) {
+    VXLA_ASSIGN_OR_RETURN(const Labels input, LabelsOf(reader, numbers->elements[0], "b", "f"));
+    VXLA_ASSIGN_OR_RETURN(const Labels kernel, LabelsOf(reader, numbers->elements[1], "i", "o"));
+    VXLA_ASSIGN_OR_RETURN(const Labels output, LabelsOf(reader, numbers->elements[2], "b", "f"));
+    out = {input.first,   input.second,  kernel.first,   kernel.second, output.first,
+           output.second, input.spatial, kernel.spatial, output.spatial};
+    return out;
+  }
+  const std::pair<std::string_view, int64_t*> single[] = {
+      {"input_batch_dimension", &out.input_batch},
+      {"input_feature_dimension", &out.input_feature},
+      {"kernel_input_feature_dimension", &out.kernel_input_feature},
+      {"kernel_output_feature_dimension", &out.kernel_output_feature},
+      {"output_batch_dimension", &out.output_batch},
+      {"output_feature_dimension", &out.output_feature}};
+  for (const auto& [name, field] : single) {
+    const Attribute* value = numbers->Find(name);
+    *field = value == nullptr ? 0 : value->integer;
+  }
+  VXLA_ASSIGN_OR_RETURN(out.input_spatial, reader.Part(*numbers, "input_spatial_dimensions"));
+  VXLA_ASSIGN_OR_RETURN(out.kernel_spatial, reader.Part(*numbers, "kernel_spatial_dimensions"));
+  VXLA_ASSIGN_OR_RETURN(out.output_spatial, reader.Part(*numbers, "output_spatial_dimensions"));
+  return out;
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -1,8 +1,8 @@
 // vxla in C11: devices, programs, runs, values in device memory. vxla_vulkan.h adds a host's own Vulkan device.
 //
-// Every function that can fail returns a VxlaCode and takes, last, a place for a message, which may be NULL. It is set
-// to NULL, or on failure to text (what, where, value and limit) that vxlaFreeMessage frees. What a failing call would
-// have made is NULL. No function throws, exits or prints.
+// Every function that can fail returns a VxlaCode and takes, last, the address of a message, which may be NULL. It is
+// set to NULL, or on failure to text (what, where, value and limit) that vxlaFreeMessage frees. What a failing call
+// would have made is NULL. No function throws, exits or prints.
 //
 // Handles are opaque. Functions check their kind: another kind or NULL is VXLA_INVALID_ARGUMENT, and so is a destroyed
 // handle of a device made with VXLA_DEVICE_CHECK_HANDLES, that device's own included (otherwise its use is undefined).
@@ -22,7 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is static).
+// On Windows the functions come from a DLL, unless VXLA_STATIC is defined (vxla's CMake package does that where it is
+// static).
 #if defined(_WIN32) && defined(VXLA_BUILD)
 #define VXLA_API __declspec(dllexport)
 #elif defined(_WIN32) && defined(VXLA_STATIC)
@@ -203,11 +204,11 @@ VXLA_API VxlaCode vxlaAwaitEvent(VxlaEvent event, uint64_t timeout_ns, VxlaMessa
 // `code` and `text` are what vxlaAwaitEvent would say; `text` is "" where all is well, and lives until the function
 // returns.
 typedef void (*VxlaEventFunction)(void* user_data, VxlaCode code, const char* text);
-// Calls the function once: at once, on this thread, if the event is ready, else when it has happened, on a thread of
-// vxla's that waits for the device or does the host's part of a run or of a transfer. The function may destroy the
-// event and begin runs and transfers; it must neither wait for anything of the device's, nor destroy the device, nor
-// throw, and what comes behind it waits until it returns. It is called, too, after the event is destroyed: at the
-// latest while vxlaDestroyDevice runs.
+// Calls the function once: at once, on this thread, if the event is ready, else when it has happened. Then the thread
+// is one of vxla's, which waits for the device or does the host's part of a run or of a transfer. The function may
+// destroy the event and begin runs and transfers; it must neither wait for anything of the device's, nor destroy the
+// device, nor throw, and what comes behind it waits until it returns. It is called, too, after the event is destroyed:
+// at the latest while vxlaDestroyDevice runs.
 VXLA_API VxlaCode vxlaOnEvent(VxlaEvent event, VxlaEventFunction function, void* user_data, VxlaMessage* message);
 VXLA_API void vxlaDestroyEvent(VxlaEvent event);
 
@@ -286,8 +287,17 @@ typedef struct VxlaCompileInfo {
   // vxlaCompile's device. Those of one handle run as one program; those of several meet through the host's memory.
   // Custom calls are those of the first one.
   const VxlaDevice* devices;
-  // Constants of at least so many bytes are weights (vxlaBindWeight); 0: none is. Of one device, and not recordable.
+  // Constants of at least so many bytes are weights (vxlaBindWeight), in loops too; 0: none is. One device, not
+  // recorded.
   uint64_t weight_bytes;
+  // With VXLA_COMPILE_RECORDABLE: a loop whose end the device finds out is recorded with so many iterations, of which
+  // those beyond its end do nothing, and VxlaBindings::loops says which loop did not end within them. Of loops inside
+  // of such a loop one iteration may be several. 0: a program with such a loop is not recordable.
+  uint64_t loop_iterations;
+  // Of a StableHLO text that leaves sizes open: "b=1024,0.1=16" bounds JAX's dimension variable b and dimension 1 of
+  // argument 0, and with them what the program computes from these. Arguments and results have dynamic dimensions then.
+  // NULL: sizes stay open, and the program is neither recordable nor serialised.
+  const char* bounds;
 } VxlaCompileInfo;
 
 typedef struct VxlaExecutableDescription {
@@ -351,6 +361,7 @@ typedef struct VxlaBundleInfo {
   uint32_t flags;    // VXLA_COMPILE_RECORDABLE, VXLA_LOAD_IN_BACKGROUND
   const void* data;  // what `vxla compile` wrote: the bytes of the file, mapped or read
   uint64_t size_bytes;
+  uint64_t loop_iterations;  // as VxlaCompileInfo's
 } VxlaBundleInfo;
 
 // A program that was compiled before: only the driver compiles. Of the bundle's variants the one that runs best on the
@@ -425,7 +436,7 @@ typedef struct VxlaDownloadInfo {
   uint32_t flags;               // none is known
   void* data;                   // of the first element
   uint64_t size_bytes;          // dense: the array's; with strides of no account
-  const int64_t* byte_strides;  // as VxlaUploadInfo's, and no two elements at one place
+  const int64_t* byte_strides;  // as VxlaUploadInfo's, and no two elements at one address
 } VxlaDownloadInfo;
 // As vxlaReadValue, but returns at once, or when up to 64 KiB that may be read are copied. `done`: where an event goes
 // that happens when the elements are there, with the error of the run that writes the value. Until then the memory is
@@ -447,10 +458,10 @@ typedef struct VxlaExecuteInfo {
 // Returns before the device has finished. Steps of the program for the host run on a thread of the device's handle, one
 // run after the other; what fails there fails the results, and vxlaReadValue says so. A program with dynamic dimensions
 // is compiled for the live sizes of its arguments when these come for the first time, unless it is from a bundle or was
-// compiled with VXLA_COMPILE_RECORDABLE; one with open sizes for the sizes themselves, and vxlaDescribeValue tells
-// those of the results. 256 choices of sizes are kept for each program. Runs of an executable that are in flight have
-// up to a quarter of the device's memory beside arguments and results, and are 32 at most: a further call waits for the
-// first of them.
+// compiled with VXLA_COMPILE_RECORDABLE. One with open sizes is compiled for the sizes themselves, and
+// vxlaDescribeValue tells those of the results. 256 choices of sizes are kept for each program. Runs of an executable
+// that are in flight have up to a quarter of the device's memory beside arguments and results, and are 32 at most: a
+// further call waits for the first of them.
 VXLA_API VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message);
 // A run of a program on several devices. infos[d] is of device d of VxlaCompileInfo::devices, whose handle the values
 // belong to; results stay there. Returns at once where all devices are one handle and the data do not decide who meets

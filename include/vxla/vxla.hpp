@@ -15,8 +15,8 @@
 //   if (!client.ok()) return client.status();
 //   auto check = vxla::CompareWithCpu(**client, program->module(), arguments);
 //
-// What can fail gives a Status or a Result, with a message that says what, where, value and limit; reading the value of
-// a Result that is not ok, and what is called a precondition here, is a mistake of the caller and throws
+// What can fail gives a Status or a Result, with a message that says what, where, value and limit. Reading the value of
+// a Result that is not ok, or missing what is called a precondition here, is a mistake of the caller. It throws
 // std::logic_error with both numbers. Objects may be used from one thread at a time, unless their header says more.
 #pragma once
 

@@ -132,13 +132,13 @@ typedef struct VxlaAdoptInfo {
   uint32_t queue_count;
 } VxlaAdoptInfo;
 
-// Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later only vxlaRun, vxlaDiff,
-// vxlaAwaitEvent, what is given no place for an event (vxlaReadValue, vxlaDownload, vxlaWriteValue), vxlaCreateValue
-// and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute (host steps, a fifth run in
-// flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is NULL, one of two functions
-// that belong together is, the first queue's family does not run compute or a further one's neither compute nor copies,
-// a queue comes twice, a family has fewer queues, two are for copies, there are too many. VXLA_UNSUPPORTED: what is
-// needed is not enabled.
+// Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later few functions wait for
+// the device, each for its own work: vxlaRun, vxlaDiff and vxlaAwaitEvent. So do vxlaReadValue, vxlaDownload and
+// vxlaWriteValue where they are given no event to fill in, and vxlaCreateValue and vxlaCreateSharedValue. vxlaCompile
+// and vxlaLoadBundle wait for constants, vxlaExecute for host steps and a fifth run in flight. VXLA_INVALID_ARGUMENT: a handle is
+// NULL, or one of two functions that belong together is. The first queue's family does not run compute, or a further
+// one's neither compute nor copies. A queue comes twice, a family has fewer queues, two are for copies, there are too
+// many. VXLA_UNSUPPORTED: what is needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.
@@ -179,11 +179,11 @@ VXLA_API VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMes
 VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message);
 
 // Hands a value's part of its VkBuffer, which queue families own one at a time (VK_SHARING_MODE_EXCLUSIVE), to another
-// family of the device or to VK_QUEUE_FAMILY_EXTERNAL, with its contents: when it has been written and each run that
-// was submitted with it so far has finished; then `signal`, unless it is NULL, is signalled. The other side records its
-// own half. Until vxlaAcquireValue the value's use is VXLA_INVALID_ARGUMENT, and so is a family that the device has
-// not, or that a queue of vxla's is of. VXLA_UNSUPPORTED: a family of the device where vxla's queues are of several
-// families, whose buffers are shared. Neither of the two waits; both need the value's handle to themselves.
+// family of the device or to VK_QUEUE_FAMILY_EXTERNAL, with its contents. That happens when it has been written and
+// each run that was submitted with it so far has finished; then `signal`, unless it is NULL, is signalled. The other
+// side records its own half. Until vxlaAcquireValue the value's use is VXLA_INVALID_ARGUMENT, and so is a family that
+// the device has not, or that a queue of vxla's is of. VXLA_UNSUPPORTED: a family of the device where vxla's queues are
+// of several families, whose buffers are shared. Neither of the two waits; both need the value's handle to themselves.
 VXLA_API VxlaCode vxlaReleaseValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* signal,
                                    VxlaMessage* message);
 // Takes over what that family released, after `wait` (NULL: it has done so), before the value is used next: also the
@@ -234,7 +234,7 @@ typedef struct VxlaRecordingNeeds {
   // Usage that each argument's, result's and the scratch's VkBuffer needs.
   VkBufferUsageFlags argument_usage, result_usage, scratch_usage;
   uint64_t scratch_size, scratch_alignment;
-  // Of a binding's place in its VkBuffer and of its address. An array of n bytes needs a range of n rounded up to
+  // Of a binding's offset in its VkBuffer and of its address. An array of n bytes needs a range of n rounded up to
   // binding_unit: what follows the array within it is overwritten. An array with dynamic dimensions ends behind its
   // live sizes (VxlaArray::live_sizes_offset).
   uint64_t binding_alignment, binding_unit;
@@ -243,8 +243,38 @@ typedef struct VxlaRecordingNeeds {
   // several uses alone.
   VkPipelineStageFlags2 stages;
   VkAccessFlags2 reads, writes;
+  // Loops of VxlaCompileInfo::loop_iterations, each time that they are recorded: VxlaBindings::loops.
+  uint32_t loop_count;
+  // Dispatches and copies that are recorded, loops unrolled: vxlaDescribeStep, VxlaBindings::first_query.
+  uint32_t step_count;
+  uint32_t scratch_range_count;  // vxlaDescribeScratch
+  uint32_t flags;                // out: 0
+  // What the program takes on the device, by the low estimate of its speed that vxlaCmdExecutePart uses.
+  double microseconds;
 } VxlaRecordingNeeds;
 VXLA_API VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* needs, VxlaMessage* message);
+
+typedef struct VxlaStep {
+  uint32_t struct_size;
+  uint32_t flags;       // out: 0
+  const char* name;     // of the instruction, or of what is copied; lives as long as the executable
+  double microseconds;  // by the same estimate
+} VxlaStep;
+// In the order in which they are recorded. VXLA_INVALID_ARGUMENT: index is not below VxlaRecordingNeeds::step_count.
+VXLA_API VxlaCode vxlaDescribeStep(VxlaExecutable executable, uint32_t index, VxlaStep* step, VxlaMessage* message);
+
+// A part of the scratch, which the program needs from the first step to the last one: before and behind these its bytes
+// are free, so a frame that runs the program in parts may use them between two parts. What iterations of a loop use
+// lasts for all of them.
+typedef struct VxlaScratchRange {
+  uint32_t struct_size;
+  uint32_t first_step, last_step;
+  uint32_t flags;  // out: 0
+  uint64_t offset, size;
+} VxlaScratchRange;
+// VXLA_INVALID_ARGUMENT: index is not below VxlaRecordingNeeds::scratch_range_count.
+VXLA_API VxlaCode vxlaDescribeScratch(VxlaExecutable executable, uint32_t index, VxlaScratchRange* range,
+                                      VxlaMessage* message);
 
 typedef struct VxlaRecordingInfo {
   uint32_t struct_size;
@@ -254,9 +284,11 @@ typedef struct VxlaRecordingInfo {
   uint32_t argument_count, result_count;
   const VkFormat *argument_formats, *result_formats;
   // How many times it is in command buffers at once that the device has not finished with, each with bindings of its
-  // own: substeps of a frame. 0: once; 1024 at most. With several a barrier stands before each, and all are submitted
+  // own: substeps of a frame. 0: once; 1024 at most. With several a barrier is before each, and all are submitted
   // to one queue, or to several with semaphores between.
   uint64_t uses;
+  // Of the arguments and results that are images: VK_IMAGE_TYPE_2D or 3D. NULL: all are 2D.
+  const VkImageType *argument_types, *result_types;
 } VxlaRecordingInfo;
 
 // What a program needs for being recorded: for each use a block of addresses, for all of them scratch and for each
@@ -266,33 +298,41 @@ typedef struct VxlaRecordingInfo {
 // refuses the later one with VXLA_INVALID_ARGUMENT, by an event behind each use, so what was never submitted counts
 // too. It keeps what it needs of the executable, whose handle may go first.
 //
-// An image is an array [height, width], [height, width, channels] or [layers, height, width, channels], of the format
-// (or one that its bytes may be taken for) R8, R8G8, R8G8B8A8, B8G8R8A8 as UNORM or SRGB, R16, R16G16, R16G16B16A16 as
-// UNORM or SFLOAT, R32, R32G32, R32G32B32A32 as SFLOAT; an array of three channels takes one of four, whose last is not
-// read, and written 1. Elements of floating point have the values of sampled texels: UNORM lies from 0 to 1, SRGB is
-// decoded and encoded (not its fourth channel), in f32; what is written is cut off there, NaN becomes 0, and halves go
-// to the even number. Elements of u8 and u16 have the numbers of UNORM and SRGB as they are. Channels come as red,
-// green, blue and alpha, of B8G8R8A8 too. Where nothing is converted (element type, channels and their order are the
-// format's) only a copy is recorded. VXLA_INVALID_ARGUMENT: another format, a shape or an element type that it does not
-// fit, a donated argument of which and of whose result one is an image only, more uses than are possible.
+// An image is an array [height, width], [height, width, channels] or [layers, height, width, channels]. Its format, or
+// one that its bytes may be taken for, is one of these.
+//   R8, R8G8, R8G8B8A8 as UNORM, SRGB, SNORM, UINT or SINT; B8G8R8A8 as UNORM or SRGB
+//   R16, R16G16, R16G16B16A16 as UNORM, SNORM, SFLOAT, UINT or SINT; R32, R32G32, R32G32B32A32 as SFLOAT, UINT or SINT
+//   A2B10G10R10 and A2R10G10B10 as UNORM_PACK32, B10G11R11 as UFLOAT_PACK32
+//   D16_UNORM, D32_SFLOAT; the depth of X8_D24_UNORM_PACK32, D24_UNORM_S8_UINT and D32_SFLOAT_S8_UINT
+// An array of three channels takes a format of four, whose last is not read, and written 1. Of an image of
+// VK_IMAGE_TYPE_3D the layers are its slices. Elements of floating point have the values of sampled texels: UNORM and
+// depth lie from 0 to 1, SNORM from -1 to 1, SRGB is decoded and encoded (not its fourth channel), in f32. What is
+// written is cut off there, NaN becomes 0, and halves go to the even number. Of B10G11R11 negative numbers become 0,
+// what is beyond 65,024 (blue: 64,512) that number, and NaN stays. Elements of u8, u16, s8 and s16 have the numbers of
+// UNORM, SRGB, SNORM and D16 as they are; those of UINT and SINT have the format's own type alone. Channels come as
+// red, green, blue and alpha, of B8G8R8A8 and A2R10G10B10 too. Where nothing is converted (element type, channels and
+// their order are the format's) only a copy is recorded. VXLA_INVALID_ARGUMENT: another format, a shape or an element
+// type that it does not fit, a donated argument of which and of whose result one is an image only, more uses than are
+// possible.
 VXLA_API VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo* info,
                                       VxlaRecording* recording, VxlaMessage* message);
 VXLA_API void vxlaDestroyRecording(VxlaRecording recording);
 
-// Where an image stands: its layout, and who used it last or uses it next. This struct never changes.
+// The state of an image: its layout, and who used it last or uses it next. This struct never changes.
 typedef struct VxlaImageState {
   VkImageLayout layout;
   VkPipelineStageFlags2 stages;
   VkAccessFlags2 accesses;
 } VxlaImageState;
 
-// A mip level of a colour image with one sample a texel; as many layers as the array has. It belongs to the family of
-// the command buffer. This struct never changes.
+// A mip level of an image with one sample a texel; as many layers (slices of a 3D image) as the array has. It belongs
+// to the family of the command buffer, which draws where depth is written (Vulkan wants that). Of a format with
+// stencil, layouts and barriers are those of both, and the stencil stays. This struct never changes.
 typedef struct VxlaImage {
   VkImage image;
-  VkImageUsageFlags usage;  // that it was made with: TRANSFER_SRC for arguments, TRANSFER_DST for results
-  uint32_t width, height;   // of the level
-  uint32_t mip_level, first_layer;
+  VkImageUsageFlags usage;          // that it was made with: TRANSFER_SRC for arguments, TRANSFER_DST for results
+  uint32_t width, height;           // of the level
+  uint32_t mip_level, first_layer;  // of a 3D image: its first slice
   // The commands wait for `before`, and what is in `after` waits for them: all barriers for the image are recorded, the
   // arguments' before the program and the results' behind it. A result may come from VK_IMAGE_LAYOUT_UNDEFINED. An
   // image that is both argument and result goes through both pairs.
@@ -313,6 +353,17 @@ typedef struct VxlaBindings {
   const VxlaBinding* results;
   // By number; NULL where VxlaRecordingInfo states no format. NULL: none is an image.
   const VxlaImage *const *argument_images, *const *result_images;
+  // Where VxlaRecordingNeeds::loop_count is not 0: an int32_t for each of these loops, at a multiple of 4 of a buffer
+  // with VK_BUFFER_USAGE_TRANSFER_DST_BIT. Behind the program it is 0 where the loop ended within the iterations that
+  // were recorded; elsewhere results are not those of the program. It is copied there as the stages and writes of
+  // VxlaRecordingNeeds say.
+  const VxlaBinding* loops;
+  // Timestamps, of a pool of VK_QUERY_TYPE_TIMESTAMP whose queries the host resets before. None is written where
+  // query_count is 0. 2: before the program and behind it, images included. step_count + 1: before the first step, then
+  // behind each. A timestamp waits for all that is before it in the queue, so what runs side by side is told by the
+  // last of it.
+  VkQueryPool timestamps;
+  uint32_t first_query, query_count;
 } VxlaBindings;
 
 // Records the program into a command buffer that is being recorded, primary or secondary, outside of a render pass;
@@ -330,7 +381,8 @@ VXLA_API VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording rec
                                      double microseconds, int32_t* finished, VxlaMessage* message);
 // Makes command buffers recorded with vxlaCmdExecute run with other bindings from their next submission on, without
 // being recorded again. VXLA_UNSUPPORTED under descriptors, and for a program that copies its arguments or results
-// (VxlaRecordingNeeds asks for transfers of their buffers) or that has images, and for a recording of several uses.
+// (VxlaRecordingNeeds asks for transfers of their buffers), that has images or loops of a stated number of iterations,
+// and for a recording of several uses. Timestamps stay as they are.
 VXLA_API VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message);
 
 #ifdef __cplusplus

@@ -17,7 +17,7 @@ std::string ErrorText(int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  return std::string(text, static_cast<size_t>(length));
+  return "MPI: " + std::string(text, static_cast<size_t>(length));
 }
 
 // MPI is called by one thread at a time; while one waits, others may.

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <charconv>
+
 #ifndef _WIN32
 #include <pthread.h>
 #endif
 
 #include "backend/device.h"
 #include "integrations/pjrt/plugin.h"
+#include "integrations/pjrt/processes.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 namespace {
@@ -30,34 +33,48 @@ void SetUserData(PJRT_Memory* memory, const void* key, void* data, void (*destro
 constexpr PJRT_Memory_FunctionTable kMemoryFunctions = {sizeof(PJRT_Memory_FunctionTable), nullptr, sizeof(PJRT_Memory),
                                                         UserDataOf, SetUserData};
 
-std::unique_ptr<PJRT_Device> MakeDevice(PJRT_Client& client, int id, OpenedDevice opened) {
-  auto device = std::make_unique<PJRT_Device>();
-  const DeviceFacts& facts = opened.client->device().facts();
-  device->client = &client;
-  device->runtime = std::move(opened.client);
-  device->opened_with = std::move(opened.options);
-  PJRT_DeviceDescription& d = device->description;
-  d.id = id;
-  d.kind = facts.name;
-  d.driver = facts.driver;
-  d.driver_version = facts.driver_version;
-  d.text = fmt::format("VulkanDevice(id={})", id);
-  d.debug_string = fmt::format("vulkan:{} {}, {} {}", id, facts.name, facts.driver, facts.driver_version);
+DeviceWords WordsOf(const DeviceFacts& facts) {
+  return {facts.name, facts.driver, facts.driver_version, static_cast<int64_t>(facts.memory_bytes)};
+}
+
+// The next one.
+PJRT_Device& AddDevice(PJRT_Client& client, int process, int local_id, const DeviceWords& words) {
+  PJRT_Device& device = *client.devices.emplace_back(std::make_unique<PJRT_Device>());
+  device.client = &client;
+  PJRT_DeviceDescription& d = device.description;
+  d.id = static_cast<int>(client.device_list.size());
+  d.process = process;
+  d.local_id = local_id;
+  d.kind = words.kind;
+  d.driver = words.driver;
+  d.driver_version = words.driver_version;
+  d.text = fmt::format("VulkanDevice(id={})", d.id);
+  d.debug_string = fmt::format("vulkan:{} {}, {} {}", d.id, d.kind, d.driver, d.driver_version);
+  if (client.connections != nullptr) d.debug_string += fmt::format(", of process {}", process);
   d.attributes = {Named("driver", d.driver), Named("driver_version", d.driver_version),
-                  Named("memory_bytes", static_cast<int64_t>(facts.memory_bytes))};
+                  Named("memory_bytes", words.memory_bytes)};
+  client.device_list.push_back(&device);
+  client.topology.descriptions.push_back(&d);
+  return device;
+}
+
+// It is this process's.
+void Open(PJRT_Client& client, PJRT_Device& device, OpenedDevice opened) {
+  device.runtime = std::move(opened.client);
+  device.opened_with = std::move(opened.options);
+  client.own_devices.push_back(&device);
   for (int kind = 0; kind < kMemoryKinds; ++kind) {
     auto memory = std::make_unique<MemoryHandle>();
     memory->vtable = &kMemoryFunctions;
-    memory->id = id * kMemoryKinds + kind;
+    memory->id = device.description.id * kMemoryKinds + kind;
     memory->kind = static_cast<BufferMemory>(kind);
-    memory->device = device.get();
-    memory->text = fmt::format("{}:{}", kMemoryKindNames[kind], id);
-    memory->debug_string = fmt::format("{} memory of {}", kMemoryKindNames[kind], d.debug_string);
-    device->memories.push_back(memory.get());
+    memory->device = &device;
+    memory->text = fmt::format("{}:{}", kMemoryKindNames[kind], device.description.id);
+    memory->debug_string = fmt::format("{} memory of {}", kMemoryKindNames[kind], device.description.debug_string);
+    device.memories.push_back(memory.get());
     client.memory_list.push_back(memory.get());
     client.memories.push_back(std::move(memory));
   }
-  return device;
 }
 
 // JAX's compilation cache takes programs of equal text, devices and version for the same: what else changes code is
@@ -66,8 +83,8 @@ std::string VersionOf(const PJRT_Client& client, const DeviceOptions& options) {
   std::string version = fmt::format("vxla {}; bindings={} emulate={} same_bits={}", VXLA_VERSION, options.bindings,
                                     options.emulate, options.same_bits);
   for (const auto& device : client.devices) {
-    const DeviceFacts& facts = device->runtime->device().facts();
-    version += fmt::format("; {} {} {}", facts.name, facts.driver, facts.driver_version);
+    const PJRT_DeviceDescription& d = device->description;
+    version += fmt::format("; {} {} {}", d.kind, d.driver, d.driver_version);
   }
   return version;
 }
@@ -80,13 +97,30 @@ Result<bool> FlagOf(std::string_view name, const PJRT_NamedValue& value, std::st
   return InvalidArgument("option {}: true or false is wanted", name);
 }
 
-Status ReadOption(const PJRT_NamedValue& given, DeviceOptions& options, std::string& devices) {
+// What a client is created with.
+struct ClientOptions {
+  DeviceOptions device;
+  std::string devices;
+  JobRank process;
+  std::chrono::milliseconds timeout = EvaluateOptions().collective_timeout;
+};
+
+Result<int64_t> NumberOf(std::string_view name, const PJRT_NamedValue& given, std::string_view text, int64_t least) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (given.type == PJRT_NamedValue_kFloat || error != std::errc() || end != text.data() + text.size() || number < least)
+    return InvalidArgument("option {}='{}': a whole number from {} is wanted", name, text, least);
+  return number;
+}
+
+Status ReadOption(const PJRT_NamedValue& given, ClientOptions& client) {
+  DeviceOptions& options = client.device;
   const std::string_view name(given.name, given.name_size);
   std::string text;
   if (given.type == PJRT_NamedValue_kString) text.assign(given.string_value, given.value_size);
   if (given.type == PJRT_NamedValue_kInt64) text = std::to_string(given.int64_value);
   if (name == "devices") {
-    devices = text;
+    client.devices = text;
   } else if (name == "bindings") {
     options.bindings = text;
   } else if (name == "emulate") {
@@ -105,12 +139,19 @@ Status ReadOption(const PJRT_NamedValue& given, DeviceOptions& options, std::str
     VXLA_ASSIGN_OR_RETURN(options.same_bits, FlagOf(name, given, text));
   } else if (name == "preallocate" || name == "memory_fraction") {
     // Stated by clients for every plugin with GPUs' extension for custom calls. No memory is taken beforehand.
-  } else if (name == "num_nodes" || name == "node_id" || name == "partition_index") {
-    if (name == "num_nodes" && text != "1")
-      return Unsupported("{} processes: devices of several processes do not work together yet", text);
+  } else if (name == "num_nodes") {
+    VXLA_ASSIGN_OR_RETURN(client.process.ranks, NumberOf(name, given, text, 1));
+  } else if (name == "node_id") {
+    VXLA_ASSIGN_OR_RETURN(client.process.rank, NumberOf(name, given, text, 0));
+  } else if (name == "partition_index") {
+    // Of slices of TPUs.
+  } else if (name == "collective_timeout") {
+    VXLA_ASSIGN_OR_RETURN(const int64_t seconds, NumberOf(name, given, text, 0));
+    client.timeout = std::chrono::seconds(seconds);
   } else {
     return InvalidArgument(
-        "option '{}' is none of devices, bindings, emulate, validate, cache, cache_folder, same_bits", name);
+        "option '{}' is none of devices, bindings, emulate, validate, cache, cache_folder, same_bits, collective_timeout",
+        name);
   }
   return OkStatus();
 }
@@ -119,20 +160,29 @@ std::atomic<bool> is_forked = false;
 
 Status Client_Create(PJRT_Client_Create_Args& args) {
   NoticeForks();
-  DeviceOptions options;
+  ClientOptions options;
   const char* const words = std::getenv("VXLA_DEVICES");
-  std::string devices = words == nullptr ? "" : words;
+  if (words != nullptr) options.devices = words;
   for (size_t i = 0; i < args.num_options; ++i) {
-    VXLA_RETURN_IF_ERROR(ReadOption(Known(&args.create_options[i]), options, devices));
+    VXLA_RETURN_IF_ERROR(ReadOption(Known(&args.create_options[i]), options));
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<OpenedDevice> opened, OpenDevices(devices, options));
+  VXLA_ASSIGN_OR_RETURN(std::vector<OpenedDevice> opened, OpenDevices(options.devices, options.device));
+  std::vector<DeviceWords> own;
+  for (const OpenedDevice& each : opened) own.push_back(WordsOf(each.client->device().facts()));
+  VXLA_ASSIGN_OR_RETURN(Processes processes, MeetProcesses(args, options.process, std::move(own), options.timeout));
   auto client = std::make_unique<PJRT_Client>();
-  for (OpenedDevice& each : opened) {
-    client->devices.push_back(MakeDevice(*client, static_cast<int>(client->devices.size()), std::move(each)));
-    client->device_list.push_back(client->devices.back().get());
-    client->topology.descriptions.push_back(&client->devices.back()->description);
+  client->connections = std::move(processes.connections);
+  client->process = static_cast<int>(options.process.rank);
+  client->timeout = options.timeout;
+  for (int process = 0; process < std::ssize(processes.devices); ++process) {
+    int local = 0;
+    for (const DeviceWords& each : processes.devices[static_cast<size_t>(process)]) {
+      PJRT_Device& device = AddDevice(*client, process, local, each);
+      if (process == client->process) Open(*client, device, std::move(opened[static_cast<size_t>(local)]));
+      ++local;
+    }
   }
-  client->topology.version = VersionOf(*client, options);
+  client->topology.version = VersionOf(*client, options.device);
   args.client = client.release();
   return OkStatus();
 }
@@ -149,7 +199,7 @@ Status Client_PlatformName(PJRT_Client_PlatformName_Args& args) {
 }
 
 Status Client_ProcessIndex(PJRT_Client_ProcessIndex_Args& args) {
-  args.process_index = 0;
+  args.process_index = args.client->process;
   return OkStatus();
 }
 
@@ -171,24 +221,24 @@ Status Client_Devices(PJRT_Client_Devices_Args& args) {
 }
 
 Status Client_AddressableDevices(PJRT_Client_AddressableDevices_Args& args) {
-  args.addressable_devices = args.client->device_list.data();
-  args.num_addressable_devices = args.client->device_list.size();
+  args.addressable_devices = args.client->own_devices.data();
+  args.num_addressable_devices = args.client->own_devices.size();
   return OkStatus();
 }
 
-Result<PJRT_Device*> DeviceOf(const PJRT_Client& client, int id) {
-  if (id < 0 || id >= static_cast<int>(client.device_list.size()))
-    return InvalidArgument("device {}: there are {}, from 0", id, client.device_list.size());
-  return client.device_list[static_cast<size_t>(id)];
+Result<PJRT_Device*> DeviceOf(const std::vector<PJRT_Device*>& devices, int id) {
+  if (id < 0 || id >= static_cast<int>(devices.size()))
+    return InvalidArgument("device {}: there are {}, from 0", id, devices.size());
+  return devices[static_cast<size_t>(id)];
 }
 
 Status Client_LookupDevice(PJRT_Client_LookupDevice_Args& args) {
-  VXLA_ASSIGN_OR_RETURN(args.device, DeviceOf(*args.client, args.id));
+  VXLA_ASSIGN_OR_RETURN(args.device, DeviceOf(args.client->device_list, args.id));
   return OkStatus();
 }
 
 Status Client_LookupAddressableDevice(PJRT_Client_LookupAddressableDevice_Args& args) {
-  VXLA_ASSIGN_OR_RETURN(args.addressable_device, DeviceOf(*args.client, args.local_hardware_id));
+  VXLA_ASSIGN_OR_RETURN(args.addressable_device, DeviceOf(args.client->own_devices, args.local_hardware_id));
   return OkStatus();
 }
 
@@ -227,6 +277,12 @@ Status CheckNotForked() {
   return DeviceFailure(
       "this process was forked from one that uses Vulkan devices, and cannot use them: start it anew "
       "(multiprocessing's \"spawn\")");
+}
+
+Status CheckOwn(const PJRT_Device& device) {
+  if (device.runtime != nullptr) return OkStatus();
+  return InvalidArgument("device {} is of process {}, and this is process {}", device.description.id,
+                         device.description.process, device.client->process);
 }
 
 void AddClientSlots(PJRT_Api& api) {

@@ -72,24 +72,35 @@ std::string_view TextAt(const std::vector<std::string>& texts, size_t i) {
 // Tokens have no dimensions.
 int RankOf(const Shape& shape) { return shape.IsArray() ? shape.rank() : 0; }
 
+// An automatic layout: the result lies as what it is made of does, so that a transpose moves nothing.
+std::vector<int64_t> AutomaticOrder(const ArraySource& source, std::span<const std::vector<int64_t>> parameter_orders) {
+  std::vector<int64_t> order = source.parameter >= 0 ? parameter_orders[static_cast<size_t>(source.parameter)]
+                                                     : RowMajor(static_cast<int>(source.permutation.size()));
+  for (int64_t& dimension : order)
+    dimension = std::ranges::find(source.permutation, dimension) - source.permutation.begin();
+  return order;
+}
+
 Status DescribeOutputs(CompiledProgram& compiled) {
+  std::vector<std::vector<int64_t>> parameter_orders;
+  for (size_t i = 0; i < compiled.program.parameters().size(); ++i) {
+    const int rank = RankOf(compiled.program.parameters()[i]);
+    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order, OrderOf(TextAt(compiled.program.parameter_layouts(), i), rank));
+    compiled.layouts.push_back(MakeLayout(order));
+    compiled.parameter_layouts.push_back(compiled.layouts.back().get());
+    parameter_orders.push_back(std::move(order));
+  }
   for (size_t i = 0; i < compiled.program.results().size(); ++i) {
     const Shape& shape = compiled.program.results()[i];
-    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order,
-                          OrderOf(TextAt(compiled.program.result_layouts(), i), RankOf(shape)));
+    const std::string_view text = TextAt(compiled.program.result_layouts(), i);
+    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> order, OrderOf(text, RankOf(shape)));
+    if (text == "auto") order = AutomaticOrder(compiled.program.result_sources()[i], parameter_orders);
     compiled.output_types.push_back(TypeOf(shape.element_type()));
     compiled.output_dims.insert(compiled.output_dims.end(), shape.dimensions().begin(), shape.dimensions().end());
     compiled.output_ranks.push_back(static_cast<size_t>(shape.rank()));
     compiled.layouts.push_back(MakeLayout(order));
     compiled.output_layouts.push_back(compiled.layouts.back().get());
     compiled.output_orders.push_back(std::move(order));
-  }
-  for (size_t i = 0; i < compiled.program.parameters().size(); ++i) {
-    const int rank = RankOf(compiled.program.parameters()[i]);
-    VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> order,
-                          OrderOf(TextAt(compiled.program.parameter_layouts(), i), rank));
-    compiled.layouts.push_back(MakeLayout(order));
-    compiled.parameter_layouts.push_back(compiled.layouts.back().get());
   }
   const auto name = [](const std::vector<BufferMemory>& memories, auto& names, auto& sizes) {
     for (const BufferMemory memory : memories) {
@@ -123,8 +134,14 @@ Status CheckTypes(const CompiledProgram& compiled) {
 // On its devices.
 Result<Program> ProgramOf(const CompiledProgram& compiled, const CompileOptions& options) {
   std::vector<OpenedDevice> opened;
-  for (const PJRT_Device* device : compiled.devices) opened.push_back({device->runtime, device->opened_with});
-  return Program::Compile(compiled.code, opened, compiled.replicas, compiled.partitions, options);
+  IntList process_of;
+  for (const PJRT_Device* device : compiled.all_devices) {
+    opened.push_back({device->runtime, device->opened_with});
+    process_of.push_back(device->description.process);
+  }
+  const PJRT_Client& client = *compiled.all_devices[0]->client;
+  return Program::Compile(compiled.code, opened, compiled.replicas, compiled.partitions, options,
+                          {client.connections, std::move(process_of), client.timeout});
 }
 
 Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client, std::string_view format,
@@ -140,10 +157,13 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   for (int r = 0; r < compiled->replicas; ++r) {
     for (int p = 0; p < compiled->partitions; ++p) {
       const auto id = static_cast<size_t>(assignment[static_cast<size_t>(p)][static_cast<size_t>(r)]);
+      compiled->all_devices.push_back(client.device_list[id]);
+      if (client.device_list[id]->runtime == nullptr) continue;
       compiled->devices.push_back(client.device_list[id]);
       compiled->logical_ids.push_back({r, p});
     }
   }
+  if (compiled->devices.empty()) return CheckOwn(*compiled->all_devices[0]);
   compiled->code = code;
   VXLA_ASSIGN_OR_RETURN(compiled->program, ProgramOf(*compiled, options));
   VXLA_RETURN_IF_ERROR(CheckTypes(*compiled));

@@ -10,7 +10,7 @@ Status DeviceDescription_Id(PJRT_DeviceDescription_Id_Args& args) {
 }
 
 Status DeviceDescription_ProcessIndex(PJRT_DeviceDescription_ProcessIndex_Args& args) {
-  args.process_index = 0;
+  args.process_index = args.device_description->process;
   return OkStatus();
 }
 
@@ -44,12 +44,12 @@ Status Device_GetDescription(PJRT_Device_GetDescription_Args& args) {
 }
 
 Status Device_IsAddressable(PJRT_Device_IsAddressable_Args& args) {
-  args.is_addressable = true;
+  args.is_addressable = args.device->runtime != nullptr;
   return OkStatus();
 }
 
 Status Device_LocalHardwareId(PJRT_Device_LocalHardwareId_Args& args) {
-  args.local_hardware_id = args.device->description.id;
+  args.local_hardware_id = args.device->description.local_id;
   return OkStatus();
 }
 
@@ -60,12 +60,14 @@ Status Device_AddressableMemories(PJRT_Device_AddressableMemories_Args& args) {
 }
 
 Status Device_DefaultMemory(PJRT_Device_DefaultMemory_Args& args) {
+  VXLA_RETURN_IF_ERROR(CheckOwn(*args.device));
   args.memory = args.device->memories[0];
   return OkStatus();
 }
 
 // Of the physical device: its logical ones share the memory.
 Status Device_MemoryStats(PJRT_Device_MemoryStats_Args& args) {
+  VXLA_RETURN_IF_ERROR(CheckOwn(*args.device));
   const Device& device = args.device->runtime->device();
   const MemoryStatistics statistics = device.memory_statistics();
   ClearFrom(args, args.bytes_in_use);

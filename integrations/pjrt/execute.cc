@@ -102,8 +102,9 @@ Status LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args& args) {
     arguments.push_back(std::move(own));
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Program::Execution> executions,
-                        IsProfiling() ? ExecuteProfiled(*compiled, devices, std::move(arguments))
-                                      : compiled->program.Execute(std::move(arguments)));
+                        IsProfiling() && compiled->devices.size() == compiled->all_devices.size()
+                            ? ExecuteProfiled(*compiled, devices, std::move(arguments))
+                            : compiled->program.Execute(std::move(arguments)));
   // All handles are made before the first is given: the caller gets all of them or none.
   std::vector<std::unique_ptr<PJRT_Buffer>> outputs;
   std::vector<std::unique_ptr<PJRT_Event>> events;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "core/shape.h"
 #include "core/status.h"
 #include "integrations/pjrt/runtime.h"
+#include "scheduler/replicas/socket_group.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 struct CompiledProgram;
@@ -109,6 +111,9 @@ Result<std::vector<int64_t>> OrderOf(const PJRT_Buffer_MemoryLayout* layout, int
 // In bytes by dimension. Null: none, so row-major.
 Result<std::vector<int64_t>> StridesOf(const PJRT_Buffer_MemoryLayout* layout, const Shape& shape);
 
+// kInvalidArgument: it is another process's.
+Status CheckOwn(const PJRT_Device& device);
+
 // CompiledProgram::profiled.
 Result<const Program*> Profiled(const CompiledProgram& compiled);
 
@@ -132,6 +137,7 @@ struct PJRT_Event {
 
 struct PJRT_DeviceDescription {
   int id = 0;
+  int process = 0, local_id = 0;  // which of its process's
   std::string kind, debug_string, text;
   std::string driver, driver_version;
   std::vector<PJRT_NamedValue> attributes;
@@ -158,7 +164,7 @@ struct MemoryHandle : PJRT_Memory {
 struct PJRT_Device {
   PJRT_Client* client = nullptr;
   PJRT_DeviceDescription description;
-  std::shared_ptr<vxla::Client> runtime;
+  std::shared_ptr<vxla::Client> runtime;  // null: another process's
   vxla::DeviceOptions opened_with;
   std::vector<PJRT_Memory*> memories;  // by BufferMemory
 };
@@ -171,8 +177,11 @@ struct PJRT_TopologyDescription {
 struct PJRT_Client {
   std::vector<std::unique_ptr<PJRT_Device>> devices;
   std::vector<std::unique_ptr<MemoryHandle>> memories;
-  std::vector<PJRT_Device*> device_list;
+  std::vector<PJRT_Device*> device_list, own_devices;  // of all processes, and of this one
   std::vector<PJRT_Memory*> memory_list;
+  std::shared_ptr<vxla::Connections> connections;  // null: there is one process
+  int process = 0;
+  std::chrono::milliseconds timeout{};  // of waits for other processes
   PJRT_TopologyDescription topology;
 };
 
@@ -194,8 +203,9 @@ struct CompiledProgram {
   std::string code, format;     // as it was given
   std::string compile_options;  // likewise
   std::string assignment;       // a DeviceAssignmentProto
-  std::vector<PJRT_Device*> devices;
-  std::vector<PJRT_LogicalDeviceIds> logical_ids;
+  std::vector<PJRT_Device*> all_devices;           // of the assignment
+  std::vector<PJRT_Device*> devices;               // of those, this process's
+  std::vector<PJRT_LogicalDeviceIds> logical_ids;  // of `devices`
   int replicas = 1, partitions = 1;
   std::vector<PJRT_Buffer_Type> output_types;
   std::vector<int64_t> output_dims;

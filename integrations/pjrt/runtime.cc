@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "api/devices.h"
@@ -16,8 +17,10 @@
 #include "api/program.h"
 #include "api/replicas.h"
 #include "backend/device.h"
-#include "core/mlir/importer.h"
-#include "core/mlir/printer.h"
+#include "core/host/hash.h"
+#include "core/mlir/importer/importer.h"
+#include "core/mlir/printer/printer.h"
+#include "core/text/hlo_printer.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE::pjrt {
@@ -185,6 +188,38 @@ Result<std::vector<BufferMemory>> MemoriesOf(const std::vector<std::string>& wor
   return memories;
 }
 
+ArraySource SourceOf(const Instruction* value) {
+  ArraySource source;
+  if (!value->shape().IsArray()) return source;  // a token
+  source.permutation.resize(static_cast<size_t>(value->shape().rank()));
+  std::iota(source.permutation.begin(), source.permutation.end(), 0);
+  while (true) {
+    if (value->opcode() == Opcode::kTranspose) {
+      const auto& dimensions = value->attributes<DimensionsAttributes>().dimensions;
+      for (int64_t& dimension : source.permutation) dimension = dimensions[static_cast<size_t>(dimension)];
+    } else if (!IsElementwise(value->opcode()) || value->operand_count() == 0 ||
+               !std::ranges::equal(value->operand(0)->shape().dimensions(), value->shape().dimensions())) {
+      break;
+    }
+    value = value->operand(0);
+  }
+  if (value->opcode() == Opcode::kParameter) source.parameter = value->attributes<ParameterAttributes>().number;
+  return source;
+}
+
+// By leaf.
+std::vector<ArraySource> ResultSources(const Instruction& root) {
+  const size_t leaves = FlattenTuple(root.shape()).size();
+  if (root.opcode() != Opcode::kTuple) {
+    if (leaves == 1) return {SourceOf(&root)};
+    return std::vector<ArraySource>(leaves);
+  }
+  std::vector<ArraySource> sources;
+  for (const Instruction* part : root.operands()) sources.push_back(SourceOf(part));
+  sources.resize(leaves);  // StableHLO's tuples are in no tuple
+  return sources;
+}
+
 }  // namespace
 
 void SetCallPython(CallPython function) {
@@ -236,7 +271,7 @@ Status CheckForPlaces(const Module& module) {
 }  // namespace
 
 Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDevice> devices, int replicas,
-                                 int partitions, const CompileOptions& options) {
+                                 int partitions, const CompileOptions& options, const DevicesOfJob& job) {
   VXLA_ASSIGN_OR_RETURN(const mlir::PartitionedProgram parsed, mlir::ParsePartitioned(text));
   const std::unique_ptr<Module>& module = parsed.module;
   const EvaluateOptions host_steps = HostStepsOf(*module);
@@ -249,14 +284,16 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   program.parameter_shardings_ = parsed.parameters;
   program.result_shardings_ = parsed.results;
   program.name_ = module->name();
-  for (const OpenedDevice& device : devices)
-    program.devices_.push_back(Registries::Get().ClientWith(device.client, host_steps));
+  for (const OpenedDevice& device : devices) {
+    if (device.client != nullptr) program.devices_.push_back(Registries::Get().ClientWith(device.client, host_steps));
+  }
   for (const Instruction* parameter : module->entry()->parameters()) program.parameters_.push_back(parameter->shape());
   for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) program.results_.push_back(*leaf);
   VXLA_ASSIGN_OR_RETURN(program.parameter_memories_, MemoriesOf(parsed.parameter_memories, program.parameters_.size()));
   VXLA_ASSIGN_OR_RETURN(program.result_memories_, MemoriesOf(parsed.result_memories, program.results_.size()));
   program.parameter_layouts_ = parsed.parameter_layouts;
   program.result_layouts_ = parsed.result_layouts;
+  program.result_sources_ = ResultSources(*module->entry()->root());
   program.donated_.resize(program.parameters_.size());
   for (const Aliasing& alias : module->attributes().input_output_alias)
     program.donated_[static_cast<size_t>(alias.operand)] = true;
@@ -271,6 +308,10 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   std::vector<std::vector<const Literal*>> arguments(devices.size());
   for (size_t i = 0; i < own.size(); ++i) arguments[i / program.parameters_.size()].push_back(&own[i]);
   const DeviceGrid grid{replicas, partitions};
+  if (program.devices_.size() < devices.size()) {
+    VXLA_RETURN_IF_ERROR(program.CompileInJob(*module, devices, grid, arguments, host_steps, options, job));
+    return program;
+  }
   const bool one_physical = std::ranges::all_of(
       devices, [&](const OpenedDevice& device) { return &device.client->device() == &devices[0].client->device(); });
   if (!one_physical) {
@@ -289,10 +330,48 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   return program;
 }
 
+// Each process's devices are one place.
+Status Program::CompileInJob(const Module& module, std::span<const OpenedDevice> devices, const DeviceGrid& grid,
+                             std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& host_steps,
+                             const CompileOptions& options, const DevicesOfJob& job) {
+  VXLA_RETURN_IF_ERROR(CheckForPlaces(module));
+  const OpenedDevice* own = nullptr;
+  for (size_t d = 0; d < devices.size(); ++d) {
+    if (devices[d].client == nullptr) continue;
+    here_.push_back(static_cast<int64_t>(d));
+    if (own == nullptr) own = &devices[d];
+    if (&own->client->device() == &devices[d].client->device()) continue;
+    return Unsupported("a program over several processes, of which process {} has devices on {} and on {}",
+                       job.connections->self().rank, own->client->device().facts().name,
+                       devices[d].client->device().facts().name);
+  }
+  IntList processes = job.process_of;
+  std::ranges::sort(processes);
+  processes.erase(std::ranges::unique(processes).begin(), processes.end());
+  IntList ranks;  // in the group, by device
+  for (const int64_t process : job.process_of)
+    ranks.push_back(std::ranges::lower_bound(processes, process) - processes.begin());
+  const Hash128 name = HashText(fmt::format("{} {} {} {}", PrintHlo(module), grid.replicas, grid.partitions,
+                                            fmt::join(job.process_of, ",")));
+  group_ = job.connections->Group(std::vector<int64_t>(processes.begin(), processes.end()), name);
+  EvaluateOptions evaluate = host_steps;
+  evaluate.collective_timeout = job.timeout;
+  std::vector<std::string> names;
+  for (const int64_t process : processes) names.push_back(fmt::format("process {}", process));
+  const JobMembership member{group_.get(),     {job.timeout, nullptr}, own->options, own->client->shared_device(),
+                             std::move(ranks), std::move(names)};
+  VXLA_ASSIGN_OR_RETURN(PlacedExecutable placed,
+                        PlacedExecutable::CompileInJob(module, grid, arguments, member, evaluate, options));
+  placed_ = std::make_shared<PlacedExecutable>(std::move(placed));
+  return OkStatus();
+}
+
 Result<std::vector<Program::Execution>> Program::Execute(std::vector<std::vector<Argument>> arguments,
                                                          RunStatistics* statistics) const {
   std::vector<Execution> executions(arguments.size());
-  if (placed_ != nullptr) {
+  if (group_ != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(executions, ExecuteInJob(arguments));
+  } else if (placed_ != nullptr) {
     VXLA_ASSIGN_OR_RETURN(executions, ExecuteOnPlaces(arguments));
   } else if (executable_ != nullptr) {
     VXLA_ASSIGN_OR_RETURN(vxla::Execution own, executable_->Execute(arguments[0], statistics));
@@ -348,6 +427,19 @@ Result<std::vector<Program::Execution>> Program::ExecuteOnPlaces(
       VXLA_ASSIGN_OR_RETURN(Client::FromHostResult uploaded, devices_[device]->FromHost(part, result_memories_[leaf]));
       executions[device].results.push_back(std::move(uploaded.buffer));
     }
+  }
+  return executions;
+}
+
+Result<std::vector<Program::Execution>> Program::ExecuteInJob(std::span<const std::vector<Argument>> arguments) const {
+  std::vector<std::vector<Argument>> of_all(static_cast<size_t>(placed_->devices()));
+  for (size_t own = 0; own < here_.size(); ++own) of_all[static_cast<size_t>(here_[own])] = arguments[own];
+  const std::lock_guard lock(*running_);
+  VXLA_ASSIGN_OR_RETURN(Launch launch, placed_->ExecuteInJob(of_all));
+  std::vector<Execution> executions;
+  for (const int64_t device : here_) {
+    vxla::Execution& own = launch.by_device[static_cast<size_t>(device)];
+    executions.push_back({std::move(own.leaves), std::move(own.done)});
   }
   return executions;
 }

@@ -1,6 +1,7 @@
 // What the plugin needs of vxla's runtime: devices by their words, and programs compiled for one device or for several.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +15,7 @@
 #include "core/shape.h"
 #include "core/sharding.h"
 #include "core/status.h"
+#include "scheduler/replicas/socket_group.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/stats.h"
 
@@ -52,12 +54,27 @@ inline constexpr int64_t kPythonEnds = -1;
 void RegisterCustomCall(const std::string& target, const FfiHandlers& handlers);
 void RegisterCustomCall(const std::string& target, void* symbol);
 
+// Where the devices of a program are.
+struct DevicesOfJob {
+  std::shared_ptr<Connections> connections;  // null: in this process
+  IntList process_of;                        // by device
+  std::chrono::milliseconds timeout{};       // of waits for other processes
+};
+
+// What an array is made of by elementwise operations and transposes alone: dimension i is dimension permutation[i] of the
+// source, which is a parameter or (-1) another array.
+struct ArraySource {
+  int64_t parameter = -1;
+  std::vector<int64_t> permutation;
+};
+
 // A program on the devices that it was compiled for.
 class Program {
  public:
-  // From StableHLO text or bytecode. The grid says how many devices there must be.
+  // From StableHLO text or bytecode. The grid says how many devices there must be; those of other processes have no
+  // client. All processes that have some compile the program, and run it equally often.
   static Result<Program> Compile(std::string_view text, std::span<const OpenedDevice> devices, int replicas,
-                                 int partitions, const CompileOptions& options);
+                                 int partitions, const CompileOptions& options, const DevicesOfJob& job = {});
   Program() = default;
 
   const std::string& name() const { return name_; }
@@ -70,18 +87,21 @@ class Program {
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
   const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
   const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
-  // As the program states them: PartitionedProgram of core/mlir/importer.h.
+  // As the program states them: PartitionedProgram of core/mlir/importer/importer.h.
   const std::vector<std::string>& parameter_layouts() const { return parameter_layouts_; }
   const std::vector<std::string>& result_layouts() const { return result_layouts_; }
+  const std::vector<ArraySource>& result_sources() const { return result_sources_; }
   bool donates(size_t parameter) const { return donated_[parameter]; }
 
-  // By device: arguments by parameter, results by leaf. At once, unless data may part the devices of a program,
-  // or they are several physical ones: then what they exchange goes through the host, and the caller waits.
+  // By device of this process: arguments by parameter, results by leaf. At once, unless data may part the devices of a
+  // program, or they are several physical ones or of several processes: then what they exchange goes through the host,
+  // and the caller waits.
   struct Execution {
     std::vector<DeviceBuffer> results;
     Event done;
   };
-  // `statistics`: of all devices together; the caller waits for the host's part. Several physical ones give none.
+  // `statistics`: of all devices together; the caller waits for the host's part. Several physical ones give none, nor do
+  // those of several processes.
   Result<std::vector<Execution>> Execute(std::vector<std::vector<Argument>> arguments,
                                          RunStatistics* statistics = nullptr) const;
 
@@ -89,18 +109,25 @@ class Program {
   PlanCost cost() const;
 
  private:
+  Status CompileInJob(const Module& module, std::span<const OpenedDevice> devices, const DeviceGrid& grid,
+                      std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& host_steps,
+                      const CompileOptions& options, const DevicesOfJob& job);
   Result<std::vector<Execution>> ExecuteOnPlaces(std::span<const std::vector<Argument>> arguments) const;
+  Result<std::vector<Execution>> ExecuteInJob(std::span<const std::vector<Argument>> arguments) const;
 
   std::string name_, partition_text_;
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
   std::vector<BufferMemory> parameter_memories_, result_memories_;
   std::vector<std::string> parameter_layouts_, result_layouts_;
+  std::vector<ArraySource> result_sources_;
   std::vector<bool> donated_;
-  std::vector<std::shared_ptr<Client>> devices_;
+  std::vector<std::shared_ptr<Client>> devices_;      // of this process
+  std::shared_ptr<ProcessGroup> group_;               // of those whose devices it has, where there are several
+  IntList here_;                                      // then: which of the program's devices are of this process
   std::shared_ptr<Executable> executable_;            // for one device
   std::shared_ptr<ReplicatedExecutable> replicated_;  // for several, which run one run at a time
-  std::shared_ptr<PlacedExecutable> placed_;          // for several physical ones, likewise
+  std::shared_ptr<PlacedExecutable> placed_;          // for several physical ones or processes, likewise
   std::shared_ptr<std::mutex> running_ = std::make_shared<std::mutex>();
 };
 

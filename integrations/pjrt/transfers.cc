@@ -6,7 +6,10 @@ namespace {
 // The memory that a call names, or the device's own.
 Result<PJRT_Memory*> TargetOf(PJRT_Device* device, PJRT_Memory* memory) {
   if (memory != nullptr) return memory;
-  if (device != nullptr) return device->memories[0];
+  if (device != nullptr) {
+    VXLA_RETURN_IF_ERROR(CheckOwn(*device));
+    return device->memories[0];
+  }
   return InvalidArgument("neither a device nor a memory is named");
 }
 

@@ -1,5 +1,5 @@
-"""Conan 2: the library of this folder's checkout. `conan create packaging/conan`, from the top of the sources. The recipe has been checked by
-Python's compiler alone: no Conan has run it."""
+"""Conan 2: the library of this folder's checkout. `conan create packaging/conan`, from the top of the sources. debian12.profile
+takes what it needs from Debian. Conan 2.34 has exported, resolved and configured it."""
 import os
 
 from conan import ConanFile
@@ -27,7 +27,7 @@ class VxlaConan(ConanFile):
     def requirements(self):
         for needed in ("fmt/[>=9]", "shaderc/[>=2023]", "spirv-cross/[>=1.3]"):
             self.requires(needed)
-        for needed in ("nlohmann_json/[>=3.11]", "glm/[>=0.9.9]", "cli11/[>=2.3]", "libzip/[>=1.7]", "xxhash/[>=0.8]", "vulkan-headers/[>=1.3]"):
+        for needed in ("nlohmann_json/[>=3.11]", "glm/[>=0.9.9]", "cli11/[>=2.1]", "libzip/[>=1.7]", "xxhash/[>=0.8]", "vulkan-headers/[>=1.3]"):
             self.requires(needed, visible=False)
 
     def layout(self):

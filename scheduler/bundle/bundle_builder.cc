@@ -15,8 +15,7 @@ Status CheckHolds(const Executable& executable) {
   if (executable.depends_on_sizes()) {
     return Unsupported(
         "the program's arguments decide sizes without bounds, so that it is compiled for each choice when it runs; a "
-        "bundle "
-        "holds programs of static shapes, and of dimensions with bounds");
+        "bundle holds programs of static shapes, and of dimensions with bounds: vxla compile --bound states them");
   }
   const Plan& plan = executable.plan();
   if (!plan.fallbacks.empty()) {

@@ -1,6 +1,7 @@
 #include "scheduler/replicas/group_transport.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -15,31 +16,46 @@ using Message = ProcessGroup::Message;
 
 constexpr int kLeaveTag = 1, kGatherTag = 2;
 
+// others: why, if not by itself.
+std::string HasEnded(const std::vector<int64_t>& others) {
+  return others.empty() ? "has ended" : fmt::format("has ended; so has rank {}", fmt::join(others, ", "));
+}
+
 }  // namespace
 
 Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> messages, const JobWaits& waits,
                                     const std::function<std::string()>& stops) {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> left_at;
+  std::optional<int64_t> whom;
   std::string why;
-  const auto missing = [&] { return std::ranges::find(messages, false, &Message::done); };
+  // The first that is waited for of those that this is true of.
+  const auto missing = [&](const auto& is_so) -> std::optional<int64_t> {
+    const auto m = std::ranges::find_if(messages, [&](const Message& each) { return !each.done && is_so(each.peer); });
+    return m == messages.end() ? std::nullopt : std::optional<int64_t>(m->peer);
+  };
   const std::string error = group.Move(messages, [&] {
     const auto now = Clock::now();
+    std::vector<int64_t> ended = group.Ended();
+    whom.reset();
     if (waits.is_ended != nullptr && waits.is_ended->load()) {
       why = "has not come before the launcher ended the job";
     } else if (waits.timeout.count() > 0 && now - begin > waits.timeout) {
       why = fmt::format("has not come in {} ms", waits.timeout.count());
-    } else if (const auto m = missing(); m != messages.end() && group.HasArrived(m->peer, kLeaveTag)) {
+    } else if ((whom = missing([&](int64_t peer) { return std::ranges::find(ended, peer) != ended.end(); }))) {
+      std::erase(ended, *whom);
+      why = HasEnded(ended);
+    } else if ((whom = missing([&](int64_t peer) { return group.HasArrived(peer, kLeaveTag); }))) {
       if (!left_at) left_at = now;
-      if (now - *left_at > kGrace) why = "has ended";
+      if (now - *left_at > kGrace) why = HasEnded(ended);
     }
     if (why.empty() && stops) why = stops();
     return why.empty();
   });
-  if (!error.empty()) return DeviceFailure("MPI: {}", error);
-  const auto m = missing();
-  if (m == messages.end()) return std::optional<Waited>();
-  return std::optional<Waited>(Waited{m->peer, why});
+  if (!error.empty()) return DeviceFailure("{}", error);
+  const auto first = missing([](int64_t) { return true; });
+  if (!first) return std::optional<Waited>();
+  return std::optional<Waited>(Waited{whom.value_or(*first), why});
 }
 
 void Abandon(std::vector<std::vector<std::byte>> buffers) {

@@ -1,5 +1,5 @@
-// The processes of a job, as a launcher started them. integrations/mpi implements it by MPI, in a module
-// of its own, so that only who asks for it loads MPI.
+// The processes of a job. integrations/mpi implements it by MPI, in a module of its own, so that only who asks for it
+// loads MPI; socket_group.h does over TCP, where there is no launcher.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace VXLA_NAMESPACE {
 
@@ -32,6 +33,8 @@ class ProcessGroup {
   virtual std::string Move(std::span<Message> messages, const std::function<bool()>& goes_on) = 0;
   // Whether a message waits to be received.
   virtual bool HasArrived(int64_t peer, int tag) = 0;
+  // Whom it knows to have ended: nothing comes from them but what has arrived.
+  virtual std::vector<int64_t> Ended() const { return {}; }
   // All processes come to the end of the job. Without it, the launcher ends the others when this one ends.
   virtual void Finish() = 0;
 };

@@ -139,22 +139,12 @@ Status SharedExchange::Rewind() {
   return MakeLines();
 }
 
-std::vector<SignalPoint> SharedExchange::Awaited(int64_t place, bool full, size_t round) const {
+std::vector<SignalPoint> SharedExchange::Points(int64_t place, bool full, size_t round, bool awaited) const {
   std::vector<SignalPoint> points;
   for (const auto& [key, line] : lines_) {
     const auto& [from, to, of_full, box] = key;
-    if (to == place && of_full == full && box == round % kBoxes)
-      points.push_back({line.awaited.get(), round / kBoxes + 1});
-  }
-  return points;
-}
-
-std::vector<SignalPoint> SharedExchange::Given(int64_t place, bool full, size_t round) const {
-  std::vector<SignalPoint> points;
-  for (const auto& [key, line] : lines_) {
-    const auto& [from, to, of_full, box] = key;
-    if (from == place && of_full == full && box == round % kBoxes)
-      points.push_back({line.given.get(), round / kBoxes + 1});
+    if ((awaited ? to : from) == place && of_full == full && box == round % kBoxes)
+      points.push_back({(awaited ? line.awaited : line.given).get(), round / kBoxes + 1});
   }
   return points;
 }

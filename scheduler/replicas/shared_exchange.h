@@ -64,8 +64,13 @@ class SharedExchange {
   Status MakeBox(int64_t place, size_t box, int64_t size_bytes, std::span<Device* const> devices);
   Status Finish();  // what is in flight
   // What `place` waits for of all others, or gives them.
-  std::vector<SignalPoint> Awaited(int64_t place, bool full, size_t round) const;
-  std::vector<SignalPoint> Given(int64_t place, bool full, size_t round) const;
+  std::vector<SignalPoint> Awaited(int64_t place, bool full, size_t round) const {
+    return Points(place, full, round, true);
+  }
+  std::vector<SignalPoint> Given(int64_t place, bool full, size_t round) const {
+    return Points(place, full, round, false);
+  }
+  std::vector<SignalPoint> Points(int64_t place, bool full, size_t round, bool awaited) const;
   Result<TimePoint> Submit(Side& side, std::unique_ptr<CommandBuffer> commands, const Moment& after,
                            const std::vector<SignalPoint>& waits, const std::vector<SignalPoint>& signals);
   Result<Buffer*> ConstantBuffer(Side& side, size_t operand, const Literal& value);

@@ -381,6 +381,59 @@ static void TestWeights(VxlaDevice device) {
   vxlaDestroyExecutable(two);
 }
 
+// In a loop within a loop, its condition, and the branches of a conditional in it; two loops run one body.
+static const char kInLoops[] =
+    "HloModule m\n"
+    "taken { a = f32[3] parameter(0)  up = f32[3] constant({1, 2, 3})  ROOT r = f32[3] add(a, up) }\n"
+    "other { ROOT a = f32[3] parameter(0) }\n"
+    "inner { s = (f32[3], s32[]) parameter(0)  x = f32[3] get-tuple-element(s), index=0\n"
+    "  scale = f32[3] constant({2, 1, 1})  y = f32[3] multiply(x, scale)\n"
+    "  n = s32[] get-tuple-element(s), index=1  one = s32[] constant(1)  k = s32[] add(n, one)\n"
+    "  even = s32[] and(n, one)  p = pred[] compare(even, one), direction=NE\n"
+    "  z = f32[3] conditional(p, y, y), true_computation=taken, false_computation=other\n"
+    "  ROOT t = (f32[3], s32[]) tuple(z, k) }\n"
+    "inner_goes_on { s = (f32[3], s32[]) parameter(0)  n = s32[] get-tuple-element(s), index=1\n"
+    "  limits = s32[3] constant({2, 0, 0})  first = s32[1] slice(limits), slice={[0:1]}  limit = s32[] reshape(first)\n"
+    "  ROOT p = pred[] compare(n, limit), direction=LT }\n"
+    "outer { x = f32[3] parameter(0)  zero = s32[] constant(0)  s = (f32[3], s32[]) tuple(x, zero)\n"
+    "  t = (f32[3], s32[]) while(s), condition=inner_goes_on, body=inner\n"
+    "  ROOT y = f32[3] get-tuple-element(t), index=0 }\n"
+    "outer_goes_on { x = f32[3] parameter(0)  f = f32[1] slice(x), slice={[0:1]}  g = f32[] reshape(f)\n"
+    "  limit = f32[] constant(20)  ROOT p = pred[] compare(g, limit), direction=LT }\n"
+    "ENTRY e {\n"
+    "  x = f32[3] parameter(0)\n"
+    "  a = f32[3] while(x), condition=outer_goes_on, body=outer\n"
+    "  ROOT b = f32[3] while(a), condition=outer_goes_on, body=outer\n}\n";
+
+static void SetWeight(VxlaExecutable executable, const char* name, const void* data) {
+  uint32_t index = 0;
+  VxlaValue value = NULL;
+  EXPECT_OK(vxlaFindWeight(executable, name, &index, &message));
+  EXPECT_OK(vxlaGetWeight(executable, index, &value, &message));
+  EXPECT_OK(vxlaWriteValue(value, data, 12, NULL, &message));
+  vxlaDestroyValue(value);
+}
+
+static void TestWeightsInLoops(VxlaDevice device) {
+  VxlaExecutable program = CompileWith(device, (VxlaCompileInfo){.text = kInLoops, .weight_bytes = 12});
+  VxlaExecutableDescription description = {.struct_size = sizeof(description)};
+  EXPECT_OK(vxlaDescribeExecutable(program, &description, &message));
+  EXPECT(description.argument_count == 1 && description.weight_count == 3);
+  // Each trip of the outer loop makes x -> scale (scale x + up), until the first reaches 20.
+  const float at_first[3] = {26, 6, 9};
+  ExpectWeighed(device, program, at_first);
+  const float scale[3] = {3, 1, 2}, up[3] = {0, 1, -1};
+  SetWeight(program, "scale", scale);
+  SetWeight(program, "up", up);
+  const float scaled[3] = {81, 4, 38};
+  ExpectWeighed(device, program, scaled);
+  const int32_t once[3] = {1, 0, 0};
+  SetWeight(program, "limits", once);
+  const float shorter[3] = {27, 5, 17};
+  ExpectWeighed(device, program, shorter);
+  vxlaDestroyExecutable(program);
+}
+
 int main(void) {
   VxlaDevice device = Open();
   if (device == NULL) return 1;
@@ -388,6 +441,7 @@ int main(void) {
   TestSerialised(device);
   TestOpenSizes(device);
   TestWeights(device);
+  TestWeightsInLoops(device);
   EXPECT_OK(vxlaCheckValidation(device, &message));
   while (vxlaDestroyDevice(device, NULL) == VXLA_BUSY) thrd_yield();  // a program of TestBackground is on its way
   return failures != 0;

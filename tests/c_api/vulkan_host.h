@@ -20,6 +20,7 @@
   F(EnumeratePhysicalDevices)          \
   F(GetPhysicalDeviceProperties)       \
   F(GetPhysicalDeviceMemoryProperties) \
+  F(GetPhysicalDeviceFormatProperties) \
   F(CreateDevice)                      \
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
@@ -39,10 +40,12 @@
   F(CreateCommandPool)                                                                                                \
   F(DestroyCommandPool)                                                                                               \
   F(AllocateCommandBuffers)                                                                                           \
-  F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands)              \
-      F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) \
-          F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements)           \
-              F(BindImageMemory) F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
+  F(BeginCommandBuffer)                                                                                               \
+  F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress)          \
+      F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore)        \
+          F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory)           \
+              F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer) F(CreateQueryPool) F(DestroyQueryPool) \
+                  F(CmdResetQueryPool) F(GetQueryPoolResults)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {
@@ -330,19 +333,21 @@ typedef struct HostImage {
   VkDeviceMemory memory;
   VxlaImage image;
   uint32_t layers;
+  VkImageType type;
 } HostImage;
 
-// The second mip level, from the second layer on, of an image that has more.
-static inline HostImage HostMakeImage(Host* host, VkFormat format, uint32_t width, uint32_t height, uint32_t layers,
-                                      VkImageUsageFlags usage) {
-  HostImage made = {.layers = layers};
+// The second mip level, from the second layer or slice on, of an image that has more.
+static inline HostImage HostMakeImageOf(Host* host, VkImageType type, VkFormat format, uint32_t width, uint32_t height,
+                                        uint32_t layers, VkImageUsageFlags usage) {
+  HostImage made = {.layers = layers, .type = type};
+  const uint32_t slices = type == VK_IMAGE_TYPE_3D ? layers + 1 : 0;
   made.image = (VxlaImage){.usage = usage, .width = width, .height = height, .mip_level = 1, .first_layer = 1};
   VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
+                            .imageType = type,
                             .format = format,
-                            .extent = {2 * width, 2 * height, 1},
+                            .extent = {2 * width, 2 * height, slices == 0 ? 1 : 2 * slices},
                             .mipLevels = 2,
-                            .arrayLayers = layers + 1,
+                            .arrayLayers = slices == 0 ? layers + 1 : 1,
                             .samples = VK_SAMPLE_COUNT_1_BIT,
                             .usage = usage};
   EXPECT(host->CreateImage(host->device, &info, NULL, &made.image.image) == VK_SUCCESS);
@@ -353,6 +358,11 @@ static inline HostImage HostMakeImage(Host* host, VkFormat format, uint32_t widt
   EXPECT(host->AllocateMemory(host->device, &allocate, NULL, &made.memory) == VK_SUCCESS);
   EXPECT(host->BindImageMemory(host->device, made.image.image, made.memory, 0) == VK_SUCCESS);
   return made;
+}
+
+static inline HostImage HostMakeImage(Host* host, VkFormat format, uint32_t width, uint32_t height, uint32_t layers,
+                                      VkImageUsageFlags usage) {
+  return HostMakeImageOf(host, VK_IMAGE_TYPE_2D, format, width, height, layers, usage);
 }
 
 static inline void HostFreeImage(Host* host, const HostImage* made) {

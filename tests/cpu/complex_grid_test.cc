@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "backend/cpu/twin/shader_evaluator.h"
-#include "core/mlir/importer.h"
+#include "core/mlir/importer/importer.h"
 #include "core/numerics/accuracy.h"
 #include "tests/cpu/cpu_test_support.h"
 #include "tests/math/complex_oracle.h"

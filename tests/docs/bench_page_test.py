@@ -63,6 +63,25 @@ class BenchPageTest(unittest.TestCase):
         file.write_text(json.dumps({**table, "rows": [["1"]]}))
         self.assertIn("table.json: 1: 1 cells, and the table has 2 columns", self.run_script().stderr)
 
+    def test_rows_that_a_script_puts_in(self):
+        folder = self.root / "docs/internals"
+        (folder / "data").mkdir(parents=True)
+        file = folder / "data/runs.json"
+        file.write_text(json.dumps({"name": "runs", "columns": ["what", "result"], "rows": [["a", "1"], ["b", "2"]]}))
+        (folder / "runs.md").write_text("<!-- data runs -->\n<!-- /data -->\n")
+
+        def put(*options, table=None):
+            return subprocess.run([sys.executable, SCRIPT.parent / "page_data.py", *options], input=table, capture_output=True, text=True, check=False)
+
+        self.assertEqual(put("row", file, "a", "é").returncode, 0)
+        self.assertEqual(put("row", file, "c", "3").returncode, 0)
+        self.assertIn(' "rows": [\n  ["a", "é"],\n  ["b", "2"],\n  ["c", "3"]\n ]\n', file.read_text())
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertIn("<!-- data runs -->\n| what | result |\n|---|---|\n| a | é |\n| b | 2 |\n| c | 3 |\n<!-- /data -->", (folder / "runs.md").read_text())
+        self.assertEqual(put("rows", file, table="\n| what | result |\n|---|---|\n| x | 9 |\n").returncode, 0)
+        self.assertEqual(json.loads(file.read_text())["rows"], [["x", "9"]])
+        self.assertIn("runs.json: d: 3 cells, and the table has 2 columns", put("row", file, "d", "4", "5").stderr)
+
     def test_a_page_without_marks(self):
         self.page.write_text("nothing\n")
         self.assertIn("no page has the marks <!-- data two -->", self.run_script().stderr)

@@ -13,7 +13,7 @@ See [this heading](#a-page), [that page]({DOCS}/other.md#two-words) and {DOCS}/o
 
     a block of code with [no link](nowhere.md)
 
-| a table has no sentences | """ + "word " * 60 + """|
+| a table | """ + "word " * 30 + "; " + "word " * 30 + """|
 |---|---|
 
 - an item
@@ -51,6 +51,25 @@ class DocsCheckTest(unittest.TestCase):
 
     def test_a_sentence_of_forty_one_words(self):
         self.assertIn("README.md: a sentence of 41 words (at most 40): So word", self.found("\nSo " + "word " * 39 + "ends.\n"))
+
+    def test_a_long_cell_of_a_table(self):
+        self.assertIn("README.md: a sentence of 41 words", self.found("\n| a |\n|---|\n| " + "word " * 41 + "|\n"))
+
+    def test_a_word_that_only_the_authors_use(self):
+        self.assertIn("README.md: 'run apart' (run by itself", self.found("\nSome devices run apart.\n"))
+        self.assertIn("README.md: 'each turn' (iteration)", self.found("\nIt adds one in each turn.\n"))
+        self.assertEqual(self.found("\nIt works in place, takes place, and stands for half a turn, in turn, in the last place.\n"), "")
+
+    def test_comments_of_headers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            subprocess.run(["git", "init", "-q", folder], check=True)
+            (folder / "include").mkdir()
+            (folder / "include/x.h").write_text("// Good.\n" + "int x;  // at that place\n" + "// So " + "word " * 40 + "ends.\n")
+            done = subprocess.run([sys.executable, CHECK], cwd=folder, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("include/x.h: 'place' (", done.stdout)
+        self.assertIn("include/x.h: a sentence of 42 words", done.stdout)
 
 
 if __name__ == "__main__":

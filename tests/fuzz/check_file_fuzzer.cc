@@ -1,7 +1,7 @@
 // Files of `vxla check`: sections, functions, checks and programs on several devices.
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/check_program.h"
-#include "core/mlir/parser.h"
+#include "core/mlir/importer/check_program.h"
+#include "core/mlir/reader/parser.h"
 #include "core/passes/base/verifier.h"
 #include "tests/fuzz/fuzz_support.h"
 

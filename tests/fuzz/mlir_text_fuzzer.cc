@@ -1,7 +1,7 @@
 // MLIR text and bytecode: what is imported is verified and printed; a program with open sizes is made for some.
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/dynamic_program.h"
-#include "core/mlir/printer.h"
+#include "core/mlir/importer/dynamic_program.h"
+#include "core/mlir/printer/printer.h"
 #include "core/passes/base/verifier.h"
 #include "tests/fuzz/fuzz_support.h"
 

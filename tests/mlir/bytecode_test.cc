@@ -3,7 +3,7 @@
 
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/dense_text.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "tests/mlir/mlir_test_support.h"
 
 namespace VXLA_NAMESPACE::mlir {

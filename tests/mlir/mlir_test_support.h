@@ -11,9 +11,9 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/mlir/bytecode/writer.h"
-#include "core/mlir/importer.h"
-#include "core/mlir/parser.h"
-#include "core/mlir/printer.h"
+#include "core/mlir/importer/importer.h"
+#include "core/mlir/printer/printer.h"
+#include "core/mlir/reader/parser.h"
 #include "core/passes/base/verifier.h"
 #include "core/text/hlo_printer.h"
 #include "core/text/literal_text.h"

@@ -240,6 +240,20 @@ TEST(ShardingsTest, ShardingsThatContradictAreNamedWithBothSides) {
                         "tensor<2x8xf32>"));
 }
 
+TEST(ShardingsTest, TilesThatAreStatedOtherwiseThanTheirShardingSaysAreNamed) {
+  const auto boundary = [](const std::string& of_value, const std::string& target, const std::string& type) {
+    return DeviceText("  func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n    %0 = stablehlo.custom_call @Sharding(%a) "
+                      "{mhlo.sharding = \"{devices=[8]<=[8]}\"} : (tensor<16xf32>) -> tensor<16xf32>\n    %1 = "
+                      "stablehlo.custom_call @" + target + "(%0) {mhlo.sharding = \"" + of_value + "\"} : (tensor<16xf32>) -> " +
+                      type + "\n    return %a : tensor<16xf32>\n  }");
+  };
+  EXPECT_THAT(boundary("{manual}", "SPMDFullToShardShape", "tensor<4xf32>"),
+              HasSubstr("tensor<16xf32> is tensor<2xf32> on a device by its sharding"));
+  EXPECT_THAT(boundary("{manual}", "SPMDFullToShardShape", "tensor<4xf32>"), HasSubstr("it is stated as tensor<4xf32>"));
+  EXPECT_THAT(boundary("{devices=[8]<=[8]}", "SPMDShardToFullShape", "tensor<64xf32>"),
+              HasSubstr("tensor<64xf32> is tensor<8xf32> on a device by its sharding"));
+}
+
 TEST(ShardingsTest, PartsThatAreNoneAndPrioritiesThatAreNoneAreNamed) {
   const auto error = [](const std::string& sharding) {
     return DeviceText(Of(sharding, "tensor<16xf32>", "    return %a : tensor<16xf32>"));

@@ -2,7 +2,7 @@
 // says when the program runs, on the reference and on devices in both binding modes.
 #include <gmock/gmock.h>
 
-#include "core/mlir/importer.h"
+#include "core/mlir/importer/importer.h"
 #include "core/sizes/live_sizes.h"
 #include "tests/support/device_test_support.h"
 

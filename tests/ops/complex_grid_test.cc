@@ -5,7 +5,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/twin/shader_evaluator.h"
-#include "core/mlir/importer.h"
+#include "core/mlir/importer/importer.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

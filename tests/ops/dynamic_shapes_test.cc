@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "core/mlir/importer.h"
+#include "core/mlir/importer/importer.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/tensor_programs.h"

@@ -283,6 +283,30 @@ TEST(PartitionTest, WindowsOfConvolutionsReachIntoTheTilesBesideThem) {
   EXPECT_THAT(text, HasSubstr("collective-permute: 2, 24 bytes"));
 }
 
+// Beyond the ends of the array windows have what they begin with, which tiles in the middle do not.
+TEST(PartitionTest, WindowsOfReductionsReachIntoTheTilesBesideThem) {
+  const Sharded s(R"(c { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  a = f32[16,8] parameter(0)
+  i = f32[] constant(-inf)
+  w = f32[16,8] reduce-window(a, i), window={size=3x1 pad=1_1x0_0}, to_apply=c
+  v = f32[8,8] reduce-window(w, i), window={size=3x1 stride=2x1 pad=0_1x0_0}, to_apply=c
+  ROOT u = f32[8,8] reduce-window(v, i), window={size=8x1 pad=7_0x0_0}, to_apply=c
+})",
+                  {"y|x"});
+  EXPECT_EQ(s.Of("w"), "[{y}, {x}]");
+  EXPECT_EQ(s.Of("v"), "[{y}, {x}]");
+  const std::string text = s.Device();
+  EXPECT_THAT(text, HasSubstr("f32[1,4] select("));
+  EXPECT_THAT(text, HasSubstr("f32[6,4] concatenate("));
+  EXPECT_THAT(text, HasSubstr("f32[4,4] reduce-window(concatenate, i), window={size=3x1}"));
+  EXPECT_THAT(text, HasSubstr("f32[5,4] concatenate("));
+  EXPECT_THAT(text, HasSubstr("window={size=3x1 stride=2x1}"));
+  EXPECT_THAT(text, HasSubstr("window={size=8x1 pad=7_0x0_0}"));  // farther than the next tile: whole
+}
+
 TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
   const std::string text =
       Sharded(

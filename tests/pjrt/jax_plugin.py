@@ -595,6 +595,14 @@ def layouts():
     plain = jax.device_put(y, Format(Layout((0, 1)), columns.sharding))
     assert plain.format.layout.major_to_minor == (0, 1)
     np.testing.assert_array_equal(plain, y)
+    # An automatic layout: elementwise operations and transposes leave their operand where it lies, a sort does not.
+    automatic = jax.jit(lambda x: (x.T * 2, jnp.sort(x.T), x + 1), out_shardings=Format(Layout.AUTO))
+    compiled = automatic.lower(jax.ShapeDtypeStruct((3, 5), np.float32, sharding=columns.sharding)).compile()
+    assert [f.layout.major_to_minor for f in compiled.output_formats] == [(1, 0), (0, 1), (0, 1)]
+    turned = compiled(numbers(3, 5))[0]
+    assert turned.format.layout.major_to_minor == (1, 0)
+    np.testing.assert_array_equal(turned, numbers(3, 5).T * 2)
+    assert jax.jit(lambda x: x.T, out_shardings=Format(Layout.AUTO)).lower(x).compile().output_formats.layout.major_to_minor == (0, 1)
     tiles = Format(Layout((0, 1), tiling=((2, 2),)), columns.sharding)
     raises("tiles", jax.jit(lambda x: x + 1, out_shardings=tiles), plain)
 

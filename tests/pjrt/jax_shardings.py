@@ -83,6 +83,7 @@ def elements_reductions_and_movements():
                      lambda a: jnp.pad(a, ((1, 1), (0, 0))), lambda a: lax.top_k(a, 3), lambda a: jnp.roll(a, 3, 1),
                      lambda a: jnp.fft.fft(a, axis=1).real, lambda a: jnp.tril(a) + jnp.eye(8, 16),
                      lambda a: lax.reduce_window(a, -jnp.inf, lax.max, (1, 2), (1, 2), "VALID"),
+                     lambda a: lax.reduce_window(a - 9, -jnp.inf, lax.max, (3, 5), (1, 2), "SAME"),
                      lambda a: lax.dynamic_update_slice(a, a[:, :2], (0, 3))):
         agree(function, [a], [P("x", "y")])
 

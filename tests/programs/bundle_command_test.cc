@@ -64,6 +64,21 @@ TEST(BundleCommandTest, SameBitsAreThoseOfTheProgram) {
   }
 }
 
+TEST(BundleCommandTest, SizesThatAreLeftOpenGetABound) {
+  const std::string program =
+      WriteScratch("open.mlir",
+                   "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+                   "  %r = stablehlo.negate %x : tensor<?xf32>\n  return %r : tensor<?xf32>\n}\n");
+  const std::string bundle = ScratchFolder() + "/open.vxla", compile = "compile " + program + " -o " + bundle;
+  ExpectRefused(compile, "decide sizes without bounds");
+  ExpectRefused(compile + " --bound n=4", "bound of 'n': no size of the program is called so");
+  ASSERT_EQ(RunVxla(compile + " --bound 0.0=4").exit_code, 0);
+  const CommandResult three = RunVxla("run " + bundle + " --args " + WriteScratch("three.npy", NpyF32({3}, {1, 2, 3})));
+  EXPECT_EQ(three.exit_code, 0) << three.err;
+  EXPECT_THAT(three.out, HasSubstr("[-1. -2. -3.]"));
+  ExpectRefused("run " + bundle + " --args " + WriteScratch("five.npy", NpyF32({5}, {1, 2, 3, 4, 5})), "f32[<=4]");
+}
+
 // SwiftShader's compiler walks every path through a kernel: with a division that is corrected in the loop of a running
 // sum it took minutes and gigabytes.
 TEST(BundleCommandTest, GenericKernelsHaveFewPaths) {

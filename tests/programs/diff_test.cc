@@ -61,7 +61,7 @@ TEST(DiffTest, ShaderMathFollowsSizesThatDataDecide) {
   const CommandResult result = RunVxla("diff " + WriteScratch("sizes.hlo", program) + " --json");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(Json::parse(result.out)["same_bits_as_shader_math"], true);
-  EXPECT_THAT(result.err, Not(HasSubstr("no shader math"))) << result.err;
+  EXPECT_THAT(result.err, Not(HasSubstr("no shader arithmetic"))) << result.err;
 }
 
 TEST(DiffTest, IsolateListsEachInstructionWithItsBound) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "scheduler/plan.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"

@@ -71,8 +71,8 @@ constexpr char kAbout[] =
     "rounding errors is named.\n"
     "\n"
     "Three values are compared: the CPU reference's, the device's, and those of the shaders' own arithmetic compiled "
-    "for the CPU and summed in the order of the device's plan. `fault` is then: algorithm (the shader math leaves the "
-    "bound too), driver (the device's bits are not the shader math's), order (a combiner cannot be shown to "
+    "for the CPU and summed in the order of the device's plan. `fault` is then: algorithm (the shader arithmetic leaves the "
+    "bound too), driver (the device's bits are not the shader arithmetic's), order (a combiner cannot be shown to "
     "associate, so that its elements' order decides), rounding (every operation is within its bound, and a stated "
     "tolerance is too small), expected file (the reference gives other values than the file too) or other device (the "
     "first one agrees with the reference). Denormals that the device flushes are taken as zeros. A loop's body is "
@@ -579,7 +579,7 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--bisect-to", flags->bisect_prefix, "where --bisect writes: PREFIX.hlo and PREFIX.npz")
       ->type_name("PREFIX")
       ->capture_default_str();
-  app.add_flag("--two-way", flags->two_way, "leave out the shader math on the CPU: faster, but no `fault`");
+  app.add_flag("--two-way", flags->two_way, "leave out the shader arithmetic on the CPU: faster, but no `fault`");
   app.option_defaults()->group(kShownOptions);
   app.add_flag("-v,--verbose", flags->verbose, "also what agrees: each result with its differences and its bound");
   app.add_option("--report", flags->report, "write what was found as one page of HTML")

@@ -48,7 +48,7 @@ void PrintLeaf(const DiffOutcome& outcome, const LeafReport& leaf) {
                  ? fmt::format("{} outside the tolerance, within what rounding does to the program", c.mismatches)
                  : fmt::format("{} OUTSIDE the tolerance", c.mismatches));
   if (leaf.driver && !leaf.driver->agrees()) {
-    fmt::print("  the device's bits differ from shader math's in {} elements, by {:.4g} ulp at most\n",
+    fmt::print("  the device's bits differ from shader arithmetic's in {} elements, by {:.4g} ulp at most\n",
                leaf.driver->mismatches, leaf.driver->max_ulp);
   }
   if (c.agrees()) return;
@@ -79,7 +79,7 @@ void PrintInstructions(const DiffOutcome& outcome, const DiffOptions& options) {
   if (!options.isolate && !options.bisect && bad == 0) return;
   fmt::print(
       "{} instructions by themselves: {} compared ({} of them on the host), {} outside their bound, {} with other bits "
-      "than shader math\n",
+      "than shader arithmetic\n",
       outcome.instructions.size(), compared, on_host, bad, other_bits);
   for (const InstructionReport& i : outcome.instructions) {
     if (i.bad()) PrintInstruction(i);

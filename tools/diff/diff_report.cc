@@ -197,7 +197,7 @@ constexpr char kResultHead[] =
     "<table><tr><th>result</th><th>shape</th><th></th><th>tolerance</th><th class=n>outside</th><th "
     "class=n>differing</th>"
     "<th class=n>elements</th><th class=n>worst ulp</th><th class=n>absolute</th><th class=n>relative</th>"
-    "<th class=n>NaN</th><th class=n>inf</th><th>as shader math</th></tr>";
+    "<th class=n>NaN</th><th class=n>inf</th><th>as shader arithmetic</th></tr>";
 
 std::string ResultRow(const LeafReport& leaf, const std::string& bound) {
   const Comparison& c = leaf.comparison;
@@ -222,7 +222,7 @@ std::string ResultPictures(const DiffOutcome& outcome, const LeafReport& leaf) {
       fmt::format("{}{}<div class=pictures>{}", rounding.empty() ? "" : fmt::format("<p>{}</p>", EscapeHtml(rounding)),
                   WorstTable(leaf.comparison), Figures("device and expected", got, expected, allowed));
   if (leaf.driver && !leaf.driver->agrees()) {
-    html += Figures("device and shader math", got, *FlattenLiteral(*outcome.shader_math)[leaf.index], 0);
+    html += Figures("device and shader arithmetic", got, *FlattenLiteral(*outcome.shader_math)[leaf.index], 0);
   }
   return html + "</div>";
 }
@@ -256,7 +256,7 @@ std::string ResultsHtml(const DiffOutcome& outcome) {
 constexpr char kInstructionHead[] =
     "<table><tr><th>instruction</th><th>op</th><th>shape</th><th>bound</th><th class=n>outside</th>"
     "<th class=n>elements</th><th class=n>worst ulp</th><th class=n>absolute</th><th class=n>relative</th>"
-    "<th>as shader math</th><th>fault</th></tr>";
+    "<th>as shader arithmetic</th><th>fault</th></tr>";
 
 std::string InstructionRow(const InstructionReport& i) {
   const std::string head =

@@ -4,7 +4,7 @@
 #include "backend/cpu/reference/eval.h"
 #include "core/devices/replica_groups.h"
 #include "core/host/guarded.h"
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/sizes/live_sizes.h"
 

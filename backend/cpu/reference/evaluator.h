@@ -54,7 +54,7 @@ Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry
 Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,
                          const EvaluateOptions& options = {});
 
-// Of a program whose sizes its arguments decide (core/mlir/dynamic_program.h), the module for these.
+// Of a program whose sizes its arguments decide (core/mlir/importer/dynamic_program.h), the module for these.
 Result<std::unique_ptr<Module>> RefineOnCpu(const Module& module, std::span<const Literal* const> arguments,
                                             const EvaluateOptions& options = {});
 

@@ -165,4 +165,9 @@ std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device) {
   return VulkanCommandBuffer::ForHost(static_cast<VulkanDevice&>(device).shared_context());
 }
 
+void WriteTimestamp(Device& device, VkCommandBuffer commands, VkQueryPool pool, uint32_t query) {
+  const DeviceTable& vk = static_cast<VulkanDevice&>(device).context().vk();
+  vk.CmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool, query);
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan

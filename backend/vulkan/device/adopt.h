@@ -55,6 +55,8 @@ HostRange RangeOf(const Buffer& buffer);
 Result<TimePoint> Link(Device& device, const Moment& after, const HostSemaphore* wait, const HostSemaphore* signal);
 // Records into what Attach names.
 std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device);
+// Behind all that the queue was given before it, into the host's pool.
+void WriteTimestamp(Device& device, VkCommandBuffer commands, VkQueryPool pool, uint32_t query);
 
 // Whether the device has finished with what was recorded last: an event of Vulkan's behind it.
 class FinishMark {

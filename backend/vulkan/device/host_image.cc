@@ -16,7 +16,8 @@ void Transition(const DeviceTable& vk, VkCommandBuffer commands, const HostImage
   barrier.newLayout = to.layout;
   barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image.image;
-  barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, image.mip_level, 1, image.first_layer, image.layers};
+  barrier.subresourceRange = {image.aspects.all, image.mip_level, 1, image.volume ? 0 : image.first_layer,
+                              image.volume ? 1 : image.layers};
   auto dependency = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   dependency.imageMemoryBarrierCount = 1;
   dependency.pImageMemoryBarriers = &barrier;
@@ -26,8 +27,10 @@ void Transition(const DeviceTable& vk, VkCommandBuffer commands, const HostImage
 VkBufferImageCopy Region(const HostImage& image, const VulkanBuffer& buffer) {
   VkBufferImageCopy region = {};
   region.bufferOffset = static_cast<VkDeviceSize>(buffer.offset_bytes());
-  region.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, image.mip_level, image.first_layer, image.layers};
-  region.imageExtent = {image.width, image.height, 1};
+  region.imageSubresource = {image.aspects.copied, image.mip_level, image.volume ? 0 : image.first_layer,
+                             image.volume ? 1 : image.layers};
+  region.imageOffset.z = image.volume ? static_cast<int32_t>(image.first_layer) : 0;
+  region.imageExtent = {image.width, image.height, image.volume ? image.layers : 1};
   return region;
 }
 

@@ -13,10 +13,17 @@ struct ImageState {
   VkAccessFlags2 accesses = 0;
 };
 
-// Colour, one mip level, `layers` of them.
+// What is copied, and what layouts are of: stencil goes with depth.
+struct ImageAspects {
+  VkImageAspectFlags copied = VK_IMAGE_ASPECT_COLOR_BIT, all = VK_IMAGE_ASPECT_COLOR_BIT;
+};
+
+// One mip level, `layers` of them; of a 3D image slices.
 struct HostImage {
   VkImage image = VK_NULL_HANDLE;
   uint32_t width = 0, height = 0, mip_level = 0, first_layer = 0, layers = 1;
+  bool volume = false;
+  ImageAspects aspects;
   ImageState before, after;
 };
 

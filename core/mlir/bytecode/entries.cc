@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "core/limits.h"
-#include "core/mlir/attribute_parser.h"
 #include "core/mlir/bytecode/vhlo.h"
-#include "core/mlir/quantized.h"
+#include "core/mlir/ir.h"
+#include "core/mlir/rewrite/quantized.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -1,7 +1,7 @@
 // Meshes of devices and groups over them: three dialects, each with its own way to write a name, a list and what may be
 // absent.
 #include "core/mlir/bytecode/entries.h"
-#include "core/mlir/mesh_groups.h"
+#include "core/mlir/rewrite/mesh_groups.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

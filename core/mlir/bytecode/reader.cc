@@ -5,10 +5,10 @@
 
 #include "core/host/guarded.h"
 #include "core/limits.h"
-#include "core/mlir/block_control.h"
 #include "core/mlir/bytecode/entries.h"
 #include "core/mlir/bytecode/stablehlo_properties.h"
 #include "core/mlir/bytecode/vhlo.h"
+#include "core/mlir/rewrite/block_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

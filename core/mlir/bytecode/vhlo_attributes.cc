@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/mlir/bytecode/vhlo.h"
-#include "core/mlir/import_state.h"
+#include "core/mlir/operation_reader.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

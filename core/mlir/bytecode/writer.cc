@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/host/guarded.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/tables.h"
-#include "core/mlir/import_state.h"
+#include "core/mlir/operation_reader.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

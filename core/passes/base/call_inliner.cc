@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/module_edits.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -194,9 +196,7 @@ std::vector<Instruction*> InlineMap(Computation& computation, Instruction* map) 
 
 // get-tuple-element(tuple(..., x, ...)) is x.
 void ResolveTuples(Computation& computation) {
-  std::vector<Instruction*> instructions;
-  for (const auto& instruction : computation.instructions()) instructions.push_back(instruction.get());
-  for (Instruction* instruction : instructions) {
+  for (Instruction* instruction : InstructionList(computation)) {
     if (instruction->opcode() != Opcode::kGetTupleElement) continue;
     if (instruction->operand(0)->opcode() != Opcode::kTuple || !instruction->control_predecessors().empty()) continue;
     Instruction* element = instruction->operand(0)->operand(instruction->attributes<GetTupleElementAttributes>().index);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/module_edits.h"
 #include "core/numerics/comparison.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -15,12 +17,6 @@ constexpr int64_t kMostCountedIterations = int64_t{1} << 22;
 
 bool IsControl(const Instruction& instruction) {
   return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
-}
-
-std::vector<Instruction*> InstructionsOf(const Computation& computation) {
-  std::vector<Instruction*> list;
-  for (const auto& instruction : computation.instructions()) list.push_back(instruction.get());
-  return list;
 }
 
 class Separator {
@@ -35,7 +31,7 @@ class Separator {
 
   // Callers are visited before what they call, so a copy's own callees are separated too.
   Status Visit(Computation& computation) {
-    for (Instruction* instruction : InstructionsOf(computation)) {
+    for (Instruction* instruction : InstructionList(computation)) {
       if (!IsControl(*instruction)) continue;
       for (int i = 0; i < static_cast<int>(instruction->called().size()); ++i) {
         if (calls_[instruction->called(i)] > 1) VXLA_RETURN_IF_ERROR(Copy(*instruction, i));
@@ -107,7 +103,7 @@ bool SinkInto(Instruction& loop) {
   if (!any) return false;
   bool changed = false;
   for (Computation* computation : loop.called()) {
-    for (Instruction* i : InstructionsOf(*computation)) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() != Opcode::kGetTupleElement || StateElement(*i) < 0) continue;
       const Instruction* constant = constants.at(static_cast<size_t>(StateElement(*i)));
       if (constant != nullptr) changed |= ReplaceElement(*computation, i, *constant);
@@ -198,18 +194,16 @@ Result<bool> SeparateControlComputations(Module& module) {
 bool MergeEqualBranches(Module& module) {
   bool changed = false;
   for (const auto& computation : module.computations()) {
-    for (Instruction* i : InstructionsOf(*computation)) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() != Opcode::kConditional) continue;
       bool equal = true;
       for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
         equal &= i->operand(k + 1) == i->operand(1) && SameStructure(*i->called(k), *i->called(0));
       }
       if (!equal) continue;
-      auto call = std::make_unique<Instruction>(Opcode::kCall, i->shape(), std::vector{i->operand(1)}, CallAttributes{},
-                                                std::vector{i->called(0)});
-      call->set_name(i->name());
-      call->set_location(i->location());
-      computation->ReplaceAllUses(i, computation->InsertBefore(i, std::move(call)));
+      computation->ReplaceAllUses(
+          i,
+          Expansion(*computation, i).Add(Opcode::kCall, i->shape(), {i->operand(1)}, CallAttributes{}, {i->called(0)}));
       computation->Remove(i);
       changed = true;
     }
@@ -221,7 +215,7 @@ bool MergeEqualBranches(Module& module) {
 bool SinkLoopConstants(Module& module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) {  // callers first: what sinks may sink further
-    for (Instruction* i : InstructionsOf(*computation)) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() == Opcode::kWhile) changed |= SinkInto(*i);
     }
   }
@@ -254,7 +248,7 @@ std::optional<int64_t> StaticTripCount(const Instruction& loop) {
 
 void NoteTripCounts(Module& module) {
   for (Computation* computation : ControlComputations(module)) {
-    for (Instruction* i : InstructionsOf(*computation)) {
+    for (Instruction* i : InstructionList(*computation)) {
       if (i->opcode() != Opcode::kWhile) continue;
       i->mutable_notes().trip_count = StaticTripCount(*i);
     }

@@ -4,6 +4,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/host/hash.h"
+#include "core/module_edits.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -45,7 +48,7 @@ bool SameLayouts(const Shape& a, const Shape& b) {
          std::ranges::equal(a.tuple_elements(), b.tuple_elements(), SameLayouts);
 }
 
-void Mix(size_t& hash, size_t value) { hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2); }
+void Mix(size_t& hash, size_t value) { hash = SplitMix(hash ^ (value + kSplitMixStep)); }
 
 // Fields of other types are left to the comparison.
 struct FieldHash {
@@ -141,10 +144,8 @@ class Comparison {
 
 bool MergeIn(Computation& computation, Comparison& comparison, Apart& apart) {
   std::unordered_map<size_t, std::vector<Instruction*>> seen;
-  std::vector<Instruction*> instructions;
-  for (const auto& instruction : computation.instructions()) instructions.push_back(instruction.get());
   bool changed = false;
-  for (Instruction* instruction : instructions) {  // operands come first, so theirs are merged already
+  for (Instruction* instruction : InstructionList(computation)) {  // operands come first, so theirs are merged already
     if (!MayMerge(*instruction, apart)) continue;
     std::vector<Instruction*>& candidates = seen[HashOf(*instruction)];
     auto same = std::ranges::find_if(candidates, [&](const Instruction* other) {

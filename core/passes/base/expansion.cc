@@ -1,8 +1,8 @@
 #include "core/passes/base/expansion.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "core/module_edits.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
@@ -163,21 +163,20 @@ Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
   return Add(Opcode::kGetTupleElement, shape, {tuple}, GetTupleElementAttributes{index});
 }
 
+std::vector<Instruction*> Expansion::Elements(Instruction* value) {
+  if (!value->shape().IsTuple()) return {value};
+  if (value->opcode() == Opcode::kTuple) return {value->operands().begin(), value->operands().end()};
+  std::vector<Instruction*> elements;
+  for (size_t k = 0; k < value->shape().tuple_elements().size(); ++k)
+    elements.push_back(Element(value, static_cast<int64_t>(k)));
+  return elements;
+}
+
 Instruction* Expansion::Started(Instruction* first, Instruction* second) {
   std::vector<Instruction*> elements{first, second};
   const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
   for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
   return TupleOf(std::move(elements));
-}
-
-Computation* AddProgram(Module& module, const Module& program) {
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& original : program.computations()) {
-    Computation* const copy = module.AddComputation(original->name());
-    copies[original.get()] = copy;
-    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
-  }
-  return copies.at(program.entry());
 }
 
 Computation* AddCombiner(Module& module, Opcode opcode, ElementType type) {
@@ -192,9 +191,7 @@ bool ExpandEach(const std::vector<Computation*>& computations,
                 const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
   bool changed = false;
   for (Computation* computation : computations) {
-    std::vector<Instruction*> instructions;
-    for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
-    for (Instruction* instruction : instructions) {
+    for (Instruction* instruction : InstructionList(*computation)) {
       if (live_sizes == LiveSizesIn::kLeft && TouchesLiveSizes(*instruction)) continue;
       Instruction* const value = expand(*computation, instruction);
       if (value == nullptr) continue;

@@ -14,7 +14,7 @@ namespace VXLA_NAMESPACE {
 // where they can.
 class Expansion {
  public:
-  Expansion(Computation& computation, Instruction* instruction)
+  Expansion(Computation& computation, const Instruction* instruction)
       : computation_(computation), instruction_(*instruction), before_(instruction) {}
   Expansion(Computation& end_of, const Instruction& instruction) : computation_(end_of), instruction_(instruction) {}
 
@@ -55,6 +55,8 @@ class Expansion {
   // The value itself if it is one.
   Instruction* Together(std::vector<Instruction*> values);
   Instruction* Element(Instruction* tuple, int64_t index);
+  // Of a tuple; of another value itself.
+  std::vector<Instruction*> Elements(Instruction* value);
   // What a -start form gives: (`first`, `second`, contexts ...).
   Instruction* Started(Instruction* first, Instruction* second);
 
@@ -63,9 +65,6 @@ class Expansion {
   const Instruction& instruction_;
   const Instruction* before_ = nullptr;
 };
-
-// Copies a program with what it calls into a module; returns its entry there.
-Computation* AddProgram(Module& module, const Module& program);
 
 // A computation of two scalars that is one operation.
 Computation* AddCombiner(Module& module, Opcode opcode, ElementType type);

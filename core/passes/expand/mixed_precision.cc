@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/module_edits.h"
 #include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
@@ -107,8 +108,7 @@ bool UnmixReduction(Computation& computation, Instruction& i, Instruction* next)
 bool UnmixPrecision(Module& module) {
   bool changed = false;
   for (const auto& computation : module.computations()) {
-    std::vector<Instruction*> all;
-    for (const auto& i : computation->instructions()) all.push_back(i.get());
+    const std::vector<Instruction*> all = InstructionList(*computation);
     for (size_t at = 0; at < all.size(); ++at) {
       Instruction* const next = at + 1 < all.size() ? all[at + 1] : nullptr;
       if (TakesOneType(*all[at])) {

@@ -2,6 +2,7 @@
 // Philox of the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
 #include <numbers>
 
+#include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/expand/counter_bits.h"
 #include "core/passes/expand/expanders.h"
@@ -28,7 +29,7 @@ class DrawWriter : private CounterBits {
         Add(Opcode::kRngGetAndUpdateState, Shape(kU64, {2}), {}, RngGetAndUpdateStateAttributes{1});
     state->mutable_notes().draws_of_rng = true;
     state->mutable_notes().device = place->notes().device;
-    TakeOverOrder(place, state);
+    MoveControlEdges(place, state);  // the count of draws stands where the draw stood
     DrawInputs inputs{Reshaped(Slice(state, 0, 0, 1), {}), Mixed(Reshaped(Slice(state, 0, 1, 2), {})), nullptr,
                       nullptr};
     inputs.low = IsFloating(type_) ? Converted(a, kF64) : Wide(a);
@@ -89,20 +90,6 @@ class DrawWriter : private CounterBits {
   using CounterBits::TupleOf;
 
  private:
-  // The count of draws stands where the draw stood among those that come before and after it.
-  static void TakeOverOrder(Instruction* rng, Instruction* state) {
-    const std::vector<Instruction*> before(rng->control_predecessors().begin(), rng->control_predecessors().end());
-    const std::vector<Instruction*> after(rng->control_successors().begin(), rng->control_successors().end());
-    for (Instruction* other : before) {
-      rng->RemoveControlPredecessor(other);
-      state->AddControlPredecessor(other);
-    }
-    for (Instruction* other : after) {
-      other->RemoveControlPredecessor(rng);
-      other->AddControlPredecessor(state);
-    }
-  }
-
   Instruction* Unary(Opcode opcode, Instruction* a) { return Add(opcode, a->shape(), {a}); }
   Instruction* Product(Instruction* a, Instruction* b) { return Binary(Opcode::kMultiply, a, b); }
   Instruction* Real(double value) { return Spread(Constant(Literal::Scalar(kF64, value)), sizes_); }
@@ -222,17 +209,7 @@ bool DrawsNumbers(const Instruction& i) {
 
 }  // namespace
 
-void OrderRandomNumbers(Module& module) {
-  DeepProperty draws(DrawsNumbers);
-  for (const auto& computation : module.computations()) {
-    Instruction* last = nullptr;
-    for (const auto& i : computation->instructions()) {
-      if (!draws.Of(*i)) continue;
-      if (last != nullptr) i->AddControlPredecessor(last);
-      last = i.get();
-    }
-  }
-}
+void OrderRandomNumbers(Module& module) { KeepOrder(module, DrawsNumbers); }
 
 bool ExpandRngs(Module& module) {
   const bool changed = ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) {

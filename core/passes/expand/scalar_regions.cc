@@ -421,36 +421,53 @@ class Scalars {
     return array;
   }
 
+  // How gathers and scatters go from a place of the result (the updates) to one of the array.
+  struct IndexForm {
+    int64_t vector;
+    const IntList &windows, &dropped, &batching, &indices_batching;
+
+    static bool Has(const IntList& list, size_t d) {
+      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
+    }
+    // Which index vector, and how far behind what that says.
+    std::pair<IntList, IntList> Split(const IntList& index, size_t rank) const {
+      IntList batch, offsets(rank, 0);
+      for (size_t d = 0; d < index.size(); ++d) {
+        if (!Has(windows, d)) batch.push_back(index[d]);
+      }
+      for (size_t d = 0, k = 0; d < rank; ++d) {
+        if (!Has(dropped, d) && !Has(batching, d)) offsets[d] = index[static_cast<size_t>(windows[k++])];
+      }
+      for (size_t k = 0; k < batching.size(); ++k) {
+        const auto d = static_cast<size_t>(indices_batching[k]);
+        offsets[static_cast<size_t>(batching[k])] = batch[d < static_cast<size_t>(vector) ? d : d - 1];
+      }
+      return {batch, offsets};
+    }
+    // Where component k of an index vector is among the indices of these sizes.
+    size_t Component(IntList batch, size_t k, const IntList& sizes) const {
+      if (static_cast<size_t>(vector) < sizes.size()) batch.insert(batch.begin() + vector, static_cast<int64_t>(k));
+      return static_cast<size_t>(Linear(batch, sizes));
+    }
+  };
+
   // gather of the StableHLO specification: each element is a window of one element.
   Elements Gathered(const Instruction& instruction, const Elements& operand, const Elements& indices) {
     const auto& n = instruction.attributes<GatherAttributes>();
     const IntList shape = DimensionsOf(instruction.operand(0)->shape());
     const IntList from = DimensionsOf(instruction.operand(1)->shape());
-    const auto vector = static_cast<size_t>(n.index_vector_dim);
-    const auto has = [](const IntList& list, size_t d) {
-      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
-    };
+    const IndexForm form{n.index_vector_dim, n.offset_dims, n.collapsed_slice_dims, n.operand_batching_dims,
+                         n.start_indices_batching_dims};
     Elements made;
     ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
       if (failed_) return;
-      IntList batch, offsets(shape.size(), 0), ones(shape.size(), 1), window = shape;
-      for (size_t d = 0; d < index.size(); ++d) {
-        if (!has(n.offset_dims, d)) batch.push_back(index[d]);
-      }
-      for (size_t d = 0, k = 0; d < shape.size(); ++d) {
-        if (!has(n.collapsed_slice_dims, d) && !has(n.operand_batching_dims, d))
-          offsets[d] = index[static_cast<size_t>(n.offset_dims[k++])];
-      }
-      for (size_t k = 0; k < n.operand_batching_dims.size(); ++k) {
-        const auto d = static_cast<size_t>(n.start_indices_batching_dims[k]);
-        offsets[static_cast<size_t>(n.operand_batching_dims[k])] = batch[d < vector ? d : d - 1];
-      }
+      IntList ones(shape.size(), 1), window = shape;
+      const auto split = form.Split(index, shape.size());
+      const IntList &batch = split.first, &offsets = split.second;
       Elements starts(shape.size(), nullptr);
       for (size_t k = 0; k < n.start_index_map.size(); ++k) {
-        IntList at = batch;
-        if (vector < from.size()) at.insert(at.begin() + n.index_vector_dim, static_cast<int64_t>(k));
         const auto d = static_cast<size_t>(n.start_index_map[k]);
-        starts[d] = Clamped(instruction, indices[static_cast<size_t>(Linear(at, from))], shape[d] - n.slice_sizes[d]);
+        starts[d] = Clamped(instruction, indices[form.Component(batch, k, from)], shape[d] - n.slice_sizes[d]);
         window[d] = shape[d] - n.slice_sizes[d] + 1;
       }
       // The places that the element may be at, and the one that the starts say.
@@ -471,33 +488,18 @@ class Scalars {
     const size_t count = (operands.size() - 1) / 2;
     const auto shape_of = [&](size_t k) { return DimensionsOf(instruction.operand(static_cast<int>(k))->shape()); };
     const IntList shape = shape_of(0), from = shape_of(count), updates = shape_of(count + 1);
-    const auto vector = static_cast<size_t>(n.index_vector_dim);
-    const auto has = [](const IntList& list, size_t d) {
-      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
-    };
+    const IndexForm form{n.index_vector_dim, n.update_window_dims, n.inserted_window_dims, n.input_batching_dims,
+                         n.scatter_indices_batching_dims};
     Leaves results;
     for (size_t k = 0; k < count; ++k) results.push_back(operands[k][0]);
     ForEachIndex(updates, [&](const IntList& index) {
       if (failed_) return;
-      IntList batch, offsets(shape.size(), 0);
-      for (size_t d = 0; d < index.size(); ++d) {
-        if (!has(n.update_window_dims, d)) batch.push_back(index[d]);
-      }
-      for (size_t d = 0, k = 0; d < shape.size(); ++d) {
-        if (!has(n.inserted_window_dims, d) && !has(n.input_batching_dims, d))
-          offsets[d] = index[static_cast<size_t>(n.update_window_dims[k++])];
-      }
-      for (size_t k = 0; k < n.input_batching_dims.size(); ++k) {
-        const auto d = static_cast<size_t>(n.scatter_indices_batching_dims[k]);
-        offsets[static_cast<size_t>(n.input_batching_dims[k])] = batch[d < vector ? d : d - 1];
-      }
+      const auto split = form.Split(index, shape.size());
+      const IntList &batch = split.first, &offsets = split.second;
       Elements starts(shape.size(), nullptr);
-      for (size_t k = 0; k < n.scatter_dims_to_operand_dims.size(); ++k) {
-        IntList at = batch;
-        if (vector < from.size()) at.insert(at.begin() + n.index_vector_dim, static_cast<int64_t>(k));
+      for (size_t k = 0; k < n.scatter_dims_to_operand_dims.size(); ++k)
         starts[static_cast<size_t>(n.scatter_dims_to_operand_dims[k])] =
-            operands[count][0][static_cast<size_t>(Linear(at, from))];
-      }
+            operands[count][0][form.Component(batch, k, from)];
       ForEachIndex(shape, [&](const IntList& place) {
         if (failed_) return;
         Instruction* here = Number(instruction, ElementType::kPred, 1);

@@ -35,7 +35,7 @@ std::string FusionGroups::TextOf(const FusionGroup& group) const {
 }
 
 void FusionGroups::MoveMembers(int from, int to) {
-  for (const Instruction* member : MembersOf(groups_[from])) {
+  for (const Instruction* member : groups_[from].members) {
     kernels_.Leave(member, from);
     if (groups_[to].members.contains(member)) continue;
     kernels_.Absorb(member, to);
@@ -89,20 +89,20 @@ void FusionGroups::JoinReaders(const std::vector<int>& levels) {
     int last = -1;
     bool only = true, known = true;
     for (const Instruction* member : groups_[g].members) {
-      known &= !member->HasControlEdges();
+      if (member->HasControlEdges()) known = false;
       for (const Instruction* operand : member->operands()) {
         if (groups_[g].members.contains(operand) || IsFree(*operand) || operand->opcode() == Opcode::kParameter)
           continue;
         const int from = OnlyGroupOf(operand);
-        known &= from >= 0;  // what is in no kernel may wait for some
+        if (from < 0) known = false;  // what is in no kernel may wait for some
         if (from < 0 || from == last) continue;
         if (last >= 0 && levels[from] == levels[last]) only = false;
         if (last >= 0 && levels[from] <= levels[last]) continue;
-        last = from;
+        last = from;  // whatever its order among the members, which is that of pointers
         only = true;
       }
     }
-    if (!known || !only || last < 0 || levels[g] != levels[last] + 1 || !ReadsElementByElement(g, last)) continue;
+    if (!only || !known || last < 0 || levels[g] != levels[last] + 1 || !ReadsElementByElement(g, last)) continue;
     const int most = groups_[g].iterations == 1 ? target_.max_joined_buffers : target_.max_fusion_buffers;
     if (static_cast<int>(groups_[last].members.size() + groups_[g].members.size()) > target_.max_fusion_instructions ||
         operations_[last] + operations_[g] > target_.max_kernel_operations || BuffersOfBoth(g, last) > most) {

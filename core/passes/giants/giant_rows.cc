@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/maps/running_window.h"
+#include "core/module_edits.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/scans/reducer_arrays.h"
@@ -18,14 +19,6 @@ constexpr int64_t kMostBlocks = 64;
 
 // Two blocks: a sort's scratch is one allocation of 4 to 10 bytes an element, and drivers give 4 GiB at a time.
 constexpr int64_t kMostSorted = int64_t{3} << 27;
-
-Values ElementsOf(Expansion& e, Instruction* value) {
-  if (!value->shape().IsTuple()) return {value};
-  Values elements;
-  for (size_t k = 0; k < value->shape().tuple_elements().size(); ++k)
-    elements.push_back(e.Element(value, static_cast<int64_t>(k)));
-  return elements;
-}
 
 Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
   const int64_t dimension = whole.attributes<SortAttributes>().dimensions.at(0);
@@ -52,7 +45,7 @@ Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
       }
       Shape result = whole.shape().IsTuple() ? Shape::Tuple(shapes) : shapes[0];
       const Values sorted =
-          ElementsOf(e, e.Add(Opcode::kSort, std::move(result), both, whole.attributes(), {whole.called(0)}));
+          e.Elements(e.Add(Opcode::kSort, std::move(result), both, whole.attributes(), {whole.called(0)}));
       for (size_t k = 0; k < low.size(); ++k) {
         low[k] = e.Slice(sorted[k], dimension, 0, length(b));
         high[k] = e.Slice(sorted[k], dimension, length(b), length(b) + length(b + 1));
@@ -106,7 +99,7 @@ Values OnlyWindow(Expansion& e, const Instruction& whole) {
   Shape shape = whole.shape().IsTuple() ? Shape::Tuple(scalars) : scalars[0];
   Instruction* const reduced =
       e.Add(Opcode::kReduce, std::move(shape), std::move(operands), DimensionsAttributes{all}, {whole.called(0)});
-  for (Instruction* value : ElementsOf(e, reduced)) results.push_back(e.Reshaped(value, SizesOf(*leaves[0])));
+  for (Instruction* value : e.Elements(reduced)) results.push_back(e.Reshaped(value, SizesOf(*leaves[0])));
   return results;
 }
 
@@ -133,8 +126,8 @@ Values SmallerThan(Expansion& e, Module& module, const Instruction& whole, int64
   const std::shared_ptr<const Module> program = SmallerProgramOf(whole, most);
   if (program == nullptr) return {};
   Computation* const called = AddProgram(module, *program);
-  return ElementsOf(e, e.Add(Opcode::kCall, called->root()->shape(), {whole.operands().begin(), whole.operands().end()},
-                             CallAttributes{}, {called}));
+  return e.Elements(e.Add(Opcode::kCall, called->root()->shape(), {whole.operands().begin(), whole.operands().end()},
+                          CallAttributes{}, {called}));
 }
 
 }  // namespace VXLA_NAMESPACE

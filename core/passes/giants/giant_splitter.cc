@@ -322,14 +322,7 @@ class Cutter : private Expansion {
     return values;
   }
 
-  Values Results(Instruction* part) {
-    if (TouchesGiant(*part, most_)) return Cut(*part);
-    if (!part->shape().IsTuple()) return {part};
-    Values values;
-    for (size_t k = 0; k < part->shape().tuple_elements().size(); ++k)
-      values.push_back(Element(part, static_cast<int64_t>(k)));
-    return values;
-  }
+  Values Results(Instruction* part) { return TouchesGiant(*part, most_) ? Cut(*part) : Elements(part); }
 
   static Shape ShapeOfPart(const Instruction& whole, const Axis& axis, int64_t start, int64_t limit) {
     std::vector<Shape> shapes;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/module_edits.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"
 
@@ -60,9 +61,8 @@ ChainKernel KernelOf(const ProductChain& chain) {
 
 class ChainSeparator {
  public:
-  ChainSeparator(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {
-    for (const auto& i : entry.instructions()) order_.push_back(i.get());
-  }
+  ChainSeparator(Computation& entry, const TargetInfo& target)
+      : entry_(entry), target_(target), order_(InstructionList(entry)) {}
 
   void Run() {
     FindKernels();
@@ -107,13 +107,13 @@ class ChainSeparator {
   // A sum over keys or rows and over more, as the gradient of a bias of each key or of a head's scale, of what other
   // kernels compute: by a kernel over some of its dimensions, as many elements as it can, and a sum of those.
   void SplitReductions() {
-    for (const Instruction* i : order_) {
+    for (Instruction* const i : order_) {
       const bool may = i->opcode() == Opcode::kReduce && i->dimensions().size() > 1 && i->dimensions().size() <= 4 &&
                        i->operand(0)->shape().ElementCount() >= target_.attention_min_scores && !i->HasControlEdges();
       const auto is_sum = [&](const ChainKernel& kernel) {
         return std::ranges::find(kernel.sums, i, &ChainSum::hero) != kernel.sums.end();
       };
-      if (may && std::ranges::none_of(kernels_, is_sum) && ReducesProducts(*i)) Split(const_cast<Instruction*>(i));
+      if (may && std::ranges::none_of(kernels_, is_sum) && ReducesProducts(*i)) Split(i);
     }
   }
 
@@ -180,8 +180,8 @@ class ChainSeparator {
         for (const Instruction* i : own) seen.erase(i);
       }
     }
-    for (const Instruction* i : order_) {
-      if (seen.contains(i)) WriteElement(const_cast<Instruction*>(i));
+    for (Instruction* const i : order_) {
+      if (seen.contains(i)) WriteElement(i);
     }
   }
 
@@ -306,7 +306,7 @@ class ChainSeparator {
   void GiveCopies(const ChainKernel& kernel) {
     InstructionMap copies;
     for (const ChainSum& sum : kernel.sums) {
-      auto* hero = const_cast<Instruction*>(sum.hero);
+      Instruction* const hero = const_cast<Instruction*>(sum.hero);
       hero->ReplaceOperand(sum.chained, OwnValue(kernel.computes, hero->operand(sum.chained), copies));
     }
   }
@@ -314,8 +314,8 @@ class ChainSeparator {
   // Others that read a statistic of an attention keep what spreads it; the attention spreads it for itself.
   void OwnPassives(const ChainKernel& kernel) {
     InstructionMap copies;
-    for (const Instruction* member : kernel.computes) {
-      auto* user = const_cast<Instruction*>(member);
+    for (Instruction* const user : order_) {  // the set's order is that of pointers
+      if (!kernel.computes.contains(user)) continue;
       for (int k = 0; k < user->operand_count(); ++k) {
         if (!kernel.passive.contains(user->operand(k))) continue;
         user->ReplaceOperand(k, OwnValue(kernel.passive, user->operand(k), copies));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/passes/base/element_walk.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
@@ -119,10 +120,7 @@ class ColumnSplitter {
 
   Instruction* Make(const Instruction* like, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
                     Attributes attributes = NoAttributes{}) {
-    auto made = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes));
-    made->set_name(like->name());
-    made->set_location(like->location());
-    return entry_.InsertBefore(like, std::move(made));
+    return Expansion(entry_, like).Add(opcode, std::move(shape), std::move(operands), std::move(attributes));
   }
 
   Instruction* SliceOf(Instruction* i, int part) {
@@ -174,10 +172,7 @@ class ColumnSplitter {
     const Opcode by = IsReductionBy(*sink, Opcode::kAdd, 0)               ? Opcode::kAdd
                       : IsReductionBy(*sink, Opcode::kMaximum, -INFINITY) ? Opcode::kMaximum
                                                                           : Opcode::kMinimum;
-    auto both = std::make_unique<Instruction>(by, sink->shape(), std::vector<Instruction*>{reduced[0], reduced[1]});
-    both->set_name(sink->name());
-    both->set_location(sink->location());
-    entry_.ReplaceAllUses(sink, entry_.InsertBefore(sink, std::move(both)));
+    entry_.ReplaceAllUses(sink, Make(sink, by, sink->shape(), {reduced[0], reduced[1]}));
   }
 
   Instruction* Reshaped(const Instruction* sink, Instruction* part) {

@@ -378,7 +378,7 @@ bool DependsOn(const Instruction& i, const Instruction& on) {
 // The chain of the same dot with its terms in another order, one that joins `other`: attributes are changed in place,
 // or left as they were.
 std::optional<ProductChain> JoinReordered(const ProductChain& other, const ProductChain& chain) {
-  auto* hero = const_cast<Instruction*>(chain.sums[0].hero);
+  Instruction* const hero = const_cast<Instruction*>(chain.sums[0].hero);
   const Attributes before = hero->attributes();
   const auto& dimensions = hero->attributes<DotAttributes>();
   std::vector<size_t> order(dimensions.lhs_contracting_dims.size());

@@ -4,7 +4,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/module_edits.h"
 #include "core/passes/base/element_walk.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
@@ -40,10 +42,8 @@ class SoftmaxWriter {
   SoftmaxWriter(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {}
 
   void Run() {
-    std::vector<Instruction*> order;
-    for (const auto& i : entry_.instructions()) order.push_back(i.get());
     bool any = false;
-    for (Instruction* i : order) {
+    for (Instruction* i : InstructionList(entry_)) {
       const bool may = (i->opcode() == Opcode::kExp || i->opcode() == Opcode::kMultiply) && IsRealFloat(*i) &&
                        i->shape().ElementCount() >= target_.attention_min_scores && !i->HasControlEdges();
       if (!may || !FeedsProduct(*i)) continue;
@@ -104,7 +104,7 @@ class SoftmaxWriter {
     const Instruction& subtract = *exponential.operand(0);
     if (subtract.opcode() != Opcode::kSubtract || subtract.operand(0) != x) return false;
     OperandPath path;
-    if (RowValue(const_cast<Instruction*>(subtract.operand(1)), &path) != &base) return false;
+    if (RowValue(subtract.operand(1), &path) != &base) return false;
     IndexSpace space;
     MultiIndex at;
     for (int64_t size : subtract.shape().dimensions()) at.push_back(space.Variable(space.AddVariable(size)));
@@ -130,7 +130,7 @@ class SoftmaxWriter {
   // exponential / total, which lies at the path's end: what only moves or repeats it stays.
   Instruction* Quotient(const Instruction& weight, Instruction* exponential, const OperandPath& path) {
     if (exponential->shape() != weight.shape()) return nullptr;
-    Instruction* divisor = const_cast<Instruction*>(path.back().first)->operand(path.back().second);
+    Instruction* divisor = path.back().first->operand(path.back().second);
     for (auto link = path.rbegin(); link != path.rend(); ++link) {
       if (OnlyMovesOrRepeats(*link->first)) divisor = Insert(weight, link->first->CloneWith({divisor}));
     }
@@ -139,9 +139,7 @@ class SoftmaxWriter {
   }
 
   Instruction* Insert(const Instruction& weight, std::unique_ptr<Instruction> made) {
-    made->set_name(weight.name());
-    made->set_location(weight.location());
-    return entry_.InsertBefore(&weight, std::move(made));
+    return Expansion(entry_, &weight).Add(std::move(made));
   }
 
   Computation& entry_;

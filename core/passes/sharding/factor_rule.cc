@@ -195,6 +195,13 @@ bool HasHalos(const WindowDimension& w, int64_t size, int64_t results) {
   return w.lhs_dilate == 1 && !w.reversal && w.pad_low >= 0 && w.pad_high >= 0 && size == results * w.stride;
 }
 
+void OverEdges(FactorRule& rule, int64_t from, int64_t to, int64_t results, const WindowDimension& w) {
+  const int number = InSteps(rule, 0, from, to, results, w.stride);
+  FactorRule::Factor& factor = rule.factors[static_cast<size_t>(number)];
+  factor.has_halo = true;
+  factor.least = (std::max(w.pad_low, HighHalo(w)) + w.stride - 1) / w.stride;
+}
+
 // Windows that lie beside one another and take all elements.
 bool IsTile(const WindowDimension& w, int64_t size, int64_t results) {
   WindowDimension tile;
@@ -221,10 +228,7 @@ FactorRule ConvolutionRule(const Instruction& instruction) {
     if (IsTile(w, size, results)) {
       InSteps(builder.rule(), 0, from, to, results, w.size);
     } else if (HasHalos(w, size, results)) {
-      const int number = InSteps(builder.rule(), 0, from, to, results, w.stride);
-      FactorRule::Factor& factor = builder.rule().factors[static_cast<size_t>(number)];
-      factor.has_halo = true;
-      factor.least = (std::max(w.pad_low, HighHalo(w)) + w.stride - 1) / w.stride;
+      OverEdges(builder.rule(), from, to, results, w);
     }
   }
   return builder.Take();
@@ -334,7 +338,12 @@ std::optional<FactorRule> WindowRule(const Instruction& instruction) {
   for (size_t d = 0; d < window.size(); ++d) {
     const int at = static_cast<int>(d);
     const int64_t size = instruction.operand(0)->shape().dimension(at), results = instruction.shape().dimension(at);
-    if (!IsPoint(window[d]) && IsTile(window[d], size, results)) InSteps(rule, 0, at, at, results, window[d].size);
+    if (IsPoint(window[d])) continue;
+    if (IsTile(window[d], size, results)) {
+      InSteps(rule, 0, at, at, results, window[d].size);
+    } else if (HasHalos(window[d], size, results)) {
+      OverEdges(rule, at, at, results, window[d]);
+    }
   }
   return rule;
 }

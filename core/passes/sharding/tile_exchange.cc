@@ -91,16 +91,15 @@ Instruction* TileExchange::CutAt(Computation& into, Instruction* whole, const Sh
   return into.Add(Opcode::kDynamicSlice, tile, std::move(operands), DynamicSliceAttributes{sizes});
 }
 
-// The first device of each group has all of it, the others nothing.
-Instruction* TileExchange::FirstOnly(Computation& into, Instruction* tile, const IntList& is_first) {
+Instruction* TileExchange::OnlyOn(Computation& into, const IntList& is_there, Instruction* tile,
+                                  Instruction* elsewhere) {
   const Shape& shape = tile->shape();
   CompareAttributes equal;
   equal.direction = ComparisonDirection::kEq;
   Instruction* const one = Constant(into, Literal::ScalarInt(ElementType::kS32, 1));
-  Instruction* const first =
-      into.Add(Opcode::kCompare, Shape(ElementType::kPred), {OfDevice(into, is_first), one}, equal);
-  Instruction* const zero = Constant(into, Literal(Shape(shape.element_type())));
-  return into.Add(Opcode::kSelect, shape, {Filled(into, first, shape), tile, Filled(into, zero, shape)});
+  Instruction* const there =
+      into.Add(Opcode::kCompare, Shape(ElementType::kPred), {OfDevice(into, is_there), one}, equal);
+  return into.Add(Opcode::kSelect, shape, {Filled(into, there, shape), tile, Filled(into, elsewhere, shape)});
 }
 
 Instruction* TileExchange::Gather(Computation& into, Instruction* tile, const Sharding& sharding) {
@@ -125,12 +124,12 @@ Instruction* TileExchange::Cut(Computation& into, Instruction* whole, const Shar
   if (sharding.addends == 1) return cut;
   IntList is_first(sharding.devices.size(), 0);
   for (const IntList& group : sharding.GroupsOfAddends()) is_first[static_cast<size_t>(group[0])] = 1;
-  return FirstOnly(into, cut, is_first);
+  return OnlyOn(into, is_first, cut, Constant(into, Literal(Shape(cut->shape().element_type()))));
 }
 
 // The end of the tile before, or the beginning of the tile behind.
 Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size,
-                                bool is_low) {
+                                bool is_low, Instruction* outside) {
   SliceAttributes slice;
   for (const int64_t all : tile->shape().dimensions()) slice.slice.push_back({0, all, 1});
   SliceDimension& along = slice.slice[static_cast<size_t>(dimension)];
@@ -145,15 +144,20 @@ Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimens
       pairs.source_target_pairs.emplace_back(group[is_low ? k : k + 1], group[is_low ? k + 1 : k]);
   }
   std::ranges::sort(pairs.source_target_pairs);
-  return into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
+  Instruction* const given = into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
+  if (outside == nullptr) return given;  // nobody gives zeros
+  IntList has_neighbor = mesh_.Places(atoms);
+  const int64_t end = is_low ? 0 : mesh_.SizeOf(atoms) - 1;
+  for (int64_t& place : has_neighbor) place = place == end ? 0 : 1;
+  return OnlyOn(into, has_neighbor, given, outside);
 }
 
 Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                     int64_t low, int64_t high) {
+                                     int64_t low, int64_t high, Instruction* outside) {
   std::vector<Instruction*> parts;
-  if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true));
+  if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true, outside));
   parts.push_back(tile);
-  if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false));
+  if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false, outside));
   if (parts.size() == 1) return tile;
   Shape shape = tile->shape();
   shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
@@ -330,7 +334,7 @@ Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, Tiling 
   if (more.empty()) return tile;
   IntList is_first = mesh_.Places(more);
   for (int64_t& place : is_first) place = place == 0 ? 1 : 0;
-  return FirstOnly(into, tile, is_first);
+  return OnlyOn(into, is_first, tile, Constant(into, Literal(Shape(tile->shape().element_type()))));
 }
 
 }  // namespace VXLA_NAMESPACE

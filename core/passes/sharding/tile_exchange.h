@@ -20,9 +20,10 @@ class TileExchange {
   // Of tilings that are none of the mesh's.
   Instruction* Gather(Computation& into, Instruction* tile, const Sharding& sharding);
   Instruction* Cut(Computation& into, Instruction* whole, const Sharding& sharding);
-  // With so many elements of the tiles before and behind, zeros at the ends of the array. The tiles have as many.
+  // With so many elements of the tiles before and behind; at the ends of the array a scalar, or zeros (null). The tiles
+  // have as many.
   Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
-                         int64_t high);
+                         int64_t high, Instruction* outside);
   // The devices' numbers of `values`, by device; a scalar of S32.
   Instruction* OfDevice(Computation& into, const IntList& values);
   // Of two scalars.
@@ -42,8 +43,10 @@ class TileExchange {
   Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
   Instruction* CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
   Instruction* CutAt(Computation& into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
-  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low);
-  Instruction* FirstOnly(Computation& into, Instruction* tile, const IntList& is_first);
+  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low,
+                    Instruction* outside);
+  // On devices whose number is 1 there, the other array elsewhere; a scalar of it.
+  Instruction* OnlyOn(Computation& into, const IntList& is_there, Instruction* tile, Instruction* elsewhere);
 
   Module& module_;
   const MeshAtoms& mesh_;

@@ -122,18 +122,22 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
   std::vector<Shape> given;
   for (const Instruction* operand : operands) given.push_back(operand->shape());
   Attributes attributes = TileAttributes(instruction, given, *FlattenTuple(shape)[0]);
+  const auto reach = [&](int64_t dimension, WindowDimension& window, Instruction* outside) {
+    const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(dimension)];
+    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].has_halo) return;
+    const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+    if (along.empty()) return;
+    operands[0] = exchange_->WithEdges(frame.into, operands[0], static_cast<int>(dimension), along, window.pad_low,
+                                       HighHalo(window), outside);
+    window.pad_low = window.pad_high = 0;
+  };
   if (auto* const convolution = std::get_if<ConvolutionAttributes>(&attributes)) {
     const IntList& spatial = convolution->dim_labels->input_spatial;
-    for (size_t i = 0; i < spatial.size() && i < convolution->window.size(); ++i) {
-      const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(spatial[i])];
-      if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].has_halo) continue;
-      const Atoms& along = atoms[static_cast<size_t>(factors[0])];
-      if (along.empty()) continue;
-      WindowDimension& window = convolution->window[i];
-      operands[0] = exchange_->WithEdges(frame.into, operands[0], static_cast<int>(spatial[i]), along, window.pad_low,
-                                         HighHalo(window));
-      window.pad_low = window.pad_high = 0;
-    }
+    for (size_t i = 0; i < spatial.size() && i < convolution->window.size(); ++i)
+      reach(spatial[i], convolution->window[i], nullptr);
+  } else if (instruction.opcode() == Opcode::kReduceWindow) {
+    Window& window = std::get<WindowAttributes>(attributes).window;
+    for (size_t d = 0; d < window.size(); ++d) reach(static_cast<int64_t>(d), window[d], operands[1]);
   }
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
   made->mutable_attributes() = std::move(attributes);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
@@ -95,11 +97,7 @@ class Rewriter {
 
  private:
   void Replace(Instruction* old, Opcode opcode, Instruction* operand, Attributes attributes) {
-    auto instruction =
-        std::make_unique<Instruction>(opcode, old->shape(), std::vector<Instruction*>{operand}, std::move(attributes));
-    instruction->set_name(old->name());
-    instruction->set_location(old->location());
-    entry_.ReplaceAllUses(old, entry_.InsertBefore(old, std::move(instruction)));
+    entry_.ReplaceAllUses(old, Expansion(entry_, old).Add(opcode, old->shape(), {operand}, std::move(attributes)));
   }
 
   bool MergeReshapes(Instruction* i) {
@@ -265,19 +263,13 @@ class Rewriter {
     const Shape& operand = i->operand(0)->shape();
     const bool single = std::ranges::all_of(i->dimensions(), [&](int64_t d) { return operand.dimension(d) == 1; });
     if (i->operand_count() != 2 || !single || operand.IsDynamic()) return false;
-    auto insert = [&](Opcode opcode, std::vector<Instruction*> operands, Attributes attributes,
-                      std::vector<Computation*> called) {
-      auto instruction = std::make_unique<Instruction>(opcode, i->shape(), std::move(operands), std::move(attributes),
-                                                       std::move(called));
-      instruction->set_name(i->name());
-      instruction->set_location(i->location());
-      return entry_.InsertBefore(i, std::move(instruction));
-    };
+    Expansion at(entry_, i);
     IntList every(i->shape().rank());
     for (size_t d = 0; d < every.size(); ++d) every[d] = static_cast<int64_t>(d);
-    Instruction* init = insert(Opcode::kBroadcast, {i->operand(1)}, DimensionsAttributes{}, {});
-    Instruction* value = insert(Opcode::kReshape, {i->operand(0)}, NoAttributes{}, {});
-    entry_.ReplaceAllUses(i, insert(Opcode::kMap, {init, value}, DimensionsAttributes{every}, {i->called(0)}));
+    Instruction* init = at.Add(Opcode::kBroadcast, i->shape(), {i->operand(1)}, DimensionsAttributes{});
+    Instruction* value = at.Add(Opcode::kReshape, i->shape(), {i->operand(0)});
+    entry_.ReplaceAllUses(i,
+                          at.Add(Opcode::kMap, i->shape(), {init, value}, DimensionsAttributes{every}, {i->called(0)}));
     return true;
   }
 
@@ -332,9 +324,7 @@ bool SimplifyAlgebra(Module& module, const TargetInfo& target) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) {
     Rewriter rewriter(*computation, target);
-    std::vector<Instruction*> order;
-    for (const auto& instruction : computation->instructions()) order.push_back(instruction.get());
-    for (Instruction* instruction : order) {
+    for (Instruction* instruction : InstructionList(*computation)) {
       const bool live = !instruction->users().empty() || instruction == computation->root();
       if (live && instruction->opcode() != Opcode::kParameter && !TouchesLiveSizes(*instruction))
         changed |= rewriter.Visit(instruction);

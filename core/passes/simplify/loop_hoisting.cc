@@ -6,6 +6,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/base/loop_state.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -25,13 +26,8 @@ struct SlicedProduct {
 
 class Hoister {
  public:
-  Hoister(Module& module, Computation& computation, Instruction* loop)
-      : module_(module),
-        computation_(computation),
-        loop_(*loop),
-        body_(*loop->called(1)),
-        outside_(computation, loop),
-        trips_(StaticTripCount(*loop)) {}
+  Hoister(Computation& computation, Instruction* loop)
+      : computation_(computation), loop_(*loop), body_(*loop->called(1)), trips_(StaticTripCount(*loop)) {}
 
   bool Run() {
     Instruction* const initial = loop_.operand(0);
@@ -51,7 +47,7 @@ class Hoister {
     for (Instruction* i : wanted) body_.ReplaceAllUses(i, ReadInstead(i, Outside(i)));
     for (const SlicedProduct& product : products) Hoist(product);
     body_.RemoveDead();
-    Rebuild();
+    CarryThroughLoop(computation_, &loop_, hoisted_);
     return true;
   }
 
@@ -126,8 +122,8 @@ class Hoister {
     return invariant_.at(i) = computation_.InsertBefore(&loop_, i->CloneWith(std::move(operands)));
   }
 
-  // What the body reads instead of a value that was computed before the loop: a parameter, which Rebuild makes an
-  // element of the loop's state.
+  // What the body reads instead of a value that was computed before the loop: a parameter, which CarryThroughLoop
+  // makes an element of the loop's state.
   Instruction* ReadInstead(const Instruction* like, Instruction* value) {
     auto parameter = std::make_unique<Instruction>(Opcode::kParameter, value->shape(), std::vector<Instruction*>{},
                                                    ParameterAttributes{1 + static_cast<int64_t>(hoisted_.size())});
@@ -195,52 +191,9 @@ class Hoister {
     body_.ReplaceAllUses(product.dot, inside.Reshaped(one, SizesOf(dot.shape())));
   }
 
-  // The loop again, with what was hoisted in its state.
-  void Rebuild() {
-    Instruction* const initial = loop_.operand(0);
-    const int elements = initial->operand_count();
-    std::vector<Instruction*> state(initial->operands().begin(), initial->operands().end());
-    state.insert(state.end(), hoisted_.begin(), hoisted_.end());
-    Instruction* const wide = outside_.TupleOf(std::move(state));
-    Computation* const condition = Widened(*loop_.called(0), wide->shape(), elements, false);
-    Computation* const body = Widened(body_, wide->shape(), elements, true);
-    Instruction* const loop = outside_.Add(loop_.CloneWith({wide}, wide->shape(), {condition, body}));
-    std::vector<Instruction*> results;
-    for (int k = 0; k < elements; ++k) results.push_back(outside_.Element(loop, k));
-    computation_.ReplaceAllUses(&loop_, outside_.TupleOf(std::move(results)));
-    computation_.Remove(&loop_);
-  }
-
-  // A computation of the loop over the wider state, which a body returns.
-  Computation* Widened(const Computation& of, const Shape& shape, int elements, bool is_body) {
-    Computation* const wide = module_.AddComputation(of.name());
-    const auto element = [&](Instruction* tuple, int k) {
-      return wide->Add(Opcode::kGetTupleElement, shape.tuple_elements().at(static_cast<size_t>(k)), {tuple},
-                       GetTupleElementAttributes{k});
-    };
-    Instruction* const parameter = wide->Add(Opcode::kParameter, shape, {}, ParameterAttributes{0});
-    std::vector<Instruction*> old, arguments;
-    for (int k = 0; k < elements; ++k) old.push_back(element(parameter, k));
-    arguments.push_back(wide->Add(Opcode::kTuple, of.parameter(0)->shape(), old));
-    std::vector<Instruction*> kept;
-    for (int k = 0; is_body && k < static_cast<int>(hoisted_.size()); ++k)
-      kept.push_back(element(parameter, elements + k));
-    arguments.insert(arguments.end(), kept.begin(), kept.end());
-    Instruction* root = CloneInto(of, *wide, arguments, [](Computation* called) { return called; });
-    if (is_body) {
-      std::vector<Instruction*> next(root->operands().begin(), root->operands().end());
-      next.insert(next.end(), kept.begin(), kept.end());
-      root = wide->Add(Opcode::kTuple, shape, std::move(next));
-    }
-    wide->set_root(root);
-    return wide;
-  }
-
-  Module& module_;
   Computation& computation_;
   Instruction& loop_;
   Computation& body_;
-  Expansion outside_;
   const std::optional<int64_t> trips_;
   // Values of the body that are the same in every trip; where they are before the loop, once they are there.
   std::unordered_map<const Instruction*, Instruction*> invariant_;
@@ -258,7 +211,7 @@ bool HoistFromLoops(Module& module) {
     for (const auto& i : (*computation)->instructions()) {
       if (i->opcode() == Opcode::kWhile) loops.push_back(i.get());
     }
-    for (Instruction* loop : loops) changed |= Hoister(module, **computation, loop).Run();
+    for (Instruction* loop : loops) changed |= Hoister(**computation, loop).Run();
   }
   if (changed) {
     module.RemoveUnusedComputations();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
@@ -43,13 +44,9 @@ bool IsShort(const Instruction& loop, int64_t trips) {
 
 void Unroll(Computation& computation, Instruction* loop, int64_t trips) {
   Instruction* state = loop->operand(0);
-  for (int64_t trip = 0; trip < trips; ++trip) {
-    auto call = std::make_unique<Instruction>(Opcode::kCall, loop->shape(), std::vector{state}, CallAttributes{},
-                                              std::vector{loop->called(1)});
-    call->set_name(loop->name());
-    call->set_location(loop->location());
-    state = computation.InsertBefore(loop, std::move(call));
-  }
+  Expansion at(computation, loop);
+  for (int64_t trip = 0; trip < trips; ++trip)
+    state = at.Add(Opcode::kCall, loop->shape(), {state}, CallAttributes{}, {loop->called(1)});
   computation.ReplaceAllUses(loop, state);
   computation.Remove(loop);
 }

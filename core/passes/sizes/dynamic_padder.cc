@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/base/origins.h"
@@ -602,25 +603,13 @@ void Padder::Visit(Scope& scope, Instruction* i) {
     for (Instruction* const user : users) user->ReplaceOperand(i, stand_in);
     if (scope.computation.root() == i) scope.computation.set_root(stand_in);
   }
-  if (stand_in != nullptr && stand_in != i) {
-    const std::vector<Instruction*> before(i->control_predecessors().begin(), i->control_predecessors().end());
-    const std::vector<Instruction*> after(i->control_successors().begin(), i->control_successors().end());
-    for (Instruction* const other : before) {
-      i->RemoveControlPredecessor(other);
-      if (other != stand_in) stand_in->AddControlPredecessor(other);
-    }
-    for (Instruction* const other : after) {
-      other->RemoveControlPredecessor(i);
-      if (other != stand_in) other->AddControlPredecessor(stand_in);
-    }
-  }
+  if (stand_in != nullptr && stand_in != i) MoveControlEdges(i, stand_in);
   scope.values[i] = std::move(*value);
   scope.replaced.push_back(i);
 }
 
 void Padder::Pad(Scope& scope, const Shape* taken) {
-  std::vector<Instruction*> instructions;
-  for (const auto& i : scope.computation.instructions()) instructions.push_back(i.get());
+  const std::vector<Instruction*> instructions = InstructionList(scope.computation);
   if (taken != nullptr) TakeFlat(scope, *taken);
   for (Instruction* const i : instructions) {
     if (taken != nullptr && i->opcode() == Opcode::kParameter) continue;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
@@ -138,9 +139,7 @@ void Join(Demand& of_value, const Demand& wanted) {
 
 std::vector<Instruction*> InOrder(Computation& computation) {
   computation.SortTopologically();
-  std::vector<Instruction*> order;
-  for (const auto& i : computation.instructions()) order.push_back(i.get());
-  return order;
+  return InstructionList(computation);
 }
 
 // What is asked for in a computation and in the branches of its conditionals: of what a branch gives no more than is
@@ -191,6 +190,15 @@ class RowReader {
     for (Computation* branch : conditional.called()) Read(*branch, {});
   }
 
+  // A demand whose size is an element of `outer`, in terms of the tuple that is its value.
+  static Demand Within(const Demand& demand, const Instruction& outer, const Instruction& tuple) {
+    if (!demand.live()) return demand;
+    const Instruction& size = *demand.size;
+    if (size.opcode() != Opcode::kGetTupleElement || size.operand(0) != &outer) return kAllRows;
+    const auto at = static_cast<int>(size.attributes<GetTupleElementAttributes>().index);
+    return Below(tuple.operand(at), demand.d);
+  }
+
   // In terms of the branch's own sizes.
   std::vector<Demand> OfResults(const Instruction& conditional, const Computation& branch) {
     const Instruction& root = *branch.root();
@@ -199,14 +207,8 @@ class RowReader {
     for (const Instruction* user : conditional.users()) {
       if (user->opcode() != Opcode::kGetTupleElement) return {};
       const auto index = static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index);
-      Demand demand = user->HasControlEdges() ? kAllRows : demands_[user];
-      if (demand.live()) {
-        const Instruction& size = *demand.size;
-        const bool comes_along = size.opcode() == Opcode::kGetTupleElement && size.operand(0) == &conditional;
-        const auto at = comes_along ? size.attributes<GetTupleElementAttributes>().index : 0;
-        demand = comes_along ? Below(root.operand(static_cast<int>(at)), demand.d) : kAllRows;
-      }
-      Join(asked[index], demand);
+      const Demand demand = user->HasControlEdges() ? kAllRows : demands_[user];
+      Join(asked[index], Within(demand, conditional, root));
     }
     return asked;
   }
@@ -217,14 +219,8 @@ class RowReader {
       const bool element = user->opcode() == Opcode::kGetTupleElement;
       for (size_t k = 0; !element && k < asked.size(); ++k) asked[k] = kAllRows;
       if (!element) break;
-      Demand demand = demands_[user];
-      if (demand.live()) {
-        const Instruction& size = *demand.size;
-        const bool given = size.opcode() == Opcode::kGetTupleElement && size.operand(0) == &parameter;
-        const auto at = given ? size.attributes<GetTupleElementAttributes>().index : 0;
-        demand = given ? Below(argument.operand(static_cast<int>(at)), demand.d) : kAllRows;
-      }
-      Join(asked[static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index)], demand);
+      Join(asked[static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index)],
+           Within(demands_[user], parameter, argument));
     }
     auto [known, fresh] = of_elements_.emplace(&argument, asked);
     for (size_t k = 0; !fresh && k < asked.size(); ++k) Join(known->second[k], asked[k]);

@@ -54,6 +54,7 @@ class PaddedOp : public SizeMath {
   // padded_ops.cc
   Result Elementwise();
   Result Sameness(int operand);  // the operand's sizes
+  Sizes SizesOfProduct();
   Result Dot();
   Result RaggedDot();
   Result ScaledDot();

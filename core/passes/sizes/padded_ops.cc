@@ -49,7 +49,8 @@ PaddedOp::Result PaddedOp::Sameness(int operand) {
   return One(Static(), std::move(sizes));
 }
 
-PaddedOp::Result PaddedOp::Dot() {
+// Those of the batch and of what neither side sums over; of a ragged product's groups none.
+PaddedOp::Sizes PaddedOp::SizesOfProduct() {
   const auto& a = instruction().attributes<DotAttributes>();
   Sizes sizes;
   for (const int64_t d : a.lhs_batch_dims) sizes.push_back(Operand(0).sizes[static_cast<size_t>(d)]);
@@ -57,9 +58,17 @@ PaddedOp::Result PaddedOp::Dot() {
     const IntList& batch = k == 0 ? a.lhs_batch_dims : a.rhs_batch_dims;
     const IntList& contracting = k == 0 ? a.lhs_contracting_dims : a.rhs_contracting_dims;
     for (int64_t d = 0; d < ShapeOf(k).rank(); ++d) {
-      if (!Contains(batch, d) && !Contains(contracting, d)) sizes.push_back(Operand(k).sizes[static_cast<size_t>(d)]);
+      const bool group = k == 1 && Contains(a.rhs_group_dims, d);
+      if (!Contains(batch, d) && !Contains(contracting, d) && !group)
+        sizes.push_back(Operand(k).sizes[static_cast<size_t>(d)]);
     }
   }
+  return sizes;
+}
+
+PaddedOp::Result PaddedOp::Dot() {
+  const auto& a = instruction().attributes<DotAttributes>();
+  Sizes sizes = SizesOfProduct();
   // Padding may hold infinities, so both sides are cleared.
   Instruction* const lhs = MaskedBy(0, a.lhs_contracting_dims, Zero(ShapeOf(0).element_type()));
   Instruction* const rhs = MaskedBy(1, a.rhs_contracting_dims, Zero(ShapeOf(1).element_type()));
@@ -74,17 +83,8 @@ PaddedOp::Result PaddedOp::RaggedDot() {
   if (Contains(a.lhs_contracting_dims, a.lhs_ragged_dims.at(0))) {
     sizes.push_back(Operand(2).sizes[static_cast<size_t>(groups)]);
   }
-  for (const int64_t d : a.lhs_batch_dims) sizes.push_back(Operand(0).sizes[static_cast<size_t>(d)]);
-  for (int k = 0; k < 2; ++k) {
-    const IntList& batch = k == 0 ? a.lhs_batch_dims : a.rhs_batch_dims;
-    const IntList& contracting = k == 0 ? a.lhs_contracting_dims : a.rhs_contracting_dims;
-    for (int64_t d = 0; d < ShapeOf(k).rank(); ++d) {
-      const bool group = k == 1 && Contains(a.rhs_group_dims, d);
-      if (!Contains(batch, d) && !Contains(contracting, d) && !group) {
-        sizes.push_back(Operand(k).sizes[static_cast<size_t>(d)]);
-      }
-    }
-  }
+  const Sizes product = SizesOfProduct();
+  sizes.insert(sizes.end(), product.begin(), product.end());
   if (static_cast<int>(sizes.size()) != instruction().shape().rank()) return std::nullopt;
   Instruction* const lhs = MaskedBy(0, a.lhs_contracting_dims, Zero(ShapeOf(0).element_type()));
   Instruction* const rhs = MaskedBy(1, a.rhs_contracting_dims, Zero(ShapeOf(1).element_type()));

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <system_error>
 #include <utility>
-
-#include "scheduler/runtime/memory/worker.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -17,50 +14,26 @@ constexpr std::chrono::microseconds kFirstSlice{200}, kLongestSlice{2000};
 
 }  // namespace
 
-EventWaiter::EventWaiter(std::shared_ptr<Device> device) : shared_(std::make_shared<Shared>()) {
-  shared_->device = std::move(device);
-}
-
-EventWaiter::~EventWaiter() {
-  std::thread thread;
+void EventWaiter::OnPassed(const Moment& moment, Event::Callback callback) {
   {
     const std::lock_guard lock(shared_->mutex);
-    shared_->stop = true;
-    thread = std::move(thread_);
+    shared_->pending.push_back({moment, std::move(callback)});
+    if (std::exchange(shared_->waits, true)) return;
   }
-  shared_->changed.notify_all();
-  EndThread(std::move(thread));
+  worker_.Add([shared = shared_] { Wait(*shared); });
 }
 
-void EventWaiter::OnPassed(const Moment& moment, Event::Callback callback) {
-  std::unique_lock lock(shared_->mutex);
-  if (!thread_.joinable()) {
-    try {
-      thread_ = std::thread([shared = shared_] { Work(shared); });
-    } catch (const std::system_error&) {
-      lock.unlock();  // no thread to be had: the caller waits
-      callback(shared_->device->Wait(moment));
-      return;
-    }
-  }
-  shared_->pending.push_back({moment, std::move(callback)});
-  lock.unlock();
-  shared_->changed.notify_all();
-}
-
-void EventWaiter::Work(const std::shared_ptr<Shared>& shared) {
-  std::unique_lock lock(shared->mutex);
-  for (auto slice = kFirstSlice;;) {
-    shared->changed.wait(lock, [&] { return shared->stop || !shared->pending.empty(); });
-    if (shared->pending.empty()) return;
-    const Moment earliest = std::ranges::min_element(shared->pending, {}, SumOf)->moment;
+void EventWaiter::Wait(Shared& shared) {
+  std::unique_lock lock(shared.mutex);
+  for (auto slice = kFirstSlice; !shared.pending.empty();) {
+    const Moment earliest = std::ranges::min_element(shared.pending, {}, SumOf)->moment;
     lock.unlock();
-    const Result<bool> passed = shared->device->WaitUntil(earliest, std::chrono::steady_clock::now() + slice);
+    const Result<bool> passed = shared.device->WaitUntil(earliest, std::chrono::steady_clock::now() + slice);
     lock.lock();
-    const auto waits = [&](const Pending& each) { return passed.ok() && !shared->device->IsDone(each.moment); };
-    const auto due = std::stable_partition(shared->pending.begin(), shared->pending.end(), waits);
-    std::vector<Pending> called(std::make_move_iterator(due), std::make_move_iterator(shared->pending.end()));
-    shared->pending.erase(due, shared->pending.end());
+    const auto waits = [&](const Pending& each) { return passed.ok() && !shared.device->IsDone(each.moment); };
+    const auto due = std::stable_partition(shared.pending.begin(), shared.pending.end(), waits);
+    std::vector<Pending> called(std::make_move_iterator(due), std::make_move_iterator(shared.pending.end()));
+    shared.pending.erase(due, shared.pending.end());
     std::ranges::stable_sort(called, {}, SumOf);
     slice = called.empty() ? std::min(2 * slice, kLongestSlice) : kFirstSlice;
     lock.unlock();
@@ -71,6 +44,7 @@ void EventWaiter::Work(const std::shared_ptr<Shared>& shared) {
     called.clear();
     lock.lock();
   }
+  shared.waits = false;
 }
 
 }  // namespace VXLA_NAMESPACE

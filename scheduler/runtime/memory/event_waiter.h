@@ -1,22 +1,21 @@
-// EventWaiter: the thread that waits for a device and calls back. It starts when something asks to be called.
+// EventWaiter: the thread that waits for a device and calls back.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/device.h"
 #include "scheduler/runtime/event.h"
+#include "scheduler/runtime/memory/worker.h"
 
 namespace VXLA_NAMESPACE {
 
 // Thread-safe. When it goes it waits for the callbacks that are due, unless one of them lets go of it.
 class EventWaiter {
  public:
-  explicit EventWaiter(std::shared_ptr<Device> device);
-  ~EventWaiter();
+  explicit EventWaiter(std::shared_ptr<Device> device) : shared_(std::make_shared<Shared>(std::move(device))) {}
   EventWaiter(const EventWaiter&) = delete;
 
   Device& device() const { return *shared_->device; }
@@ -31,16 +30,16 @@ class EventWaiter {
   static uint64_t SumOf(const Pending& pending) { return pending.moment.sum(); }
   // Outlives the waiter where the thread does.
   struct Shared {
-    std::shared_ptr<Device> device;
+    explicit Shared(std::shared_ptr<Device> of) : device(std::move(of)) {}
+    const std::shared_ptr<Device> device;
     std::mutex mutex;
-    std::condition_variable changed;
     std::vector<Pending> pending;
-    bool stop = false;
+    bool waits = false;  // the worker's task goes on until there is nothing pending
   };
-  static void Work(const std::shared_ptr<Shared>& shared);
+  static void Wait(Shared& shared);
 
   const std::shared_ptr<Shared> shared_;
-  std::thread thread_;  // guarded by shared_->mutex
+  Worker worker_;
 };
 
 }  // namespace VXLA_NAMESPACE

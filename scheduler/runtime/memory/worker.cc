@@ -5,15 +5,6 @@
 
 namespace VXLA_NAMESPACE {
 
-void EndThread(std::thread thread) {
-  if (!thread.joinable()) return;
-  if (thread.get_id() == std::this_thread::get_id()) {
-    thread.detach();
-  } else {
-    thread.join();
-  }
-}
-
 Worker::~Worker() {
   std::thread thread;
   {
@@ -22,7 +13,12 @@ Worker::~Worker() {
     thread = std::move(thread_);
   }
   shared_->changed.notify_all();
-  EndThread(std::move(thread));
+  if (!thread.joinable()) return;
+  if (thread.get_id() == std::this_thread::get_id()) {
+    thread.detach();
+  } else {
+    thread.join();
+  }
 }
 
 void Worker::Add(Task task) {

@@ -10,10 +10,6 @@
 
 namespace VXLA_NAMESPACE {
 
-// Waits for a thread that has been told to stop; one that ends itself, as what it ran held the last of its owner, goes
-// on alone.
-void EndThread(std::thread thread);
-
 // Thread-safe. When it goes it does what is left first, unless that lets go of it itself: then its thread goes on
 // alone.
 class Worker {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/mlir/dynamic_program.h"
+#include "core/mlir/importer/dynamic_program.h"
 #include "core/passes/sizes/live_specializer.h"
 #include "scheduler/runtime/client.h"
 
@@ -39,7 +39,7 @@ class SizeSource {
 // Sizes of bounded dynamic dimensions (core/passes/sizes/live_specializer.h). `fold` evaluates what sizes are computed
 // with.
 std::unique_ptr<SizeSource> BoundedSizes(const Module& module, FoldInstruction fold);
-// Sizes of a program that IsDynamicProgram (core/mlir/dynamic_program.h), which is parsed already.
+// Sizes of a program that IsDynamicProgram (core/mlir/importer/dynamic_program.h), which is parsed already.
 std::unique_ptr<SizeSource> OpenSizes(mlir::DynamicProgram program, FoldInstruction fold);
 
 }  // namespace VXLA_NAMESPACE

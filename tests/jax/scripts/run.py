@@ -23,7 +23,7 @@ TOLERANCES = {
     "equinox_mlp": 1e-2, "gaussian_process": 2e-2, "gpt": 2e-2, "graph_network": 1e-2, "haiku_lstm": 2e-2, "images": 1e-3,
     "kmeans": 0, "mlp_digits": 2e-2, "n_body": 1e-3, "navier_stokes_fft": 1e-3, "nuts_blackjax": 0.2, "nuts_numpyro": 0.5,
     "ode_diffrax": 1e-2, "optimisers": 1e-3, "parallel_filter": 1e-4, "pinn": 2e-2, "principal_components": 1e-3,
-    "reinforce_cartpole": 5e-2, "resnet_nnx": 2e-2, "vae_nnx": 1e-2, "vmap_of_scan": 1e-4, "x64_optimisation": 1e-6,
+    "reinforce_cartpole": 5e-2, "resnet_nnx": 2e-2, "sharded_gpt": 2e-2, "vae_nnx": 1e-2, "vmap_of_scan": 1e-4, "x64_optimisation": 1e-6,
 }
 SAMPLE = ("custom_derivatives", "kmeans")
 OTHERS = {"blackjax", "diffrax", "equinox", "flax", "haiku", "numpyro", "optax", "scipy", "sklearn"}

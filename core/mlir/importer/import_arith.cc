@@ -1,0 +1,306 @@
+// Operations on scalars and arrays of them: the dialects arith and shape.
+#include <algorithm>
+
+#include "core/mlir/importer/import_state.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+struct ArithRow {
+  std::string_view name;
+  Opcode opcode;
+  bool is_unsigned = false;
+};
+constexpr ArithRow kBinary[] = {
+    {"addi", Opcode::kAdd},           {"addf", Opcode::kAdd},
+    {"subi", Opcode::kSubtract},      {"subf", Opcode::kSubtract},
+    {"muli", Opcode::kMultiply},      {"mulf", Opcode::kMultiply},
+    {"divsi", Opcode::kDivide},       {"divf", Opcode::kDivide},
+    {"divui", Opcode::kDivide, true}, {"remsi", Opcode::kRemainder},
+    {"remf", Opcode::kRemainder},     {"remui", Opcode::kRemainder, true},
+    {"andi", Opcode::kAnd},           {"ori", Opcode::kOr},
+    {"xori", Opcode::kXor},           {"shli", Opcode::kShiftLeft},
+    {"maxsi", Opcode::kMaximum},      {"shrsi", Opcode::kShiftRightArithmetic},
+    {"minsi", Opcode::kMinimum},      {"shrui", Opcode::kShiftRightLogical},
+    {"maximumf", Opcode::kMaximum},   {"maxui", Opcode::kMaximum, true},
+    {"minimumf", Opcode::kMinimum},   {"minui", Opcode::kMinimum, true},
+};
+
+struct PredicateRow {
+  std::string_view name;
+  ComparisonDirection direction;
+  bool is_unsigned = false;
+};
+constexpr PredicateRow kPredicates[] = {
+    {"eq", ComparisonDirection::kEq},        {"ne", ComparisonDirection::kNe},
+    {"slt", ComparisonDirection::kLt},       {"sle", ComparisonDirection::kLe},
+    {"sgt", ComparisonDirection::kGt},       {"sge", ComparisonDirection::kGe},
+    {"ult", ComparisonDirection::kLt, true}, {"ule", ComparisonDirection::kLe, true},
+    {"ugt", ComparisonDirection::kGt, true}, {"uge", ComparisonDirection::kGe, true},
+};
+constexpr PredicateRow kFloatPredicates[] = {
+    {"oeq", ComparisonDirection::kEq}, {"une", ComparisonDirection::kNe}, {"olt", ComparisonDirection::kLt},
+    {"ole", ComparisonDirection::kLe}, {"ogt", ComparisonDirection::kGt}, {"oge", ComparisonDirection::kGe},
+};
+// By the numbers of the generic form.
+constexpr std::string_view kIntegerNumbers[] = {"eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"};
+constexpr std::string_view kFloatNumbers[] = {"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
+                                              "ueq",   "ugt", "uge", "ult", "ule", "une", "uno", "true"};
+
+ElementType UnsignedOf(ElementType type) {
+  switch (type) {
+    case ElementType::kS2:
+      return ElementType::kU2;
+    case ElementType::kS4:
+      return ElementType::kU4;
+    case ElementType::kS8:
+      return ElementType::kU8;
+    case ElementType::kS16:
+      return ElementType::kU16;
+    case ElementType::kS32:
+      return ElementType::kU32;
+    case ElementType::kS64:
+      return ElementType::kU64;
+    default:
+      return type;
+  }
+}
+
+Shape WithElement(Shape shape, ElementType type) {
+  shape.set_element_type(type);
+  return shape;
+}
+
+}  // namespace
+
+Instruction* Importer::Converted(Frame& frame, Instruction* value, ElementType type) {
+  if (value->shape().element_type() == type) return value;
+  return Add(frame, Opcode::kConvert, WithElement(value->shape(), type), {value});
+}
+
+Instruction* Importer::Bits(Frame& frame, Instruction* value, ElementType type) {
+  if (value->shape().element_type() == type) return value;
+  return Add(frame, Opcode::kBitcastConvert, WithElement(value->shape(), type), {value});
+}
+
+// The value everywhere where `like` has elements.
+Instruction* Importer::Filled(Frame& frame, const Shape& like, int64_t value) {
+  Instruction* const scalar =
+      Add(frame, Opcode::kConstant, Shape(like.element_type()), {},
+          ConstantAttributes{std::make_shared<const Literal>(Literal::ScalarInt(like.element_type(), value))});
+  return like.rank() == 0 ? scalar : Add(frame, Opcode::kBroadcast, like, {scalar}, DimensionsAttributes{});
+}
+
+Result<Instruction*> Importer::Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
+                                        ComparisonDirection direction) {
+  CompareAttributes attributes;
+  attributes.direction = direction;
+  return AddInferred(frame, operation, Opcode::kCompare, {a, b}, attributes);
+}
+
+Status Importer::ImportArith(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
+  if (name == "constant") return ImportArithConstant(frame, operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  Align(frame, operation, operands);
+  if (operands.empty()) return reader.Error("no operands");
+  if (name.starts_with("cmp")) return ImportArithCompare(frame, operation, operands);
+  if (name == "select") {
+    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kSelect, operands));
+    return BindLanes(frame, operation, result);
+  }
+  if (operands.size() == 1) return ImportArithConversion(frame, operation, operands[0]);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+  const ElementType type = operands[0]->shape().element_type();
+  if (name == "floordivsi" || name == "ceildivsi" || name == "ceildivui" || name == "maxnumf" || name == "minnumf")
+    return ImportArithRounded(frame, operation, operands);
+  const auto row = std::ranges::find(kBinary, name, &ArithRow::name);
+  if (row == std::end(kBinary)) return reader.NotSupported("not supported");
+  Opcode opcode = row->opcode;
+  if (type == ElementType::kPred && (opcode == Opcode::kAdd || opcode == Opcode::kSubtract)) opcode = Opcode::kXor;
+  if (type == ElementType::kPred && opcode == Opcode::kMultiply) opcode = Opcode::kAnd;
+  const ElementType as = row->is_unsigned ? UnsignedOf(type) : type;
+  for (Instruction*& operand : operands) operand = Bits(frame, operand, as);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, opcode, operands));
+  return BindLanes(frame, operation, Bits(frame, result, type));
+}
+
+Status Importer::ImportArithConstant(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, reader.Required("value"));
+  if (value->kind == Attribute::Kind::kElements) return ImportConstant(frame, operation);
+  const bool number = value->kind == Attribute::Kind::kBool || value->kind == Attribute::Kind::kInteger ||
+                      value->kind == Attribute::Kind::kFloat;
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  if (!number) return reader.NotSupported("the value {} is no number", PrintAttribute(*value));
+  const ElementType type = program_.ShapeOf(operation.results[0]).element_type();
+  if (IsComplex(type) || IsFloating(type) != (value->kind == Attribute::Kind::kFloat))
+    return reader.Error("{} is no {}", PrintAttribute(*value), PrintType(program_.values[operation.results[0]].type));
+  Literal literal = value->kind == Attribute::Kind::kFloat ? Literal::Scalar(type, value->real)
+                                                           : Literal::ScalarInt(type, value->integer);
+  return BindValues(frame, operation,
+                    {Add(frame, Opcode::kConstant, Shape(type), {},
+                         ConstantAttributes{std::make_shared<const Literal>(std::move(literal))})});
+}
+
+Status Importer::ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+  const bool floats = operation.name == "arith.cmpf";
+  const std::span<const std::string_view> numbers =
+      floats ? std::span<const std::string_view>(kFloatNumbers) : std::span<const std::string_view>(kIntegerNumbers);
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const given, reader.Required("predicate"));
+  std::string_view predicate = given->text;
+  if (given->kind == Attribute::Kind::kInteger) {
+    if (given->integer < 0 || given->integer >= static_cast<int64_t>(numbers.size()))
+      return reader.Error("predicate {} is not in 0 to {}", given->integer, numbers.size() - 1);
+    predicate = numbers[static_cast<size_t>(given->integer)];
+  }
+  const ElementType type = operands[0]->shape().element_type();
+  if (!floats) {
+    const auto row = std::ranges::find(kPredicates, predicate, &PredicateRow::name);
+    if (row == std::end(kPredicates)) return reader.Error("the predicate '{}' is unknown", predicate);
+    for (Instruction*& operand : operands) {
+      if (row->is_unsigned) operand = Bits(frame, operand, UnsignedOf(type));
+      // A signed truth value is 0 or -1.
+      if (!row->is_unsigned && type == ElementType::kPred)
+        operand = Add(frame, Opcode::kNegate, WithElement(operand->shape(), ElementType::kS8),
+                      {Converted(frame, operand, ElementType::kS8)});
+    }
+    VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                          Compared(frame, operation, operands[0], operands[1], row->direction));
+    return BindLanes(frame, operation, result);
+  }
+  const auto row = std::ranges::find(kFloatPredicates, predicate, &PredicateRow::name);
+  if (row != std::end(kFloatPredicates)) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                          Compared(frame, operation, operands[0], operands[1], row->direction));
+    return BindLanes(frame, operation, result);
+  }
+  if (std::ranges::find(numbers, predicate) == numbers.end())
+    return reader.Error("the predicate '{}' is unknown", predicate);
+  return ImportUnordered(frame, operation, predicate, operands);
+}
+
+// Predicates that hold for NaN, and those about NaN.
+Status Importer::ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
+                                 const std::vector<Instruction*>& operands) {
+  const Shape truth = WithElement(operands[0]->shape(), ElementType::kPred);
+  if (predicate == "true" || predicate == "false")
+    return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
+  Instruction* ordered[2];
+  for (size_t i = 0; i < 2; ++i) {
+    VXLA_ASSIGN_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
+  }
+  Instruction* const both = Add(frame, Opcode::kAnd, truth, {ordered[0], ordered[1]});
+  if (predicate == "ord") return BindLanes(frame, operation, both);
+  Instruction* const none = Add(frame, Opcode::kNot, truth, {both});
+  if (predicate == "uno") return BindLanes(frame, operation, none);
+  const std::string ordered_name = predicate == "one" ? "une" : "o" + std::string(predicate.substr(1));
+  const auto row = std::ranges::find(kFloatPredicates, ordered_name, &PredicateRow::name);
+  VXLA_CHECK(row != std::end(kFloatPredicates), "a predicate without its ordered form");
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        Compared(frame, operation, operands[0], operands[1], row->direction));
+  if (predicate == "one") return BindLanes(frame, operation, Add(frame, Opcode::kAnd, truth, {result, both}));
+  return BindLanes(frame, operation, Add(frame, Opcode::kOr, truth, {result, none}));
+}
+
+// Divisions that round to minus or plus infinity; the larger and smaller of what is no NaN.
+Status Importer::ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+  const std::string_view name = std::string_view(operation.name).substr(6);
+  const ElementType type = operands[0]->shape().element_type();
+  if (name.ends_with("numf")) {
+    const Opcode opcode = name == "maxnumf" ? Opcode::kMaximum : Opcode::kMinimum;
+    VXLA_ASSIGN_OR_RETURN(Instruction * result, AddInferred(frame, operation, opcode, operands));
+    for (size_t i = 0; i < 2; ++i) {
+      VXLA_ASSIGN_OR_RETURN(Instruction* const nan,
+                            Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kNe));
+      result = Add(frame, Opcode::kSelect, result->shape(), {nan, operands[1 - i], result});
+    }
+    return BindLanes(frame, operation, result);
+  }
+  const ElementType as = name == "ceildivui" ? UnsignedOf(type) : type;
+  for (Instruction*& operand : operands) operand = Bits(frame, operand, as);
+  const Shape shape = operands[0]->shape();
+  const Shape truth = WithElement(shape, ElementType::kPred);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const quotient, AddInferred(frame, operation, Opcode::kDivide, operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const rest, AddInferred(frame, operation, Opcode::kRemainder, operands));
+  Instruction* const zero = Filled(frame, shape, 0);
+  VXLA_ASSIGN_OR_RETURN(Instruction * adjusts, Compared(frame, operation, rest, zero, ComparisonDirection::kNe));
+  if (name != "ceildivui") {
+    // The quotient was rounded to zero: it is off where the signs say so.
+    VXLA_ASSIGN_OR_RETURN(Instruction* const a, Compared(frame, operation, rest, zero, ComparisonDirection::kLt));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const b,
+                          Compared(frame, operation, operands[1], zero, ComparisonDirection::kLt));
+    VXLA_ASSIGN_OR_RETURN(
+        Instruction* const signs,
+        Compared(frame, operation, a, b, name == "floordivsi" ? ComparisonDirection::kNe : ComparisonDirection::kEq));
+    adjusts = Add(frame, Opcode::kAnd, truth, {adjusts, signs});
+  }
+  Instruction* const by = Converted(frame, adjusts, as);
+  Instruction* const result =
+      Add(frame, name == "floordivsi" ? Opcode::kSubtract : Opcode::kAdd, shape, {quotient, by});
+  return BindLanes(frame, operation, Bits(frame, result, type));
+}
+
+Status Importer::ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand) {
+  const OperationReader reader(operation);
+  const std::string_view name = std::string_view(operation.name).substr(6);
+  const ElementType from = operand->shape().element_type();
+  const ElementType to = program_.ShapeOf(operation.results[0]).element_type();
+  if (name == "negf") return BindLanes(frame, operation, Add(frame, Opcode::kNegate, operand->shape(), {operand}));
+  if (name == "bitcast") return BindLanes(frame, operation, Bits(frame, operand, to));
+  if (name == "extui" || name == "uitofp" || name == "index_castui")
+    return BindLanes(frame, operation, Converted(frame, Bits(frame, operand, UnsignedOf(from)), to));
+  if (name == "fptoui") return BindLanes(frame, operation, Bits(frame, Converted(frame, operand, UnsignedOf(to)), to));
+  constexpr std::string_view kPlain[] = {"index_cast", "extsi", "trunci", "extf", "truncf", "sitofp", "fptosi"};
+  if (std::ranges::find(kPlain, name) == std::end(kPlain)) return reader.NotSupported("not supported");
+  if (from == ElementType::kPred && name != "trunci") {  // a signed truth value is 0 or -1
+    Instruction* const wide = Converted(frame, operand, to);
+    return BindLanes(frame, operation, Add(frame, Opcode::kNegate, wide->shape(), {wide}));
+  }
+  if (name == "trunci" && to == ElementType::kPred) {
+    Instruction* const one = Add(frame, Opcode::kAnd, operand->shape(), {operand, Filled(frame, operand->shape(), 1)});
+    return BindLanes(frame, operation, Converted(frame, one, to));
+  }
+  return BindLanes(frame, operation, Converted(frame, operand, to));
+}
+
+// ---- shape
+
+Status Importer::ImportShapeDialect(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const std::string_view name = std::string_view(operation.name).substr(6);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  IntList sizes;
+  if (name == "const_shape") {
+    VXLA_ASSIGN_OR_RETURN(sizes, reader.Ints("shape"));
+    return BindValues(frame, operation, {IndexConstant(frame, sizes, false)});
+  }
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  if (name == "shape_of") {
+    const auto dimensions = operands[0]->shape().dimensions();
+    return BindValues(frame, operation, {IndexConstant(frame, IntList(dimensions.begin(), dimensions.end()), false)});
+  }
+  if (name == "size_to_index" || name == "index_to_size" || name == "value_as_shape")
+    return BindValues(frame, operation, {operands[0]});
+  if (name == "dim") return ImportDim(frame, operation);
+  if (name != "num_elements" && name != "get_extent" && name != "rank") return reader.NotSupported("not supported");
+  VXLA_ASSIGN_OR_RETURN(sizes, ConstantInts(frame, operation, 0));
+  if (name == "rank")
+    return BindValues(frame, operation, {IndexConstant(frame, {static_cast<int64_t>(sizes.size())}, true)});
+  if (name == "get_extent") {
+    VXLA_ASSIGN_OR_RETURN(const IntList at, ConstantInts(frame, operation, 1));
+    if (at.size() != 1 || at[0] < 0 || at[0] >= static_cast<int64_t>(sizes.size()))
+      return reader.Error("index {} is not in 0 to {}", JoinInts(at), static_cast<int64_t>(sizes.size()) - 1);
+    return BindValues(frame, operation, {IndexConstant(frame, {sizes[static_cast<size_t>(at[0])]}, true)});
+  }
+  VXLA_ASSIGN_OR_RETURN(const int64_t count, CheckedElementCount(sizes));
+  return BindValues(frame, operation, {IndexConstant(frame, {count}, true)});
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,428 @@
+// Calls: of functions, composites, the host's functions, other devices; and CHLO's operations.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/mlir/importer/import_state.h"
+#include "core/mlir/lexer.h"
+#include "core/text/lexer.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kApiVersions[] = {"", "", "API_VERSION_STATUS_RETURNING",
+                                             "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
+
+Status CheckSignature(const OperationReader& reader, std::string_view callee, const Computation& computation,
+                      const std::vector<Instruction*>& arguments) {
+  if (computation.parameters().size() != arguments.size()) {
+    return reader.Error("'@{}' takes {} arguments, {} are given", callee, computation.parameters().size(),
+                        arguments.size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Shape& wanted = computation.parameters()[i]->shape();
+    if (Compatible(wanted, arguments[i]->shape())) continue;
+    return reader.Error("argument {} of '@{}' is {}, {} needed", i, callee, PrintType(arguments[i]->shape()),
+                        PrintType(wanted));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+// Of collectives the specification knows "channel_id > 0" and "channel_id <= 0", which is none; of sends and recvs 0
+// is.
+Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation) {
+  const Attribute* handle = operation.Find("channel_handle");
+  int64_t id = 0;
+  if (handle == nullptr) {
+    VXLA_ASSIGN_OR_RETURN(id, reader.Int("channel_id", 0));
+  } else if (const Attribute* number = handle->Find("handle")) {
+    id = number->integer;
+  } else {
+    return reader.Error("channel_handle without its handle");
+  }
+  const bool transfer = operation.name.ends_with(".send") || operation.name.ends_with(".recv");
+  return id > 0 || (transfer && id < 0) ? std::optional<int64_t>(id) : std::nullopt;
+}
+
+// Rows of a matrix, in which -1 stands for nothing.
+Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, reader.Required("replica_groups"));
+  ReplicaGroups groups;
+  VXLA_ASSIGN_OR_RETURN(const IntList ids, reader.IntsOf("replica_groups", *attribute));
+  const Shape& shape = attribute->type.shape;
+  if (attribute->kind != Attribute::Kind::kElements || shape.rank() != 2)
+    return reader.NotSupported("replica_groups are {}, a matrix is needed", PrintAttribute(*attribute));
+  const int64_t size = shape.dimension(1);
+  for (int64_t row = 0; row < shape.dimension(0) && size > 0; ++row) {
+    IntList& group = groups.groups.emplace_back();
+    for (int64_t i = 0; i < size; ++i) {
+      if (ids[row * size + i] != -1) group.push_back(ids[row * size + i]);
+    }
+  }
+  return groups;
+}
+
+Result<std::vector<Shape>> WithLayouts(const OperationReader& reader, std::string_view name,
+                                       std::vector<Shape> shapes) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const layouts, reader.Required(name));
+  if (layouts->elements.size() != shapes.size())
+    return reader.Error("{} {} for {} values", layouts->elements.size(), name, shapes.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(IntList order, reader.IntsOf(name, layouts->elements[i]));
+    if (!shapes[i].IsArray()) continue;
+    IntList sorted = order;
+    std::ranges::sort(sorted);
+    bool permutation = order.size() == static_cast<size_t>(shapes[i].rank());
+    for (size_t k = 0; permutation && k < sorted.size(); ++k) permutation = sorted[k] == static_cast<int64_t>(k);
+    if (!permutation)
+      return reader.Error("{} {{{}}} is no order of the dimensions of {}", name, JoinInts(order), PrintType(shapes[i]));
+    shapes[i].set_layout(Layout{std::move(order), {}});
+  }
+  return shapes;
+}
+
+Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Program& program) {
+  const OperationReader reader(operation);
+  CustomCallAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_target, reader.Text("call_target_name"));
+  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_has_side_effect, reader.Bool("has_side_effect", false));
+  VXLA_ASSIGN_OR_RETURN(int64_t version, reader.Int("api_version", 1));
+  if (operation.Find("mhlo.backend_config") != nullptr) version = 4;
+  if (version < 0 || version > 4) return reader.Error("api_version {} is not in 0 to 4", version);
+  attributes.api_version.text = kApiVersions[version];
+  if (operation.Find("operand_layouts") != nullptr) {
+    std::vector<Shape> shapes;
+    for (const ValueId operand : operation.operands) shapes.push_back(program.ShapeOf(operand));
+    VXLA_ASSIGN_OR_RETURN(attributes.operand_layout_constraints,
+                          WithLayouts(reader, "operand_layouts", std::move(shapes)));
+  }
+  const Attribute* aliases = operation.Find("output_operand_aliases");
+  for (size_t i = 0; aliases != nullptr && i < aliases->elements.size(); ++i) {
+    const Attribute& entry = aliases->elements[i];
+    Aliasing alias;
+    if (const Attribute* operand = entry.Find("operand_index")) alias.operand = operand->integer;
+    const Attribute *output = entry.Find("output_tuple_indices"), *part = entry.Find("operand_tuple_indices");
+    if (output != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(alias.output_index, reader.IntsOf("output_tuple_indices", *output));
+    }
+    if (part != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(alias.operand_index, reader.IntsOf("operand_tuple_indices", *part));
+    }
+    attributes.output_to_operand_aliasing.push_back(std::move(alias));
+  }
+  return attributes;
+}
+
+Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
+  if (dynamic) return OkStatus();
+  const Attribute* const target = operation.Find("call_target_name");
+  if (checks_ != nullptr && target != nullptr && target->text.starts_with("check."))
+    return ImportCheck(frame, operation);
+  // JAX's way to have XLA compute what nobody uses.
+  if (target != nullptr && target->text == "dce_sink" && operation.results.empty()) return OkStatus();
+  if (target != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const bool sharding, ImportShardingCall(frame, operation, target->text));
+    if (sharding) return OkStatus();
+  }
+  std::vector<Shape> shapes;
+  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
+  Operation sized = operation;
+  if (operation.Find("indices_of_shape_operands") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sized, WithoutShapeOperands(frame, operation, shapes));
+  }
+  if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
+    VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, sized, target->text, sized.Find("mhlo.attributes")));
+    if (chlo) return OkStatus();
+  }
+  return ImportCallOf(frame, sized, std::move(shapes));
+}
+
+// Operands that say the sizes of the results, one for each result, as JAX writes calls of programs with open sizes.
+Result<Operation> Importer::WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const IntList places, reader.Ints("indices_of_shape_operands"));
+  const auto count = static_cast<int64_t>(operation.operands.size());
+  if (places.size() != shapes.size())
+    return reader.Error("{} indices_of_shape_operands, {} results", places.size(), shapes.size());
+  Operation sized = operation;
+  Attribute* layouts = nullptr;
+  for (NamedAttribute& attribute : sized.attributes) {
+    if (attribute.name == "operand_layouts") layouts = &attribute.value;
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    // They follow the others, whose numbers aliases name.
+    const int64_t place = count - static_cast<int64_t>(places.size() - i);
+    if (place < 0 || places[i] != place)
+      return reader.NotSupported("indices_of_shape_operands are {}, the last {} of {} operands needed",
+                                 JoinInts(places, ", "), places.size(), count);
+    if (!shapes[i].IsArray()) return reader.Error("result {} is {}, which has no sizes", i, PrintType(shapes[i]));
+    VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, static_cast<size_t>(place)));
+    shapes[i] = Shape(shapes[i].element_type(), sizes);
+    VXLA_RETURN_IF_ERROR(CheckShape(shapes[i]));
+  }
+  sized.operands.resize(sized.operands.size() - places.size());
+  if (layouts != nullptr && layouts->elements.size() == operation.operands.size())
+    layouts->elements.resize(sized.operands.size());
+  std::erase_if(sized.attributes, [](const NamedAttribute& a) { return a.name == "indices_of_shape_operands"; });
+  return sized;
+}
+
+Status Importer::ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, typed()));
+  std::vector<Computation*> called;
+  if (const Attribute* names = operation.Find("called_computations")) {
+    for (const Attribute& name : names->elements) {
+      VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
+      called.push_back(computation);
+    }
+  }
+  if (operation.Find("result_layouts") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
+  }
+  Shape stated = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        AddInferred(frame, operation, Opcode::kCustomCall, std::move(operands), std::move(attributes),
+                                    std::move(called), std::move(stated)));
+  const Attribute* config = operation.Find("mhlo.backend_config");
+  if (config == nullptr) config = operation.Find("backend_config");
+  if (config != nullptr && config->kind == Attribute::Kind::kString && !config->text.empty())
+    call->mutable_common().backend_config.text = Quote(config->text);
+  if (config != nullptr && config->kind == Attribute::Kind::kDictionary)
+    call->mutable_common().backend_config.text = PrintAttribute(*config);
+  if (const Attribute* sharding = operation.Find("mhlo.sharding"))
+    call->mutable_common().sharding.text = sharding->text;
+  if (module_->attributes().num_partitions > 1 && manual_depth_ == 0 && HasSideEffect(*call))
+    call->mutable_notes().once = true;
+  return BindResults(frame, operation, call);
+}
+
+// An operation of CHLO, as portable artifacts have it: a composite called chlo.erf or a custom call of mhlo.erf, or of
+// chlo.erf, which no pass of jaxlib's takes apart. False: it is none that is known here.
+Result<bool> Importer::ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
+                                    const Attribute* attributes) {
+  Operation chlo = operation;
+  name.remove_prefix(name.find('.') + 1);
+  chlo.name = fmt::format("chlo.{}", name == "topk" ? "top_k" : name);
+  chlo.attributes = attributes == nullptr ? Dictionary() : attributes->entries;
+  const Attribute* const largest = chlo.Find("largest");
+  if (largest != nullptr && largest->integer == 0) return false;
+  return ImportOperation(frame, chlo).ok();
+}
+
+// Null: the function was written in the place of its call, and its results are bound.
+Result<Instruction*> Importer::CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
+                                            CallAttributes attributes) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  if (refines()) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
+                          InlineFunction(frame, callee, operation.location, operands));
+    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
+    return nullptr;
+  }
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
+  location_ = operation.location;
+  VXLA_RETURN_IF_ERROR(CheckSignature(OperationReader(operation), callee, *computation, operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        AddInferred(frame, operation, Opcode::kCall, std::move(operands), attributes, {computation}));
+  VXLA_RETURN_IF_ERROR(BindResults(frame, operation, call));
+  return call;
+}
+
+Status Importer::ImportCall(Frame& frame, const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, OperationReader(operation).Text("callee"));
+  return CallFunction(frame, operation, callee, {}).status();
+}
+
+// By what it is composed of.
+Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("decomposition"));
+  VXLA_ASSIGN_OR_RETURN(const std::string name, reader.Text("name"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t version, reader.Int("version", 0));
+  const Attribute* const given = operation.Find("composite_attributes");
+  if (name.starts_with("chlo.")) {  // closer to the exact values than what it is composed of
+    VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, operation, name, given));
+    if (chlo) return OkStatus();
+  }
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallFunction(frame, operation, callee, {.is_composite = true}));
+  if (call == nullptr) return OkStatus();
+  const std::string attributes = given == nullptr || given->entries.empty() ? "" : PrintAttribute(*given);
+  call->mutable_common().frontend_attributes.text =
+      fmt::format("{{{}composite.name={},composite.version=\"{}\"}}",
+                  attributes.empty() ? "" : fmt::format("composite.attributes={},", attributes), Quote(name), version);
+  return OkStatus();
+}
+
+// What starts here is done here: an order that the operation allows. The future stands for the values.
+Status Importer::ImportAsyncStart(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (block->arguments.size() != operands.size())
+    return reader.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) frame.values[block->arguments[i]] = operands[i];
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  frame.values[operation.results[0]] = TupleOrOne(frame, std::move(results));
+  return OkStatus();
+}
+
+Status Importer::ImportAsyncDone(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  const Type& type = program_.values[operation.operands[0]].type;
+  if (type.kind != Type::Kind::kOther) return reader.Error("operand 0 is {}, no future", PrintType(type));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const values, Lookup(frame, operation, operation.operands[0]));
+  return BindResults(frame, operation, values);
+}
+
+// ---- other devices and the host
+
+Status Importer::ImportAllToAll(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const int64_t split, reader.Int("split_dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t concat, reader.Int("concat_dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t count, reader.Int("split_count"));
+  VXLA_ASSIGN_OR_RETURN(const ReplicaGroups groups, ReplicaGroupsOf(reader));
+  VXLA_ASSIGN_OR_RETURN(const std::optional<int64_t> channel, ChannelOf(reader, operation));
+  std::vector<Instruction*> results;
+  for (Instruction* operand : operands) {
+    XlaBuilder builder("all_to_all");
+    const XlaOp parameter = Parameter(&builder, 0, operand->shape());
+    const Result<XlaComputation> program =
+        builder.Build(AllToAll(parameter, split, concat, count, groups, {}, channel));
+    if (!program.ok()) return reader.Error("{}", program.status().message());
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> result, Inline(frame, *program, {operand}));
+    results.push_back(result[0]);
+  }
+  return BindValues(frame, operation, results);
+}
+
+// (token) -> (T..., token)
+Status Importer::ImportInfeed(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  InfeedAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.infeed_config, reader.Text("infeed_config", ""));
+  std::vector<Shape> data;
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i) data.push_back(program_.ShapeOf(operation.results[i]));
+  const Shape stated = Shape::Tuple({Shape::Tuple(data), Shape::Token()});
+  VXLA_ASSIGN_OR_RETURN(Instruction* const infeed, AddInferred(frame, operation, Opcode::kInfeed, std::move(operands),
+                                                               std::move(attributes), {}, stated));
+  Instruction* const values = Element(frame, infeed, 0);
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < data.size(); ++i) results.push_back(Element(frame, values, static_cast<int64_t>(i)));
+  results.push_back(Element(frame, infeed, 1));
+  return BindValues(frame, operation, results);
+}
+
+// (T..., token) -> token
+Status Importer::ImportOutfeed(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  Instruction* const token = operands.back();
+  operands.pop_back();
+  OutfeedAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.outfeed_config, reader.Text("outfeed_config", ""));
+  Instruction* const data = TupleOrOne(frame, std::move(operands));
+  attributes.outfeed_shape = data->shape();
+  VXLA_ASSIGN_OR_RETURN(Instruction* const outfeed,
+                        AddInferred(frame, operation, Opcode::kOutfeed, {data, token}, std::move(attributes)));
+  return BindValues(frame, operation, {outfeed});
+}
+
+// (T..., token) -> token
+Status Importer::ImportSend(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  Instruction* const token = operands.back();
+  operands.pop_back();
+  SendRecvAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
+  Instruction* const data = TupleOrOne(frame, std::move(operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const send,
+                        AddInferred(frame, operation, Opcode::kSend, {data, token}, attributes));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kSendDone, {send}, attributes));
+  return BindValues(frame, operation, {done});
+}
+
+// (token) -> (T..., token)
+Status Importer::ImportRecv(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  SendRecvAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i) shapes.push_back(program_.ShapeOf(operation.results[i]));
+  const size_t count = shapes.size();
+  const Shape data = count == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
+  const Shape context = Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()});
+  VXLA_ASSIGN_OR_RETURN(Instruction* const recv,
+                        AddInferred(frame, operation, Opcode::kRecv, std::move(operands), attributes, {}, context));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kRecvDone, {recv}, attributes));
+  Instruction* const value = Element(frame, done, 0);
+  std::vector<Instruction*> results;
+  if (count == 1) results.push_back(value);
+  for (size_t i = 0; i < count && count != 1; ++i) results.push_back(Element(frame, value, static_cast<int64_t>(i)));
+  results.push_back(Element(frame, done, 1));
+  return BindValues(frame, operation, results);
+}
+
+// ---- CHLO
+
+Status Importer::ImportTopK(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const int64_t k, reader.Int("k"));
+  VXLA_ASSIGN_OR_RETURN(const bool largest, reader.Bool("largest", true));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, largest}));
+  return BindResults(frame, operation, result);
+}
+
+Status Importer::ImportChlo(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
+  constexpr std::string_view kSame[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
+                                        "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan"};
+  if (std::ranges::find(kSame, name) != std::end(kSame)) {
+    std::string hlo(name);
+    std::ranges::replace(hlo, '_', '-');
+    return ImportPlain(frame, operation, *ParseOpcode(hlo));
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  ProgramOperation wanted;
+  wanted.name = name;
+  for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
+  for (const ValueId result : operation.results)
+    wanted.results.push_back(Completed(operation, program_.ShapeOf(result)));
+  if (operation.Find("broadcast_dimensions") != nullptr) {
+    wanted.has_broadcast_dimensions = true;
+    VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, reader.Ints("broadcast_dimensions"));
+  }
+  if (name == "broadcast_compare") {
+    VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, typed()));
+    wanted.direction = std::get<CompareAttributes>(compare).direction;
+    wanted.compare_type = std::get<CompareAttributes>(compare).type;
+  }
+  Result<std::optional<XlaComputation>> program = ChloProgram(wanted);
+  if (!program.ok()) return reader.Error("{}", program.status().message());
+  if (!program->has_value()) return reader.NotSupported("not supported yet");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, **program, operands));
+  return BindValues(frame, operation, results);
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,592 @@
+// Functions with check operations: cut into what runs on one device and what run_parallel runs on several. A check is
+// an observation where it stands.
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "core/host/guarded.h"
+#include "core/mlir/importer/check_program.h"
+#include "core/mlir/importer/import_state.h"
+#include "core/observation.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kRunParallel = "interpreter.run_parallel";
+constexpr double kAlmostEqualOfCalls = 1e-3, kAlmostEqualOfOperations = 1e-4, kEqualOfOldCalls = 1e-4;
+
+// "check.expect_eq" of the operation or of the custom call of that name.
+std::string CheckName(const Operation& operation) {
+  const Attribute* target = operation.Find("call_target_name");
+  return target != nullptr && operation.name.ends_with("custom_call") ? target->text : operation.name;
+}
+
+bool IsSymbolList(const Attribute& attribute) {
+  return attribute.kind == Attribute::Kind::kArray &&
+         std::ranges::all_of(attribute.elements, [](const Attribute& e) { return e.kind == Attribute::Kind::kSymbol; });
+}
+
+void CollectSymbols(const Attribute& attribute, std::unordered_set<std::string>& names) {
+  if (attribute.kind == Attribute::Kind::kSymbol) names.insert(attribute.text);
+  for (const Attribute& element : attribute.elements) CollectSymbols(element, names);
+}
+
+void CollectCalls(const Region& region, std::unordered_set<std::string>& called,
+                  std::unordered_set<std::string>& parallel) {
+  for (const Block& block : region.blocks) {
+    for (const Operation& operation : block.operations) {
+      auto& names = operation.name == kRunParallel ? parallel : called;
+      for (const NamedAttribute& attribute : operation.attributes) CollectSymbols(attribute.value, names);
+      for (const Region& inner : operation.regions) CollectCalls(inner, called, parallel);
+    }
+  }
+}
+
+// What an operation and its regions take from around them.
+void CollectUses(const Operation& operation, std::vector<ValueId>& uses) {
+  uses.insert(uses.end(), operation.operands.begin(), operation.operands.end());
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& inner : block.operations) CollectUses(inner, uses);
+    }
+  }
+}
+
+Result<double> NumberOf(const OperationReader& reader, const Operation& operation, std::string_view name,
+                        double otherwise) {
+  const Attribute* value = operation.Find(name);
+  if (value == nullptr) return otherwise;
+  if (value->kind == Attribute::Kind::kFloat) return value->real;
+  if (value->kind == Attribute::Kind::kInteger) return static_cast<double>(value->integer);
+  return reader.Error("{} is {}, no number", name, PrintAttribute(*value));
+}
+
+// Of the value that is compared with one of the text.
+Status SetExpected(const OperationReader& reader, const Operation& operation, const Shape& got, Check& check) {
+  const Attribute* value = operation.Find("value");
+  if (value == nullptr || value->literal == nullptr) return reader.Error("the expected value is needed");
+  if (!Fits(value->type, got)) return reader.Error("{} is compared with {}", PrintType(got), PrintType(value->type));
+  check.expected = value->literal;
+  return OkStatus();
+}
+
+// How many values it shows.
+Result<size_t> SetKind(const OperationReader& reader, const Operation& operation, std::string_view name, Check& check) {
+  const bool is_call = operation.name.ends_with("custom_call");
+  const bool constant = name.ends_with("_const");
+  if (name == "check.expect_eq" || name == "check.expect_eq_const") return constant ? 1 : 2;
+  if (name == "check.eq" && is_call) {
+    check.kind = Check::Kind::kAlmostEqual;
+    check.tolerance = kEqualOfOldCalls;
+    return 2;
+  }
+  if (name == "check.expect_almost_eq" || name == "check.expect_almost_eq_const") {
+    check.kind = Check::Kind::kAlmostEqual;
+    VXLA_ASSIGN_OR_RETURN(check.tolerance, NumberOf(reader, operation, "tolerance",
+                                                    is_call ? kAlmostEqualOfCalls : kAlmostEqualOfOperations));
+    return constant ? 1 : 2;
+  }
+  if (name == "check.expect_close") {
+    check.kind = Check::Kind::kClose;
+    VXLA_ASSIGN_OR_RETURN(const int64_t least, reader.Int("min_ulp_difference", 0));
+    VXLA_ASSIGN_OR_RETURN(const int64_t most, reader.Int("max_ulp_difference", is_call ? 3 : 1));
+    check.min_ulp = static_cast<uint64_t>(least);
+    check.max_ulp = static_cast<uint64_t>(most);
+    return 2;
+  }
+  if (name == "check.expect_serialized_eq") {
+    check.kind = Check::Kind::kProbed;
+    VXLA_ASSIGN_OR_RETURN(check.text, reader.Text("probe_id"));
+    VXLA_ASSIGN_OR_RETURN(check.iteration, reader.Int("iteration", 0));
+    VXLA_ASSIGN_OR_RETURN(check.iteration, reader.Int("iter", check.iteration));
+    return 1;
+  }
+  if (name == "interpreter.probe") {
+    check.kind = Check::Kind::kProbe;
+    VXLA_ASSIGN_OR_RETURN(check.text, reader.Text("probe_id"));
+    return 1;
+  }
+  if (name == "interpreter.print") {
+    check.kind = Check::Kind::kPrint;
+    return 1;
+  }
+  return reader.NotSupported("unknown check '{}'", name);
+}
+
+// Programs send to one another by transfers to and from the host too: what is sent on a channel that another receives
+// from goes there.
+void MeetInTheGrid(Module& module) {
+  std::map<int64_t, std::pair<bool, bool>> channels;  // sent, received
+  const auto each_transfer = [&](auto&& visit) {
+    for (const auto& computation : module.computations()) {
+      for (const auto& instruction : computation->instructions()) {
+        auto* const transfer = std::get_if<SendRecvAttributes>(&instruction->mutable_attributes());
+        if (transfer != nullptr && transfer->channel_id) visit(*instruction, *transfer);
+      }
+    }
+  };
+  each_transfer([&](const Instruction& instruction, const SendRecvAttributes& transfer) {
+    channels[*transfer.channel_id].first |= instruction.opcode() == Opcode::kSend;
+    channels[*transfer.channel_id].second |= instruction.opcode() == Opcode::kRecv;
+  });
+  each_transfer([&](const Instruction&, SendRecvAttributes& transfer) {
+    const auto [sent, received] = channels[*transfer.channel_id];
+    if (sent && received) transfer.is_host_transfer = false;
+  });
+}
+
+std::vector<std::vector<std::string>> GridOfPrograms(const Attribute& programs) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Attribute& row : programs.elements) {
+    auto& names = rows.emplace_back();
+    for (const Attribute& name : row.elements) names.push_back(name.text);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<CheckEntry> CheckEntries(const Program& program) {
+  std::unordered_set<std::string> called, parallel;
+  for (const Region& region : program.module.regions) CollectCalls(region, called, parallel);
+  std::vector<CheckEntry> entries;
+  for (const Region& region : program.module.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& function : block.operations) {
+        const Attribute* symbol = function.Find("sym_name");
+        if (function.name != "func.func" || symbol == nullptr || function.regions.empty()) continue;
+        const auto& blocks = function.regions[0].blocks;
+        if (blocks.empty()) continue;
+        const Attribute* visibility = function.Find("sym_visibility");
+        const bool is_private = visibility != nullptr && visibility->text == "private";
+        const size_t arguments = blocks[0].arguments.size();
+        const bool is_called = called.contains(symbol->text);
+        if (parallel.contains(symbol->text) || (is_private && (arguments > 0 || is_called))) continue;
+        if (arguments > 0 && is_called) continue;
+        entries.push_back({symbol->text, function.location, arguments});
+      }
+    }
+  }
+  return entries;
+}
+
+// ---- the function, cut at run_parallel
+
+struct Importer::CheckBuilder {
+  CheckFunction out;
+  std::unordered_map<ValueId, size_t> defined;  // the stage of a value
+  std::vector<ValueId> required;                // what leaves its stage, in order
+  std::unordered_set<ValueId> is_required;
+  std::unordered_map<const Operation*, size_t> numbers;  // of checks
+  int64_t partitions = 0;                                // of the run whose programs are imported; 0: none is
+
+  void Require(ValueId value) {
+    if (is_required.insert(value).second) required.push_back(value);
+  }
+};
+
+Result<CheckFunction> Importer::RunChecks(const std::string& name) {
+  CheckBuilder builder;
+  checks_ = &builder;
+  VXLA_RETURN_IF_ERROR(CollectFunctions());
+  const Operation& function = *functions_.at(name);
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(function, 0));
+  if (!block->arguments.empty()) {  // verified, not run
+    VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
+    VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name, function.location));
+    module_->set_entry(computation);
+    builder.out.stages.emplace_back().module = std::move(module_);
+    return std::move(builder.out);
+  }
+  std::vector<std::pair<size_t, size_t>> ranges{{0, 0}};
+  for (size_t i = 0; i < block->operations.size(); ++i) {
+    const Operation& operation = block->operations[i];
+    const size_t stage = ranges.size() - 1;
+    const bool parallel = operation.name == kRunParallel, returns = operation.name.ends_with(".return");
+    std::vector<ValueId> uses;
+    CollectUses(operation, uses);
+    for (const ValueId use : uses) {
+      const auto found = builder.defined.find(use);
+      if (found != builder.defined.end() && (parallel || returns || found->second != stage)) builder.Require(use);
+    }
+    for (const ValueId result : operation.results) builder.defined[result] = stage;
+    ranges.back().second = i + 1;
+    if (parallel) ranges.emplace_back(i + 1, i + 1);
+  }
+  for (size_t stage = 0; stage < ranges.size(); ++stage) {
+    const std::span<const Operation> operations(block->operations.data() + ranges[stage].first,
+                                                ranges[stage].second - ranges[stage].first);
+    const Status built = BuildCheckStage(builder, function, stage, operations);
+    if (question_.has_value()) {
+      builder.out.stages.clear();
+      builder.out.question = std::move(question_->module);
+      break;
+    }
+    VXLA_RETURN_IF_ERROR(built);
+  }
+  return std::move(builder.out);
+}
+
+void Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
+  if (frame.values.contains(value)) return;
+  const Shape& shape = typed().ShapeOf(value);
+  Instruction*& bound = frame.values[value];
+  if (const auto constant = builder.out.constants.find(value); constant != builder.out.constants.end()) {
+    const std::shared_ptr<const Literal>& literal = constant->second.literal;
+    bound = Add(frame, Opcode::kConstant, literal->shape(), {}, ConstantAttributes{literal});
+    if (!(literal->shape() == shape)) bound = Add(frame, Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
+  } else if (shape.IsToken()) {
+    bound = Add(frame, Opcode::kAfterAll, Shape::Token());
+  } else {
+    bound = Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(inputs.size())});
+    inputs.push_back(value);
+  }
+}
+
+Status Importer::BuildCheckStage(CheckBuilder& builder, const Operation& function, size_t number,
+                                 std::span<const Operation> operations) {
+  module_ = std::make_unique<Module>(SymbolOf(function));
+  imported_.clear();
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
+  CheckStage& stage = builder.out.stages.emplace_back();
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("check");
+  entry_frame_ = number == 0 ? &frame : nullptr;  // what later stages take cannot be asked for
+  const Operation* parallel = nullptr;
+  for (const Operation& operation : operations) {
+    location_ = operation.location;
+    if (operation.name == kRunParallel) {
+      parallel = &operation;
+      continue;
+    }
+    if (operation.name.ends_with(".return")) {
+      VXLA_RETURN_IF_ERROR(CheckReturned(function, operation));
+      continue;
+    }
+    std::vector<ValueId> uses;
+    CollectUses(operation, uses);
+    for (const ValueId use : uses) {
+      const auto found = builder.defined.find(use);
+      if (found != builder.defined.end() && found->second < number) BindEarlierValue(builder, frame, use, stage.inputs);
+    }
+    VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
+  }
+  BindStageOutputs(builder, frame, number);
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  entry_frame_ = nullptr;
+  if (refines()) {
+    RemoveUnused(*module_);
+    // Other instructions may come to lie where these lay.
+    known_.clear();
+    unknown_.clear();
+    captured_from_.clear();
+  }
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
+  OrderObservations(*module_);
+  stage.module = std::move(module_);
+  if (parallel == nullptr) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(stage.parallel, ImportRunParallel(*parallel));
+  return OkStatus();
+}
+
+// What is needed outside becomes the results; constants need no device.
+void Importer::BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t number) {
+  location_ = {};
+  std::vector<Instruction*> results;
+  for (const ValueId value : builder.required) {
+    if (builder.defined[value] != number || !frame.values.contains(value)) continue;
+    const Instruction* const result = frame.values[value];
+    if (result->shape().IsToken()) continue;
+    const Instruction* const constant = result->opcode() == Opcode::kBroadcast ? result->operand(0) : result;
+    if (constant->opcode() == Opcode::kConstant && (constant == result || constant->shape().IsScalar())) {
+      builder.out.constants[value] = {constant->attributes<ConstantAttributes>().literal, result->shape()};
+      continue;
+    }
+    builder.out.stages[number].outputs.push_back(value);
+    results.push_back(frame.values[value]);
+  }
+  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+}
+
+Status Importer::CheckReturned(const Operation& function, const Operation& operation) const {
+  const OperationReader reader(operation);
+  const Attribute* type = function.Find("function_type");
+  const size_t stated = type == nullptr ? operation.operands.size() : type->type.results.size();
+  if (stated != operation.operands.size())
+    return reader.Error("{} values, the function's type says {}", operation.operands.size(), stated);
+  for (size_t i = 0; type != nullptr && i < stated; ++i) {
+    const Shape& shape = typed().ShapeOf(operation.operands[i]);
+    if (!Fits(type->type.results[i], shape))
+      return reader.Error("value {} is {}, the function's type says {}", i, PrintType(shape),
+                          PrintType(type->type.results[i]));
+  }
+  return OkStatus();
+}
+
+// ---- checks
+
+// The number of a check, which is one wherever the importer meets it: in a function that is called twice, say.
+Result<size_t> Importer::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
+  if (const auto known = checks_->numbers.find(&operation); known != checks_->numbers.end()) return known->second;
+  const OperationReader reader(operation);
+  Check check;
+  check.operation = CheckName(operation);
+  check.location = operation.location;
+  VXLA_ASSIGN_OR_RETURN(const size_t shown, SetKind(reader, operation, check.operation, check));
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(shown));
+  for (size_t i = 0; i < shown; ++i) {
+    if (!operands[i]->shape().IsArray())
+      return reader.Error("operand {} is {}, no array", i, PrintType(operands[i]->shape()));
+  }
+  const Shape& got = operands[0]->shape();
+  if (shown == 2 && !(got == operands[1]->shape()))
+    return reader.Error("{} is compared with {}", PrintType(got), PrintType(operands[1]->shape()));
+  if (check.operation.ends_with("_const")) VXLA_RETURN_IF_ERROR(SetExpected(reader, operation, got, check));
+  if (check.kind == Check::Kind::kPrint) check.text = program_.values[operation.operands[0]].name;
+  checks_->out.checks.push_back(std::move(check));
+  return checks_->numbers[&operation] = checks_->out.checks.size() - 1;
+}
+
+// check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
+// whether they are as expected.
+Status Importer::ImportCheck(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const bool probe = operation.name == "interpreter.probe";
+  if (checks_ == nullptr && probe) return ImportIdentity(frame, operation);
+  if (checks_ == nullptr) return reader.NotSupported("only `vxla check` runs it");
+  if (applied_ > 0 || !lane_sizes_.empty())
+    return reader.NotSupported("stands in a region that is applied element by element, where nothing is checked");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
+  Instruction* const device =
+      checks_->partitions > 0 ? DeviceNumber(frame, checks_->partitions) : Number(frame, ElementType::kS32, 0);
+  std::vector<Instruction*> shown{Number(frame, ElementType::kS32, static_cast<int64_t>(number)), device};
+  shown.insert(shown.end(), values.begin(), values.end());
+  CustomCallAttributes attributes = OwnCall(CallKind::kObservation);
+  attributes.custom_call_has_side_effect = true;
+  Instruction* const agrees =
+      Add(frame, Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));
+  if (operation.results.empty()) return OkStatus();
+  return BindValues(frame, operation, {probe ? values[0] : agrees});
+}
+
+// ---- run_parallel
+
+Result<std::unique_ptr<ParallelRun>> Importer::ImportRunParallel(const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const programs, reader.Required("programs"));
+  auto run = std::make_unique<ParallelRun>();
+  if (programs->elements.empty() || !std::ranges::all_of(programs->elements, IsSymbolList))
+    return reader.Error("programs are {}, rows of functions needed", PrintAttribute(*programs));
+  const auto rows = GridOfPrograms(*programs);
+  std::vector<std::string> names;
+  for (const auto& row : rows) {
+    if (row.empty() || row.size() != rows[0].size())
+      return reader.Error("programs have rows of {} and {} functions", rows[0].size(), row.size());
+    names.insert(names.end(), row.begin(), row.end());
+  }
+  run->replicas = static_cast<int64_t>(rows.size());
+  run->partitions = static_cast<int64_t>(rows[0].size());
+  for (const ValueId operand : operation.operands) {
+    if (!typed().ShapeOf(operand).IsToken()) run->operands.push_back(operand);
+  }
+  run->results = operation.results;
+  run->shared = std::ranges::any_of(names, [&](const std::string& n) { return n != names[0]; });
+  if (const Attribute* infeed = operation.Find("infeed")) {
+    VXLA_RETURN_IF_ERROR(ImportInfeeds(operation, *infeed, *run));
+  }
+  for (const ValueId result : run->results) SetActual(result, program_.ShapeOf(result));
+  NewCheckModule("run_parallel");
+  checks_->partitions = run->partitions;
+  VXLA_RETURN_IF_ERROR(run->shared ? BuildSharedRun(operation, names, *run) : BuildSameRun(operation, names, *run));
+  checks_->partitions = 0;
+  MeetInTheGrid(*module_);
+  OrderObservations(*module_);
+  run->module = std::move(module_);
+  return run;
+}
+
+// What infeeds take: one array from each function.
+Status Importer::ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run) {
+  const OperationReader reader(operation);
+  if (!IsSymbolList(infeed) || infeed.elements.empty())
+    return reader.Error("infeed is {}, functions needed", PrintAttribute(infeed));
+  for (const Attribute& name : infeed.elements) {
+    NewCheckModule(name.text);
+    VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
+    if (!computation->parameters().empty()) return reader.Error("infeed function '@{}' takes arguments", name.text);
+    const Shape& given = computation->root()->shape();
+    if (!given.IsArray())
+      return reader.Error("infeed function '@{}' gives {}, one array needed", name.text, PrintType(given));
+    module_->set_entry(computation);
+    OrderObservations(*module_);
+    run.infeeds.push_back(std::move(module_));
+  }
+  return OkStatus();
+}
+
+void Importer::NewCheckModule(std::string_view name) {
+  module_ = std::make_unique<Module>(std::string(name));
+  imported_.clear();
+}
+
+// The shapes that a function takes or gives, as many as there are values in the text.
+namespace {
+
+std::vector<Shape> ResultsOf(const Computation& computation, const Operation& function) {
+  const Attribute* type = function.Find("function_type");
+  const size_t count = type == nullptr ? 1 : type->type.results.size();
+  const Shape& shape = computation.root()->shape();
+  if (count == 1) return {shape};
+  return {shape.tuple_elements().begin(), shape.tuple_elements().end()};
+}
+
+}  // namespace
+
+// A call of a device's program: it takes the operands from `taken` on, and makes tokens itself.
+Result<Instruction*> Importer::CallProgram(Frame& frame, const Operation& operation, const std::string& name,
+                                           std::span<const ValueId> operands,
+                                           const std::function<Instruction*(size_t operand)>& value, size_t& taken) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(Computation* const callee, ImportFunction(name, operation.location));
+  location_ = operation.location;
+  std::vector<Instruction*> arguments;
+  for (const Instruction* parameter : callee->parameters()) {
+    if (parameter->shape().IsToken()) {
+      arguments.push_back(Add(frame, Opcode::kAfterAll, Shape::Token()));
+      continue;
+    }
+    if (taken >= operands.size())
+      return reader.Error("{} operands without tokens, '@{}' takes one more", operands.size(), name);
+    const Shape& given = typed().ShapeOf(operands[taken]);
+    if (!(given == parameter->shape()))
+      return reader.Error("operand {} is {}, '@{}' takes {}", taken, PrintType(given), name,
+                          PrintType(parameter->shape()));
+    arguments.push_back(value(taken++));
+  }
+  return Add(frame, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
+}
+
+Status Importer::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
+  const OperationReader reader(operation);
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("run_parallel");
+  const auto parameter = [&](size_t operand) {
+    return Add(frame, Opcode::kParameter, typed().ShapeOf(run.operands[operand]), {},
+               ParameterAttributes{static_cast<int64_t>(operand)});
+  };
+  size_t arguments = 0;
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        CallProgram(frame, operation, names[0], run.operands, parameter, arguments));
+  const std::vector<Shape> results = ResultsOf(*call->called(0), *functions_.at(names[0]));
+  if (run.operands.size() != arguments * names.size())
+    return reader.Error("{} operands for {} devices that take {} each", run.operands.size(), names.size(), arguments);
+  if (run.results.size() != results.size() * names.size())
+    return reader.Error("{} results of {} devices that give {} each", run.results.size(), names.size(), results.size());
+  for (size_t i = 0; i < run.operands.size(); ++i) {
+    const Shape &given = typed().ShapeOf(run.operands[i]), &wanted = typed().ShapeOf(run.operands[i % arguments]);
+    if (!(given == wanted))
+      return reader.Error("operand {} is {}, '@{}' takes {}", i, PrintType(given), names[0], PrintType(wanted));
+  }
+  for (size_t i = 0; i < run.results.size(); ++i) {
+    if (!(results[i % results.size()] == typed().ShapeOf(run.results[i])))
+      return reader.Error("result {} is stated as {}, '@{}' gives {}", i, PrintType(typed().ShapeOf(run.results[i])),
+                          names[0], PrintType(results[i % results.size()]));
+    run.owners.push_back(static_cast<int64_t>(i / results.size()));
+  }
+  frame.computation->set_root(call);
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  return OkStatus();
+}
+
+// replica * partitions + partition
+Instruction* Importer::DeviceNumber(Frame& frame, int64_t partitions) {
+  const Shape scalar(ElementType::kU32);
+  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
+  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
+  auto factor = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, partitions));
+  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(factor)});
+  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
+  Instruction* const number = Add(frame, Opcode::kAdd, scalar, {row, partition});
+  return Add(frame, Opcode::kConvert, Shape(ElementType::kS32), {number});
+}
+
+// What one device does: its function on the operands from `taken` on, and zeros where results are another device's.
+Result<Computation*> Importer::BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
+                                                 const ParallelRun& run, const std::vector<Shape>& shapes,
+                                                 const std::vector<Shape>& gives, size_t& taken) {
+  const std::vector<int64_t>& owners = run.owners;
+  Frame branch;
+  branch.computation = std::make_unique<Computation>("device");
+  Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
+  const auto operand = [&](size_t number) { return Element(branch, all, static_cast<int64_t>(number)); };
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallProgram(branch, operation, name, run.operands, operand, taken));
+  std::vector<Instruction*> results;
+  int64_t mine = 0;
+  const bool one = std::ranges::count(owners, device) == 1;
+  for (size_t i = 0; i < gives.size(); ++i) {
+    if (owners[i] == device) {
+      results.push_back(one ? call : Element(branch, call, mine++));
+    } else if (gives[i].IsToken()) {
+      results.push_back(Add(branch, Opcode::kAfterAll, Shape::Token()));
+    } else {
+      results.push_back(Add(branch, Opcode::kConstant, gives[i], {},
+                            ConstantAttributes{std::make_shared<const Literal>(Literal(gives[i]))}));
+    }
+  }
+  std::vector<Shape> tuple;
+  for (const Instruction* result : results) tuple.push_back(result->shape());
+  branch.computation->set_root(Add(branch, Opcode::kTuple, Shape::Tuple(tuple), results));
+  return module_->AddComputation(std::move(branch.computation));
+}
+
+// One module for all: each device takes the branch of its number.
+Status Importer::BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
+  const OperationReader reader(operation);
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("run_parallel");
+  location_ = operation.location;
+  std::vector<Instruction*> operands;
+  std::vector<Shape> shapes;
+  for (const ValueId operand : run.operands) {
+    shapes.push_back(typed().ShapeOf(operand));
+    operands.push_back(
+        Add(frame, Opcode::kParameter, shapes.back(), {}, ParameterAttributes{static_cast<int64_t>(operands.size())}));
+  }
+  std::vector<Computation*> branches;
+  std::vector<Shape> gives;
+  size_t taken = 0;
+  for (size_t device = 0; device < names.size(); ++device) {
+    VXLA_ASSIGN_OR_RETURN(Computation* const callee, ImportFunction(names[device], operation.location));
+    const std::vector<Shape> own = ResultsOf(*callee, *functions_.at(names[device]));
+    gives.insert(gives.end(), own.begin(), own.end());
+    run.owners.resize(gives.size(), static_cast<int64_t>(device));
+  }
+  if (gives.size() != run.results.size())
+    return reader.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
+  for (size_t device = 0; device < names.size(); ++device) {
+    VXLA_ASSIGN_OR_RETURN(
+        Computation* const branch,
+        BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), run, shapes, gives, taken));
+    branches.push_back(branch);
+  }
+  if (taken != shapes.size()) return reader.Error("{} operands, the programs take {}", shapes.size(), taken);
+  Instruction* const device = DeviceNumber(frame, run.partitions);
+  Instruction* const all = Add(frame, Opcode::kTuple, Shape::Tuple(shapes), operands);
+  std::vector<Instruction*> inputs(branches.size(), all);
+  inputs.insert(inputs.begin(), device);
+  const Shape result = branches[0]->root()->shape();
+  frame.computation->set_root(
+      Add(frame, Opcode::kConditional, result, std::move(inputs), NoAttributes{}, std::move(branches)));
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  return OkStatus();
+}
+
+Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,
+                                  const std::vector<Literal>& answers, const FoldInstruction& fold) {
+  if (!NeedsRefinement(program)) return Guarded([&] { return Importer(program).RunChecks(function); });
+  const ProgramFacts facts{{}, answers};
+  return Guarded([&] { return Importer(program, facts, fold).RunChecks(function); });
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,188 @@
+// Collectives whose root says who gets the result, or who gives it.
+#include <algorithm>
+
+#include "core/mlir/importer/import_state.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+// The groups with member `first` of each in front.
+CollectiveAttributes WithFirst(CollectiveAttributes attributes, size_t first) {
+  for (IntList& group : attributes.replica_groups.groups) {
+    if (first < group.size()) std::swap(group[0], group[first]);
+  }
+  return attributes;
+}
+
+size_t MembersOf(const CollectiveAttributes& attributes) {
+  size_t members = 0;
+  for (const IntList& group : attributes.replica_groups.groups) members = std::max(members, group.size());
+  return members;
+}
+
+}  // namespace
+
+Instruction* Importer::Number(Frame& frame, ElementType type, int64_t value) {
+  auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
+  return Add(frame, Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
+}
+
+Instruction* Importer::IsEqual(Frame& frame, Instruction* a, Instruction* b) {
+  CompareAttributes equal;
+  equal.direction = ComparisonDirection::kEq;
+  return Add(frame, Opcode::kCompare, Shape(ElementType::kPred), {a, b}, equal);
+}
+
+// A condition for all elements of `like`.
+Instruction* Importer::Chosen(Frame& frame, Instruction* condition, Shape like) {
+  like.set_element_type(ElementType::kPred);
+  return Everywhere(frame, condition, like);
+}
+
+// Whether this device is member `root` of its group; false for those of no group.
+Instruction* Importer::IsMember(Frame& frame, const CollectiveAttributes& attributes, Instruction* root) {
+  const Shape scalar(ElementType::kU32), truth(ElementType::kPred);
+  Instruction* const id = Add(frame, attributes.channel_id ? Opcode::kPartitionId : Opcode::kReplicaId, scalar);
+  Instruction* is = Number(frame, ElementType::kPred, 0);
+  for (const IntList& group : attributes.replica_groups.groups) {
+    for (size_t k = 0; k < group.size(); ++k) {
+      Instruction* const me = IsEqual(frame, id, Number(frame, ElementType::kU32, group[k]));
+      Instruction* const chosen = IsEqual(frame, root, Number(frame, ElementType::kS32, static_cast<int64_t>(k)));
+      is = Add(frame, Opcode::kOr, truth, {is, Add(frame, Opcode::kAnd, truth, {me, chosen})});
+    }
+  }
+  return is;
+}
+
+// The operands of a collective, and apart from them, where the last one names them, the roots, a scalar each.
+Result<std::vector<Instruction*>> Importer::TakeRoots(Frame& frame, const Operation& operation,
+                                                      std::vector<Instruction*>& operands) {
+  const OperationReader reader(operation);
+  std::vector<Instruction*> roots;
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, reader.Bool("has_dynamic_root", false));
+  if (!dynamic) {
+    roots.assign(operands.size(), Number(frame, ElementType::kS32, 0));
+    return roots;
+  }
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+  Instruction* const list = operands.back();
+  operands.pop_back();
+  const Shape wanted(ElementType::kS32, {static_cast<int64_t>(operands.size())});
+  if (!(list->shape() == wanted))  // collective_broadcast_c4
+    return reader.Error("with has_dynamic_root the last operand is {}, {} needed", PrintType(list->shape()),
+                        PrintType(wanted));
+  return Scalars(frame, operation, list);
+}
+
+// Each operand as member `member` of the group has it.
+Result<std::vector<Instruction*>> Importer::BroadcastFrom(Frame& frame, const Operation& operation,
+                                                          const std::vector<Instruction*>& operands,
+                                                          const CollectiveAttributes& attributes, size_t member) {
+  CollectiveAttributes turned = WithFirst(attributes, member);
+  turned.use_global_device_ids = false;
+  std::vector<Instruction*> given;
+  for (Instruction* operand : operands) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const one,
+                          AddInferred(frame, operation, Opcode::kCollectiveBroadcast, {operand}, turned));
+    given.push_back(one);
+  }
+  return given;
+}
+
+// (operands..., roots) -> results
+Status Importer::ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, reader.Bool("has_dynamic_root", false));
+  if (!dynamic) return ImportPlain(frame, operation, Opcode::kCollectiveBroadcast);
+  VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveBroadcast, operation, typed()));
+  const auto& attributes = std::get<CollectiveAttributes>(any);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
+  const size_t members = MembersOf(attributes);
+  if (members == 0) return reader.NotSupported("a root without replica_groups that name the members");
+  std::vector<Instruction*> results;
+  for (size_t member = 0; member < members; ++member) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> given,
+                          BroadcastFrom(frame, operation, operands, attributes, member));
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (member == 0) results.push_back(given[i]);
+      if (member == 0) continue;
+      Instruction* const root = Number(frame, ElementType::kS32, static_cast<int64_t>(member));
+      Instruction* const is = Chosen(frame, IsEqual(frame, roots[i], root), given[i]->shape());
+      results[i] = Add(frame, Opcode::kSelect, given[i]->shape(), {is, given[i], results[i]});
+    }
+  }
+  return BindValues(frame, operation, results);
+}
+
+// What each device of a group has, joined by the region in the order of the group, for the root; zeros for the others.
+Status Importer::ImportCollectiveReduce(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveReduce, operation, typed()));
+  auto& attributes = std::get<CollectiveAttributes>(any);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
+  if (attributes.use_global_device_ids)
+    return reader.NotSupported("use_global_device_ids: its groups are of replicas or, with a channel, of partitions");
+  const size_t members = MembersOf(attributes);
+  if (members == 0) return reader.NotSupported("replica_groups that name no members");
+  std::vector<Instruction*> captures;
+  VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
+                        ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
+  Promote(frame, Opcode::kCollectiveReduce, *reducer, operands);
+  std::vector<Instruction*> results;
+  for (size_t member = 0; member < members; ++member) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> given,
+                          BroadcastFrom(frame, operation, operands, attributes, member));
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (member == 0) {
+        results.push_back(given[i]);
+        continue;
+      }
+      DimensionsAttributes all;
+      for (int64_t d = 0; d < given[i]->shape().rank(); ++d) all.dimensions.push_back(d);
+      VXLA_ASSIGN_OR_RETURN(results[i],
+                            AddInferred(frame, operation, Opcode::kMap, {results[i], given[i]}, all, {reducer}));
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Shape& shape = results[i]->shape();
+    Instruction* const mine = Chosen(frame, IsMember(frame, attributes, roots[i]), shape);
+    Instruction* const nothing =
+        Everywhere(frame,
+                   Add(frame, Opcode::kConstant, Shape(shape.element_type()), {},
+                       ConstantAttributes{std::make_shared<const Literal>(Shape(shape.element_type()))}),
+                   shape);
+    results[i] = Add(frame, Opcode::kSelect, shape, {mine, results[i], nothing});
+  }
+  return BindValues(frame, operation, results);
+}
+
+Computation* Importer::SumOf(ElementType type) {
+  const Shape element(type);
+  Frame sum;
+  sum.computation = std::make_unique<Computation>("sum");
+  Instruction* const a = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{0});
+  Instruction* const b = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{1});
+  sum.computation->set_root(Add(sum, Opcode::kAdd, element, {a, b}));
+  return module_->AddComputation(std::move(sum.computation));
+}
+
+// The sum over each group, an operation of before all_reduce.
+Status Importer::ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (!operands[0]->shape().IsArray()) return reader.Error("an array is needed");
+  Computation* const reducer = SumOf(operands[0]->shape().element_type());
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kAllReduce, {operands[0]},
+                                                               std::move(attributes), {reducer}));
+  return BindResults(frame, operation, result);
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

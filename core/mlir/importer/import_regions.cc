@@ -1,0 +1,474 @@
+// Operations with regions.
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/mlir/importer/import_state.h"
+#include "core/passes/expand/scalar_regions.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+// A constant up to this size, or one value spread over an array, is written again where a region uses it: loops then
+// see their limits, and such values are no state. Larger ones are state like everything else.
+constexpr int64_t kMaxSunkElements = 64;
+
+// So many instructions on scalar constants alone are written again too.
+constexpr int kMaxSunkExpression = 16;
+
+// Of all loops of a program. Each trip whose end data decide runs the program up to there once more.
+constexpr int kMaxTripsOfChangingSizes = 1000;
+
+bool IsConstantExpression(const Instruction& value, int& budget) {
+  if (!value.shape().IsScalar() || --budget < 0) return false;
+  if (value.opcode() == Opcode::kConstant) return true;
+  if (FactsOf(value.opcode()).kind != OpcodeKind::kElementwise || value.operands().empty()) return false;
+  return std::ranges::all_of(value.operands(),
+                             [&](const Instruction* operand) { return IsConstantExpression(*operand, budget); });
+}
+
+bool IsSpreadConstant(const Instruction& value) {
+  return value.opcode() == Opcode::kBroadcast && value.operand(0)->opcode() == Opcode::kConstant &&
+         value.operand(0)->shape().IsScalar();
+}
+
+bool IsPromotable(ElementType from, ElementType to) {
+  if (from == to || BitWidth(from) > BitWidth(to)) return false;
+  return (IsSigned(from) && IsSigned(to)) || (IsUnsigned(from) && IsUnsigned(to)) ||
+         (IsFloating(from) && IsFloating(to)) || (IsComplex(from) && IsComplex(to));
+}
+
+void CollectFree(const Region& region, std::unordered_set<ValueId>& inside, std::unordered_set<ValueId>& seen,
+                 std::vector<ValueId>& free) {
+  for (const Block& block : region.blocks) {
+    inside.insert(block.arguments.begin(), block.arguments.end());
+    for (const Operation& operation : block.operations) {
+      for (const ValueId operand : operation.operands) {
+        if (!inside.contains(operand) && seen.insert(operand).second) free.push_back(operand);
+      }
+      for (const Region& inner : operation.regions) CollectFree(inner, inside, seen, free);
+      inside.insert(operation.results.begin(), operation.results.end());
+    }
+  }
+}
+
+}  // namespace
+
+// In the order of their first use.
+std::vector<ValueId> Importer::FreeValues(const Region& region) const {
+  std::unordered_set<ValueId> inside, seen;
+  std::vector<ValueId> free;
+  CollectFree(region, inside, seen, free);
+  return free;
+}
+
+bool Importer::Sinks(const Instruction* value) const {
+  return IsSpreadConstant(*value) ||
+         (value->opcode() == Opcode::kConstant && value->shape().ElementCount() <= kMaxSunkElements);
+}
+
+Instruction* Importer::Sink(Frame& frame, const Instruction* value) {
+  if (!IsSpreadConstant(*value)) return Add(frame, Opcode::kConstant, value->shape(), {}, value->attributes());
+  return Add(frame, Opcode::kBroadcast, value->shape(), {Sink(frame, value->operand(0))}, value->attributes());
+}
+
+Instruction* Importer::SinkExpression(Frame& frame, const Instruction* value) {
+  if (value->opcode() == Opcode::kConstant) return Sink(frame, value);
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : value->operands()) operands.push_back(SinkExpression(frame, operand));
+  return Add(frame, value->opcode(), value->shape(), std::move(operands), value->attributes());
+}
+
+// One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
+// constants and the elements of small arrays, become parameters beside them.
+Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
+                                                  std::vector<Instruction*>& captures) {
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("region");
+  std::vector<std::pair<ValueId, Shape>> captured;
+  const size_t first = captures.size();
+  for (const ValueId value : FreeValues(operation.regions[region])) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const from, Lookup(outer, operation, value));
+    int budget = kMaxSunkExpression;
+    if (Sinks(from) || from->opcode() == Opcode::kConstant) {
+      frame.values[value] = Sink(frame, from);
+    } else if (IsConstantExpression(*from, budget)) {
+      frame.values[value] = SinkExpression(frame, from);
+    } else if (takes != Takes::kConstants && from->shape().IsArray() && !from->shape().IsDynamic() &&
+               from->shape().ElementCount() <= kMaxSunkElements) {
+      captured.emplace_back(value, from->shape());
+      std::vector<Instruction*> elements{from};
+      if (!from->shape().IsScalar()) {
+        VXLA_ASSIGN_OR_RETURN(elements,
+                              Scalars(outer, operation, Reshaped(outer, from, {from->shape().ElementCount()})));
+      }
+      captures.insert(captures.end(), elements.begin(), elements.end());
+    }  // using another is an error with its own place
+  }
+  int64_t number = 0;
+  const auto parameter = [&](const Shape& shape) {
+    return Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{number++});
+  };
+  std::vector<Instruction*> taken;
+  const auto take = [&](bool twice) {
+    for (size_t i = first; i < captures.size(); ++i) {
+      taken.push_back(parameter(captures[i]->shape()));
+      if (twice) parameter(captures[i]->shape());
+    }
+    auto next = taken.begin();
+    for (const auto& [value, shape] : captured) {
+      const auto end = next + shape.ElementCount();
+      frame.values[value] = shape.IsScalar() ? *next : ArrayOf(frame, shape, {next, end});
+      next = end;
+    }
+  };
+  for (size_t i = 0; i < block->arguments.size(); ++i) {
+    const Type& type = program_.values[block->arguments[i]].type;
+    VXLA_RETURN_IF_ERROR(CheckType(operation, type));
+    SetActual(block->arguments[i], type.shape);
+    if (takes == Takes::kAccumulated && i == block->arguments.size() / 2) take(false);
+    frame.values[block->arguments[i]] = parameter(type.shape);
+  }
+  if (takes != Takes::kAccumulated) take(takes == Takes::kPairs);
+  ++applied_;
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  --applied_;
+  location_ = operation.location;
+  if (takes == Takes::kAccumulated) {
+    for (Instruction* value : taken) {
+      results.push_back(value);
+      parameter(value->shape());  // the other of the two that are combined: the same value
+    }
+  }
+  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  if (std::unique_ptr<Computation> scalars = WithScalars(*frame.computation)) {
+    retired_.push_back(std::move(frame.computation));  // facts are known of its instructions
+    frame.computation = std::move(scalars);
+  }
+  return module_->AddComputation(std::move(frame.computation));
+}
+
+// An array of these elements.
+Instruction* Importer::ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
+  if (elements.empty())
+    return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)});
+  std::vector<Instruction*> parts;
+  for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
+  const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
+  Instruction* const list = parts.size() == 1
+                                ? parts[0]
+                                : Add(frame, Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
+  return Reshaped(frame, list, {shape.dimensions().begin(), shape.dimensions().end()});
+}
+
+// A reducer may compute in a wider type than its operands have.
+void Importer::Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
+  const bool collective =
+      opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter || opcode == Opcode::kCollectiveReduce;
+  const size_t arrays = operands.size() / 2;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    // (inputs, initial values) or, of a scatter, (inputs, indices, updates).
+    const bool scatters = opcode == Opcode::kScatter && i >= arrays;
+    if (scatters && i == arrays) continue;
+    const size_t parameter = collective ? 0 : i < arrays ? i : i - arrays - (scatters ? 1 : 0);
+    if (parameter >= reducer.parameters().size() || !operands[i]->shape().IsArray()) continue;
+    const ElementType from = operands[i]->shape().element_type();
+    const ElementType to = reducer.parameters()[parameter]->shape().element_type();
+    if (IsPromotable(from, to)) operands[i] = Converted(frame, operands[i], to);
+  }
+}
+
+// An instruction that calls the operation's regions on scalars. A scalar that a region takes from around it travels as
+// one more array of the operation, which has it everywhere.
+Status Importer::ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode,
+                                   std::vector<Instruction*> operands, Attributes attributes, Takes takes,
+                                   Shape stated) {
+  std::vector<Instruction*> captures;
+  std::vector<Computation*> regions;
+  for (size_t i = 0; i < operation.regions.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(Computation* const region, ImportScalarRegion(frame, operation, i, takes, captures));
+    regions.push_back(region);
+  }
+  if (!captures.empty()) VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
+  if (takes == Takes::kAccumulated || opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter)
+    Promote(frame, opcode, *regions[0], operands);
+  const auto spread = [&](size_t place, Shape like) {
+    for (size_t i = 0; i < captures.size(); ++i) {
+      like.set_element_type(captures[i]->shape().element_type());
+      operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(place + i), Everywhere(frame, captures[i], like));
+    }
+  };
+  if (!captures.empty() && takes == Takes::kAccumulated) {
+    const Shape last = operands.back()->shape();
+    const size_t inputs = operands.size() / 2;
+    spread(operands.size(), last);
+    spread(inputs, operands[0]->shape());
+  } else if (!captures.empty()) {
+    spread(operands.size(), operands[0]->shape());
+  }
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes),
+                                    std::move(regions), std::move(stated)));
+  if (captures.empty() || opcode == Opcode::kMap) return BindResults(frame, operation, result);
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < operation.results.size(); ++i)
+    results.push_back(Element(frame, result, static_cast<int64_t>(i)));
+  return BindValues(frame, operation, results);
+}
+
+Result<Importer::State> Importer::StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
+                                          std::vector<Shape> own) {
+  State state;
+  state.shapes = std::move(own);
+  std::unordered_set<ValueId> seen;
+  for (const Region& region : regions) {
+    for (const ValueId value : FreeValues(region)) {
+      if (!seen.insert(value).second) continue;
+      VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(frame, operation, value));
+      if (Sinks(from)) {
+        state.sunk.push_back(value);
+      } else {
+        state.captures.push_back(value);
+        state.shapes.push_back(from->shape());
+      }
+    }
+  }
+  return state;
+}
+
+Result<Computation*> Importer::ImportStateRegion(Frame& outer, const Operation& operation, size_t region,
+                                                 const State& state, bool returns_state) {
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
+  const size_t own = state.shapes.size() - state.captures.size();
+  if (block->arguments.size() != own) {
+    return OperationReader(operation).Error("region {} has {} arguments, {} needed", region, block->arguments.size(),
+                                            own);
+  }
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("region");
+  const bool one = state.shapes.size() == 1;
+  Instruction* const parameter =
+      Add(frame, Opcode::kParameter, one ? state.shapes[0] : Shape::Tuple(state.shapes), {}, ParameterAttributes{0});
+  std::vector<Instruction*> captured;
+  for (size_t i = 0; i < state.shapes.size(); ++i) {
+    Instruction* const value = one ? parameter : Element(frame, parameter, static_cast<int64_t>(i));
+    frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
+    if (i >= own) {
+      captured.push_back(value);
+      if (refines()) captured_from_[value] = outer.values.at(state.captures[i - own]);
+      continue;
+    }
+    SetActual(block->arguments[i], value->shape());
+    const auto invariant = invariant_.find(block->arguments[i]);
+    if (invariant != invariant_.end()) frame.values[block->arguments[i]] = Sink(frame, invariant->second);
+  }
+  for (const ValueId value : state.sunk) {
+    frame.values[value] = Sink(frame, outer.values.at(value));
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  location_ = operation.location;
+  if (returns_state) results.insert(results.end(), captured.begin(), captured.end());
+  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  return module_->AddComputation(std::move(frame.computation));
+}
+
+Status Importer::ImportWhile(Frame& frame, const Operation& operation) {
+  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
+  if (!refines() || !HasOpenSizes(operation)) return ImportLoop(frame, operation, std::move(init));
+  return ImportOr([&] { return ImportLoop(frame, operation, init); },
+                  [&] { return ImportTrips(frame, operation, std::move(init)); });
+}
+
+// What is known of instructions goes with those of regions that turn out to be no loop, or no branch.
+Status Importer::ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise) {
+  const auto known = known_;
+  const auto unknown = unknown_;
+  const auto captured = captured_from_;
+  const auto open = open_;
+  const int trips = trips_;
+  const Status status = first();
+  if (status.ok() || question_.has_value()) return status;
+  known_ = known;
+  unknown_ = unknown;
+  captured_from_ = captured;
+  open_ = open;
+  trips_ = trips;
+  return otherwise();
+}
+
+// Whether a result, or a value of its regions, has a size that its type leaves open.
+bool Importer::HasOpenSizes(const Operation& operation) const {
+  const auto open = [&](ValueId value) {
+    const Type& type = program_.values[value].type;
+    return type.unranked || (type.kind == Type::Kind::kShape && HasUnknownSize(type.shape));
+  };
+  if (std::ranges::any_of(operation.results, open)) return true;
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      if (std::ranges::any_of(block.arguments, open)) return true;
+      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return HasOpenSizes(inner); }))
+        return true;
+    }
+  }
+  return false;
+}
+
+// A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
+Status Importer::ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
+  const OperationReader reader(operation);
+  BeginForall(operation, /*written_out=*/true);
+  VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
+  VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
+  const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
+    if (block.arguments.size() != values.size())
+      return reader.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Type& type = program_.values[block.arguments[i]].type;
+      if (!Fits(type, values[i]->shape()))
+        return reader.Error("{} is given where the loop carries {}", PrintType(values[i]->shape()), PrintType(type));
+      frame.values[block.arguments[i]] = values[i];
+      invariant_.erase(block.arguments[i]);
+      SetActual(block.arguments[i], values[i]->shape());
+    }
+    return RunBlock(frame, block);
+  };
+  while (true) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
+    if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
+      return reader.Error("the first region gives {} values, one needed", goes_on.size());
+    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, goes_on[0]));
+    if (known->GetInt(0) == 0) break;
+    if (++trips_ > kMaxTripsOfChangingSizes) {
+      return reader.NotSupported("more than {} trips of loops whose sizes change from trip to trip",
+                                 kMaxTripsOfChangingSizes);
+    }
+    VXLA_ASSIGN_OR_RETURN(values, run(*body));
+    if (values.size() != body->arguments.size())
+      return reader.Error("the body gives {} values, {} needed", values.size(), body->arguments.size());
+  }
+  return BindValues(frame, operation, values);
+}
+
+Status Importer::ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init) {
+  std::vector<Shape> shapes;
+  for (const Instruction* value : init) shapes.push_back(value->shape());
+  VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
+  KeepInvariants(operation, init);
+  BeginForall(operation, /*written_out=*/false);
+  VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
+  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
+  const size_t own = init.size();
+  for (const ValueId value : state.captures) init.push_back(frame.values.at(value));
+  Instruction* const start = TupleOrOne(frame, std::move(init));
+  MarkForall(start, operation);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
+                        AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < own; ++i)
+    results.push_back(state.shapes.size() == 1 ? loop : Element(frame, loop, static_cast<int64_t>(i)));
+  return BindValues(frame, operation, results);
+}
+
+// if, case: each branch takes what it uses of what is around it.
+Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(reader.ExpectRegions(2));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
+  if (decided) return OkStatus();
+  if (HasLanes(operation)) return ImportLaneBranches(frame, operation);
+  if (!refines() || !lane_sizes_.empty() || !HasOpenSizes(operation))
+    return ImportConditional(frame, operation, std::move(operands));
+  // Sizes that data decide in a branch: which one it is comes first.
+  return ImportOr([&] { return ImportConditional(frame, operation, operands); },
+                  [&]() -> Status {
+                    VXLA_RETURN_IF_ERROR(KnownOrAsk(operation, operands[0]).status());
+                    VXLA_ASSIGN_OR_RETURN(const bool known, ImportKnownBranch(frame, operation, operands[0]));
+                    return known ? OkStatus() : reader.Error("its branches take arguments");
+                  });
+}
+
+Status Importer::ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+  std::vector<Computation*> branches;
+  for (size_t i = 0; i < operation.regions.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
+    VXLA_ASSIGN_OR_RETURN(Computation* const branch, ImportStateRegion(frame, operation, i, state, false));
+    branches.push_back(branch);
+    std::vector<Instruction*> captured;
+    for (const ValueId value : state.captures) captured.push_back(frame.values.at(value));
+    operands.push_back(TupleOrOne(frame, std::move(captured)));
+  }
+  VXLA_ASSIGN_OR_RETURN(
+      Instruction* const result,
+      AddInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches)));
+  return BindResults(frame, operation, result);
+}
+
+Status Importer::ImportReduce(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  return ImportWithRegions(frame, operation, Opcode::kReduce, std::move(operands), DimensionsAttributes{dimensions},
+                           Takes::kAccumulated);
+}
+
+// reduce_window, select_and_scatter
+Status Importer::ImportWindowed(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const bool reduces = operation.name.ends_with("reduce_window");
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(reduces ? 1 : 2));
+  VXLA_RETURN_IF_ERROR(reduces ? reader.ExpectOperandsAtLeast(2) : reader.ExpectOperands(3));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  WindowAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(reader, operands[0]->shape().rank()));
+  return ImportWithRegions(frame, operation, reduces ? Opcode::kReduceWindow : Opcode::kSelectAndScatter,
+                           std::move(operands), std::move(attributes),
+                           reduces ? Takes::kAccumulated : Takes::kConstants);
+}
+
+Status Importer::ImportScatter(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(reader));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  return ImportWithRegions(frame, operation, Opcode::kScatter, std::move(operands), std::move(attributes),
+                           Takes::kAccumulated);
+}
+
+Status Importer::ImportSort(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(int64_t dimension, reader.Int("dimension", -1));
+  if (dimension < 0) dimension += operands[0]->shape().rank();
+  SortAttributes attributes;
+  attributes.dimensions = {dimension};
+  VXLA_ASSIGN_OR_RETURN(attributes.is_stable, reader.Bool("is_stable", false));
+  return ImportWithRegions(frame, operation, Opcode::kSort, std::move(operands), std::move(attributes), Takes::kPairs);
+}
+
+Status Importer::ImportMap(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  return ImportWithRegions(frame, operation, Opcode::kMap, std::move(operands), DimensionsAttributes{dimensions},
+                           Takes::kOnce);
+}
+
+// all_reduce, reduce_scatter
+Status Importer::ImportReducingCollective(Frame& frame, const Operation& operation) {
+  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(1));
+  const bool scatters = operation.name.ends_with("reduce_scatter");
+  const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  return ImportWithRegions(frame, operation, opcode, std::move(operands), std::move(attributes), Takes::kConstants,
+                           ResultShape(operation));
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,406 @@
+// What a program of whole arrays says of how they lie on devices. The importer makes the program of whole arrays and
+// notes what is said; core/passes/sharding makes the program of each device of it.
+#include "core/devices/op_sharding_text.h"
+#include "core/mlir/importer/import_state.h"
+#include "core/mlir/rewrite/mesh_groups.h"
+#include "core/passes/sharding/partitioner.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kSharding = "sdy.sharding", kOpSharding = "mhlo.sharding";
+
+const Attribute* ElementOf(const Attribute* list, size_t i) {
+  return list == nullptr || i >= list->elements.size() ? nullptr : &list->elements[i];
+}
+
+// Only what the named axes cut.
+ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axes) {
+  const auto other = [&](const MeshPart& part) { return std::ranges::find(axes, part.name) == axes.end(); };
+  for (DimensionSharding& dimension : sharding.dimensions) std::erase_if(dimension.axes, other);
+  std::erase_if(sharding.unreduced, other);
+  return sharding;
+}
+
+}  // namespace
+
+// Axes of a list, which together make no more tiles than there may be.
+Result<std::vector<MeshPart>> Importer::ReadAxes(const OperationReader& reader, const DeviceMesh& mesh,
+                                                 const Attribute& axes, int64_t& total) const {
+  constexpr int64_t kMostTiles = 1 << 20;
+  std::vector<MeshPart> parts;
+  for (const Attribute& axis : axes.elements) {
+    VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kSharding));
+    const auto found = std::ranges::find(mesh.axes, part.name, &MeshAxis::name);
+    if (found == mesh.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
+    const int64_t size = part.size == 0 ? found->size : part.size;
+    if (size > kMostTiles / total) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
+    total *= size;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape) {
+  const Attribute *const mesh = said.Find("mesh"), *const dimensions = said.Find("dimensions");
+  if (mesh == nullptr || dimensions == nullptr)
+    return reader.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(said));
+  VXLA_ASSIGN_OR_RETURN(DeviceMesh devices, ReadMesh(reader, program_, *mesh, kSharding));
+  ArraySharding sharding;
+  sharding.mesh = std::make_shared<const DeviceMesh>(std::move(devices));
+  sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+  if (sharding.mesh->axes.empty()) return sharding;
+  if (std::ssize(dimensions->elements) != shape.rank())
+    return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
+  int64_t total = 1;
+  std::vector<MeshPart> all;
+  const auto take = [&](const Attribute& list) -> Result<std::vector<MeshPart>> {
+    VXLA_ASSIGN_OR_RETURN(std::vector<MeshPart> parts, ReadAxes(reader, *sharding.mesh, list, total));
+    all.insert(all.end(), parts.begin(), parts.end());
+    return parts;
+  };
+  for (size_t d = 0; d < sharding.dimensions.size(); ++d) {
+    const Attribute& list = dimensions->elements[d];
+    VXLA_ASSIGN_OR_RETURN(sharding.dimensions[d].axes, take(list));
+    const Attribute *const open = list.Find("is_open"), *const priority = list.Find("priority");
+    sharding.dimensions[d].is_open = open != nullptr && open->integer != 0;
+    sharding.dimensions[d].priority = priority == nullptr ? 0 : priority->integer;
+  }
+  if (const Attribute* const unreduced = said.Find("unreduced"); unreduced != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding.unreduced, take(*unreduced));
+  }
+  const int64_t cut = total;
+  if (const Attribute* const replicated = said.Find("replicated"); replicated != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding.replicated, take(*replicated));
+  }
+  const Result<std::vector<IntList>> groups = MeshGroups(sharding.mesh->axes, sharding.mesh->ids, all);
+  if (cut == 1 && !groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
+  if (cut > 1) VXLA_RETURN_IF_ERROR(CheckDevices(reader, *sharding.mesh, all, kSharding));
+  if (cut > 1) Mention(sharding.mesh);
+  return sharding;
+}
+
+Status Importer::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
+                              std::string_view what) const {
+  const ModuleAttributes& module = module_->attributes();
+  if (module.replica_count > 1)
+    return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", what, module.replica_count);
+  const Result<std::vector<IntList>> groups = MeshGroups(mesh.axes, mesh.ids, parts);
+  if (!groups.ok()) return reader.Error("{}: {}", what, groups.status().message());
+  int64_t count = 0, last = 0;
+  for (const IntList& group : *groups) {
+    count += std::ssize(group);
+    for (const int64_t device : group) last = std::max(last, device);
+  }
+  if (count == module.num_partitions && last == module.num_partitions - 1) return OkStatus();
+  return reader.NotSupported("{}: a mesh of {} devices in a program of {} partitions", what, count,
+                             module.num_partitions);
+}
+
+void Importer::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
+  if (stated_.mesh == nullptr || mesh->axes.size() > stated_.mesh->axes.size()) stated_.mesh = mesh;
+}
+
+// mhlo.sharding = "{...}".
+Result<std::optional<ArraySharding>> Importer::ReadOldSharding(const OperationReader& reader, const Attribute& said,
+                                                               const Shape& shape) {
+  Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank());
+  if (sharding.status().code() == StatusCode::kUnsupported)
+    return reader.NotSupported("{}", sharding.status().message());
+  if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
+  if (!*sharding) return std::optional<ArraySharding>();
+  VXLA_RETURN_IF_ERROR(CheckDevices(reader, *(*sharding)->mesh, {}, kOpSharding));
+  Mention((*sharding)->mesh);
+  return sharding;
+}
+
+// Of an argument or a result, in both languages; nothing: nothing is said.
+Result<std::optional<ArraySharding>> Importer::SaidOf(const OperationReader& reader, const Attribute* attributes,
+                                                      const Shape& shape, std::string_view what) {
+  std::optional<ArraySharding> sharding;
+  if (attributes == nullptr || !shape.IsArray()) return sharding;
+  const Attribute *const said = attributes->Find(kSharding), *const old = attributes->Find(kOpSharding);
+  if (said != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *said, shape));
+  }
+  if (old != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const std::optional<ArraySharding> other, ReadOldSharding(reader, *old, shape));
+    if (sharding && other && !(TilesOf(*sharding) == TilesOf(*other))) {
+      return reader.Error("{} is {} by {} and {} by {}", what, ShardingText(*sharding), kSharding, old->text,
+                          kOpSharding);
+    }
+    if (!sharding) sharding = other;
+  }
+  if (!sharding) return sharding;
+  const Result<Shape> tile = TilesOf(*sharding).TileOf(shape);
+  if (!tile.ok()) return reader.NotSupported("{}: {}", what, tile.status().message());
+  return sharding;
+}
+
+bool Importer::IsPartitioned() const { return module_->attributes().num_partitions > 1 && checks_ == nullptr; }
+
+Status Importer::ReadEntryShardings(const Operation& function) {
+  const OperationReader reader(function);
+  const Block& block = function.regions[0].blocks[0];
+  for (size_t i = 0; i < block.arguments.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i), program_.ShapeOf(block.arguments[i]),
+                                 fmt::format("argument {}", i)));
+    stated_.parameters.push_back(std::move(said));
+  }
+  const Attribute* const type = function.Find("function_type");
+  for (size_t i = 0; type != nullptr && i < type->type.results.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+                          SaidOf(reader, ElementOf(function.Find("res_attrs"), i), type->type.results[i].shape,
+                                 fmt::format("result {}", i)));
+    stated_.results.push_back(std::move(said));
+  }
+  return OkStatus();
+}
+
+// A constraint says where a value is to lie, not what it is.
+Instruction* Importer::Constrained(Frame& frame, Instruction* value, ArraySharding sharding) {
+  Instruction* const copy = Add(frame, Opcode::kCopy, value->shape(), {value});
+  stated_.constraints.emplace(copy, std::move(sharding));
+  return copy;
+}
+
+// Any operation may say how its results lie.
+Status Importer::ConstrainResults(Frame& frame, const Operation& operation) {
+  const Attribute *const said = operation.Find(kSharding), *const old = operation.Find(kOpSharding);
+  const Attribute* const target = operation.Find("call_target_name");
+  const bool is_call = target != nullptr && (target->text == "Sharding" || target->text.starts_with("SPMD"));
+  if ((said == nullptr && old == nullptr) || is_call) return OkStatus();
+  const OperationReader reader(operation);
+  for (size_t i = 0; i < operation.results.size(); ++i) {
+    const auto value = frame.values.find(operation.results[i]);
+    if (value == frame.values.end() || !value->second->shape().IsArray()) continue;
+    const Shape& shape = value->second->shape();
+    std::optional<ArraySharding> sharding;
+    if (const Attribute* const one = ElementOf(said, i); one != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+    } else if (old != nullptr && operation.results.size() == 1) {
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *old, shape));
+    }
+    if (sharding) value->second = Constrained(frame, value->second, *std::move(sharding));
+  }
+  return OkStatus();
+}
+
+Status Importer::ImportShardingConstraint(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  const Attribute* const said = operation.Find("sharding");
+  if (!IsPartitioned() || said == nullptr) return ImportIdentity(frame, operation);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  if (!value->shape().IsArray()) return ImportIdentity(frame, operation);
+  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(reader, *said, value->shape()));
+  return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
+}
+
+Status Importer::ImportShardingGroup(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(0));
+  const Attribute* const number = operation.Find("group_id");
+  if (number == nullptr || number->kind != Attribute::Kind::kInteger)
+    return reader.Error("group_id: a number is wanted");
+  VXLA_ASSIGN_OR_RETURN(const Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  if (!value->shape().IsArray()) return reader.Error("{} is no array", value->shape().ToString());
+  const auto [shape, is_first] = group_shapes_.try_emplace(number->integer, value->shape());
+  if (!is_first && !std::ranges::equal(shape->second.dimensions(), value->shape().dimensions())) {
+    return reader.Error("group {} has {} and {}: one group's arrays have one shape", number->integer,
+                        shape->second.ToString(), value->shape().ToString());
+  }
+  stated_.groups[value].push_back(number->integer);
+  return OkStatus();
+}
+
+// Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
+Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target) {
+  const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
+  if (!to_tiles && !from_tiles && (target != "Sharding" || !IsPartitioned())) return false;
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  const Shape& result = program_.ShapeOf(operation.results[0]);
+  const Attribute* const said = operation.Find(kOpSharding);
+  if (!IsPartitioned()) return ImportIdentity(frame, operation).ok();
+  std::optional<ArraySharding> sharding;
+  if (to_tiles) {
+    const auto constraint = stated_.constraints.find(value);
+    if (constraint != stated_.constraints.end()) sharding = constraint->second;
+  } else if (said != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *said, result));
+  }
+  if (!to_tiles && !from_tiles) {
+    if (!sharding) return ImportIdentity(frame, operation).ok();
+    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {Constrained(frame, value, *sharding)}));
+    return true;
+  }
+  if (!sharding) {
+    sharding.emplace();
+    sharding->mesh = std::make_shared<const DeviceMesh>();
+    sharding->dimensions.resize(static_cast<size_t>(result.rank()));
+  }
+  const Shape &whole = to_tiles ? value->shape() : result, &tile = to_tiles ? result : value->shape();
+  const Result<Shape> fits = TilesOf(*sharding).TileOf(whole);
+  if (!fits.ok()) return reader.NotSupported("{}", fits.status().message());
+  if (!Compatible(*fits, tile)) {
+    return reader.Error("{} is {} on a device by its sharding {}, it is stated as {}", PrintType(whole),
+                        PrintType(*fits), ShardingText(*sharding), PrintType(tile));
+  }
+  Instruction* const copy = Add(frame, Opcode::kCopy, result, {value});
+  (to_tiles ? stated_.to_tiles : stated_.from_tiles).emplace(copy, *std::move(sharding));
+  VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {copy}));
+  return true;
+}
+
+// The tile of an operand or result of a manual computation: other axes may cut it further.
+Result<Shape> Importer::ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+                                   const std::vector<std::string>& axes, const Shape& whole) const {
+  if (!whole.IsArray()) return whole;
+  for (const DimensionSharding& dimension : sharding.dimensions) {
+    bool other = false;
+    for (const MeshPart& part : dimension.axes) {
+      const bool manual = std::ranges::find(axes, part.name) != axes.end();
+      if (manual && other)
+        return reader.Error("{} of {}: an axis that is not manual stands before {}", ShardingText(sharding),
+                            PrintType(whole), part.name);
+      other = other || !manual;
+    }
+  }
+  Result<Shape> tile = TilesOf(OfAxes(sharding, axes)).TileOf(whole);
+  if (!tile.ok()) return reader.NotSupported("{}: {}", kSharding, tile.status().message());
+  return tile;
+}
+
+// What is said of the operands or results.
+Result<std::vector<ArraySharding>> Importer::ManualShardings(const Operation& operation, std::string_view list,
+                                                             const std::vector<ValueId>& values) {
+  const OperationReader reader(operation);
+  const Attribute* const said = operation.Find(list);
+  std::vector<ArraySharding> shardings;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Shape& shape = typed().ShapeOf(values[i]);
+    ArraySharding& sharding = shardings.emplace_back();
+    sharding.dimensions.resize(shape.IsArray() ? static_cast<size_t>(shape.rank()) : 0);
+    const Attribute* const one = ElementOf(said, i);
+    if (one == nullptr || !shape.IsArray() || !IsPartitioned()) continue;
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+  }
+  return shardings;
+}
+
+// The body is a device's: it sees tiles.
+Status Importer::ImportManualComputation(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
+  if (block->arguments.size() != operation.operands.size())
+    return reader.Error("{} arguments, {} operands", block->arguments.size(), operation.operands.size());
+  StatedShardings::Manual said;
+  VXLA_ASSIGN_OR_RETURN(said.in, ManualShardings(operation, "in_shardings", operation.operands));
+  VXLA_ASSIGN_OR_RETURN(said.out, ManualShardings(operation, "out_shardings", operation.results));
+  for (const auto* list : {&said.in, &said.out}) {
+    for (const ArraySharding& sharding : *list) {
+      if (said.mesh == nullptr || said.mesh->axes.empty()) said.mesh = sharding.mesh;
+    }
+  }
+  if (const Attribute* const axes = operation.Find("manual_axes"); axes != nullptr && IsPartitioned()) {
+    for (const Attribute& axis : axes->elements) {
+      const Attribute* const name = axis.Find("name");
+      said.axes.push_back("\"" + (name == nullptr ? axis.text : name->text) + "\"");
+    }
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  std::vector<Shape> tiles;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(reader, said.in[i], said.axes, operands[i]->shape()));
+    const Type& stated = program_.values[block->arguments[i]].type;
+    if (!Fits(stated, tile)) {
+      return reader.Error("argument {} is {}, operand {} of {} is {} on a device", i, PrintType(stated), i,
+                          PrintType(operands[i]->shape()), PrintType(tile));
+    }
+    tiles.push_back(std::move(tile));
+  }
+  if (!IsPartitioned()) return ImportBodyHere(frame, operation, *block, operands);
+  Frame body;
+  body.computation = std::make_unique<Computation>("manual");
+  for (size_t i = 0; i < operands.size(); ++i) {
+    SetActual(block->arguments[i], tiles[i]);
+    body.values[block->arguments[i]] =
+        Add(body, Opcode::kParameter, tiles[i], {}, ParameterAttributes{static_cast<int64_t>(i)});
+  }
+  ++manual_depth_;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(body, *block));
+  --manual_depth_;
+  std::vector<Shape> wholes;
+  for (size_t i = 0; i < operation.results.size(); ++i) wholes.push_back(program_.ShapeOf(operation.results[i]));
+  VXLA_RETURN_IF_ERROR(CheckManualResults(reader, said, results, wholes));
+  body.computation->set_root(TupleOrOne(body, results));
+  Computation* const called = module_->AddComputation(std::move(body.computation));
+  Instruction* const call = Add(frame, Opcode::kCall, wholes.size() == 1 ? wholes[0] : Shape::Tuple(wholes), operands,
+                                CallAttributes{}, {called});
+  stated_.manual.emplace(call, std::move(said));
+  return BindResults(frame, operation, call);
+}
+
+// Of a program of one device.
+Status Importer::ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
+                                const std::vector<Instruction*>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    SetActual(block.arguments[i], operands[i]->shape());
+    frame.values[block.arguments[i]] = operands[i];
+  }
+  ++manual_depth_;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, block));
+  --manual_depth_;
+  return BindValues(frame, operation, results);
+}
+
+Status Importer::CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+                                    const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const {
+  if (results.size() != wholes.size())
+    return reader.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const Shape tile, ManualTile(reader, said.out[i], said.axes, wholes[i]));
+    if (Compatible(tile, results[i]->shape())) continue;
+    return reader.Error("result {} is {}, which is {} on a device; its body returns {}", i, PrintType(wholes[i]),
+                        PrintType(tile), PrintType(results[i]->shape()));
+  }
+  return OkStatus();
+}
+
+// The program of a device, once all of the program of whole arrays is there.
+Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> module) {
+  const bool says = stated_.mesh != nullptr || !stated_.manual.empty() || !stated_.to_tiles.empty() ||
+                    !stated_.from_tiles.empty() || !stated_.constraints.empty();
+  if (module == nullptr || module->attributes().num_partitions == 1) return module;
+  if (!says) {
+    parameter_shardings_.resize(module->entry()->parameters().size());
+    result_shardings_.resize(FlattenTuple(module->entry()->root()->shape()).size());
+    return module;
+  }
+  if (refines()) {  // who runs it gives whole arrays
+    const auto whole = [this](const Shape& shape) {
+      ArraySharding sharding;
+      sharding.mesh = std::make_shared<const DeviceMesh>();
+      sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+      return sharding;
+    };
+    stated_.parameters.clear();
+    stated_.results.clear();
+    for (const Instruction* parameter : module->entry()->parameters())
+      stated_.parameters.emplace_back(whole(parameter->shape()));
+    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(whole(*leaf));
+  }
+  VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
+  whole_ = std::move(module);
+  parameter_shardings_ = std::move(made.parameters);
+  result_shardings_ = std::move(made.results);
+  return std::move(made.module);
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,443 @@
+// The attributes of instructions in StableHLO's words.
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "core/devices/replica_groups.h"
+#include "core/mlir/ir.h"
+#include "core/mlir/lexer.h"
+#include "core/mlir/printer/printer_impl.h"
+#include "core/numerics/dot_algorithm.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kDirectionWords[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
+constexpr std::string_view kCompareTypeWords[] = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"};
+constexpr std::string_view kFftWords[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
+constexpr std::string_view kPrecisionWords[] = {"DEFAULT", "HIGH", "HIGHEST"};
+constexpr std::string_view kTransposeWords[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
+constexpr std::string_view kAlgorithmWords[] = {"DEFAULT", "THREE_FRY", "PHILOX"};
+constexpr std::string_view kDistributionWords[] = {"UNIFORM", "NORMAL"};
+
+template <typename T>
+std::string Keyword(std::string_view kind, std::span<const std::string_view> words, T value) {
+  return fmt::format("#stablehlo<{} {}>", kind, words[static_cast<size_t>(value)]);
+}
+
+std::string Array(const IntList& values) {
+  return values.empty() ? "array<i64>" : fmt::format("array<i64: {}>", JoinInts(values, ", "));
+}
+
+std::string List(const IntList& values) { return "[" + JoinInts(values, ", ") + "]"; }
+
+std::string Pairs(const IntList& flat) {  // a matrix of two columns
+  std::string rows;
+  for (size_t i = 0; i + 1 < flat.size(); i += 2)
+    rows += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", flat[i], flat[i + 1]);
+  return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + rows + "]", flat.size() / 2);
+}
+
+std::string Bool(bool value) { return value ? "true" : "false"; }
+
+std::string Precision(const std::vector<PrecisionLevel>& levels) {
+  std::string out;
+  for (const PrecisionLevel level : levels)
+    out += (out.empty() ? "" : ", ") + Keyword("precision", kPrecisionWords, level);
+  return out.empty() ? "" : ", precision_config = [" + out + "]";
+}
+
+std::string Channel(const std::optional<int64_t>& channel, int type) {
+  if (!channel) return {};
+  return fmt::format(", channel_handle = #stablehlo.channel_handle<handle = {}, type = {}>", *channel, type);
+}
+
+// Rows of one length, filled with -1.
+std::string Groups(const ReplicaGroups& groups) {
+  size_t size = 0;
+  for (const IntList& group : groups.groups) size = std::max(size, group.size());
+  std::string rows;
+  for (IntList group : groups.groups) {
+    group.resize(size, -1);
+    rows += (rows.empty() ? "" : ", ") + List(group);
+  }
+  const size_t count = size == 0 ? 0 : groups.groups.size();
+  return fmt::format("replica_groups = dense<{}> : tensor<{}x{}xi64>", count == 0 ? "" : "[" + rows + "]", count, size);
+}
+
+std::string Labels(int64_t first, int64_t second, const IntList& spatial, std::string_view first_name,
+                   std::string_view second_name) {
+  std::vector<std::string> words(spatial.size() + 2);
+  words[first] = first_name;
+  words[second] = second_name;
+  for (size_t i = 0; i < spatial.size(); ++i) words[spatial[i]] = fmt::format("{}", i);
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return "[" + out + "]";
+}
+
+std::string ConvolutionText(const ConvolutionAttributes& a) {
+  IntList strides, padding, lhs, rhs;
+  std::string reversal;
+  for (const WindowDimension& d : a.window) {
+    strides.push_back(d.stride);
+    padding.push_back(d.pad_low);
+    padding.push_back(d.pad_high);
+    lhs.push_back(d.lhs_dilate);
+    rhs.push_back(d.rhs_dilate);
+    reversal += (reversal.empty() ? ": " : ", ") + Bool(d.reversal);
+  }
+  const ConvolutionDimensions& n = *a.dim_labels;
+  return fmt::format(
+      "dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, padding = {}, lhs_dilation = {}, "
+      "rhs_dilation = {}, window_reversal = array<i1{}>, feature_group_count = {} : i64, batch_group_count = {} : "
+      "i64{}",
+      Labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),
+      Labels(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial, "i", "o"),
+      Labels(n.output_batch, n.output_feature, n.output_spatial, "b", "f"), Array(strides), Pairs(padding), Array(lhs),
+      Array(rhs), reversal, a.feature_group_count, a.batch_group_count, Precision(a.operand_precision));
+}
+
+std::string ReduceWindowText(const Window& window, bool with_dilations) {
+  IntList sizes, strides, padding, base, dilations;
+  for (const WindowDimension& d : window) {
+    sizes.push_back(d.size);
+    strides.push_back(d.stride);
+    padding.push_back(d.pad_low);
+    padding.push_back(d.pad_high);
+    base.push_back(d.lhs_dilate);
+    dilations.push_back(d.rhs_dilate);
+  }
+  const std::string all = fmt::format("window_dimensions = {}, window_strides = {}, padding = {}", Array(sizes),
+                                      Array(strides), Pairs(padding));
+  if (!with_dilations) return all;
+  return all + fmt::format(", base_dilations = {}, window_dilations = {}", Array(base), Array(dilations));
+}
+
+std::string PrecisionText(ElementType type) {
+  Type element;
+  element.kind = Type::Kind::kElement;
+  element.shape = Shape(type);
+  return PrintType(element);
+}
+
+std::string Algorithm(const Instruction& dot) {
+  const DotAlgorithm* const algorithm = FindDotAlgorithm(dot.attributes<DotAttributes>().algorithm);
+  if (algorithm == nullptr) return {};
+  auto precision = [&](int k) {
+    return algorithm->takes_f8() ? PrecisionText(dot.operand(k)->shape().element_type())
+                                 : std::string(algorithm->precision);
+  };
+  return fmt::format(
+      ", algorithm = #stablehlo.dot_algorithm<lhs_precision_type = {}, rhs_precision_type = {}, accumulation_type = "
+      "{}, "
+      "lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = {}, allow_imprecise_accumulation = "
+      "{}>",
+      precision(0), precision(1), PrecisionText(algorithm->sum), algorithm->products, Bool(algorithm->imprecise));
+}
+
+std::string DotText(const Instruction& dot) {
+  const auto& a = dot.attributes<DotAttributes>();
+  return fmt::format(
+      "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, rhs_batching_dimensions = {}, "
+      "lhs_contracting_dimensions = {}, rhs_contracting_dimensions = {}>{}",
+      List(a.lhs_batch_dims), List(a.rhs_batch_dims), List(a.lhs_contracting_dims), List(a.rhs_contracting_dims),
+      a.algorithm.empty() ? Precision(a.operand_precision) : Algorithm(dot));
+}
+
+std::string RaggedDotText(const DotAttributes& a) {
+  std::string precision = Precision(a.operand_precision);
+  for (size_t at = precision.find("#stablehlo"); at != std::string::npos; at = precision.find("#stablehlo", at))
+    precision.replace(at, 10, "#chlo");
+  return fmt::format(
+      "ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = {}, rhs_batching_dimensions = {}, "
+      "lhs_contracting_dimensions = {}, rhs_contracting_dimensions = {}, lhs_ragged_dimensions = {}, "
+      "rhs_group_dimensions = {}>{}",
+      List(a.lhs_batch_dims), List(a.rhs_batch_dims), List(a.lhs_contracting_dims), List(a.rhs_contracting_dims),
+      List(a.lhs_ragged_dims), List(a.rhs_group_dims), precision);
+}
+
+std::string ScanText(const Instruction& scan) {
+  const auto& a = scan.attributes<ScanAttributes>();
+  const auto operands = static_cast<int64_t>(scan.operand_count());
+  const auto results = scan.shape().IsTuple() ? static_cast<int64_t>(scan.shape().tuple_elements().size()) : 1;
+  std::string out = fmt::format("dimension = {} : i64, is_reverse = {}", a.dimensions[0], Bool(a.is_reverse));
+  if (a.is_associative.text == "true" || a.is_associative.text == "false")
+    out += ", is_associative = " + a.is_associative.text;
+  return out + fmt::format(", operandSegmentSizes = array<i32: {}, {}>, resultSegmentSizes = array<i32: {}, {}>",
+                           operands - a.num_carries, a.num_carries, results - a.num_carries, a.num_carries);
+}
+
+std::string GatherText(const GatherAttributes& a) {
+  return fmt::format(
+      "dimension_numbers = #stablehlo.gather<offset_dims = {}, collapsed_slice_dims = {}, operand_batching_dims = {}, "
+      "start_indices_batching_dims = {}, start_index_map = {}, index_vector_dim = {}>, slice_sizes = {}, "
+      "indices_are_sorted = {}",
+      List(a.offset_dims), List(a.collapsed_slice_dims), List(a.operand_batching_dims),
+      List(a.start_indices_batching_dims), List(a.start_index_map), a.index_vector_dim, Array(a.slice_sizes),
+      Bool(a.indices_are_sorted));
+}
+
+std::string ScatterText(const ScatterAttributes& a) {
+  return fmt::format(
+      "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {}, inserted_window_dims = {}, "
+      "input_batching_dims = {}, scatter_indices_batching_dims = {}, scatter_dims_to_operand_dims = {}, "
+      "index_vector_dim = {}>, indices_are_sorted = {}, unique_indices = {}",
+      List(a.update_window_dims), List(a.inserted_window_dims), List(a.input_batching_dims),
+      List(a.scatter_indices_batching_dims), List(a.scatter_dims_to_operand_dims), a.index_vector_dim,
+      Bool(a.indices_are_sorted), Bool(a.unique_indices));
+}
+
+std::string SliceText(const std::vector<SliceDimension>& slice) {
+  IntList starts, limits, strides;
+  for (const SliceDimension& d : slice) {
+    starts.push_back(d.start);
+    limits.push_back(d.limit);
+    strides.push_back(d.stride);
+  }
+  return fmt::format("start_indices = {}, limit_indices = {}, strides = {}", Array(starts), Array(limits),
+                     Array(strides));
+}
+
+std::string PadText(const std::vector<PaddingDimension>& padding) {
+  IntList low, high, interior;
+  for (const PaddingDimension& d : padding) {
+    low.push_back(d.low);
+    high.push_back(d.high);
+    interior.push_back(d.interior);
+  }
+  return fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}", Array(low), Array(high),
+                     Array(interior));
+}
+
+std::string CompareText(const CompareAttributes& a) {
+  return fmt::format("comparison_direction = {}, compare_type = {}",
+                     Keyword("comparison_direction", kDirectionWords, a.direction),
+                     Keyword("comparison_type", kCompareTypeWords, a.type));
+}
+
+std::string TriangularSolveText(const TriangularSolveAttributes& a) {
+  return fmt::format("left_side = {}, lower = {}, unit_diagonal = {}, transpose_a = {}", Bool(a.left_side),
+                     Bool(a.lower), Bool(a.unit_diagonal), Keyword("transpose", kTransposeWords, a.transpose_a));
+}
+
+// Replicas with all their partitions, of which HLO takes one replica after the other and StableHLO one partition after
+// the other, as the ids of devices, which both take as they stand. Groups whose order is StableHLO's stay.
+std::optional<ReplicaGroups> AsDevices(const Instruction& collective) {
+  const auto& a = collective.attributes<CollectiveAttributes>();
+  const Result<GroupMode> mode = GroupModeOf(collective);
+  const Computation* const computation = collective.parent();
+  if (!mode.ok() || *mode != GroupMode::kCrossReplicaAndPartition || collective.notes().by_partition ||
+      computation == nullptr || computation->module() == nullptr)
+    return std::nullopt;
+  const ModuleAttributes& module = computation->module()->attributes();
+  const DeviceGrid grid{module.replica_count, module.num_partitions};
+  if (grid.replicas == 1 || grid.partitions == 1) return std::nullopt;
+  std::vector<IntList> groups = a.replica_groups.groups;
+  if (groups.empty()) {
+    groups.emplace_back(static_cast<size_t>(grid.replicas));
+    std::iota(groups[0].begin(), groups[0].end(), 0);
+  }
+  ReplicaGroups devices;
+  for (const IntList& group : groups) {
+    IntList& ids = devices.groups.emplace_back();
+    for (const int64_t replica : group) {
+      for (int64_t partition = 0; partition < grid.partitions; ++partition)
+        ids.push_back(grid.device(replica, partition));
+    }
+  }
+  return devices;
+}
+
+std::string CollectiveText(const Instruction& instruction) {
+  const auto& a = instruction.attributes<CollectiveAttributes>();
+  const std::optional<ReplicaGroups> devices = AsDevices(instruction);
+  std::string out = Groups(devices ? *devices : a.replica_groups) + Channel(a.channel_id, 1);
+  if (a.use_global_device_ids || devices) out += ", use_global_device_ids";
+  const Shape& operand = instruction.operand(0)->shape();
+  const int64_t dimension = a.dimensions.empty() ? 0 : a.dimensions[0];
+  switch (instruction.opcode()) {
+    case Opcode::kAllGather:
+      return out + fmt::format(", all_gather_dim = {} : i64", dimension);
+    case Opcode::kReduceScatter:
+      return out + fmt::format(", scatter_dimension = {} : i64", dimension);
+    case Opcode::kAllToAll: {
+      const size_t count = a.replica_groups.groups.empty() ? 1 : a.replica_groups.groups[0].size();
+      return out + fmt::format(", split_dimension = {} : i64, concat_dimension = {} : i64, split_count = {} : i64",
+                               dimension, dimension, operand.rank() == 0 ? 1 : count);
+    }
+    default:
+      return out;
+  }
+}
+
+std::string PermuteText(const CollectivePermuteAttributes& a) {
+  IntList pairs;
+  for (const auto& [source, target] : a.source_target_pairs) {
+    pairs.push_back(source);
+    pairs.push_back(target);
+  }
+  return "source_target_pairs = " + Pairs(pairs) + Channel(a.channel_id, 1);
+}
+
+// Layouts as lists, where one is stated.
+std::string LayoutsText(std::string_view name, const std::vector<Shape>& shapes) {
+  bool stated = false;
+  std::string out;
+  for (const Shape& shape : shapes) {
+    stated = stated || shape.layout().has_value();
+    const std::vector<int64_t> order = shape.IsArray() ? shape.MinorToMajor() : std::vector<int64_t>();
+    out += fmt::format("{}dense<{}> : tensor<{}xindex>", out.empty() ? "" : ", ", order.empty() ? "" : List(order),
+                       order.size());
+  }
+  return stated ? fmt::format(", {} = [{}]", name, out) : "";
+}
+
+Result<std::string> CustomCallText(const Instruction& instruction) {
+  const auto& a = instruction.attributes<CustomCallAttributes>();
+  if (a.literal || a.window || a.dim_labels) {
+    return Unsupported("{}: a custom-call with a literal, a window or dim_labels has no form in StableHLO",
+                       PathOf(instruction))
+        .At(instruction.location());
+  }
+  std::string out = fmt::format("call_target_name = {}, has_side_effect = {}", QuoteMlir(a.custom_call_target),
+                                Bool(a.custom_call_has_side_effect));
+  constexpr std::pair<std::string_view, int> kVersions[] = {
+      {"API_VERSION_STATUS_RETURNING", 2}, {"API_VERSION_STATUS_RETURNING_UNIFIED", 3}, {"API_VERSION_TYPED_FFI", 4}};
+  for (const auto& [text, version] : kVersions) {
+    if (a.api_version.text == text) out += fmt::format(", api_version = {} : i32", version);
+  }
+  const std::string& config = instruction.common().backend_config.text;
+  if (config.starts_with('{') && a.api_version.text == "API_VERSION_TYPED_FFI") {
+    out += ", backend_config = " + config;
+  } else if (!config.empty()) {
+    out += ", backend_config = ";
+    out += config.starts_with('"') ? config : QuoteMlir(config);
+  }
+  if (a.operand_layout_constraints) {
+    const std::vector<Shape>& results =
+        instruction.shape().IsTuple() ? instruction.shape().tuple_elements() : std::vector<Shape>{instruction.shape()};
+    const std::string operands = LayoutsText("operand_layouts", *a.operand_layout_constraints);
+    const std::string given = LayoutsText("result_layouts", results);
+    if (!operands.empty() && !given.empty()) out += operands + given;
+  }
+  std::string aliases;
+  for (const Aliasing& alias : a.output_to_operand_aliasing) {
+    aliases += fmt::format(
+        "{}#stablehlo.output_operand_alias<output_tuple_indices = {}, operand_index = {}, "
+        "operand_tuple_indices = {}>",
+        aliases.empty() ? "" : ", ", List(alias.output_index), alias.operand, List(alias.operand_index));
+  }
+  if (!aliases.empty()) out += ", output_operand_aliases = [" + aliases + "]";
+  return out;
+}
+
+std::string BatchNormText(const BatchNormAttributes& a) {
+  return fmt::format("epsilon = {:#.9g} : f32, feature_index = {} : i64", a.epsilon, a.feature_index);
+}
+
+std::string TransferText(const SendRecvAttributes& a, int type) {
+  return fmt::format("channel_handle = #stablehlo.channel_handle<handle = {}, type = {}>, is_host_transfer = {}",
+                     a.channel_id.value_or(0), type, Bool(a.is_host_transfer));
+}
+
+}  // namespace
+
+Result<std::string> PrintProperties(const Instruction& instruction) {
+  const auto number = [](std::string_view name, int64_t value) { return fmt::format("{} = {} : i64", name, value); };
+  switch (instruction.opcode()) {
+    case Opcode::kBroadcast:
+      return "broadcast_dimensions = " + Array(instruction.dimensions());
+    case Opcode::kTranspose:
+      return "permutation = " + Array(instruction.dimensions());
+    case Opcode::kReverse:
+    case Opcode::kReduce:
+    case Opcode::kMap:
+      return "dimensions = " + Array(instruction.dimensions());
+    case Opcode::kConcatenate:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kSetDimensionSize:
+      return number("dimension", instruction.dimensions()[0]);
+    case Opcode::kIota:
+      return number("iota_dimension", instruction.attributes<IotaAttributes>().iota_dimension);
+    case Opcode::kCompare:
+      return CompareText(instruction.attributes<CompareAttributes>());
+    case Opcode::kReducePrecision: {
+      const auto& a = instruction.attributes<ReducePrecisionAttributes>();
+      return fmt::format("exponent_bits = {} : i32, mantissa_bits = {} : i32", a.exponent_bits, a.mantissa_bits);
+    }
+    case Opcode::kSlice:
+      return SliceText(instruction.attributes<SliceAttributes>().slice);
+    case Opcode::kPad:
+      return PadText(instruction.attributes<PadAttributes>().padding);
+    case Opcode::kDynamicSlice:
+      return "slice_sizes = " + Array(instruction.attributes<DynamicSliceAttributes>().dynamic_slice_sizes);
+    case Opcode::kDot:
+      return DotText(instruction);
+    case Opcode::kRaggedDot:
+      return RaggedDotText(instruction.attributes<DotAttributes>());
+    case Opcode::kScan:
+      return ScanText(instruction);
+    case Opcode::kConvolution:
+      return ConvolutionText(instruction.attributes<ConvolutionAttributes>());
+    case Opcode::kGather:
+      return GatherText(instruction.attributes<GatherAttributes>());
+    case Opcode::kScatter:
+      return ScatterText(instruction.attributes<ScatterAttributes>());
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
+      return ReduceWindowText(instruction.attributes<WindowAttributes>().window,
+                              instruction.opcode() == Opcode::kReduceWindow);
+    case Opcode::kSort: {
+      const auto& a = instruction.attributes<SortAttributes>();
+      return number("dimension", a.dimensions.empty() ? 0 : a.dimensions[0]) + ", is_stable = " + Bool(a.is_stable);
+    }
+    case Opcode::kTopK:
+      if (!instruction.attributes<TopKAttributes>().largest)
+        return Unsupported("{}: topk of the smallest has no form in StableHLO", PathOf(instruction));
+      return number("k", instruction.attributes<TopKAttributes>().k);
+    case Opcode::kFft: {
+      const auto& a = instruction.attributes<FftAttributes>();
+      return "fft_type = " + Keyword("fft_type", kFftWords, a.fft_type) + ", fft_length = " + Array(a.fft_length);
+    }
+    case Opcode::kCholesky:
+      return "lower = " + Bool(instruction.attributes<CholeskyAttributes>().lower);
+    case Opcode::kTriangularSolve:
+      return TriangularSolveText(instruction.attributes<TriangularSolveAttributes>());
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad:
+      return BatchNormText(instruction.attributes<BatchNormAttributes>());
+    case Opcode::kRngBitGenerator:
+      return "rng_algorithm = " +
+             Keyword("rng_algorithm", kAlgorithmWords, instruction.attributes<RngBitGeneratorAttributes>().algorithm);
+    case Opcode::kRng:
+      return "rng_distribution = " +
+             Keyword("rng_distribution", kDistributionWords, instruction.attributes<RngAttributes>().distribution);
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kReduceScatter:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce:
+      return CollectiveText(instruction);
+    case Opcode::kCollectivePermute:
+      return PermuteText(instruction.attributes<CollectivePermuteAttributes>());
+    case Opcode::kCustomCall:
+      return CustomCallText(instruction);
+    case Opcode::kInfeed:
+      return "infeed_config = " + QuoteMlir(instruction.attributes<InfeedAttributes>().infeed_config);
+    case Opcode::kOutfeed:
+      return "outfeed_config = " + QuoteMlir(instruction.attributes<OutfeedAttributes>().outfeed_config);
+    case Opcode::kSend:
+      return TransferText(instruction.attributes<SendRecvAttributes>(),
+                          instruction.attributes<SendRecvAttributes>().is_host_transfer ? 2 : 1);
+    case Opcode::kRecv:
+      return TransferText(instruction.attributes<SendRecvAttributes>(),
+                          instruction.attributes<SendRecvAttributes>().is_host_transfer ? 3 : 1);
+    default:
+      return std::string();
+  }
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

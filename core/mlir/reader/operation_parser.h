@@ -1,0 +1,146 @@
+// Operations of MLIR text.
+#pragma once
+
+#include <unordered_map>
+
+#include "core/mlir/reader/attribute_parser.h"
+
+namespace VXLA_NAMESPACE::mlir {
+
+class OperationParser : public AttributeParser {
+ public:
+  OperationParser(std::string_view text, int first_line) : AttributeParser(text, first_line) {}
+  Result<Program> Parse();
+
+ private:
+  using Form = Status (OperationParser::*)(Operation&);
+  struct Definition {
+    ValueId first = 0;
+    uint32_t count = 0;
+  };
+  struct Result_ {  // a name to the left of '='
+    std::string_view name;
+    uint32_t count = 1;
+    size_t offset = 0;
+  };
+  using Names = std::unordered_map<std::string_view, Definition>;
+  // Names defined while it lives are forgotten after it; `isolated`: names from around it are not seen inside.
+  class Scope {
+   public:
+    Scope(OperationParser& parser, bool isolated)
+        : parser_(parser), outer_names_(parser.names_), outer_defined_(parser.defined_) {
+      parser_.defined_ = &defined_;
+      if (isolated || outer_names_ == nullptr) parser_.names_ = &own_;
+    }
+    Scope(const Scope&) = delete;
+    ~Scope() {
+      if (parser_.names_ != &own_) {
+        for (const auto& [name, offset] : defined_) parser_.names_->erase(name);
+      }
+      parser_.names_ = outer_names_;
+      parser_.defined_ = outer_defined_;
+    }
+
+   private:
+    OperationParser& parser_;
+    Names own_;
+    std::vector<std::pair<std::string_view, size_t>> defined_;
+    Names* outer_names_;
+    std::vector<std::pair<std::string_view, size_t>>* outer_defined_;
+  };
+
+  Status ParseResources();
+  Result<Operation> ParseOperation();
+  Result<std::vector<Result_>> ParseResultNames();
+  Status ParseGeneric(Operation& operation);
+  Status ParsePretty(Operation& operation);
+  Status DefineResults(Operation& operation, const std::vector<Result_>& names, const std::vector<Type>& types);
+  Status Define(std::string_view name, size_t offset, ValueId first, uint32_t count);
+  ValueId NewValue(Type type, std::string_view name);
+  Result<ValueId> ParseOperand();
+  // %a, %b ... as long as there are some.
+  Status ParseOperands(Operation& operation);
+  Status CheckOperandTypes(const Operation& operation, const std::vector<Type>& types);
+  Status ParseRegions(Operation& operation);
+  Result<Region> ParseRegion();
+  // The operations up to '}', into the last block or new ones.
+  Status ParseBlocks(Region& region);
+  Status ParseBlockArguments(Block& block);  // (%a: T, ...)
+  static Status NumberSuccessors(Operation& operation, const std::unordered_map<std::string, int64_t>& labels);
+  Status ParseSuccessors(Operation& operation);
+  Status ParseBranch(Operation& operation);
+
+  // Pretty forms: each leaves the types of the results in result_types_.
+  Status ParseModule(Operation& operation);
+  Status ParseFunction(Operation& operation);
+  Status ParseReturn(Operation& operation);
+  Status ParseCall(Operation& operation);
+  Status ParseConstant(Operation& operation);
+  Status ParseItems(Operation& operation);
+  Status ParseItem(Operation& operation, std::vector<std::string>& keywords);
+  Status ParseNamedItem(Operation& operation, std::string name);
+  Status ParseSliceRanges(Operation& operation);
+  Status ParseConvolution(Operation& operation);
+  Status ParseWindow(Operation& operation);
+  Status ParseReduce(Operation& operation);
+  Status ParseReducer(Operation& operation, size_t count);
+  Status ParseScan(Operation& operation);
+  Status ParseWhile(Operation& operation);
+  // What a loop's state begins with, under its names inside: (%x = %a, %y = %b).
+  Status ParseInitialValues(Operation& operation, std::vector<MlirToken>& names);
+  Status DefineArguments(Block& block, const std::vector<MlirToken>& names, const std::vector<Type>& types);
+  Status ParseCustomCall(Operation& operation);
+  Status ParseComposite(Operation& operation);
+  Status ParseCheck(Operation& operation);
+  Status ParseMesh(Operation& operation);
+  Status ParseManualComputation(Operation& operation);
+  Status ParseShardingConstraint(Operation& operation);
+  Status ParseShardingGroup(Operation& operation);
+  Status ParseOptionalDictionary(Operation& operation);
+
+  // Pretty forms of tensor, arith, scf and shape (tensor_forms.cc).
+  static Form TensorFormOf(std::string_view name);
+  // [%a, 3, %b]: dynamic ones become operands; the list has kUnboundedSize in their places.
+  Result<IntList> ParseMixedList(std::vector<ValueId>& dynamic, std::string_view open, std::string_view close);
+  // %a, %b up to `close`, which is eaten.
+  Result<std::vector<ValueId>> ParseValuesIn(std::string_view open, std::string_view close);
+  Status ParseConversion(Operation& operation);
+  Status ParseReassociation(Operation& operation);
+  Status ParseConcat(Operation& operation);
+  Status ParseSized(Operation& operation);
+  Status ParseQuery(Operation& operation);
+  Status ParseExtract(Operation& operation);
+  Status ParseInsert(Operation& operation);
+  Status ParseSliceLists(Operation& operation, size_t leading);
+  Status ParseExtractSlice(Operation& operation);
+  Status ParseInsertSlice(Operation& operation);
+  Status ParseGatherScatter(Operation& operation);
+  Status ParseGenerate(Operation& operation);
+  Status ParsePad(Operation& operation);
+  Status ParseTensorReshape(Operation& operation);
+  Status ParseArith(Operation& operation);
+  Status ParseFor(Operation& operation);
+  Status ParseIf(Operation& operation);
+  Status ParseForall(Operation& operation);
+  Status ParseInParallel(Operation& operation);
+  Status ParseShape(Operation& operation);
+  Status ParseRegionInto(Operation& operation, Block block, std::string_view terminator);
+  Type ElementOf(const Type& tensor) const;
+  // : T word T
+  Status ParseTypesAround(Operation& operation, std::string_view word);
+  // `: types`, of every form.
+  Status ParseTrailingTypes(Operation& operation);
+
+  static Form FormOf(std::string_view name);
+
+  Program program_;
+  Names* names_ = nullptr;
+  std::vector<std::pair<std::string_view, size_t>>* defined_ = nullptr;
+  std::vector<Type> result_types_;
+  std::vector<SourceLocation> use_locations_;
+};
+
+// Names of an operation that another spelling of the text stands for: return is func.return.
+std::string_view FullName(std::string_view name);
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,102 @@
+#include "core/mlir/rewrite/region_invariants.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_set>
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kScalarRegions[] = {
+    "stablehlo.all_reduce", "stablehlo.collective_reduce",  "stablehlo.map",
+    "stablehlo.reduce",     "stablehlo.reduce_scatter",     "stablehlo.reduce_window",
+    "stablehlo.scatter",    "stablehlo.select_and_scatter", "stablehlo.sort"};
+
+using Values = std::unordered_set<ValueId>;
+
+class Hoister {
+ public:
+  explicit Hoister(Program& program) : program_(program) {}
+
+  void Run(Operation& operation) {
+    for (Region& region : operation.regions) {
+      for (Block& block : region.blocks) {
+        for (size_t i = 0; i < block.operations.size(); ++i) {
+          Run(block.operations[i]);
+          if (std::ranges::find(kScalarRegions, block.operations[i].name) == std::end(kScalarRegions)) continue;
+          std::vector<Operation> before;
+          for (Region& inner : block.operations[i].regions) Hoist(inner, before);
+          const size_t moved = before.size();
+          block.operations.insert(block.operations.begin() + static_cast<ptrdiff_t>(i),
+                                  std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
+          i += moved;
+        }
+      }
+    }
+  }
+
+ private:
+  static void Define(const Region& region, Values& values) {
+    for (const Block& block : region.blocks) {
+      values.insert(block.arguments.begin(), block.arguments.end());
+      for (const Operation& operation : block.operations) {
+        values.insert(operation.results.begin(), operation.results.end());
+        for (const Region& inner : operation.regions) Define(inner, values);
+      }
+    }
+  }
+
+  // Whether any operand, of the operations in its regions too, is not of `values`, and an array.
+  bool TakesArray(const Operation& operation, const Values& values) const {
+    return std::ranges::any_of(operation.operands,
+                               [&](ValueId v) {
+                                 const Type& type = program_.values[v].type;
+                                 return !values.contains(v) && type.kind == Type::Kind::kShape &&
+                                        type.shape.IsArray() && type.shape.rank() > 0;
+                               }) ||
+           AnyInside(operation, [&](const Operation& inner) { return TakesArray(inner, values); });
+  }
+
+  bool Uses(const Operation& operation, const Values& values) const {
+    return std::ranges::any_of(operation.operands, [&](ValueId v) { return values.contains(v); }) ||
+           AnyInside(operation, [&](const Operation& inner) { return Uses(inner, values); });
+  }
+
+  template <typename Test>
+  static bool AnyInside(const Operation& operation, Test&& test) {
+    for (const Region& region : operation.regions) {
+      for (const Block& block : region.blocks) {
+        if (std::ranges::any_of(block.operations, test)) return true;
+      }
+    }
+    return false;
+  }
+
+  void Hoist(Region& region, std::vector<Operation>& before) const {
+    Values inside;
+    Define(region, inside);
+    if (region.blocks.size() != 1) return;
+    std::vector<Operation>& operations = region.blocks[0].operations;
+    if (std::ranges::none_of(operations, [&](const Operation& o) { return TakesArray(o, inside); })) return;
+    std::vector<Operation> left;
+    for (Operation& operation : operations) {
+      Values own;
+      for (const Region& inner : operation.regions) Define(inner, own);
+      for (const ValueId value : own) inside.erase(value);
+      const bool stays = operation.results.empty() || Uses(operation, inside);
+      if (!stays) {
+        for (const ValueId result : operation.results) inside.erase(result);
+      }
+      (stays ? left : before).push_back(std::move(operation));
+    }
+    operations = std::move(left);
+  }
+
+  Program& program_;
+};
+
+}  // namespace
+
+void HoistRegionInvariants(Program& program) { Hoister(program).Run(program.module); }
+
+}  // namespace VXLA_NAMESPACE::mlir
