@@ -9,7 +9,7 @@
 #include "core/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
-#include "core/passes/base/loop_state.h"
+#include "core/passes/simplify/loop_state.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

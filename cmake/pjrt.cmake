@@ -69,7 +69,7 @@ endif()
 set(package ${PROJECT_BINARY_DIR}/python/jax_plugins/vxla)
 configure_file(${PROJECT_SOURCE_DIR}/integrations/python/jax_plugins/vxla/__init__.py ${package}/__init__.py COPYONLY)
 
-file(GLOB pjrt_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/integrations/pjrt/*.cc)
+file(GLOB pjrt_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/integrations/pjrt/*.cc ${PROJECT_SOURCE_DIR}/integrations/pjrt/messages/*.cc)
 add_library(vxla_pjrt MODULE)
 vxla_sources(vxla_pjrt ${pjrt_sources})
 target_include_directories(vxla_pjrt SYSTEM PRIVATE ${VXLA_PJRT_INCLUDE})

@@ -167,6 +167,7 @@ const Street kStreets[] = {
     {"scheduler", {"scheduler/memory"}},
     {"scheduler/memory", {"scheduler"}},
     {"scheduler/replicas", {}},
+    {"scheduler/replicas/sockets", {"scheduler/replicas"}},
     {"scheduler/bundle", {"scheduler", "scheduler/runtime"}},
     {"scheduler/runtime",
      {"scheduler", "scheduler/bundle", "scheduler/memory", "scheduler/runtime/commands", "scheduler/runtime/memory",
@@ -181,8 +182,10 @@ const Street kStreets[] = {
     {"api/runtime", {"api/c"}},
     {"integrations/mpi", {"scheduler/replicas"}},
     {"integrations/pjrt",
-     {"api", "backend", "core", "core/host", "core/mlir/importer", "core/mlir/printer", "core/text", "scheduler", "scheduler/replicas",
+     {"api", "backend", "core", "core/host", "core/mlir/importer", "core/mlir/printer", "core/text",
+      "integrations/pjrt/messages", "scheduler", "scheduler/replicas", "scheduler/replicas/sockets",
       "scheduler/runtime", "scheduler/runtime/memory"}},
+    {"integrations/pjrt/messages", {"core"}},
 };
 // The two files that put the passes in order include them all.
 const std::vector<std::string> kContents = {"core/passes/base/pipeline.cc", "core/passes/base/prepare.cc"};

@@ -16,7 +16,7 @@
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan_printer.h"
 #include "scheduler/replicas/mpi_module.h"
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
 #include "tools/command_line.h"

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "core/host/hash.h"
-#include "integrations/pjrt/compile_options.h"
+#include "integrations/pjrt/messages/compile_options.h"
 #include "integrations/pjrt/layouts.h"
 #include "integrations/pjrt/plugin.h"
 

@@ -18,7 +18,7 @@
 #include "core/shape.h"
 #include "core/status.h"
 #include "integrations/pjrt/runtime.h"
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 struct CompiledProgram;

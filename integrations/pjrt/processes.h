@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace VXLA_NAMESPACE::pjrt {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "integrations/pjrt/plugin.h"
-#include "integrations/pjrt/wire_format.h"
+#include "integrations/pjrt/messages/wire_format.h"
 #include "xla/pjrt/c/pjrt_c_api_profiler_extension.h"
 
 struct PLUGIN_Profiler_Error {

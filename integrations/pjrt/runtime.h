@@ -15,7 +15,7 @@
 #include "core/shape.h"
 #include "core/sharding.h"
 #include "core/status.h"
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/stats.h"
 

@@ -1,6 +1,6 @@
 // Processes of a job over TCP, as threads of this one: what they move, whom they name. tests/programs/distributed_test.cc
 // has the processes.
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "scheduler/replicas/group_transport.h"
-#include "scheduler/replicas/sockets.h"
+#include "scheduler/replicas/sockets/sockets.h"
 #include "tests/support/socket_ranks.h"
 
 namespace VXLA_NAMESPACE {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 
 namespace VXLA_NAMESPACE::testing {
 

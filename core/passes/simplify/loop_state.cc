@@ -1,4 +1,4 @@
-#include "core/passes/base/loop_state.h"
+#include "core/passes/simplify/loop_state.h"
 
 #include <utility>
 

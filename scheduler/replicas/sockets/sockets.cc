@@ -1,4 +1,4 @@
-#include "scheduler/replicas/sockets.h"
+#include "scheduler/replicas/sockets/sockets.h"
 
 #ifndef _WIN32
 

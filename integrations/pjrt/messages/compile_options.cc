@@ -1,4 +1,4 @@
-#include "integrations/pjrt/compile_options.h"
+#include "integrations/pjrt/messages/compile_options.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "integrations/pjrt/wire_format.h"
+#include "integrations/pjrt/messages/wire_format.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 namespace {

@@ -1,4 +1,4 @@
-#include "integrations/pjrt/wire_format.h"
+#include "integrations/pjrt/messages/wire_format.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 

@@ -1,4 +1,4 @@
-#include "scheduler/replicas/socket_group.h"
+#include "scheduler/replicas/sockets/socket_group.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "scheduler/replicas/sockets.h"
+#include "scheduler/replicas/sockets/sockets.h"
 
 #ifndef _WIN32
 #include <poll.h>
