@@ -120,6 +120,20 @@ TEST(PlainLoopsTest, LoopsThatAreLeftHideTheirStart) {
   EXPECT_EQ(constant_starts(words, /*any_device=*/true, /*keeps_loops=*/true), all - 4);  // i, j, last and s
 }
 
+// The number of a workgroup, which a start is hidden behind, is what its decoration says. Validators let it be none.
+TEST(PlainLoopsTest, TheNumberOfAWorkgroupIsABuiltIn) {
+  const auto numbers = [](const Words& words) {
+    int count = 0;
+    for (const Instruction& each : spirv::Read(words))
+      count +=
+          each.op() == spirv::kDecorate && each.words[2] == spirv::kBuiltIn && each.words[3] == spirv::kWorkgroupId;
+    return count;
+  };
+  const Words words = Optimized(CompileMain(kNested), {});
+  EXPECT_EQ(numbers(words), 0);
+  EXPECT_EQ(numbers(PlainLoops(words, {.keeps_loops = true, .any_device = true})), 1);
+}
+
 // What was too long to be written out is not asked of the drivers of any device.
 TEST(PlainLoopsTest, LongLoopsAreTheDriversToJudge) {
   Words before =

@@ -26,6 +26,7 @@ uint32_t Module::Declare(Instruction declaration) {
   const bool is_type = declaration.op() >= kFirstType && declaration.op() <= kLastType;
   const uint32_t id = declaration.words[is_type ? 1 : 2];
   declarations.push_back(std::move(declaration));
+  declared_.insert(id);
   return id;
 }
 
@@ -69,7 +70,9 @@ Words Module::Run(const Rewrite& rewrite) {
       for (Instruction& each : block.body) write(std::move(each));
     }
   }
-  return With(rewritten, [&](uint32_t id) { return (id >= old_bound || were.contains(id)) && !are.contains(id); });
+  return With(rewritten, [&](uint32_t id) {
+    return (id >= old_bound || were.contains(id)) && !are.contains(id) && !declared_.contains(id);
+  });
 }
 
 Words Module::With(const Instructions& rewritten, const std::function<bool(uint32_t)>& gone) const {

@@ -83,6 +83,7 @@ class Module {
   void Note(const Instruction& declaration);
 
   Words header_;
+  std::unordered_set<uint32_t> declared_;                               // by Declare
   std::unordered_set<uint32_t> integers_;                               // types of 32 bits
   std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> values_;  // of their constants: type and value
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;         // by type and value
