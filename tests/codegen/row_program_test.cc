@@ -3,7 +3,7 @@
 #include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
 #include "backend/vulkan/lower/products/dot.h"
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "core/passes/base/pipeline.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -131,15 +131,15 @@ TEST(TuneGpuTest, VendorsHaveAnswersOfTheirOwn) {
 TEST(TuneLoopTest, SoftwareGoesToRowsAllOverAnArrayInRuns) {
   DeviceFacts facts = GpuFacts();
   const LoopTuning loop{256, 4, 8};
-  EXPECT_FALSE(InRuns(facts, loop, 1 << 24, 32).in_runs);
+  EXPECT_FALSE(TunerOf(facts).InRuns(loop, 1 << 24, 32).in_runs);
   NoteSoftwareCosts(facts);
-  const LoopTuning large = InRuns(facts, loop, 1 << 24, 32);
+  const LoopTuning large = TunerOf(facts).InRuns(loop, 1 << 24, 32);
   EXPECT_TRUE(large.in_runs);
   EXPECT_EQ(large.items * 32, 4096u);
   EXPECT_EQ(large.workgroup_size, 64u);
   // Fewer elements are shorter runs, so that there are workgroups for many cores, or none.
-  EXPECT_EQ(InRuns(facts, loop, 1 << 20, 32).items * 32, 1024u);
-  EXPECT_FALSE(InRuns(facts, loop, 1 << 19, 32).in_runs);
+  EXPECT_EQ(TunerOf(facts).InRuns(loop, 1 << 20, 32).items * 32, 1024u);
+  EXPECT_FALSE(TunerOf(facts).InRuns(loop, 1 << 19, 32).in_runs);
 }
 
 // Strips fit, and every invocation takes whole quads of them.

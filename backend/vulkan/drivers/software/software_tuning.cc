@@ -1,8 +1,7 @@
-#include "backend/vulkan/lower/tuning/software_tuning.h"
-
 #include <algorithm>
 
 #include "backend/vulkan/drivers/known_faults.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -26,12 +25,13 @@ LoopTuning TableLoop(const DeviceFacts& facts, int64_t element_count, int64_t co
 
 }  // namespace
 
-RowTraits SoftwareRowTraits() {
+RowTraits SoftwareTuner::Rows(const DeviceFacts&) const {
   return {
       .lanes = 512, .held_lanes = 256, .turns = 32, .groups = 32, .column_groups = 4, .column_chunk = 256, .walks = 16};
 }
 
-LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
+LoopTuning SoftwareTuner::Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count,
+                               int64_t cost) const {
   LoopTuning tuning = TableLoop(facts, element_count, cost, SplitsAddresses(facts, bindings));
   if (element_count <= kFewElements) return tuning;
   if (facts.tuned.loop_group != 0) tuning.workgroup_size = facts.tuned.loop_group;
@@ -39,7 +39,7 @@ LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, BindingMode bindings, int6
   return tuning;
 }
 
-LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_count, int64_t group_bytes) {
+LoopTuning SoftwareTuner::InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const {
   // Where lanes lie side by side, an access of eight lanes waits for four lines of one row, and its row is come back to
   // for the next ones; with a run of 4 KiB for each lane it waits for eight lines of eight rows, each the next of its
   // row (gather of 65,536 rows of 1 KiB, CPU time: side by side 46 ms, runs of 1 KiB 34, 2 KiB 29, 4 KiB 24).
@@ -47,17 +47,18 @@ LoopTuning InRuns(const DeviceFacts& facts, LoopTuning tuning, int64_t element_c
   const int64_t groups = element_count / tuning.width;
   int64_t items = std::max<int64_t>(kRunBytes / group_bytes, 1);
   while (items > 1 && groups < items * kInvocations) items /= 2;
-  if (!facts.costs.accesses_by_lane || items * group_bytes < kLeastBytes) return tuning;
+  if (items * group_bytes < kLeastBytes) return tuning;
   tuning.workgroup_size = std::min<uint32_t>(tuning.workgroup_size, 64);
   tuning.items = static_cast<uint32_t>(items);
   tuning.in_runs = true;
   return tuning;
 }
 
-bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
+bool SoftwareTuner::InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps,
+                                     RowShape* shape) const {
   constexpr int64_t kTurns = 32, kInvocations = 512, kMostShares = 16384;
   const int64_t lanes = facts.subgroup_size, interleaved = kInvocations / std::max<int64_t>(lanes, 1);
-  if (!facts.costs.dear_barriers || !work.shuffles || work.passes > 1) return false;
+  if (!work.shuffles || work.passes > 1) return false;
   if (work.rows > 4 || work.ordered || interleaved < 2) return false;
   // Where lanes do not join by shuffles they join in shared memory.
   if (kInvocations * work.accumulator_bytes > facts.max_shared_bytes) return false;
@@ -75,7 +76,7 @@ bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t ste
 // of which the shader's compilation is most: 32 rows x 8 columns a lane by 4 values of k 7.9, 0.83; 16 x 8 by 8 8.9,
 // 0.70; by 4 9.7, 0.52; 8 x 4 by 4 20, 0.34. A training step has a dozen different products, so large tiles are for
 // products whose runs soon make up for it.
-DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
+DotShape SoftwareTuner::Dot(const DeviceFacts& facts, const DotWork& work) const {
   DotShape shape;
   shape.repeated = work.repeated;
   const int64_t products = work.batches * work.rows * work.columns * work.k;
@@ -106,7 +107,8 @@ DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   return shape;
 }
 
-RadixShape TuneRadixChunks(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits) {
+RadixShape SoftwareTuner::Radix(const DeviceFacts& facts, const SortShape&, const RadixWork& work) const {
+  const auto& [rows, length, item_bytes, key_words, bits] = work;
   RadixShape shape;
   constexpr int64_t kLeastLength = 1 << 14, kLong = 1 << 18, kMostChunk = 32768, kMostScan = 48 << 10;
   if (length < kLeastLength * key_words || facts.max_workgroup_invocations < 256 || facts.max_workgroup_size[0] < 256)
@@ -126,10 +128,10 @@ RadixShape TuneRadixChunks(const DeviceFacts& facts, int64_t rows, int64_t lengt
   return shape;
 }
 
-SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) {
+SelectShape SoftwareTuner::Select(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) const {
   SelectShape shape;
   constexpr int64_t kMostKept = 16, kLeastLength = 1 << 12, kMostSteps = 32768;
-  if (!facts.costs.accesses_by_lane || kept > kMostKept || length < kLeastLength) return shape;
+  if (kept > kMostKept || length < kLeastLength) return shape;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   if (kept * item_bytes * shape.lanes > facts.max_shared_bytes) return shape;
   // In an ascending row every element goes past all that are kept.

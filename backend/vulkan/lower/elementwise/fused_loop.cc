@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "core/limits.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/sizes/live_rows.h"
@@ -58,7 +58,7 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
     return i->opcode() == Opcode::kGather && RowBytesOf(*i) >= kRowBytes;
   });
   if (goes_to_rows && tuning.width > 1)
-    tuning = InRuns(context.facts, tuning, count, tuning.width * BytesAlong(body, values).most);
+    tuning = TunerOf(context.facts).InRuns(tuning, count, tuning.width * BytesAlong(body, values).most);
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
       values, [&](const Instruction* value) { return IsPacked(value->shape().element_type(), context.facts); });

@@ -5,7 +5,7 @@
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "backend/vulkan/lower/indexing/scatter_text.h"
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -71,7 +71,7 @@ class ScatterWriter : ScatterKernel, ScatterText {
     tuning_.width = static_cast<uint32_t>(width_);
     const bool apart = way_ == ScatterWay::kApart || way_ == ScatterWay::kAtomic;
     if (width_ > 1 && apart)
-      tuning_ = InRuns(context.facts, tuning_, count_, width_ * StorageBytes(operand.element_type()));
+      tuning_ = TunerOf(context.facts).InRuns(tuning_, count_, width_ * StorageBytes(operand.element_type()));
     kernel_.Param(static_cast<uint32_t>(count_ / width_));  // P(0) of fused_loop.comp
     Declare(places);
     for (size_t k = 0; k < parts.size(); ++k) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -49,7 +49,7 @@ class SortWriter {
     if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
     if (work_.kept < work_.length) {
       const bool few = 2 * work_.kept <= shape_.tile();
-      const SelectShape select = TuneSelect(context_.facts, work_.length, work_.kept, item_bytes);
+      const SelectShape select = TunerOf(context_.facts).Select(context_.facts, work_.length, work_.kept, item_bytes);
       const DigitSelectShape digits = TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept,
                                                       shape_.tile(), work_.order.key_words, KeyBits());
       if (digits.chunk > 0 && !(few && select.chunk > 0)) return WriteDigitSelection(buffers, digits);

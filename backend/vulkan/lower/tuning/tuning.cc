@@ -3,21 +3,13 @@
 #include <algorithm>
 
 #include "backend/gpu_vendors.h"
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Whose tiles decide the order of sums; nobody's where all devices shall have the same.
 uint32_t VendorOf(const DeviceFacts& facts) { return facts.same_bits ? 0 : facts.vendor_id; }
-
-LoopTuning TuneGpuLoop(const GpuTraits& traits, int64_t element_count) {
-  // Enough invocations to hide memory latency come first; then a few elements each spare index arithmetic.
-  // The few elements lie side by side: one load of 16 bytes each, and nothing to wait for between them.
-  const bool large = element_count >= traits.busy_groups * traits.loop_group * traits.loop_items;
-  const uint32_t width = large ? WidthThatDivides(element_count, traits.loop_items) : 1;
-  return {traits.loop_group, large && width == 1 ? traits.loop_items : 1, width};
-}
 
 // Workgroups that are resident on the whole device, as its driver counts its units; `otherwise` where it does not say.
 int64_t ResidentGroups(const DeviceFacts& facts, uint32_t group, int64_t otherwise) {
@@ -107,9 +99,24 @@ GpuTraits TraitsOf(const DeviceFacts& facts) {
   return traits;
 }
 
+// Where accesses go lane by lane a processor is what runs the lanes.
+const Tuner& TunerOf(const DeviceFacts& facts) {
+  static const GpuTuner gpu;
+  static const SoftwareTuner software;
+  return facts.costs.accesses_by_lane ? static_cast<const Tuner&>(software) : gpu;
+}
+
+LoopTuning GpuTuner::Loop(const DeviceFacts& facts, BindingMode, int64_t element_count, int64_t) const {
+  // Enough invocations to hide memory latency come first; then a few elements each spare index arithmetic.
+  // The few elements lie side by side: one load of 16 bytes each, and nothing to wait for between them.
+  const GpuTraits traits = TraitsOf(facts);
+  const bool large = element_count >= traits.busy_groups * traits.loop_group * traits.loop_items;
+  const uint32_t width = large ? WidthThatDivides(element_count, traits.loop_items) : 1;
+  return {traits.loop_group, large && width == 1 ? traits.loop_items : 1, width};
+}
+
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
-  LoopTuning tuning = facts.costs.few_workgroups ? TuneSoftwareLoop(facts, bindings, element_count, cost)
-                                                 : TuneGpuLoop(TraitsOf(facts), element_count);
+  LoopTuning tuning = TunerOf(facts).Loop(facts, bindings, element_count, cost);
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;

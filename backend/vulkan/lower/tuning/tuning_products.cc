@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -104,7 +104,9 @@ DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotW
   return shape;
 }
 
-DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
+}  // namespace
+
+DotShape GpuTuner::Dot(const DeviceFacts& facts, const DotWork& work) const {
   if (const auto matrices = TuneMatrices(facts, work)) return *matrices;
   const GpuTraits traits = TraitsOf(facts), table = TableTraits(facts);
   GpuTraits plain = traits;
@@ -117,11 +119,7 @@ DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
   return sums_alone(shape) && sums_alone(measured) ? measured : shape;
 }
 
-}  // namespace
-
-DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
-  return facts.costs.accesses_by_lane ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
-}
+DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) { return TunerOf(facts).Dot(facts, work); }
 
 namespace {
 

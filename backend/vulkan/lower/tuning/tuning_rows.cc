@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -71,8 +71,9 @@ bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowSh
 
 }  // namespace
 
-RowTraits RowTraitsOf(const DeviceFacts& facts) {
-  if (facts.costs.few_workgroups) return SoftwareRowTraits();
+RowTraits RowTraitsOf(const DeviceFacts& facts) { return TunerOf(facts).Rows(facts); }
+
+RowTraits GpuTuner::Rows(const DeviceFacts& facts) const {
   const GpuTraits traits = TraitsOf(facts);
   RowTraits rows;
   rows.lanes = rows.held_lanes = traits.row_lanes;
@@ -93,7 +94,7 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   shape.width = WidthThatDivides(work.row_size, std::min(most, work.most_width));
   const int64_t steps = work.row_size / shape.width;
   if (HoldRow(facts, work, steps, &shape)) return shape;
-  if (InterleaveShares(facts, work, steps, &shape)) return shape;
+  if (TunerOf(facts).InterleaveShares(facts, work, steps, &shape)) return shape;
   const int64_t most_steps = MostSteps(facts, work.passes);
   if (steps <= traits.turns && work.rows > 1) {
     shape.rows_per_group = 64;

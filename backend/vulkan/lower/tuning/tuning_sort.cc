@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/vulkan/lower/tuning/software_tuning.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -33,12 +33,9 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   return shape;
 }
 
-namespace {
-
 // A pass reads items twice and writes them once, all neighbour by neighbour; a merge reads and writes them once, but in
 // short pieces after a search.
-RadixShape TuneRadixTiles(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
-                          int64_t item_bytes, int key_words, int bits) {
+RadixShape GpuTuner::Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const {
   RadixShape shape;
   constexpr uint32_t kLanes = 256;
   constexpr int64_t kMostShared = 32768, kDigitBytes = 12, kMostItems = 16;
@@ -51,25 +48,22 @@ RadixShape TuneRadixTiles(const DeviceFacts& facts, const SortShape& merging, in
                 subgroups = kLanes / facts.subgroup_size;
   // Every subgroup counts its own digits, in at most a third of the memory.
   while (3 * 4 * subgroups * shape.radix() > shared) --shape.digit_bits;
-  const int passes = CeilDivide(bits, shape.digit_bits);
-  shape.digit_bits = static_cast<int>(CeilDivide(bits, passes));
+  const int passes = CeilDivide(work.bits, shape.digit_bits);
+  shape.digit_bits = static_cast<int>(CeilDivide(work.bits, passes));
   const int64_t left = shared - (4 * subgroups + kDigitBytes) * shape.radix();
-  const int64_t items = std::bit_floor(static_cast<uint64_t>(std::min(left / (kLanes * item_bytes), kMostItems)));
+  const int64_t items = std::bit_floor(static_cast<uint64_t>(std::min(left / (kLanes * work.item_bytes), kMostItems)));
   int64_t merges = 0;
-  for (int64_t width = merging.tile(); width < length; width *= 2) ++merges;
-  const bool pays = 3 * passes * key_words <= 4 * (merges + 1);
-  if (pays && items > 0 && rows * CeilDivide(length, kLanes * items) * shape.radix() < int64_t{1} << 31)
+  for (int64_t width = merging.tile(); width < work.length; width *= 2) ++merges;
+  const bool pays = 3 * passes * work.key_words <= 4 * (merges + 1);
+  if (pays && items > 0 && work.rows * CeilDivide(work.length, kLanes * items) * shape.radix() < int64_t{1} << 31)
     shape.chunk = items;
   return shape;
 }
 
-}  // namespace
-
 RadixShape TuneRadix(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
                      int64_t item_bytes, int key_words, int bits) {
   if (key_words == 0) return {};
-  return facts.costs.dear_barriers ? TuneRadixChunks(facts, rows, length, key_words, bits)
-                                   : TuneRadixTiles(facts, merging, rows, length, item_bytes, key_words, bits);
+  return TunerOf(facts).Radix(facts, merging, {rows, length, item_bytes, key_words, bits});
 }
 
 DigitSelectShape TuneDigitSelect(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t kept, int64_t tile,

@@ -1,0 +1,65 @@
+// Tuner: what the functions of tuning.h ask where kinds of devices differ by more than numbers. One stands for GPUs, by
+// tables of their vendors; one for drivers on the host's processor (drivers/software).
+#pragma once
+
+#include "backend/vulkan/lower/tuning/tuning.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// Of long rows that are sorted by digits.
+struct RadixWork {
+  int64_t rows = 1, length = 1, item_bytes = 4;
+  int key_words = 1, bits = 32;
+};
+
+class Tuner {
+ public:
+  virtual ~Tuner() = default;
+  virtual LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count,
+                          int64_t cost) const = 0;
+  virtual RowTraits Rows(const DeviceFacts& facts) const = 0;
+  virtual DotShape Dot(const DeviceFacts& facts, const DotWork& work) const = 0;
+  virtual RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const = 0;
+
+  // For a loop that goes to rows all over an array: an invocation takes neighbours one after the other where that pays.
+  // `group_bytes`: of a group of a result.
+  virtual LoopTuning InRuns(LoopTuning tuning, int64_t /*element_count*/, int64_t /*group_bytes*/) const {
+    return tuning;
+  }
+  // Few long rows, of `steps`, each subgroup of a workgroup leaving a share of its own. False: shared out otherwise.
+  virtual bool InterleaveShares(const DeviceFacts&, const RowWork&, int64_t /*steps*/, RowShape*) const {
+    return false;
+  }
+  // A chunk of 0: not by this.
+  virtual SelectShape Select(const DeviceFacts&, int64_t /*length*/, int64_t /*kept*/, int64_t /*item_bytes*/) const {
+    return {};
+  }
+};
+// The device's.
+const Tuner& TunerOf(const DeviceFacts& facts);
+
+class GpuTuner final : public Tuner {
+ public:
+  LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) const override;
+  RowTraits Rows(const DeviceFacts& facts) const override;
+  DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
+  RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
+};
+
+// Defined in drivers/software.
+class SoftwareTuner final : public Tuner {
+ public:
+  LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) const override;
+  RowTraits Rows(const DeviceFacts& facts) const override;
+  DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
+  // An invocation walks over a chunk (sort/radix_chunks.comp), as lanes do not count together.
+  RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
+  LoopTuning InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const override;
+  // On lavapipe: subgroups of a workgroup that wait for each other at a barrier cost a quarter of a sum, so each leaves
+  // a share of its own, and a second kernel joins some thousand. They still walk side by side: a lane that steps
+  // through memory by a multiple of 4 KiB is three times as fast as one that goes through a page.
+  bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) const override;
+  SelectShape Select(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) const override;
+};
+
+}  // namespace VXLA_NAMESPACE::vulkan
