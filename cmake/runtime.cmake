@@ -7,7 +7,7 @@ function(vxla_runtime_sources folder)
   list(TRANSFORM ARGN APPEND .cc)
   set(VXLA_RUNTIME_SOURCES ${VXLA_RUNTIME_SOURCES} ${ARGN} PARENT_SCOPE)
 endfunction()
-vxla_runtime_sources(core attributes check element_type float_formats instruction literal module opcode shape type_number)
+vxla_runtime_sources(core attributes check element_type float_formats instruction literal module module_edits opcode shape type_number)
 vxla_runtime_sources(core/host guarded hash host_bytes)
 vxla_runtime_sources(core/sizes live_sizes)
 vxla_runtime_sources(backend/vulkan/device adopt choose command_buffer device_context device_plan division embedded_probes enabled_features executables

@@ -133,7 +133,7 @@ const Street kStreets[] = {
       "backend/vulkan/drivers", "backend/vulkan/spirv"}},
     {"backend/vulkan/device",
      {"backend/vulkan/drivers", "backend/vulkan/drivers/software", "backend/vulkan/lower",
-      "backend/vulkan/lower/custom", "backend/vulkan/lower/tuning", "backend/vulkan/shader", "backend/vulkan/spirv"}},
+      "backend/vulkan/lower/custom", "backend/vulkan/shader", "backend/vulkan/spirv"}},
     {"backend/vulkan/lower",
      {"backend/vulkan/codegen", "backend/vulkan/lower/elementwise", "backend/vulkan/lower/tuning",
       "backend/vulkan/lower/whiles"}},

@@ -102,7 +102,7 @@ TEST(BoundedProgramTest, OneModuleServesAllSizes) {
 TEST(BoundedProgramTest, WhatTheProgramAssertsIsCheckedWhenItRuns) {
   const auto module = Bounded(kExported, "b=5");
   ASSERT_TRUE(module.ok()) << module.status().message();
-  for (const auto& [of_x, of_y] : {std::pair{2, 3}, std::pair{0, 0}}) {  // not 2*b; not at least 1
+  for (const auto& [of_x, of_y] : {std::pair{2, 3}, {0, 0}}) {  // not 2*b; not at least 1
     const Result<Literal> result = RunFor(**module, of_x, of_y);
     ASSERT_FALSE(result.ok());
     EXPECT_THAT(result.status().message(), HasSubstr("size -1"));

@@ -10,7 +10,6 @@
 #include "backend/vulkan/drivers/kernel_operations.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
-#include "backend/vulkan/lower/tuning/tuning.h"
 
 #ifdef __linux__
 #include <unistd.h>

@@ -29,4 +29,10 @@ void NoteVendorCosts(DeviceFacts& facts) {
   if (facts.vendor_id == kNvidia) facts.costs.slow_copies = true;
 }
 
+double MatrixRateOf(const DeviceFacts& facts) {
+  constexpr uint32_t kDatacentreInvocations = 2048;
+  if (facts.vendor_id == kNvidia && facts.unit_invocations >= kDatacentreInvocations) return 5;
+  return facts.vendor_id == kIntel ? 8 : 2;
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan

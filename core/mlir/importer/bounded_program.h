@@ -1,4 +1,4 @@
-// A program that leaves sizes open (core/mlir/dynamic_program.h), with a bound for each of them: its arrays have
+// A program that leaves sizes open (core/mlir/importer/dynamic_program.h), with a bound for each of them: its arrays have
 // bounded dynamic dimensions then, and one module serves all sizes.
 #pragma once
 

@@ -115,12 +115,6 @@ LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t elem
   return tuning;
 }
 
-double MatrixRateOf(const DeviceFacts& facts) {
-  constexpr uint32_t kDatacentreInvocations = 2048;
-  if (facts.vendor_id == kNvidia && facts.unit_invocations >= kDatacentreInvocations) return 5;
-  return facts.vendor_id == kIntel ? 8 : 2;
-}
-
 bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAmd; }
 
 LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementBytes& bytes, int64_t element_count,

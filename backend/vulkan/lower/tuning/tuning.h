@@ -42,12 +42,6 @@ GpuTraits TraitsOf(const DeviceFacts& facts);
 // The table's alone.
 GpuTraits TableTraits(const DeviceFacts& facts);
 
-// How many times as fast as others products on a GPU's matrix units are. Measured on an H100: 4.0 ms and 0.77 for 4096
-// x 4096 (16 times by NVIDIA's own numbers, which the kernels fall short of); it holds 2,048 invocations a unit as all
-// of NVIDIA's for datacentres do. The others by their vendors' numbers for sums of f32: GeForce and RDNA 3 twice, Arc
-// eight times.
-double MatrixRateOf(const DeviceFacts& facts);
-
 // The same of rows, whose elements are added up; a GPU's by GpuTraits.
 struct RowTraits {
   uint32_t lanes = 256;         // most invocations that share a row
