@@ -79,9 +79,9 @@ struct PlacedExecutable::State {
   const std::shared_ptr<Places> places;  // of this process
   ProcessGroup* group = nullptr;         // of a job
   JobWaits waits;
-  std::vector<std::string> ranks;  // their names, for messages
+  std::vector<std::string> ranks;                                    // their names, for messages
   int64_t used() const { return std::ranges::max(place_of()) + 1; }  // places
-  std::vector<std::string> names;  // of the places that have devices
+  std::vector<std::string> names;                                    // of the places that have devices
   std::function<Result<std::unique_ptr<DevicesApart>>()> separately;
   std::unique_ptr<Program> program;
 
@@ -199,8 +199,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
                                                         const CompileOptions& compile, const PlaceChoices& choices) {
   ProcessGroup& group = *member.group;
   auto state = std::make_unique<State>(
-      module,
-      DeviceAssignment{grid, member.process_of ? *member.process_of : PlaceDevices(grid.count(), group.size())},
+      module, DeviceAssignment{grid, member.process_of ? *member.process_of : PlaceDevices(grid.count(), group.size())},
       evaluate);
   state->group = &group;
   state->waits = member.waits;

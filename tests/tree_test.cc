@@ -183,8 +183,8 @@ const Street kStreets[] = {
     {"integrations/mpi", {"scheduler/replicas"}},
     {"integrations/pjrt",
      {"api", "backend", "core", "core/host", "core/mlir/importer", "core/mlir/printer", "core/text",
-      "integrations/pjrt/messages", "scheduler", "scheduler/replicas", "scheduler/replicas/sockets",
-      "scheduler/runtime", "scheduler/runtime/memory"}},
+      "integrations/pjrt/messages", "scheduler", "scheduler/replicas/sockets", "scheduler/runtime",
+      "scheduler/runtime/memory"}},
     {"integrations/pjrt/messages", {"core"}},
 };
 // The two files that put the passes in order include them all.

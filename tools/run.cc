@@ -315,10 +315,9 @@ Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module
   member.parts[2].hash = HashText(data);
   member.host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   const auto start = Clock::now();
-  VXLA_ASSIGN_OR_RETURN(
-      member.executable,
-      PlacedExecutable::CompileInJob(module, grid, member.pointers, {&group, waits, flags.device.options()},
-                                     member.host_steps, flags.compile.options()));
+  VXLA_ASSIGN_OR_RETURN(member.executable, PlacedExecutable::CompileInJob(module, grid, member.pointers,
+                                                                          {&group, waits, flags.device.options()},
+                                                                          member.host_steps, flags.compile.options()));
   member.compile_ms = MsSince(start);
   return OkStatus();
 }

@@ -135,10 +135,10 @@ typedef struct VxlaAdoptInfo {
 // Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later few functions wait for
 // the device, each for its own work: vxlaRun, vxlaDiff and vxlaAwaitEvent. So do vxlaReadValue, vxlaDownload and
 // vxlaWriteValue where they are given no event to fill in, and vxlaCreateValue and vxlaCreateSharedValue. vxlaCompile
-// and vxlaLoadBundle wait for constants, vxlaExecute for host steps and a fifth run in flight. VXLA_INVALID_ARGUMENT: a handle is
-// NULL, or one of two functions that belong together is. The first queue's family does not run compute, or a further
-// one's neither compute nor copies. A queue comes twice, a family has fewer queues, two are for copies, there are too
-// many. VXLA_UNSUPPORTED: what is needed is not enabled.
+// and vxlaLoadBundle wait for constants, vxlaExecute for host steps and a fifth run in flight. VXLA_INVALID_ARGUMENT: a
+// handle is NULL, or one of two functions that belong together is. The first queue's family does not run compute, or a
+// further one's neither compute nor copies. A queue comes twice, a family has fewer queues, two are for copies, there
+// are too many. VXLA_UNSUPPORTED: what is needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.

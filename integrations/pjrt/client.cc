@@ -108,7 +108,8 @@ struct ClientOptions {
 Result<int64_t> NumberOf(std::string_view name, const PJRT_NamedValue& given, std::string_view text, int64_t least) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (given.type == PJRT_NamedValue_kFloat || error != std::errc() || end != text.data() + text.size() || number < least)
+  if (given.type == PJRT_NamedValue_kFloat || error != std::errc() || end != text.data() + text.size() ||
+      number < least)
     return InvalidArgument("option {}='{}': a whole number from {} is wanted", name, text, least);
   return number;
 }
@@ -150,7 +151,8 @@ Status ReadOption(const PJRT_NamedValue& given, ClientOptions& client) {
     client.timeout = std::chrono::seconds(seconds);
   } else {
     return InvalidArgument(
-        "option '{}' is none of devices, bindings, emulate, validate, cache, cache_folder, same_bits, collective_timeout",
+        "option '{}' is none of devices, bindings, emulate, validate, cache, cache_folder, same_bits, "
+        "collective_timeout",
         name);
   }
   return OkStatus();

@@ -200,9 +200,9 @@ struct ShardingTexts {
 struct CompiledProgram {
   vxla::pjrt::Program program;
   std::string name, fingerprint;
-  std::string code, format;     // as it was given
-  std::string compile_options;  // likewise
-  std::string assignment;       // a DeviceAssignmentProto
+  std::string code, format;                        // as it was given
+  std::string compile_options;                     // likewise
+  std::string assignment;                          // a DeviceAssignmentProto
   std::vector<PJRT_Device*> all_devices;           // of the assignment
   std::vector<PJRT_Device*> devices;               // of those, this process's
   std::vector<PJRT_LogicalDeviceIds> logical_ids;  // of `devices`

@@ -79,7 +79,8 @@ Result<std::vector<DeviceWords>> DevicesOf(std::string_view text) {
   for (const std::string_view line : Split(text, '\n')) {
     const std::vector<std::string_view> words = Split(line, '\t');
     if (words.size() != 4) return InvalidArgument("'{}' is no device of this version's of vxla", line);
-    DeviceWords& d = devices.emplace_back(DeviceWords{std::string(words[0]), std::string(words[1]), std::string(words[2])});
+    DeviceWords& d =
+        devices.emplace_back(DeviceWords{std::string(words[0]), std::string(words[1]), std::string(words[2])});
     std::from_chars(words[3].data(), words[3].data() + words[3].size(), d.memory_bytes);
   }
   return devices;

@@ -1,5 +1,5 @@
-// Processes: those of a job (jax.distributed), which learn of one another through the key-value store of whoever creates
-// their clients, and what devices each of them has.
+// Processes: those of a job (jax.distributed), which learn of one another through the key-value store of whoever
+// creates their clients, and what devices each of them has.
 #pragma once
 
 #include <chrono>

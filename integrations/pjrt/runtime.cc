@@ -351,8 +351,8 @@ Status Program::CompileInJob(const Module& module, std::span<const OpenedDevice>
   IntList ranks;  // in the group, by device
   for (const int64_t process : job.process_of)
     ranks.push_back(std::ranges::lower_bound(processes, process) - processes.begin());
-  const Hash128 name = HashText(fmt::format("{} {} {} {}", PrintHlo(module), grid.replicas, grid.partitions,
-                                            fmt::join(job.process_of, ",")));
+  const Hash128 name = HashText(
+      fmt::format("{} {} {} {}", PrintHlo(module), grid.replicas, grid.partitions, fmt::join(job.process_of, ",")));
   group_ = job.connections->Group(std::vector<int64_t>(processes.begin(), processes.end()), name);
   EvaluateOptions evaluate = host_steps;
   evaluate.collective_timeout = job.timeout;

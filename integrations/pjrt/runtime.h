@@ -61,8 +61,8 @@ struct DevicesOfJob {
   std::chrono::milliseconds timeout{};       // of waits for other processes
 };
 
-// What an array is made of by elementwise operations and transposes alone: dimension i is dimension permutation[i] of the
-// source, which is a parameter or (-1) another array.
+// What an array is made of by elementwise operations and transposes alone: dimension i is dimension permutation[i] of
+// the source, which is a parameter or (-1) another array.
 struct ArraySource {
   int64_t parameter = -1;
   std::vector<int64_t> permutation;
@@ -100,8 +100,8 @@ class Program {
     std::vector<DeviceBuffer> results;
     Event done;
   };
-  // `statistics`: of all devices together; the caller waits for the host's part. Several physical ones give none, nor do
-  // those of several processes.
+  // `statistics`: of all devices together; the caller waits for the host's part. Several physical ones give none, nor
+  // do those of several processes.
   Result<std::vector<Execution>> Execute(std::vector<std::vector<Argument>> arguments,
                                          RunStatistics* statistics = nullptr) const;
 

@@ -1,5 +1,5 @@
 // The processes of a job. integrations/mpi implements it by MPI, in a module of its own, so that only who asks for it
-// loads MPI; socket_group.h does over TCP, where there is no launcher.
+// loads MPI; sockets/socket_group.h does over TCP, where there is no launcher.
 #pragma once
 
 #include <cstddef>

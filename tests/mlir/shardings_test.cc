@@ -64,7 +64,8 @@ TEST(ShardingsTest, ArraysOfAGroupLieAlike) {
       DeviceText(grouped("    sdy.sharding_group %a group_id=3 : tensor<16xf32>\n    %w = stablehlo.iota dim = 0 : "
                          "tensor<8xf32>\n    sdy.sharding_group %w group_id=3 : tensor<8xf32>\n")),
       "sdy.sharding_group: group 3 has f32[16] and f32[8]: one group's arrays have one shape");
-  EXPECT_EQ(DeviceText(grouped("    sdy.sharding_group %a group_id=x : tensor<16xf32>\n")), "expected the group's number, found x");
+  EXPECT_EQ(DeviceText(grouped("    sdy.sharding_group %a group_id=x : tensor<16xf32>\n")),
+            "expected the group's number, found x");
 }
 
 // Both meshes cut the devices into halves, quarters and eighths in the same order.
@@ -242,14 +243,17 @@ TEST(ShardingsTest, ShardingsThatContradictAreNamedWithBothSides) {
 
 TEST(ShardingsTest, TilesThatAreStatedOtherwiseThanTheirShardingSaysAreNamed) {
   const auto boundary = [](const std::string& of_value, const std::string& target, const std::string& type) {
-    return DeviceText("  func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n    %0 = stablehlo.custom_call @Sharding(%a) "
-                      "{mhlo.sharding = \"{devices=[8]<=[8]}\"} : (tensor<16xf32>) -> tensor<16xf32>\n    %1 = "
-                      "stablehlo.custom_call @" + target + "(%0) {mhlo.sharding = \"" + of_value + "\"} : (tensor<16xf32>) -> " +
-                      type + "\n    return %a : tensor<16xf32>\n  }");
+    return DeviceText(
+        "  func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n    %0 = stablehlo.custom_call @Sharding(%a) "
+        "{mhlo.sharding = \"{devices=[8]<=[8]}\"} : (tensor<16xf32>) -> tensor<16xf32>\n    %1 = "
+        "stablehlo.custom_call @" +
+        target + "(%0) {mhlo.sharding = \"" + of_value + "\"} : (tensor<16xf32>) -> " + type +
+        "\n    return %a : tensor<16xf32>\n  }");
   };
   EXPECT_THAT(boundary("{manual}", "SPMDFullToShardShape", "tensor<4xf32>"),
               HasSubstr("tensor<16xf32> is tensor<2xf32> on a device by its sharding"));
-  EXPECT_THAT(boundary("{manual}", "SPMDFullToShardShape", "tensor<4xf32>"), HasSubstr("it is stated as tensor<4xf32>"));
+  EXPECT_THAT(boundary("{manual}", "SPMDFullToShardShape", "tensor<4xf32>"),
+              HasSubstr("it is stated as tensor<4xf32>"));
   EXPECT_THAT(boundary("{devices=[8]<=[8]}", "SPMDShardToFullShape", "tensor<64xf32>"),
               HasSubstr("tensor<64xf32> is tensor<8xf32> on a device by its sharding"));
 }

@@ -103,8 +103,9 @@ Result<std::optional<Literal>> RunRank(Post& post, int64_t rank, int64_t ranks, 
   const JobWaits waits{std::chrono::seconds(60), nullptr};
   const auto module = ParseModule(text);
   VXLA_RETURN_IF_ERROR(MeetOthers(group, OkStatus(), {{"program", {program, 0}}}, waits));
-  VXLA_ASSIGN_OR_RETURN(auto placed, PlacedExecutable::CompileInJob(*module, {4, 1}, arguments,
-                                                                    {&group, waits, DeviceNamed(device)}, {}, {}, choices));
+  VXLA_ASSIGN_OR_RETURN(
+      auto placed, PlacedExecutable::CompileInJob(*module, {4, 1}, arguments, {&group, waits, DeviceNamed(device)}, {},
+                                                  {}, choices));
   return placed.RunInJob(arguments);
 }
 

@@ -248,20 +248,20 @@ TEST(DistributedTest, ARankThatIsKilledWhileReplicasRunApartIsReported) {
 CommandResult RunByMpi(const std::string& arguments) {
   return RunShell(
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none "
-      "OMPI_MCA_rmaps_base_oversubscribe=1 " VXLA_MPIRUN " -n 3 \"$VXLA\" run --distributed --device cpu " +
+      "OMPI_MCA_rmaps_base_oversubscribe=1 " VXLA_MPIRUN " -n 3 \"$VXLA\" run --distributed " +
       arguments);
 }
 
 TEST(DistributedTest, RanksOfMpiGiveTheBitsOfOneProcess) {
   const std::string program = Program(5, 3);
-  const CommandResult one = RunVxla("run " + program + " --device cpu");
-  const CommandResult job = RunByMpi(program);
+  const CommandResult one = RunVxla("run " + program + " --device llvmpipe");
+  const CommandResult job = RunByMpi(program + " --device llvmpipe");
   EXPECT_EQ(job.exit_code, 0) << job.err;
   EXPECT_EQ(job.out, one.out);
 }
 
 TEST(DistributedTest, WhenALauncherEndsTheJobThoseWhoWaitSaySo) {
-  const CommandResult ended = RunByMpi(Ends("--collective-timeout 60", Program(3, 100'000'000, kEndsRank1)));
+  const CommandResult ended = RunByMpi(Ends("--device cpu --collective-timeout 60", Program(3, 100'000'000, kEndsRank1)));
   EXPECT_EQ(ended.exit_code, 137);  // the killed rank's
   EXPECT_THAT(ended.err, ::testing::ContainsRegex(
                              "deadlock: (all-reduce s3|collective-permute p): place [02] .rank [02]: replica [02]. "

@@ -1,5 +1,5 @@
-// Processes of a job over TCP, as threads of this one: what they move, whom they name. tests/programs/distributed_test.cc
-// has the processes.
+// Processes of a job over TCP, as threads of this one: what they move, whom they name.
+// tests/programs/distributed_test.cc has the processes.
 #include "scheduler/replicas/sockets/socket_group.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A program that leaves sizes open (core/mlir/importer/dynamic_program.h), with a bound for each of them: its arrays have
-// bounded dynamic dimensions then, and one module serves all sizes.
+// A program that leaves sizes open (core/mlir/importer/dynamic_program.h), with a bound for each of them: its arrays
+// have bounded dynamic dimensions then, and one module serves all sizes.
 #pragma once
 
 #include <memory>

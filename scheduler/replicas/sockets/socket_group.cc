@@ -54,7 +54,8 @@ struct Place {
 Result<Place> PlaceOf(const std::string& text) {
   const size_t colon = text.rfind(':');
   Place place{text.substr(0, colon), colon == std::string::npos ? "" : text.substr(colon + 1)};
-  if (place.host.starts_with('[') && place.host.ends_with(']')) place.host = place.host.substr(1, place.host.size() - 2);
+  if (place.host.starts_with('[') && place.host.ends_with(']'))
+    place.host = place.host.substr(1, place.host.size() - 2);
   if (place.host.empty() || place.port.empty())
     return InvalidArgument("coordinator '{}': HOST:PORT is wanted, the address at which rank 0 listens", text);
   return place;
@@ -92,7 +93,8 @@ Status Hear(Socket socket, JobRank self, const Deadline& deadline, Told& told) {
   if (static_cast<int64_t>(ranks) != self.ranks) {
     status = InvalidArgument("rank {} is one of {} ranks, and rank 0 one of {}", rank, ranks, self.ranks);
   } else if (rank == 0 || rank >= ranks) {
-    status = InvalidArgument("a process says that it is rank {} of {}; rank 0 is here, the others follow it", rank, ranks);
+    status =
+        InvalidArgument("a process says that it is rank {} of {}; rank 0 is here, the others follow it", rank, ranks);
   } else if (told.sockets[rank].is_open()) {
     status = InvalidArgument("two processes say that they are rank {} of {}", rank, ranks);
   } else {
@@ -319,14 +321,16 @@ class Connections::Members : public ProcessGroup {
 
 Connections::Connections(JobRank self) : self_(self) {}
 
-Result<std::shared_ptr<Connections>> Connections::Open(JobRank self, const TellAll& tell, std::chrono::milliseconds timeout) {
+Result<std::shared_ptr<Connections>> Connections::Open(JobRank self, const TellAll& tell,
+                                                       std::chrono::milliseconds timeout) {
   if (self.ranks < 1 || self.rank < 0 || self.rank >= self.ranks)
     return InvalidArgument("rank {} of {} ranks: they count from 0", self.rank, self.ranks);
   std::shared_ptr<Connections> made(new Connections(self));
   const sockets::Socket listener = sockets::ListenAnywhere();
   if (!listener.is_open()) return DeviceFailure("no port to listen at: {}", sockets::ErrorText(errno));
   std::random_device random;
-  const sockets::Reached own{sockets::HostName(), sockets::PortOf(listener), (uint64_t{random()} << 32) | random(), sockets::OwnAddresses()};
+  const sockets::Reached own{sockets::HostName(), sockets::PortOf(listener), (uint64_t{random()} << 32) | random(),
+                             sockets::OwnAddresses()};
   VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> texts, tell(sockets::TextOf(own)));
   VXLA_RETURN_IF_ERROR(made->Connect(texts, listener.fd(), own.token, timeout));
   made->thread_ = std::thread([connections = made.get()] { connections->Receive(); });
@@ -365,9 +369,9 @@ Status Connections::Connect(const std::vector<std::string>& texts, int listener,
     }
     const sockets::Deadline soon = sockets::Sooner(deadline, sockets::After(kHello));
     uint64_t magic = 0, said = 0, rank = 0;
-    if (!sockets::ReceiveNumber(socket, magic, soon) || magic != kMagic || !sockets::ReceiveNumber(socket, said, soon) ||
-        said != token || !sockets::ReceiveNumber(socket, rank, soon) || rank <= static_cast<uint64_t>(self_.rank) ||
-        rank >= peers_.size() || peers_[rank] != nullptr)
+    if (!sockets::ReceiveNumber(socket, magic, soon) || magic != kMagic ||
+        !sockets::ReceiveNumber(socket, said, soon) || said != token || !sockets::ReceiveNumber(socket, rank, soon) ||
+        rank <= static_cast<uint64_t>(self_.rank) || rank >= peers_.size() || peers_[rank] != nullptr)
       continue;
     std::string answer;
     sockets::PutNumber(answer, kMagic);

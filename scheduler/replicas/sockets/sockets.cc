@@ -16,9 +16,7 @@
 
 namespace VXLA_NAMESPACE::sockets {
 
-Deadline After(milliseconds timeout) {
-  return timeout.count() == 0 ? Deadline() : Deadline(Clock::now() + timeout);
-}
+Deadline After(milliseconds timeout) { return timeout.count() == 0 ? Deadline() : Deadline(Clock::now() + timeout); }
 bool IsOver(const Deadline& deadline) { return deadline && Clock::now() >= *deadline; }
 Deadline Sooner(const Deadline& one, const Deadline& other) { return !one || (other && *other < *one) ? other : one; }
 

@@ -148,8 +148,9 @@ Result<Launch> DevicesApart::Execute(ArgumentLists arguments, RunStatistics* sta
   Launch launch;
   Status status = RunDevices(arguments, launch.by_device, statistics);
   if (ProcessGroup* const group = parts_.group; group != nullptr) {
-    status = group->rank() == 0 ? TellOutcome(*group, std::ranges::max(assignment().device_of) + 1, status, parts_.waits)
-                                : HearOutcome(*group, status, parts_.waits);
+    status = group->rank() == 0
+                 ? TellOutcome(*group, std::ranges::max(assignment().device_of) + 1, status, parts_.waits)
+                 : HearOutcome(*group, status, parts_.waits);
   }
   VXLA_RETURN_IF_ERROR(status);
   return launch;
