@@ -127,6 +127,25 @@ TEST(BoundedProgramTest, WhatDoesNotHoldAtTheBoundsIsRefused) {
   EXPECT_THAT(ErrorOf(kExported, "b=5,3.0=11"), HasSubstr("2*b is 11"));
 }
 
+TEST(BoundedProgramTest, OperationsWithoutTheirOperandsAreRefused) {
+  const auto error = [](const std::string& operation) {
+    return ErrorOf(
+        "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+        "  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>\n" +
+            operation + "  return %x : tensor<?xf32>\n}",
+        "0.0=8");
+  };
+  EXPECT_THAT(error("  %m = \"stablehlo.get_dimension_size\"() {dimension = 0 : i64} : () -> tensor<i32>\n"),
+              HasSubstr("stablehlo.get_dimension_size: 0 operands"));
+  const auto compare = [](const std::string& second, const std::string& type) {
+    return "  %e = \"stablehlo.compare\"(%n" + second +
+           ") {comparison_direction = #stablehlo<comparison_direction EQ>} : (tensor<i32>" + type + ") -> tensor<i1>\n";
+  };
+  EXPECT_THAT(error(compare("", "")), HasSubstr("stablehlo.compare: 1 operand"));
+  EXPECT_THAT(error("  %c = \"stablehlo.convert\"() : () -> tensor<i32>\n" + compare(", %c", ", tensor<i32>")),
+              HasSubstr("stablehlo.convert: 0 operands"));
+}
+
 TEST(BoundedProgramTest, DataThatDecideSizesHaveNoBounds) {
   EXPECT_THAT(ErrorOf(R"(func.func @main(%x: tensor<?xf32>, %n: tensor<1xi32>) -> tensor<?xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>

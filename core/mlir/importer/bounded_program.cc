@@ -114,6 +114,7 @@ std::optional<ArgumentDimension> ArgumentBounds::DimensionOf(ValueId value) cons
   const auto found = defined_.find(value);
   if (found == defined_.end() || !IsNamed(*found->second, "get_dimension_size")) return std::nullopt;
   const Operation& operation = *found->second;
+  if (operation.operands.size() != 1) return std::nullopt;  // the import refuses it
   const Attribute* const dimension = operation.Find("dimension");
   const auto argument = std::ranges::find(entry_->arguments, operation.operands[0]);
   if (dimension == nullptr || argument == entry_->arguments.end()) return std::nullopt;
@@ -173,7 +174,7 @@ std::optional<int64_t> ArgumentBounds::At(ValueId value, int depth) const {
       return std::nullopt;
     return number->literal->GetInt(0);
   }
-  if (IsNamed(operation, "convert")) return At(operation.operands[0], depth + 1);
+  if (IsNamed(operation, "convert") && operation.operands.size() == 1) return At(operation.operands[0], depth + 1);
   if (operation.operands.size() != 2) return std::nullopt;
   const std::optional<int64_t> a = At(operation.operands[0], depth + 1), b = At(operation.operands[1], depth + 1);
   return a.has_value() && b.has_value() ? Computed(operation.name, *a, *b) : std::nullopt;
@@ -194,6 +195,7 @@ void ArgumentBounds::Derive() {
     for (const Operation& operation : entry_->operations) {
       const Attribute* const direction = operation.Find("comparison_direction");
       if (!IsNamed(operation, "compare") || direction == nullptr || direction->text != "EQ") continue;
+      if (operation.operands.size() != 2) continue;
       found |=
           Equate(operation.operands[0], operation.operands[1]) || Equate(operation.operands[1], operation.operands[0]);
     }
