@@ -77,8 +77,10 @@ Result<Moment> DeviceMemory::AwaitUses() const {
 }
 
 Event DeviceMemory::Unused() const {
-  std::vector<Event> uses{ready(), Event(pool_->waiter(), last_use())};
+  std::vector<Event> uses;
   AddPromisedUses(uses);
+  uses.emplace_back(pool_->waiter(), last_use());  // behind the promises: one that was kept just now is in it
+  uses.push_back(ready());
   for (Event& use : uses) {
     const auto over = std::make_shared<Promise>();
     use.OnReady([over](const Status&) { over->Keep(OkStatus()); });
