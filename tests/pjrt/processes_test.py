@@ -15,9 +15,10 @@ GIVEN = dict(argument.removeprefix("--").split("=") for argument in sys.argv[1:]
 COUNT = int(GIVEN.get("processes", 2))
 
 if "process" not in GIVEN:  # the one that starts the others
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = 10000 + os.getpid() * 37 % 20000
+    with socket.socket() as free:  # below those that systems give to connections of others meanwhile
+        while free.connect_ex(("127.0.0.1", port)) == 0:
+            port += 1
     others = [subprocess.Popen([sys.executable, __file__, *sys.argv[1:], f"--process={i}", f"--port={port}"],
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for i in range(COUNT)]
     ends = []

@@ -1,5 +1,5 @@
-// Programs whose devices are processes of a job, over sockets and by MPI: the bits of one process, and what is said when
-// something is amiss.
+// Programs whose devices are processes of a job, over sockets and by MPI: the bits of one process, and what is said
+// when something is amiss.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,15 +47,16 @@ std::string Program(int replicas, int trips, const std::string& sum = "copy(s3)"
                   replicas, next, 1.0 / replicas, trips, 3 * replicas, sum));
 }
 
-// Nobody listens there.
+// Nobody listens there, and no connection of others gets it meanwhile: systems give these ports from 32768 on.
 int FreePort() {
+  static int next = 10000 + static_cast<int>(getpid()) * 31 % 20000;
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  do {
+    address.sin_port = htons(static_cast<uint16_t>(next++));
+  } while (bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0);
   close(socket);
   return ntohs(address.sin_port);
 }
@@ -174,8 +175,8 @@ TEST(DistributedTest, RanksThatContradictEachOtherOrDoNotComeAreNamed) {
   const std::string others = run + at + " --ranks 3 --collective-timeout 20 --rank ";
   for (const auto& [wrong, says] : {std::pair("--ranks 2 --rank 1", "rank 1 is one of 2 ranks, and rank 0 one of 3"),
                                     std::pair("--ranks 3 --rank 2", "two processes say that they are rank 2 of 3")}) {
-    const CommandResult ended = RunShell(others + "0 & " + others + "2 & sleep 0.3; " + run + at + " --collective-timeout 20 " +
-                                         wrong + "; wait");
+    const CommandResult ended = RunShell(others + "0 & " + others + "2 & sleep 0.3; " + run + at +
+                                         " --collective-timeout 20 " + wrong + "; wait");
     // All of them say so, but for one that may not have come yet.
     const size_t first = ended.err.find(says);
     EXPECT_NE(first, std::string::npos) << ended.err;
@@ -193,10 +194,10 @@ TEST(DistributedTest, ARankThatIsKilledIsReportedByAllOthers) {
       RunShell(Job(3, Ends("--device cpu --collective-timeout 60", Program(3, 100'000'000, kEndsRank1))));
   EXPECT_EQ(late.exit_code, 3);
   for (const int rank : {0, 2}) {
-    EXPECT_THAT(late.err, ::testing::ContainsRegex(
-                              fmt::format("place {0} .rank {0}: replica {0}. waits for place [0-2] "
-                                          ".rank [0-2]: replica [0-2]., which has ended",
-                                          rank)));
+    EXPECT_THAT(late.err,
+                ::testing::ContainsRegex(fmt::format("place {0} .rank {0}: replica {0}. waits for place [0-2] "
+                                                     ".rank [0-2]: replica [0-2]., which has ended",
+                                                     rank)));
   }
   EXPECT_THAT(late.err, HasSubstr("waits for place 1 (rank 1: replica 1), which has ended"));
 }
@@ -236,8 +237,8 @@ TEST(DistributedTest, ReplicasOfRanksRunApart) {
 
 // Rank 1 has replica 2, and is killed at some run of very many, on its way through the first loop.
 TEST(DistributedTest, ARankThatIsKilledWhileReplicasRunApartIsReported) {
-  const CommandResult late = RunShell(
-      Job(3, Ends("--device llvmpipe --collective-timeout 60 --num-runs 1000000", ApartProgram(kEndsRank1))));
+  const CommandResult late =
+      RunShell(Job(3, Ends("--device llvmpipe --collective-timeout 60 --num-runs 1000000", ApartProgram(kEndsRank1))));
   EXPECT_EQ(late.exit_code, 3);
   EXPECT_THAT(late.err, ::testing::ContainsRegex("rank 1 has ended|waits for (place 1 .rank 1: replica 2.|rank 1), "
                                                  "which has ended|replica [013] waits for replica 2"));
@@ -261,7 +262,8 @@ TEST(DistributedTest, RanksOfMpiGiveTheBitsOfOneProcess) {
 }
 
 TEST(DistributedTest, WhenALauncherEndsTheJobThoseWhoWaitSaySo) {
-  const CommandResult ended = RunByMpi(Ends("--device cpu --collective-timeout 60", Program(3, 100'000'000, kEndsRank1)));
+  const CommandResult ended =
+      RunByMpi(Ends("--device cpu --collective-timeout 60", Program(3, 100'000'000, kEndsRank1)));
   EXPECT_EQ(ended.exit_code, 137);  // the killed rank's
   EXPECT_THAT(ended.err, ::testing::ContainsRegex(
                              "deadlock: (all-reduce s3|collective-permute p): place [02] .rank [02]: replica [02]. "
