@@ -72,12 +72,6 @@ static VxlaRecording Recording(VxlaExecutable executable, const VxlaBinding* scr
   return recording;
 }
 
-static VxlaRecordingNeeds Needs(VxlaExecutable executable) {
-  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
-  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
-  return needs;
-}
-
 static void Fill(void* mapped, float first) {
   for (int i = 0; i < kCount; ++i) ((float*)mapped)[i] = first + (float)i;
 }

@@ -55,12 +55,6 @@ static VxlaExecutable Compile(VxlaDevice device, const char* text, uint64_t loop
   return executable;
 }
 
-static VxlaRecordingNeeds Needs(VxlaExecutable executable) {
-  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
-  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
-  return needs;
-}
-
 static void ExpectTurned(const float* y, int trips) {
   for (int i = 0; i < kCount; ++i) {
     const float x = (float)(trips % 2 == 0 ? i : kCount - 1 - i);

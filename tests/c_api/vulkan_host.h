@@ -369,3 +369,9 @@ static inline void HostFreeImage(Host* host, const HostImage* made) {
   host->DestroyImage(host->device, made->image.image, NULL);
   host->FreeMemory(host->device, made->memory, NULL);
 }
+
+static inline VxlaRecordingNeeds Needs(VxlaExecutable executable) {
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  return needs;
+}
