@@ -15,8 +15,8 @@ namespace VXLA_NAMESPACE {
 
 enum class BindingMode : uint8_t { kAddresses, kDescriptors };
 
-// What a software driver that is taken for a GPU has the facts of; backend/vulkan/device/plan/pretended_gpu.h.
-enum class GpuFamily : uint8_t { kAny, kGcn, kRdna2, kRdna3, kNvidia, kIntel, kApple, kMobile };
+// What a software driver that is taken for a GPU has the facts of; backend/vulkan/device/plan/pretend.h.
+enum class GpuFamily : uint8_t { kAny, kGcn, kRdna2, kRdna3, kNvidia, kIntel, kApple, kAdreno, kMali, kMobile };
 
 // What kernels do without though the device may have it (--emulate); backend/vulkan/device/plan/device_plan.h.
 struct Emulation {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -127,6 +128,50 @@ TEST_P(GpuFamiliesTest, AttentionIsOneKernel) {
   ExpectAgreement(Attention("f16"), 1, {.rtol = 2e-2, .atol = 2e-2});
 }
 
+// Kernels that hold much in shared memory, or do without types that GPUs of phones lack: a pipeline that took more than
+// the limits of the family would be refused (CheckWorkgroup, CheckShared, KernelLayouts).
+constexpr char kHeld[] = R"(HloModule m
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+lt { a = u32[] parameter(0)  b = u32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)
+     ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e {
+  x = c64[3,1000] parameter(0)
+  spectrum = c64[3,1000] fft(x), fft_type=FFT, fft_length={1000}
+  keys = u32[3,5000] parameter(1)
+  places = s32[3,5000] iota(), iota_dimension=1
+  sorted = (u32[3,5000], s32[3,5000]) sort(keys, places), dimensions={1}, to_apply=lt, is_stable=true
+  order = s32[3,5000] get-tuple-element(sorted), index=1
+  square = f32[40,40] parameter(2)
+  turned = f32[40,40] transpose(square), dimensions={1,0}
+  product = f32[40,40] dot(square, turned), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  row = s32[40,40] iota(), iota_dimension=0
+  column = s32[40,40] iota(), iota_dimension=1
+  diagonal = pred[40,40] compare(row, column), direction=EQ
+  eight = f32[] constant(40)
+  eights = f32[40,40] broadcast(eight), dimensions={}
+  zero = f32[] constant(0)
+  zeros = f32[40,40] broadcast(zero), dimensions={}
+  weight = f32[40,40] select(diagonal, eights, zeros)
+  definite = f32[40,40] add(product, weight)
+  factor = f32[40,40] cholesky(definite), lower=true
+  wide = f64[500] parameter(3)
+  cubes = f64[500] multiply(wide, wide)
+  ones = s64[500] parameter(4)
+  shifted = s64[500] multiply(ones, ones)
+  base = f32[17,300] parameter(5)
+  at = s32[33,1] parameter(6)
+  rows = f32[33,300] parameter(7)
+  scattered = f32[17,300] scatter(base, at, rows), update_window_dims={1}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+  ROOT t = (c64[3,1000], s32[3,5000], f32[40,40], f64[500], s64[500], f32[17,300])
+    tuple(spectrum, order, factor, cubes, shifted, scattered)
+})";
+
+TEST_P(GpuFamiliesTest, KernelsKeepToTheLimitsOfPhones) {
+  if (!vulkan::MobileTuner::Knows(client_->device().facts().vendor_id)) return;
+  ExpectAgreement(kHeld, 60, {.rtol = 1e-4, .atol = 1e-4});
+}
+
 std::unique_ptr<Client> SameBitsClient(BindingMode mode, const std::string& emulate) {
   vulkan::OpenOptions options = TestOptions(mode);
   options.emulate = *vulkan::ParseEmulation(emulate);
@@ -165,7 +210,7 @@ TEST(SameBitsOptionTest, EveryDeviceGivesTheBitsOfAnother) {
 }
 
 INSTANTIATE_TEST_SUITE_P(As, GpuFamiliesTest,
-                         ::testing::Values("gcn", "rdna2", "rdna3", "nvidia", "intel", "apple", "mobile"),
+                         ::testing::Values("gcn", "rdna3", "nvidia", "intel", "apple", "adreno", "mali", "mobile"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

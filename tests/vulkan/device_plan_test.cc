@@ -10,7 +10,7 @@
 #include "backend/vulkan/device/handles/kernel.h"
 #include "backend/vulkan/device/memory/free_list.h"
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -668,7 +668,7 @@ TEST(SoftwareDriverTest, ItsCostsAreItsOwnUnlessItIsTakenForAGpu) {
   EXPECT_FALSE(software.byte_offsets);
   EXPECT_EQ(software.work_budget_seconds, 0);
   PlanWants wants;
-  for (const char* name : {"gpu", "rdna2", "mobile"}) {
+  for (const char* name : {"gpu", "rdna2", "mali"}) {
     wants.emulate = *ParseEmulation(name);
     const DeviceFacts gpu = PlanDevice(support, wants)->facts;
     EXPECT_EQ(gpu.costs, DeviceFacts::Costs()) << name;
@@ -732,6 +732,17 @@ TEST(EmulationTest, FeaturesThatAreEmulatedAreNotEnabled) {
   EXPECT_TRUE(facts_with("division").float64);
 }
 
+TEST(EmulationTest, OneQueueThatAHostLendsStandsForAll) {
+  PhysicalSupport support = FakeGpu();
+  support.queue_families.at(0).queueCount = 2;
+  PlanWants wants;
+  wants.emulate.queues = true;
+  wants.lent_queues = {{0}};
+  EXPECT_EQ(PlanDevice(support, wants)->facts.queues.size(), size_t{kMostQueues});
+  wants.lent_queues = {{0}, {0}};
+  EXPECT_EQ(PlanDevice(support, wants)->facts.queues.size(), 2u);
+}
+
 // A software driver's own limits stay where they are lower; a GPU stays what it is.
 TEST(EmulationTest, ASoftwareDriverHasTheFactsOfAFamilyOfGpus) {
   PhysicalSupport support = FakeGpu();
@@ -753,6 +764,8 @@ TEST(EmulationTest, ASoftwareDriverHasTheFactsOfAFamilyOfGpus) {
   EXPECT_EQ(mobile.kind, DeviceFacts::Kind::kIntegrated);
   EXPECT_EQ(mobile.max_shared_bytes, 16384u);
   EXPECT_EQ(mobile.max_workgroup_invocations, 256u);
+  EXPECT_EQ(mobile.max_storage_buffers, 8u);
+  EXPECT_FALSE(mobile.int64 || mobile.float64 || mobile.float16);
   EXPECT_TRUE(mobile.matrices.empty());
   wants.emulate = *ParseEmulation("nvidia,matrices");
   EXPECT_EQ(PlanDevice(support, wants)->facts.matrices[0].columns, 8u);
@@ -777,7 +790,7 @@ TEST(EmulationTest, UnknownNamesAreRejected) {
   EXPECT_EQ(
       emulation.status().message(),
       "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
-      "rdna3, nvidia, intel, apple, mobile");
+      "rdna3, nvidia, intel, apple, adreno, mali, mobile");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/plan/pretended_gpu.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -121,40 +120,6 @@ Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view 
   });
   if (found < 0) return NotFound("no device is named like '{}'; {}", given, CountAndListing(devices));
   return found;
-}
-
-Result<Emulation> ParseEmulation(std::string_view names) {
-  Emulation emulation;
-  while (!names.empty()) {
-    const std::string_view name = names.substr(0, names.find(','));
-    names.remove_prefix(std::min(name.size() + 1, names.size()));
-    if (name == "i64") {
-      emulation.i64 = true;
-    } else if (name == "f64") {
-      emulation.f64 = true;
-    } else if (name == "f16") {
-      emulation.f16 = true;
-    } else if (name == "narrow") {
-      emulation.narrow = true;
-    } else if (name == "subgroups") {
-      emulation.subgroups = true;
-    } else if (name == "division") {
-      emulation.division = true;
-    } else if (const auto family = GpuFamilyOf(name)) {
-      emulation.gpu = true;
-      emulation.family = *family;
-    } else if (name == "matrices") {
-      emulation.matrices = true;
-    } else if (name == "queues") {
-      emulation.queues = true;
-    } else {
-      return InvalidArgument(
-          "--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
-          "rdna3, nvidia, intel, apple, mobile",
-          name);
-    }
-  }
-  return emulation;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -11,7 +11,7 @@
 
 #include "backend/device.h"
 #include "backend/device_facts.h"
-#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretend.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -46,9 +46,6 @@ struct OpenOptions {
 
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.
 inline constexpr uint32_t kPoisonWord = 0xFFF5FFF5u;
-
-// Pure. "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues" or some of them. Another name: kInvalidArgument.
-Result<Emulation> ParseEmulation(std::string_view names);
 
 // All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no
 // driver: kDeviceFailure that says so.

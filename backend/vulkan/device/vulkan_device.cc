@@ -1,11 +1,8 @@
 #include "backend/vulkan/device/vulkan_device.h"
 
-#include <cstdlib>
-#include <cstring>
-
 #include "backend/vulkan/device/external_memory.h"
 #include "backend/vulkan/device/handles/executables.h"
-#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/device/probes/kept_tuning.h"
 #include "backend/vulkan/device/probes/matrix_probe.h"
 #include "backend/vulkan/device/probes/quirks.h"
@@ -14,15 +11,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-bool PoisonWanted(const OpenOptions& options) {
-  const char* variable = std::getenv("VXLA_POISON");
-  return options.poison || (variable != nullptr && std::strcmp(variable, "1") == 0);
-}
-
 bool Probes(const OpenOptions& options, const DeviceFacts& facts) {
-  const char* variable = std::getenv("VXLA_NO_PROBES");
-  const bool none = variable != nullptr && std::strcmp(variable, "1") == 0;
-  return options.probe && !none && !facts.compile_only;
+  return options.probe && !EnvironmentForbidsProbes() && !facts.compile_only;
 }
 
 struct Usable {
@@ -125,7 +115,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->context_ = std::move(context);
   device->hooks_ = hooks;
   device->modes_ = std::move(modes);
-  device->poison_ = PoisonWanted(options);
+  device->poison_ = options.poison || EnvironmentPoisons();
   device->probe_ = hooks.probe && Probes(options, device->context_->facts());
   device->disk_ =
       std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);

@@ -144,6 +144,7 @@ Result<std::vector<uint32_t>> PipelineCache::OptimizedModule(const KernelKey& ke
 PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) {
   VXLA_RETURN_IF_ERROR(CheckWorkgroup(key, context_->facts()));
   VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, Module(key));
+  VXLA_RETURN_IF_ERROR(CheckShared(*found.words, key, context_->facts()));
   const std::string name = key.algorithm.substr(key.algorithm.find('/') + 1);
   if (key.is_module || IsCustomShader(key))
     VXLA_RETURN_IF_ERROR(CheckCapabilities(*found.words, name, context_->facts()));

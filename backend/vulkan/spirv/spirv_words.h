@@ -25,6 +25,7 @@ enum Op : uint32_t {
   kTypeInt = 21,
   kTypeFloat = 22,
   kTypeVector = 23,
+  kTypeArray = 28,
   kTypeStruct = 30,
   kTypePointer = 32,
   kLastType = 39,
@@ -32,6 +33,10 @@ enum Op : uint32_t {
   kConstantTrue = 41,
   kConstantFalse = 42,
   kConstant = 43,
+  kSpecConstantTrue = 48,
+  kSpecConstantFalse = 49,
+  kSpecConstant = 50,
+  kSpecConstantOp = 52,
   kLastConstant = 52,
   kFunction = 54,
   kFunctionParameter = 55,
@@ -125,12 +130,13 @@ enum FloatCapability : uint32_t {
   kSignedZeroInfNanPreserveCapability = 4466,
   kRoundingModeRTECapability = 4467
 };
-enum Decoration : uint32_t { kBuiltIn = 11, kNoContraction = 42 };
+enum Decoration : uint32_t { kSpecId = 1, kBuiltIn = 11, kNoContraction = 42 };
 enum BuiltIn : uint32_t { kWorkgroupId = 26, kLocalInvocationId = 27, kGlobalInvocationId = 28 };
 enum LoopControl : uint32_t { kNoHint = 0, kUnroll = 1, kDontUnroll = 2 };
 enum Glsl : uint32_t { kUMax = 41, kFma = 50 };  // of GLSL.std.450, the only set that kernels import
 enum StorageClass : uint32_t {
   kInputClass = 1,
+  kWorkgroupClass = 4,
   kPrivateClass = 6,
   kFunctionClass = 7,
   kPushConstantClass = 9,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "backend/vulkan/spirv/shared_memory.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -169,6 +170,13 @@ Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts) {
   if (product <= facts.max_workgroup_invocations) return OkStatus();
   return Internal("kernel {}: a workgroup of {} invocations, {} allows {}", key.algorithm, product, facts.name,
                   facts.max_workgroup_invocations);
+}
+
+Status CheckShared(const std::vector<uint32_t>& spirv, const KernelKey& key, const DeviceFacts& facts) {
+  const std::optional<uint64_t> bytes = spirv::SharedBytes(spirv, key.constants);
+  if (!bytes || *bytes <= facts.max_shared_bytes) return OkStatus();
+  return Internal("kernel {}: a workgroup of {} bytes of shared memory, {} allows {}", key.algorithm, *bytes,
+                  facts.name, facts.max_shared_bytes);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

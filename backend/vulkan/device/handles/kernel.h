@@ -79,7 +79,8 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
                                                  std::shared_ptr<KernelLayouts> layouts,
                                                  const PipelineRequest& request);
 
-// Pure. The key's workgroup size against the device's limits.
+// Pure. The key's workgroup size against the device's limits, and the shared memory that the module takes with it.
 Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts);
+Status CheckShared(const std::vector<uint32_t>& spirv, const KernelKey& key, const DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -6,7 +6,7 @@
 
 #include "backend/vulkan/device/api/external_types.h"
 #include "backend/vulkan/device/api/vk_status.h"
-#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/drivers/kernel_operations.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
@@ -87,14 +87,16 @@ Status CheckRequired(const PhysicalSupport& support, const PlanWants& wants) {
 }
 
 Result<std::vector<QueueFacts>> QueuesFor(const PhysicalSupport& support, const PlanWants& wants) {
+  const bool one_for_many = wants.emulate.queues;
   if (!wants.lent_queues.empty()) {
-    auto lent = PlanLentQueues(support.queue_families, wants.lent_queues, wants.emulate.queues);
-    if (lent.ok()) return lent;
-    return InvalidArgument("device {}: {}", support.properties.deviceName, lent.status().message());
+    auto lent = PlanLentQueues(support.queue_families, wants.lent_queues);
+    if (!lent.ok()) return InvalidArgument("device {}: {}", support.properties.deviceName, lent.status().message());
+    return one_for_many && lent->size() == 1 ? OneQueueForMany(lent->front().family, kMostQueues) : *std::move(lent);
   }
   const std::optional<uint32_t> main = ChooseQueueFamily(support.queue_families);
   if (!main) return Unsupported("device {}: no queue family runs compute", support.properties.deviceName);
-  return PlanQueues(support.queue_families, *main, wants.most_queues, wants.emulate.queues);
+  if (one_for_many) return OneQueueForMany(*main, wants.most_queues);
+  return PlanQueues(support.queue_families, *main, wants.most_queues);
 }
 
 Status ChooseQueues(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
@@ -114,25 +116,23 @@ void CopyFeature(VkBool32 supported, VkBool32& enabled) {
 
 FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& wants) {
   FeatureChain chosen;
-  const Emulation& emulate = wants.emulate;
-  const bool halves = !emulate.f16 && !emulate.narrow;
   const VkPhysicalDeviceFeatures& base = supported.base.features;
   VkPhysicalDeviceFeatures& wanted = chosen.base.features;
-  if (!emulate.i64) CopyFeature(base.shaderInt64, wanted.shaderInt64);
-  if (!emulate.narrow) CopyFeature(base.shaderInt16, wanted.shaderInt16);
-  if (!emulate.f64) CopyFeature(base.shaderFloat64, wanted.shaderFloat64);
+  CopyFeature(base.shaderInt64, wanted.shaderInt64);
+  CopyFeature(base.shaderInt16, wanted.shaderInt16);
+  CopyFeature(base.shaderFloat64, wanted.shaderFloat64);
   if (wants.bindings == BindingMode::kDescriptors) CopyFeature(base.robustBufferAccess, wanted.robustBufferAccess);
   CopyFeature(base.shaderStorageBufferArrayDynamicIndexing, wanted.shaderStorageBufferArrayDynamicIndexing);
-  if (halves) CopyFeature(supported.vulkan11.storageBuffer16BitAccess, chosen.vulkan11.storageBuffer16BitAccess);
+  CopyFeature(supported.vulkan11.storageBuffer16BitAccess, chosen.vulkan11.storageBuffer16BitAccess);
   const VkPhysicalDeviceVulkan12Features& from = supported.vulkan12;
   VkPhysicalDeviceVulkan12Features& to = chosen.vulkan12;
-  if (!emulate.narrow) CopyFeature(from.storageBuffer8BitAccess, to.storageBuffer8BitAccess);
-  if (!emulate.f16) CopyFeature(from.shaderFloat16, to.shaderFloat16);
-  if (!emulate.narrow) CopyFeature(from.shaderInt8, to.shaderInt8);
+  CopyFeature(from.storageBuffer8BitAccess, to.storageBuffer8BitAccess);
+  CopyFeature(from.shaderFloat16, to.shaderFloat16);
+  CopyFeature(from.shaderInt8, to.shaderInt8);
   CopyFeature(from.timelineSemaphore, to.timelineSemaphore);
   CopyFeature(from.scalarBlockLayout, to.scalarBlockLayout);
   CopyFeature(from.shaderSubgroupExtendedTypes, to.shaderSubgroupExtendedTypes);
-  if (!emulate.i64) CopyFeature(from.shaderBufferInt64Atomics, to.shaderBufferInt64Atomics);
+  CopyFeature(from.shaderBufferInt64Atomics, to.shaderBufferInt64Atomics);
   CopyFeature(from.vulkanMemoryModel, to.vulkanMemoryModel);
   CopyFeature(from.vulkanMemoryModelDeviceScope, to.vulkanMemoryModelDeviceScope);
   CopyFeature(from.bufferDeviceAddress, to.bufferDeviceAddress);
@@ -140,8 +140,8 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
     CopyFeature(supported.executables.pipelineExecutableInfo, chosen.executables.pipelineExecutableInfo);
   CopyFeature(supported.integer_dot_product.shaderIntegerDotProduct,
               chosen.integer_dot_product.shaderIntegerDotProduct);
-  // Their kernels are of the Vulkan memory model, and read words of 16-bit floats or bytes.
-  if (supported.vulkan12.vulkanMemoryModel && !emulate.f16 && !emulate.narrow && !emulate.subgroups) {
+  // Their kernels are of the Vulkan memory model.
+  if (supported.vulkan12.vulkanMemoryModel) {
     CopyFeature(supported.cooperative_matrix.cooperativeMatrix, chosen.cooperative_matrix.cooperativeMatrix);
     CopyFeature(supported.bfloat16.shaderBFloat16Type, chosen.bfloat16.shaderBFloat16Type);
     CopyFeature(supported.bfloat16.shaderBFloat16CooperativeMatrix, chosen.bfloat16.shaderBFloat16CooperativeMatrix);
@@ -151,11 +151,8 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
     CopyFeature(supported.pageable_memory.pageableDeviceLocalMemory, chosen.pageable_memory.pageableDeviceLocalMemory);
   CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
   CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
-  if (!emulate.subgroups) {
-    CopyFeature(supported.subgroup_size_control.subgroupSizeControl, chosen.subgroup_size_control.subgroupSizeControl);
-    CopyFeature(supported.subgroup_size_control.computeFullSubgroups,
-                chosen.subgroup_size_control.computeFullSubgroups);
-  }
+  CopyFeature(supported.subgroup_size_control.subgroupSizeControl, chosen.subgroup_size_control.subgroupSizeControl);
+  CopyFeature(supported.subgroup_size_control.computeFullSubgroups, chosen.subgroup_size_control.computeFullSubgroups);
   return chosen;
 }
 
@@ -239,8 +236,7 @@ Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, Devi
   set(MemoryKind::kReadback, readback);
   set(MemoryKind::kArguments, arguments < 0 ? upload : arguments);
   MemoryChoice& chosen = plan.memory[static_cast<int>(MemoryKind::kDevice)];
-  if (invisible) chosen.host_visible = false;
-  if (wants.pretend != PretendedMemory::kNone) chosen.host_cached = false;
+  Pretend(wants.pretend, chosen);
   plan.heaps = HeapsOf(support);
   for (MemoryHeap& heap : plan.heaps) heap.bytes = std::min(heap.bytes, wants.memory_limit_bytes);
   plan.facts.memory_bytes = plan.heaps[chosen.heap].bytes;
@@ -376,7 +372,7 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
 
 // Subgroups are of use only where they are full and of one size: a lane that is missing would give its neighbours
 // anything.
-void PlanSubgroups(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
+void PlanSubgroups(const PhysicalSupport& support, DevicePlan& plan) {
   constexpr VkSubgroupFeatureFlags kOperations =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
   const VkPhysicalDeviceSubgroupSizeControlFeatures& enabled = plan.features.subgroup_size_control;
@@ -384,7 +380,7 @@ void PlanSubgroups(const PhysicalSupport& support, const PlanWants& wants, Devic
   const bool requirable = enabled.subgroupSizeControl && support.subgroup_size_requirable;
   // Modules of SPIR-V 1.6 leave the size to the driver unless the pipeline requires one.
   const bool one_size = !varies || requirable || !plan.facts.spirv_1_6;
-  plan.facts.subgroup_shuffle = !wants.emulate.subgroups && one_size && enabled.computeFullSubgroups &&
+  plan.facts.subgroup_shuffle = one_size && enabled.computeFullSubgroups &&
                                 (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                 (support.vulkan11.subgroupSupportedOperations & kOperations) == kOperations;
   if (varies && requirable) plan.smallest_subgroup_size = support.min_subgroup_size;
@@ -414,16 +410,8 @@ std::optional<ElementType> TypeOf(uint32_t component) {
 }
 
 // Products of one type of 16 or 8 bits in sums of 32, by whole subgroups of a size that pipelines can be sure of.
-void PlanMatrices(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
+void PlanMatrices(const PhysicalSupport& support, DevicePlan& plan) {
   DeviceFacts& facts = plan.facts;
-  if (wants.emulate.matrices) {
-    using enum ElementType;
-    facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
-    facts.matrix_lanes = 32;
-    facts.matrix_rate = 16;  // so that whatever may run on them does
-    facts.matrices_stand_in = true;
-    return;
-  }
   if (!plan.features.cooperative_matrix.cooperativeMatrix || !facts.subgroup_shuffle || !facts.spirv_1_6) return;
   facts.matrix_lanes = plan.smallest_subgroup_size != 0 ? plan.smallest_subgroup_size : facts.subgroup_size;
   for (const CooperativeMatrixProperties& p : support.matrices) {
@@ -622,7 +610,8 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   return support;
 }
 
-Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants) {
+Result<DevicePlan> PlanDevice(PhysicalSupport support, const PlanWants& wants) {
+  Hide(wants.emulate, support);
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DevicePlan plan;
   VXLA_RETURN_IF_ERROR(ChooseQueues(support, wants, plan));
@@ -636,18 +625,15 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillUnits(support, plan.facts);
   FillIdentity(support, plan.facts);
   FillFeatures(support, plan.features, plan.facts);
-  if (plan.facts.is_software()) wants.emulate.gpu ? TakeForGpu(plan.facts) : NoteSoftwareCosts(plan.facts);
-  if (wants.emulate.queues) plan.facts.queue_switch_seconds = -1;
-  if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
+  if (plan.facts.is_software() && !wants.emulate.gpu) NoteSoftwareCosts(plan.facts);
   if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);
   plan.capture_executables = plan.features.executables.pipelineExecutableInfo;
   plan.memory_budget = Has(support.extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   plan.memory_priority = plan.features.memory_priority.memoryPriority;
   FillLimits(support, plan, plan.facts);
-  PlanSubgroups(support, wants, plan);
-  PlanMatrices(support, wants, plan);
-  if (wants.emulate.gpu && support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
-    TakeFor(wants.emulate.family, plan.facts);
+  PlanSubgroups(support, plan);
+  PlanMatrices(support, plan);
+  Pretend(wants.emulate, plan.facts);
   // A host's pools and ours are out of the way then; what is recorded once and replayed needs no writes with sets.
   if (wants.push_descriptors && Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
     plan.most_pushed_descriptors = support.max_push_descriptors;

@@ -13,7 +13,7 @@
 #include "backend/vulkan/device/api/functions.h"
 #include "backend/vulkan/device/api/matrix_extension.h"
 #include "backend/vulkan/device/plan/heap_ledger.h"
-#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/device/plan/queue_plan.h"
 #include "core/status.h"
 
@@ -116,7 +116,7 @@ float PriorityOf(const std::array<MemoryChoice, kMemoryKinds>& memory, const Mem
 bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes);
 
 // kUnsupported with what is missing.
-Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants);
+Result<DevicePlan> PlanDevice(PhysicalSupport support, const PlanWants& wants);
 
 // What vxla asks a host to enable, as PlanDevice would on a device of its own.
 struct DeviceRequirements {

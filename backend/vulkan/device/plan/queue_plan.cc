@@ -47,16 +47,10 @@ std::optional<uint32_t> ChooseQueueFamily(std::span<const VkQueueFamilyPropertie
   return best;
 }
 
-std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> families, uint32_t main_family, int most,
-                                   bool emulated) {
+std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> families, uint32_t main_family, int most) {
   const size_t compute = static_cast<size_t>(std::clamp(most - 1, 1, kMostQueues - 1));
   const bool copies = most > 1;
   std::vector<QueueFacts> queues = {{true, main_family, 0}};
-  if (emulated) {
-    queues.resize(compute, queues.front());
-    if (copies) queues.push_back({false, main_family, 0});
-    return queues;
-  }
   std::vector<uint32_t> used(families.size(), 0);  // queues of each family
   used[main_family] = 1;
   const auto add = [&](uint32_t family, bool computes) { queues.push_back({computes, family, used[family]++}); };
@@ -86,7 +80,7 @@ std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> fami
 }
 
 Result<std::vector<QueueFacts>> PlanLentQueues(std::span<const VkQueueFamilyProperties> families,
-                                               std::span<const LentQueue> lent, bool emulated) {
+                                               std::span<const LentQueue> lent) {
   if (lent.size() > kMostQueues) return InvalidArgument("{} queues: vxla uses at most {}", lent.size(), kMostQueues);
   std::vector<QueueFacts> queues;
   std::optional<QueueFacts> copies;
@@ -100,7 +94,6 @@ Result<std::vector<QueueFacts>> PlanLentQueues(std::span<const VkQueueFamilyProp
       copies = queue;
     }
   }
-  if (emulated && lent.size() == 1) return PlanQueues(families, lent.front().family, kMostQueues, true);
   if (copies) queues.push_back(*copies);
   return queues;
 }

@@ -1,5 +1,6 @@
-// Tuner: what the functions of tuning.h ask where kinds of devices differ by more than numbers. One stands for GPUs, by
-// tables of their vendors; one for drivers on the host's processor (drivers/software).
+// Tuner: what the functions of tuning.h ask where kinds of devices differ by more than numbers. One stands for GPUs of
+// desktops and servers, one for those of phones and of Apple, each by tables of their vendors; one for drivers on the
+// host's processor (drivers/software).
 #pragma once
 
 #include "backend/vulkan/lower/tuning/tuning.h"
@@ -15,6 +16,8 @@ struct RadixWork {
 class Tuner {
  public:
   virtual ~Tuner() = default;
+  // What its vendor's row says.
+  virtual GpuTraits Table(const DeviceFacts&) const { return {}; }
   virtual LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count,
                           int64_t cost) const = 0;
   virtual RowTraits Rows(const DeviceFacts& facts) const = 0;
@@ -38,11 +41,20 @@ class Tuner {
 // The device's.
 const Tuner& TunerOf(const DeviceFacts& facts);
 
-class GpuTuner final : public Tuner {
+class GpuTuner : public Tuner {
  public:
+  GpuTraits Table(const DeviceFacts& facts) const override;
   LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) const override;
   RowTraits Rows(const DeviceFacts& facts) const override;
   DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
+  RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
+};
+
+// Of GPUs that share the processor's memory and power: mobile_tuning.cc.
+class MobileTuner final : public GpuTuner {
+ public:
+  static bool Knows(uint32_t vendor);
+  GpuTraits Table(const DeviceFacts& facts) const override;
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
 };
 

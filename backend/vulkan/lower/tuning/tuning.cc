@@ -30,7 +30,7 @@ int64_t MostSteps(const DeviceFacts& facts, int passes) {
 // (Turing), by the table of compute capabilities in the CUDA C++ Programming Guide; AMD 2,560 (GCN: 4 SIMDs of 10 waves
 // of 64), 2,560 (RDNA1: 2 SIMDs of 20), 2,048 (RDNA2 and later: 2 of 16), by AMD's ISA documents and Mesa's
 // ac_gpu_info.c. Drivers that list their units say the same.
-GpuTraits TableTraits(const DeviceFacts& facts) {
+GpuTraits GpuTuner::Table(const DeviceFacts& facts) const {
   const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete || facts.kind == DeviceFacts::Kind::kVirtual;
   GpuTraits traits;
   switch (VendorOf(facts)) {
@@ -62,23 +62,14 @@ GpuTraits TableTraits(const DeviceFacts& facts) {
       traits.busy_groups = discrete ? 256 : 96;
       traits.dot_k_step = 8;
       break;
-    case kApple:  // wide subgroups, 32 KiB of shared memory, unified memory
-      traits.busy_groups = 256;
-      break;
-    case kArm:
-    case kBroadcom:
-    case kImagination:
-    case kQualcomm:  // few cores; large workgroups and much shared memory cost occupancy
-      traits.loop_group = 64;
-      traits.loop_items = 2;
-      traits.row_lanes = 64;
-      traits.busy_groups = 64;
-      traits.dot_lanes = 8;
-      traits.dot_k_step = 8;
-      break;
     default:
       break;
   }
+  return traits;
+}
+
+GpuTraits TableTraits(const DeviceFacts& facts) {
+  GpuTraits traits = TunerOf(facts).Table(facts);
   traits.busy_groups = ResidentGroups(facts, traits.loop_group, traits.busy_groups);
   return traits;
 }
@@ -102,8 +93,10 @@ GpuTraits TraitsOf(const DeviceFacts& facts) {
 // Where accesses go lane by lane a processor is what runs the lanes.
 const Tuner& TunerOf(const DeviceFacts& facts) {
   static const GpuTuner gpu;
+  static const MobileTuner mobile;
   static const SoftwareTuner software;
-  return facts.costs.accesses_by_lane ? static_cast<const Tuner&>(software) : gpu;
+  if (facts.costs.accesses_by_lane) return software;
+  return MobileTuner::Knows(VendorOf(facts)) ? mobile : gpu;
 }
 
 LoopTuning GpuTuner::Loop(const DeviceFacts& facts, BindingMode, int64_t element_count, int64_t) const {
