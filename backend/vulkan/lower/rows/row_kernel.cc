@@ -32,6 +32,15 @@ class RowKernelWriter {
   uint32_t invocations() const { return shape_.lanes * units_per_group(); }
   int64_t units() const { return shape_.along_rows ? program_.rows / shape_.width : program_.rows; }
   int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }
+  int64_t steps_per_lane() const { return CeilDivide(std::min(steps(), shape_.chunk), shape_.lanes); }
+  // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors
+  // small.
+  int64_t block() const {
+    int64_t block = 8;
+    while (block * block < steps_per_lane() && block < 256) block *= 2;
+    return block;
+  }
+  bool in_blocks() const { return (steps_per_lane() > block() && !program_.in_order()) || shape_.alike; }
 
   // A writer for one function over (unit, step) with everything published that is known at `level`.
   enum Parameter { kUnit, kStep, kShare };
@@ -57,6 +66,10 @@ class RowKernelWriter {
   void WriteGlobals();
   void WritePrepare();
   void WriteAccumulator(int pass);
+  void WriteSlots(int pass);
+  void WriteShape(int64_t groups, const std::array<uint32_t, 3>& grid);
+  void WritePasses();
+  StepAccumulation Accumulation() const;
   void WriteAccumulate(int pass);
   void WriteFinish(int pass);
   void WritePartial(int pass);
@@ -255,6 +268,20 @@ void RowKernelWriter::WriteAccumulator(int pass) {
       "void join_{0}(inout {1} a, {1} b, bool swap) {{\n  if (swap) {{\n    {1} first = b;\n    add_{0}(first, a);\n"
       "    a = first;\n  }} else {{\n    add_{0}(a, b);\n  }}\n}}\n",
       p, acc));
+  WriteSlots(pass);
+  const int join_kind = JoinKind();
+  if (join_kind == 1 || join_kind == 2) {
+    kernel_.Append(
+        fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
+  }
+  if (join_kind >= 2)
+    kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, int64_t{shape_.lanes} * shape_.interleaved));
+}
+
+// The same of all that a step has.
+void RowKernelWriter::WriteSlots(int pass) {
+  const auto reduces = ReducesOf(pass);
+  const std::string p = std::to_string(pass), acc = "Acc_" + p;
   std::string each_reset, each_merge;
   for (int j = 0; j < width(); ++j) {
     each_reset += fmt::format("  clear_{}(a[{}]);\n", p, j);
@@ -274,13 +301,6 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   }
   for (int s = 0; s < slots(); ++s) fold += fmt::format("  total[{0}] = a[{0}];\n", s);
   kernel_.Append(fmt::format("void fold_{0}({1} a[WIDTH], out {1} total[SLOTS]) {{\n{2}}}\n", p, acc, fold));
-  const int join_kind = JoinKind();
-  if (join_kind == 1 || join_kind == 2) {
-    kernel_.Append(
-        fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
-  }
-  if (join_kind >= 2)
-    kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, int64_t{shape_.lanes} * shape_.interleaved));
 }
 
 void RowKernelWriter::StoreElements(Function& function, int step, int level) {
@@ -476,10 +496,8 @@ bool RowKernelWriter::LoadsAhead(int64_t steps_per_lane) const {
          !ComputesInPairs(context_, *program_.body);
 }
 
-Step RowKernelWriter::Write() {
-  const int64_t batch_units = units() / program_.batches;
-  const int64_t groups =
-      program_.batches * CeilDivide(batch_units, shape_.rows_per_group) * (shape_.splits / shape_.interleaved);
+// What rows.comp is told.
+void RowKernelWriter::WriteShape(int64_t groups, const std::array<uint32_t, 3>& grid) {
   kernel_.Params({{"GROUP_COUNT", groups},
                   {"UNIT_COUNT", units()},
                   {"STEP_COUNT", steps()},
@@ -487,24 +505,16 @@ Step RowKernelWriter::Write() {
                   {"SHARES", shape_.splits}});
   if (program_.in_order()) kernel_.Params({{"FIRST_STEP", first_step_}});
   const int passes = program_.passes();
-  const int64_t steps_per_lane = (std::min(steps(), shape_.chunk) + shape_.lanes - 1) / shape_.lanes;
-  // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors
-  // small.
-  int64_t block = 8;
-  while (block * block < steps_per_lane && block < 256) block *= 2;
-  const bool blocked = steps_per_lane > block && !program_.in_order();
   std::string list;
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
   kernel_.Append(fmt::format(
       "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
       "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n#define IN_ORDER {}\n#define EACH_SLOT {}\n",
-      width(), slots(), JoinKind(), shape_.held, blocked || shape_.alike ? 1 : 0, shape_.splits > 1 ? 1 : 0,
-      shape_.ordered ? 1 : 0, program_.in_order() ? 1 : 0,
-      slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)"));
-  const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+      width(), slots(), JoinKind(), shape_.held, in_blocks() ? 1 : 0, shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0,
+      program_.in_order() ? 1 : 0, slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)"));
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
-                             batch_units % shape_.rows_per_group != 0 ? 1 : 0));
+                             units() / program_.batches % shape_.rows_per_group != 0 ? 1 : 0));
   // A division by a variable is slow everywhere, and on lavapipe as slow as hundreds of additions.
   kernel_.Append(fmt::format("#define UNIT_GROUP(g) {}\n",
                              units() == 1 ? "0u" : kernel_.Divide("(g)", shape_.splits / shape_.interleaved)));
@@ -513,14 +523,18 @@ Step RowKernelWriter::Write() {
     kernel_.Append(fmt::format("#define TURNS {}u\n#define EACH_TURN {}\n", UnrolledTurns(),
                                program_.flop <= 2 * program_.rows * program_.row_size ? "[[unroll]]" : ""));
   }
-  if (LoadsAhead(steps_per_lane)) kernel_.Append(fmt::format("#define STEPS_AT_ONCE {}u\n", kStepsAtOnce));
+  if (LoadsAhead(steps_per_lane())) kernel_.Append(fmt::format("#define STEPS_AT_ONCE {}u\n", kStepsAtOnce));
   kernel_.Append(fmt::format("#define INTERLEAVED {}\n", shape_.interleaved));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
+}
+
+// What it calls.
+void RowKernelWriter::WritePasses() {
   WriteLiveEnds();
   WriteGlobals();
   if (program_.product != nullptr) program_.write_product(kernel_);
   WritePrepare();
-  for (int p = 1; p <= passes; ++p) {
+  for (int p = 1; p <= program_.passes(); ++p) {
     WriteAccumulator(p);
     if (shape_.held == 0) WriteAccumulate(p);
     partial_.empty() ? WriteFinish(p) : WritePartial(p);
@@ -530,6 +544,29 @@ Step RowKernelWriter::Write() {
   } else if (NeedsElements()) {
     WriteElements();
   }
+}
+
+StepAccumulation RowKernelWriter::Accumulation() const {
+  StepAccumulation accumulation;
+  for (const RowReduce& reduce : program_.reduces) {
+    if (reduce.source != nullptr) accumulation.of.push_back(PathOf(*reduce.source));
+  }
+  accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
+                        shape_.lanes,
+                        shape_.held == 0 && UnrolledTurns() == 0 && in_blocks() ? block() : 0,
+                        shape_.splits,
+                        shape_.chunk,
+                        shape_.interleaved,
+                        shape_.ordered};
+  return accumulation;
+}
+
+Step RowKernelWriter::Write() {
+  const int64_t groups = program_.batches * CeilDivide(units() / program_.batches, shape_.rows_per_group) *
+                         (shape_.splits / shape_.interleaved);
+  const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+  WriteShape(groups, grid);
+  WritePasses();
   const bool by_subgroup = JoinKind() == 1 || JoinKind() == 2;
   // Lavapipe fills its vectors along x alone.
   const bool along_x = shape_.lanes == 1 && shape_.interleaved == 1;
@@ -539,21 +576,10 @@ Step RowKernelWriter::Write() {
   const char* const algorithm = program_.product != nullptr ? "reduce/product_rows.comp" : "reduce/rows.comp";
   Step step =
       kernel_.Finish(program_.name, algorithm,
-                     {x, invocations() / x, 1, static_cast<uint32_t>(block), shape_.lanes, units_per_group()}, grid);
+                     {x, invocations() / x, 1, static_cast<uint32_t>(block()), shape_.lanes, units_per_group()}, grid);
   step.flop = program_.flop;
   step.accumulations = program_.joins;
-  StepAccumulation& accumulation = step.accumulations.emplace_back();
-  for (const RowReduce& reduce : program_.reduces) {
-    if (reduce.source != nullptr) accumulation.of.push_back(PathOf(*reduce.source));
-  }
-  const bool in_blocks = shape_.held == 0 && UnrolledTurns() == 0 && (blocked || shape_.alike);
-  accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
-                        shape_.lanes,
-                        in_blocks ? block : 0,
-                        shape_.splits,
-                        shape_.chunk,
-                        shape_.interleaved,
-                        shape_.ordered};
+  step.accumulations.push_back(Accumulation());
   return step;
 }
 

@@ -135,6 +135,7 @@ class LoopProgram {
   int64_t WidthOf(int64_t count, const FusionDescription& body) const;
 
  private:
+  friend class LoopPlaces;
   friend class LoopReader;
   mutable Origins origins_;
   int64_t most_width_ = 1;

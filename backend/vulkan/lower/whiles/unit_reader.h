@@ -1,0 +1,59 @@
+// What single operations of a loop become: phases, with what they read, write and cost.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "backend/vulkan/lower/whiles/places.h"
+#include "backend/vulkan/lower/whiles/units/units.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+class LoopUnitReader : public LoopPlaces {
+ public:
+  LoopUnitReader(const LowerContext& context, const Instruction& loop, uint32_t lanes, int64_t groups,
+                 const std::function<Status(const Instruction&)>& can_lower)
+      : LoopPlaces(loop, lanes, groups), context_(context), can_lower_(can_lower) {}
+
+  // Unsupported: no workgroup's loop runs it.
+  Result<LoopCost> ReadUnit(LoopScope& scope, const Instruction& instruction);
+
+ protected:
+  const LowerContext& context_;
+
+ private:
+  static int64_t OperationsOf(const FusionDescription& body);
+  // What a unit reads; `own` tells of operands that each lane reads at its own elements only.
+  void AddReads(const Instruction& fusion, const std::function<bool(int)>& own, LoopNode* node);
+  Result<LoopCost> ReadElements(LoopScope& scope, const FusionDescription& body);
+  // FindInPlacePairs names an operand that keeps positions with each result of its storage size.
+  static bool ReadsOwnElements(const FusionDescription& body, int k, int64_t count);
+  Result<LoopCost> ReadScatter(LoopScope& scope, const FusionDescription& body);
+  Result<LoopCost> ReadUpdate(LoopScope& scope, const FusionDescription& body);
+  // Lanes share `count` elements out, each of which takes so many turns.
+  Result<LoopCost> ReadUpdate(LoopScope& scope, const FusionDescription& body, int64_t count, int64_t turns);
+  // An array that is updated lies where it lay, or what it is at first is copied to where the result will lie, or is
+  // computed there, as that of a result that nobody reads is too.
+  void PlaceUpdated(LoopScope& scope, const FusionDescription& body, int number, LoopNode* node, LoopCost* cost);
+  // Whether two windows are the same or have no element in common, wherever they start: each lane goes to the same
+  // places of any of them.
+  static bool HasSeparateWindows(const Instruction& update);
+  void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, LoopCost* cost) const;
+  // Operands that are read before any result is written: by a product whose sums are all stored before its epilogue
+  // begins, and by nothing in that.
+  std::set<int> OperandsReadFirst(const FusionDescription& body) const;
+  Result<LoopCost> ReadRows(LoopScope& scope, const FusionDescription& body);
+  // A Fourier transform after one of its kind is made at once with it, so that its text is there once and more lanes
+  // have something to do between two barriers. Not where it reads what the other one writes, or the other way round.
+  bool Joins(LoopBlock& block, const LoopNode& node);
+  // What it reads, what it writes, what it alone uses.
+  std::vector<int> PlacesOfTransform(const LoopNode& node);
+  bool MayStandInRows(const std::vector<int>& places) const;
+  // Lanes read what others have written, and write what others read.
+  Result<LoopCost> ReadTogether(LoopScope& scope, const FusionDescription& body, const LoopUnitNeeds& needs);
+
+  const std::function<Status(const Instruction&)>& can_lower_;
+};
+
+}  // namespace VXLA_NAMESPACE::vulkan
