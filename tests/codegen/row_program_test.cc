@@ -122,7 +122,10 @@ TEST(TuneGpuTest, VendorsHaveAnswersOfTheirOwn) {
   EXPECT_EQ(TuneDot(GpuOf(0x8086), large).tile_rows, 4u);
   EXPECT_EQ(TuneDot(GpuOf(0x13B5, DeviceFacts::Kind::kIntegrated), large).lanes, 8u);
   EXPECT_EQ(TuneLoop(GpuOf(0x10DE), BindingMode::kAddresses, 1 << 24).workgroup_size, 256u);
-  EXPECT_EQ(TuneLoop(GpuOf(0x5143), BindingMode::kAddresses, 1 << 24).workgroup_size, 64u);
+  // Phones': Arm's, Qualcomm's. Four neighbours are one access.
+  EXPECT_EQ(TuneLoop(GpuOf(0x13B5), BindingMode::kAddresses, 1 << 24).workgroup_size, 64u);
+  EXPECT_EQ(TuneLoop(GpuOf(0x5143), BindingMode::kAddresses, 1 << 24).workgroup_size, 128u);
+  EXPECT_EQ(TuneLoop(GpuOf(0x5143), BindingMode::kAddresses, 1 << 24).width, 4u);
   // A sum of one long row is spread over as many workgroups as the device is wide.
   const RowWork row{1, 1 << 27, false, 1, 4, 4};
   EXPECT_GT(TuneRows(GpuOf(0x10DE), row).splits, TuneRows(GpuOf(0x10DE, DeviceFacts::Kind::kIntegrated), row).splits);

@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "backend/vulkan/lower/tuning/tuner.h"
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -128,8 +127,8 @@ TEST_P(GpuFamiliesTest, AttentionIsOneKernel) {
   ExpectAgreement(Attention("f16"), 1, {.rtol = 2e-2, .atol = 2e-2});
 }
 
-// Kernels that hold much in shared memory, or do without types that GPUs of phones lack: a pipeline that took more than
-// the limits of the family would be refused (CheckWorkgroup, CheckShared, KernelLayouts).
+// Kernels that hold much in shared memory. A pipeline that took more than the limits of the family would be refused
+// (CheckWorkgroup, CheckShared, KernelLayouts).
 constexpr char kHeld[] = R"(HloModule m
 sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
 lt { a = u32[] parameter(0)  b = u32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)
@@ -154,22 +153,42 @@ ENTRY e {
   weight = f32[40,40] select(diagonal, eights, zeros)
   definite = f32[40,40] add(product, weight)
   factor = f32[40,40] cholesky(definite), lower=true
-  wide = f64[500] parameter(3)
-  cubes = f64[500] multiply(wide, wide)
-  ones = s64[500] parameter(4)
-  shifted = s64[500] multiply(ones, ones)
-  base = f32[17,300] parameter(5)
-  at = s32[33,1] parameter(6)
-  rows = f32[33,300] parameter(7)
+  base = f32[17,300] parameter(3)
+  at = s32[33,1] parameter(4)
+  rows = f32[33,300] parameter(5)
   scattered = f32[17,300] scatter(base, at, rows), update_window_dims={1}, inserted_window_dims={0},
     scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
-  ROOT t = (c64[3,1000], s32[3,5000], f32[40,40], f64[500], s64[500], f32[17,300])
-    tuple(spectrum, order, factor, cubes, shifted, scattered)
+  ROOT t = (c64[3,1000], s32[3,5000], f32[40,40], f32[17,300]) tuple(spectrum, order, factor, scattered)
 })";
 
-TEST_P(GpuFamiliesTest, KernelsKeepToTheLimitsOfPhones) {
-  if (!vulkan::MobileTuner::Knows(client_->device().facts().vendor_id)) return;
-  ExpectAgreement(kHeld, 60, {.rtol = 1e-4, .atol = 1e-4});
+std::unique_ptr<Client> MobileClient(BindingMode mode) {
+  vulkan::OpenOptions options = TestOptions(mode);
+  options.emulate = *vulkan::ParseEmulation("mobile");
+  auto device = OpenTestDevice(options);
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  return device.ok() ? MakeTestClient(*device) : nullptr;
+}
+
+TEST(MobileTest, KernelsKeepToTheLeastLimits) {
+  const auto module = ParseModule(kHeld);
+  ASSERT_NE(module, nullptr);
+  const std::unique_ptr<Client> client = MobileClient(BindingMode::kAddresses);
+  ASSERT_NE(client, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module, 7);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected.has_value());
+  ExpectOnGpu(*client, *module, arguments, {}, 60, *expected);
+}
+
+TEST(MobileTest, WhatTakesMoreBuffersThanAKernelMayBindIsDoneWithout) {
+  const auto module = ParseModule(kHeld);
+  ASSERT_NE(module, nullptr);
+  const std::unique_ptr<Client> client = MobileClient(BindingMode::kDescriptors);
+  ASSERT_NE(client, nullptr);
+  auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ASSERT_FALSE((*executable)->fallbacks().empty());
+  EXPECT_EQ((*executable)->fallbacks()[0].reason, "sorted needs 10 storage buffers, more than this device's 8");
 }
 
 std::unique_ptr<Client> SameBitsClient(BindingMode mode, const std::string& emulate) {
