@@ -1,6 +1,7 @@
 // That what ValueWriter writes is what each pass looks for: whole fusions, lowered for devices on which passes run.
 #include "backend/vulkan/codegen/passes/passes.h"
 
+#include "backend/gpu_vendors.h"
 #include "backend/vulkan/codegen/glsl_writer.h"
 #include "backend/vulkan/device/plan/pretend.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -65,6 +66,22 @@ TEST(PassesTest, QuotientsAreGroups) {
   DeviceFacts native = Gpu();
   native.division_f32 = DeviceFacts::Division::kNative;
   EXPECT_GE(Count(TextOf(program, native), " = divide_f32("), 2);
+}
+
+// A sum of emulated f64 is the call of a long function, which a driver may not move a load over.
+TEST(PassesTest, LoadsComeBeforeWhatIsCalculatedMeanwhile) {
+  DeviceFacts facts = Gpu();
+  facts.float64 = false;
+  const char* kSum = R"(
+    f { a = f64[4096] parameter(0)  b = f64[4096] parameter(1)  c = f64[4096] parameter(2)  s = f64[4096] add(a, b)
+        ROOT t = f64[4096] multiply(s, c) }
+    ENTRY e { a = f64[4096] parameter(0)  b = f64[4096] parameter(1)  c = f64[4096] parameter(2)
+              ROOT x = f64[4096] fusion(a, b, c), kind=kLoop, calls=f })";
+  const std::string text = TextOf(kSum, facts);
+  EXPECT_GE(Count(text, " = LOAD("), 3) << text;
+  EXPECT_LT(text.rfind(" = LOAD("), text.find(" = add_f64(")) << text;
+  facts.vendor_id = kAmd;
+  EXPECT_NE(TextOf(kSum, facts), text) << "its compiler does so itself";
 }
 
 TEST(PassesTest, ExponentialsAreGroups) {
