@@ -131,11 +131,7 @@ void Record(Comparison& c, WorstElements& at, const PartDifference& d, const Lit
 double UlpDistance(ElementType type, double actual, double expected) {
   if (actual == expected) return 0;
   if (std::isnan(actual) || std::isnan(expected) || std::isinf(expected) || std::isinf(actual)) return kInfinity;
-  const FloatFormat& format = FormatOf(type);
-  int exponent = 0;
-  std::frexp(expected, &exponent);
-  const int unit = std::max(exponent - 1, 1 - format.bias) - format.mantissa_bits;
-  return std::ldexp(std::fabs(actual - expected), -unit);
+  return std::fabs(actual - expected) / UnitInLastPlace(FormatOf(type), expected);
 }
 
 Tolerance Tolerance::DefaultFor(const Literal& expected) {

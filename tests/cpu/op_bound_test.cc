@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <limits>
 
 #include "backend/cpu/reference/evaluator.h"
@@ -172,6 +173,49 @@ TEST(OpBoundTest, TransformsLeaveTheRangeLineByLine) {
   const Bounded b =
       BoundOfRoot("ENTRY e { x = c64[2,5] parameter(0)  ROOT r = c64[2,5] fft(x), fft_type=FFT, fft_length={5} }", {x});
   EXPECT_EQ(MayOverflow(b), "xxxxx.....");
+}
+
+// Of (0.5 - 3i)^w the angle and the logarithm of the size grow with w.
+TEST(OpBoundTest, TheBoundOfAComplexPowerGrowsWithItsLogarithm) {
+  Literal z(Shape(ElementType::kC64, {7})), w(Shape(ElementType::kC64, {7}));
+  const std::vector<std::complex<double>> powers = {
+      {2, 0},         // small
+      {200, -181.3},  // (|w log z| = 484), a number
+      {90, 0},        // beyond the largest number, both parts in a certain direction
+      {0, 3e8},       // a size and angle of 3e8, known to 1: where it points to is not
+      {0, -3e8},      // certainly 0
+      {1e9, 1e9},     // so far off that nothing is known but that it is large
+      {0, 0}};
+  for (int64_t i = 0; i < 7; ++i) {
+    z.SetComplex(i, {0.5, -3});
+    w.SetComplex(i, powers[static_cast<size_t>(i)]);
+  }
+  const Bounded b =
+      BoundOfRoot("ENTRY e { z = c64[7] parameter(0)  w = c64[7] parameter(1)  ROOT r = c64[7] power(z, w) }", {z, w});
+  const Tolerance& tolerance = b.bound.leaves.at(0);
+  EXPECT_EQ(tolerance.norm_ulp, 1.5);
+  EXPECT_EQ(MayOverflow(b), "...x.x.");
+  ASSERT_NE(tolerance.magnitudes, nullptr);
+  const auto units = [&](int64_t i) {
+    return tolerance.magnitude_factor * tolerance.magnitudes->GetDouble(i) / std::abs(b.expected.GetComplex(i)) * 0x1p23;
+  };
+  const double size = std::abs(powers[1] * std::log(std::complex<double>(0.5, -3)));
+  EXPECT_GT(units(1), size / 64 / 2);
+  EXPECT_LE(units(1), size / 64 + 0.5);
+  EXPECT_EQ(tolerance.magnitudes->GetDouble(0), 0);
+  EXPECT_EQ(tolerance.magnitudes->GetDouble(4), 0);
+
+  const auto agrees = [&](int64_t i, std::complex<double> value) {
+    Literal actual = b.expected;
+    actual.SetComplex(i, value);
+    return Compare(actual, b.expected, tolerance).agrees();
+  };
+  const std::complex<double> infinite = b.expected.GetComplex(2);
+  EXPECT_TRUE(agrees(1, b.expected.GetComplex(1) * (1 + 4 * 0x1p-23)));
+  EXPECT_FALSE(agrees(1, b.expected.GetComplex(1) * (1 + 12 * 0x1p-23)));
+  EXPECT_FALSE(agrees(2, -infinite));
+  EXPECT_TRUE(agrees(3, -b.expected.GetComplex(3)));
+  EXPECT_FALSE(agrees(4, {1e-30, 0}));
 }
 
 TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
