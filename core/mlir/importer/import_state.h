@@ -75,6 +75,7 @@ class Importer {
   const StatedShardings& stated() const { return stated_; }
   Result<CheckFunction> RunChecks(const std::string& name);
   Result<SpecializedModule> RunRefined();
+  const std::vector<Sharding>& answers() const { return answers_; }
   const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
 
@@ -417,6 +418,7 @@ class Importer {
   Status ImportShardingConstraint(Frame& frame, const Operation& operation);
   Status ImportShardingGroup(Frame& frame, const Operation& operation);
   Result<bool> ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target);
+  Status ImportQuestion(Frame& frame, const Operation& operation);
   Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
                            const std::vector<std::string>& axes, const Shape& whole) const;
   Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
@@ -475,7 +477,7 @@ class Importer {
   std::map<int64_t, Shape> group_shapes_;  // of the arrays of each sharding group
   std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
-  std::vector<Sharding> parameter_shardings_, result_shardings_;
+  std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
   int manual_depth_ = 0;            // of what is written for a device rather than for whole arrays
   CheckBuilder* checks_ = nullptr;  // of a function of checks; null: a program
   int applied_ = 0;                 // regions on scalars that are being imported

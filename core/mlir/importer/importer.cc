@@ -593,6 +593,8 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t parti
     VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
     partitioned.parameters = importer.parameter_shardings();
     partitioned.results = importer.result_shardings();
+    for (size_t i = 0; i < importer.answers().size(); ++i)
+      partitioned.answers.push_back({importer.stated().questions[i].asker, importer.answers()[i]});
     VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
     const Computation& made = *partitioned.module->entry();
     const size_t parameters = made.parameters().size(), results = FlattenTuple(made.root()->shape()).size();
