@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a call from JAX costs on vxla's device and on a peer's, in one run: the time until the call returns, and until its result is there.
 
-    python tools/bench_jax.py --peer LIBRARY [--json FILE]
+    python integrations/pjrt/jax_bench.py --peer LIBRARY [--json FILE]
 
 LIBRARY is another PJRT plugin, such as XLA's CPU compiler behind the C API (the wheel lammps-jax-pjrt-cpu has one); without it JAX's own
 CPU backend is the peer, which is called without the C API. Each row is the median of many calls, taken in turns on both devices; a device's own time counts only where the row says so.
