@@ -32,14 +32,15 @@ def main():
     parser.add_argument("--peer", metavar="LIBRARY", help="a PJRT plugin to compare with")
     parser.add_argument("--json", metavar="FILE", help="write the rows to FILE")
     options = parser.parse_args()
-    if options.peer:
-        os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = "peer:" + os.path.abspath(options.peer)
     peer_name = "peer" if options.peer else "cpu"
-    os.environ["JAX_PLATFORMS"] = f"vulkan,{peer_name}"
 
     import jax
     import numpy as np
+    from jax._src import xla_bridge
 
+    jax.config.update("jax_platforms", f"vulkan,{peer_name}")
+    if options.peer:
+        xla_bridge.register_plugin(peer_name, library_path=os.path.abspath(options.peer))
     devices = [jax.devices("vulkan")[0], jax.devices(peer_name)[0]]
 
     def case(name, make, count):
