@@ -1,7 +1,7 @@
 // What a program of whole arrays says of how they lie on devices. The importer makes the program of whole arrays and
 // notes what is said; core/passes/sharding makes the program of each device of it.
 #include "core/devices/op_sharding_text.h"
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/mesh_groups.h"
 #include "core/passes/sharding/partitioner.h"
 
@@ -345,8 +345,7 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
     tiles.push_back(std::move(tile));
   }
   if (!IsPartitioned()) return ImportBodyHere(frame, operation, *block, operands);
-  Frame body;
-  body.computation = std::make_unique<Computation>("manual");
+  Frame body(*this, "manual");
   for (size_t i = 0; i < operands.size(); ++i) {
     SetActual(block->arguments[i], tiles[i]);
     body.values[block->arguments[i]] =
