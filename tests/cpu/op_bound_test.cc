@@ -218,6 +218,38 @@ TEST(OpBoundTest, TheBoundOfAComplexPowerGrowsWithItsLogarithm) {
   EXPECT_FALSE(agrees(4, {1e-30, 0}));
 }
 
+TEST(OpBoundTest, AComplexAngleMayTurnNextToItsCuts) {
+  Literal y(Shape(ElementType::kC64, {4})), x(Shape(ElementType::kC64, {4}));
+  const std::vector<std::pair<std::complex<double>, std::complex<double>>> points = {
+      {{1, 2}, {3, -1}},                    // nowhere near
+      {{-2e-14, 568}, {4e-26, 3.5e32}},     // the square root's
+      {{-3e-25, 3e-26}, {-5e11, 5e-11}},    // the logarithm's
+      {{-2.5e38, -1e38}, {-1e38, 3.2e38}}};  // nowhere near, next to the largest numbers
+  for (int64_t i = 0; i < 4; ++i) {
+    y.SetComplex(i, points[static_cast<size_t>(i)].first);
+    x.SetComplex(i, points[static_cast<size_t>(i)].second);
+  }
+  const Bounded b =
+      BoundOfRoot("ENTRY e { y = c64[4] parameter(0)  x = c64[4] parameter(1)  ROOT r = c64[4] atan2(y, x) }", {y, x});
+  const Literal* const may = b.bound.leaves.at(0).half_turns;
+  ASSERT_NE(may, nullptr);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(may->GetInt(i), i == 1 || i == 2 ? 1 : 0) << i;
+  const auto agrees = [&](int64_t i, std::complex<double> apart) {
+    Literal actual = b.expected;
+    actual.SetComplex(i, b.expected.GetComplex(i) + apart);
+    return Compare(actual, b.expected, b.bound.leaves.at(0)).agrees();
+  };
+  constexpr double kHalfTurn = 3.141592653589793;
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(agrees(i, 0));
+    EXPECT_EQ(agrees(i, kHalfTurn), may->GetInt(i) != 0) << i;
+    EXPECT_EQ(agrees(i, -2 * kHalfTurn), may->GetInt(i) != 0) << i;
+    EXPECT_FALSE(agrees(i, 3 * kHalfTurn)) << i;
+    EXPECT_FALSE(agrees(i, 1e-4 + kHalfTurn)) << i;
+    EXPECT_FALSE(agrees(i, {0, kHalfTurn})) << i;
+  }
+}
+
 TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
   const auto made = [](std::vector<int64_t> sizes, std::vector<float> values) {
     return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), values);

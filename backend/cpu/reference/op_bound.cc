@@ -143,6 +143,9 @@ class BoundMaker {
       case Opcode::kPower:
         IsComplex(instruction_.shape().element_type()) ? MakeComplexPower() : MakeFunction();
         break;
+      case Opcode::kAtan2:
+        IsComplex(instruction_.shape().element_type()) ? MakeComplexAngle() : MakeFunction();
+        break;
       default:
         AccumulationLength(instruction_) > 0 || !instruction_.called().empty() ? MakeDefault() : MakeFunction();
     }
@@ -211,6 +214,33 @@ class BoundMaker {
     bound_.leaves[0].magnitudes = Keep(std::move(distance));
     bound_.leaves[0].magnitude_factor = 1;
     if (overflows) bound_.leaves[0].may_overflow = Keep(std::move(may));
+  }
+
+  // -i log(p / sqrt(p q)) of p = x + i y and q = x - i y: next to the negative axis the root and the logarithm have
+  // either sign.
+  void MakeComplexAngle() {
+    MakeFunction();
+    const Literal& leaf = *leaves_[0];
+    const ElementType type = leaf.shape().element_type();
+    const double near = 16 * UnitRoundoff(type);
+    const auto on_cut = [near](std::complex<double> z) { return z.real() < near && std::fabs(z.imag()) <= near; };
+    Literal may(Shape(ElementType::kPred, {leaf.shape().dimensions().begin(), leaf.shape().dimensions().end()}));
+    bool any = false;
+    for (int64_t i = 0; i < leaf.element_count(); ++i) {
+      const std::complex<double> y = operands_[0]->GetComplex(i) / 4.0, x = operands_[1]->GetComplex(i) / 4.0;
+      const auto direction = [](std::complex<double> z) {
+        const double size = std::max(std::fabs(z.real()), std::fabs(z.imag()));
+        return z / size / std::abs(z / size);
+      };
+      const std::complex<double> p = direction({x.real() - y.imag(), x.imag() + y.real()}),
+                                 q = direction({x.real() + y.imag(), x.imag() - y.real()});
+      if (!on_cut(p * q) && !on_cut(p / std::sqrt(p * q))) continue;
+      may.SetInt(i, 1);
+      any = true;
+    }
+    if (!any) return;
+    bound_.text += ", next to the cuts whole half turns";
+    bound_.leaves[0].half_turns = Keep(std::move(may));
   }
 
   // Box and Muller's transform is one of f64 whatever the result's type: in f64 its logarithm and cosine show, in units
