@@ -134,6 +134,9 @@ TEST(OpBoundTest, PartialResultsMayLeaveTheRangeInOneOrderOnly) {
   // A partial product below the normal numbers has lost digits, or all of them.
   EXPECT_TRUE(Agrees("multiply", 1, {1e-25F, 1e-25F, 1e25F, 1e5F}, 0));
   EXPECT_FALSE(Agrees("multiply", 1, {1e-25F, 1e-5F, 1e25F, 1e5F}, 0));
+  // Nothing is left of it where it meets an infinity.
+  EXPECT_TRUE(Agrees("multiply", 1, {infinity, 1e-25F, 1e-25F}, nan));
+  EXPECT_FALSE(Agrees("multiply", 1, {infinity, 1e-25F, 1e-5F}, nan));
 
   for (const float value : {0.0F, infinity, -infinity, nan}) {
     EXPECT_TRUE(Agrees("add", 0, {3e38F, 3e38F, -3e38F, -3e38F}, value)) << value;

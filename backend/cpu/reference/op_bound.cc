@@ -454,13 +454,34 @@ class BoundMaker {
     tolerance.rtol = 2 * (in_pairs ? BoundOfLength(rounded, length) : AccumulationOf(rounded, length).certain);
     if (large != nullptr && small != nullptr) {
       const Literal &most = *FlattenLiteral(*large)[k], &least = *FlattenLiteral(*small)[k];
-      tolerance.may_overflow = Overflows(most, tolerance.rtol);
+      tolerance.may_overflow = Overflows(WithLostInfinities(most, least, k), tolerance.rtol);
       tolerance.magnitudes = Underflows(most, least, tolerance.rtol);
       const FloatFormat& format = FormatOf(RealPart(type));
       tolerance.magnitude_factor = std::ldexp(static_cast<double>(length), 1 - format.bias - format.mantissa_bits);
     }
     *text = fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
     return tolerance;
+  }
+
+  // An infinite factor gives an infinity, or NaN where what it meets has become 0 on the way; of complex numbers, whose
+  // parts it turns to infinities and NaN, each order may give others.
+  Literal WithLostInfinities(const Literal& most, const Literal& least, size_t k) {
+    Literal largest = most;
+    const Literal* infinite = ValueOf(
+        0, [](const Literal& operand) { return Formed(operand, [](double x) { return std::isinf(x) ? x : 1.0; }); });
+    if (infinite == nullptr) return largest;
+    const Literal& met = *FlattenLiteral(*infinite)[k];
+    const double smallest = UnitInLastPlace(FormatOf(RealPart(least.shape().element_type())), 0);
+    for (int64_t i = 0; i < largest.element_count(); ++i) {
+      const bool complex = IsComplex(largest.shape().element_type());
+      if (std::isfinite(std::abs(met.GetComplex(i)))) continue;
+      if (complex) {
+        largest.SetComplex(i, HUGE_VAL);
+      } else if (least.GetDouble(i) <= smallest) {
+        largest.SetDouble(i, HUGE_VAL);
+      }
+    }
+    return largest;
   }
 
   void MakeReduction(const std::vector<ElementType>& accumulators) {
