@@ -263,6 +263,23 @@ TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
       "  ROOT r = f32[3,2] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE }",
       {made({3, 3}, {1, 7, 7, 1e10F, 1, 7, 0, -1, 1}), made({3, 2}, {1e30F, 1, 1, 1, 1e38F, 1})});
   EXPECT_EQ(MayOverflow(b), "..x.x.");
+  // x1 = -9.9e17 x0 / 13 is beyond the range of f32, which the reference computes x2 = 391 of all the same. The other
+  // ways round are the same system.
+  const auto others = [&](const std::string& attributes, const std::string& left, std::vector<float> matrix, bool is_row) {
+    const std::string right = is_row ? "f32[1,3]" : "f32[3,1]";
+    return MayOverflow(
+        BoundOfRoot("ENTRY e { a = f32[3,3] parameter(0)  b = " + right + " parameter(1)\n  ROOT r = " + right +
+                        " triangular-solve(a, b), left_side=" + left + ", " + attributes + " }",
+                    {made({3, 3}, std::move(matrix)),
+                     made(is_row ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, {-3.6e-2F, -1e-8F, -3e38F})}));
+  };
+  EXPECT_EQ(others("lower=true, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 9.9e17F, 13, 0, 4e-33F, 5e-17F, -7.7e35F}, false),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=TRANSPOSE", "true", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, false),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "false", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, true),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 0, 1, 9.9e17F, 0, 0, 13}, false), "xx.");
 }
 
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {

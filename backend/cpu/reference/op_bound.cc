@@ -328,7 +328,8 @@ class BoundMaker {
   }
 
   // Of a solution with the matrix's elements off its diagonal as -|a| and the rest as |a| all terms have one sign: no
-  // partial result of any order exceeds its elements, nor these times the diagonal.
+  // partial result of any order exceeds its elements, nor these times the diagonal. What is solved after an element that
+  // leaves the range reads it.
   void MakeTriangularSolve() {
     MakeDefault();
     const auto& solve = instruction_.attributes<TriangularSolveAttributes>();
@@ -355,6 +356,20 @@ class BoundMaker {
       const double diagonal =
           solve.unit_diagonal ? 1 : std::abs(matrix.GetComplex(i / (rows * columns) * n * n + row * n + row));
       most.SetDouble(i, std::abs(solution->GetComplex(i)) * std::max(1.0, diagonal));
+    }
+    const double largest = MaxFinite(RealPart(shape.element_type())) / (1 + 0x1p-4);
+    const bool lower = solve.lower == (solve.transpose_a == TransposeKind::kNoTranspose);
+    const bool forward = lower == solve.left_side;
+    const int64_t step = solve.left_side ? columns : 1, apart = solve.left_side ? 1 : columns;
+    for (int64_t line = 0; line < most.element_count() / n; ++line) {
+      const int64_t lines = solve.left_side ? columns : rows;
+      const int64_t first = line / lines * rows * columns + line % lines * apart;
+      bool left = false;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t at = first + (forward ? k : n - 1 - k) * step;
+        left |= !(most.GetDouble(at) < largest);
+        if (left) most.SetDouble(at, HUGE_VAL);
+      }
     }
     bound_.leaves[0].may_overflow = Overflows(most, 0x1p-4, shape.element_type());
   }
