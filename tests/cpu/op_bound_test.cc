@@ -282,6 +282,35 @@ TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
   EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 0, 1, 9.9e17F, 0, 0, 13}, false), "xx.");
 }
 
+// Feature by feature: the squares of 1e25 leave f32, those of 1 do not.
+TEST(OpBoundTest, BatchNormsLeaveTheRangeFeatureByFeature) {
+  const auto made = [](std::vector<int64_t> sizes, std::vector<float> values) {
+    return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), values);
+  };
+  const Literal x = made({3, 2}, {1e25F, 1, -1e25F, 2, 3, 4}), ones = made({2}, {1, 1});
+  const Bounded training = BoundOfRoot(
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  ROOT r = (f32[3,2], f32[2], "
+      "f32[2]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1 }",
+      {x, ones, ones});
+  EXPECT_EQ(MayOverflow(training), "x.x.x.");
+  for (const Tolerance& tolerance : training.bound.leaves) {
+    ASSERT_NE(tolerance.magnitudes, nullptr);
+    EXPECT_EQ(tolerance.magnitudes->GetDouble(0), HUGE_VAL);
+    EXPECT_EQ(tolerance.magnitudes->GetDouble(1), 0);
+  }
+  const std::string text =
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  m = f32[2] parameter(3)\n"
+      "  v = f32[2] parameter(4)  ROOT r = f32[3,2] batch-norm-inference(x, s, o, m, v), epsilon=0.001, feature_index=1 }";
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, ones, ones, ones, ones})), "");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, made({2}, {1e20F, 1}), ones, ones, ones})), "x.x.x.");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(
+                "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  m = f32[2] parameter(2)  v = f32[2] "
+                "parameter(3)\n  g = f32[3,2] parameter(4)  ROOT r = (f32[3,2], f32[2], f32[2]) batch-norm-grad(x, s, m, v, "
+                "g), epsilon=0.001, feature_index=1 }",
+                {x, ones, ones, ones, made({3, 2}, {1e20F, 1e30F, 1, 1, 1, 1})})),
+            "x.x.x.");
+}
+
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {
   const Bounded b = BoundOfRoot(
       "f { a = f32[] parameter(0)  b = f32[] parameter(1)  s = f32[] add(a, b)  m = f32[] multiply(a, b)  ROOT r = "
