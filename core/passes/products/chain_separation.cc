@@ -305,8 +305,9 @@ class ChainSeparator {
 
   void GiveCopies(const ChainKernel& kernel) {
     InstructionMap copies;
+    const std::vector<Instruction*> all = InstructionList(entry_);  // order_ lacks what SplitReductions made
     for (const ChainSum& sum : kernel.sums) {
-      Instruction* const hero = const_cast<Instruction*>(sum.hero);  // of entry_; another chain's copies are too
+      Instruction* const hero = *std::ranges::find(all, sum.hero);
       hero->ReplaceOperand(sum.chained, OwnValue(kernel.computes, hero->operand(sum.chained), copies));
     }
   }
