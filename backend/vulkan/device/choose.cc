@@ -147,10 +147,14 @@ Result<Emulation> ParseEmulation(std::string_view names) {
       emulation.matrices = true;
     } else if (name == "queues") {
       emulation.queues = true;
+    } else if (name == "vulkan1.1") {
+      emulation.vulkan11 = true;
+    } else if (name == "synchronization2") {
+      emulation.synchronization2 = true;
     } else {
       return InvalidArgument(
           "--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
-          "rdna3, nvidia, intel, apple, mobile",
+          "rdna3, nvidia, intel, apple, mobile, vulkan1.1, synchronization2",
           name);
     }
   }
