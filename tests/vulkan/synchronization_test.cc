@@ -1,4 +1,4 @@
-#include "backend/vulkan/device/synchronization.h"
+#include "backend/vulkan/device/commands/synchronization.h"
 
 #include <gtest/gtest.h>
 

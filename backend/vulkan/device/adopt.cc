@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/vulkan/device/executables.h"
-#include "backend/vulkan/device/synchronization.h"
+#include "backend/vulkan/device/commands/synchronization.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/host_image.h"
 
-#include "backend/vulkan/device/synchronization.h"
+#include "backend/vulkan/device/commands/synchronization.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {

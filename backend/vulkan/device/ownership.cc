@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/device/synchronization.h"
+#include "backend/vulkan/device/commands/synchronization.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {
