@@ -128,6 +128,7 @@ typedef struct VxlaAdoptInfo {
   void (*unlock_queue)(void* user);
   void* user;
   // As vkCreateDevice had them, in any of Vulkan's structs: what is not enabled is emulated or refused, never assumed.
+  // Not NULL: timelineSemaphore is among them.
   const VkPhysicalDeviceFeatures2* features;
   const char* const* extensions;
   uint32_t extension_count;

@@ -910,8 +910,7 @@ static void TestTwoDevices(Host* host, uint32_t api_version) {
 // Only what is needed is enabled: the rest is emulated, however much the device supports.
 static void TestFewFeatures(Host* host, uint32_t api_version) {
   VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
-      .timelineSemaphore = VK_TRUE};
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &timeline};
   const uint32_t extensions = host->asked.extension_count;
   host->asked.extension_count = host->asked.needed_extension_count;
@@ -937,8 +936,9 @@ static void TestFewFeatures(Host* host, uint32_t api_version) {
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "'by post'");
   info.bindings = NULL;
   timeline.timelineSemaphore = VK_FALSE;
-  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED,
-              api_version == VK_API_VERSION_1_1 ? "no timelineSemaphore (VK_KHR_timeline_semaphore)" : "no timelineSemaphore");
+  EXPECT_CODE(
+      vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED,
+      api_version == VK_API_VERSION_1_1 ? "no timelineSemaphore (VK_KHR_timeline_semaphore)" : "no timelineSemaphore");
   timeline.timelineSemaphore = VK_TRUE;
   info.api_version = VK_API_VERSION_1_0;
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "Vulkan 1.0 is older than 1.1");

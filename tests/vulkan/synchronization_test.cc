@@ -6,7 +6,9 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 TEST(SynchronizationTest, NewStagesBecomeOnesOfVulkan10ThatHoldThem) {
-  const auto older = [](VkPipelineStageFlags2 stages) { return OlderStages(stages, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT); };
+  const auto older = [](VkPipelineStageFlags2 stages) {
+    return OlderStages(stages, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+  };
   EXPECT_EQ(older(0), VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
   EXPECT_EQ(older(VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT),
             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <span>
 #include <set>
+#include <span>
 #include <string>
 
 #include "backend/vulkan/spirv/spirv_words.h"
@@ -32,7 +32,8 @@ std::vector<uint32_t> NameOfExtension() {
 }
 
 bool NamesFloatControls(const Instruction& instruction) {
-  return instruction.op() == kExtension && std::ranges::equal(std::span(instruction.words).subspan(1), NameOfExtension());
+  return instruction.op() == kExtension &&
+         std::ranges::equal(std::span(instruction.words).subspan(1), NameOfExtension());
 }
 
 bool Has(const FloatMode& mode, uint32_t width) { return mode.has[width == 16 ? 0 : width == 32 ? 1 : 2]; }
@@ -54,7 +55,8 @@ std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vect
   const auto stays = [&](const Instruction& instruction) {
     const bool is_mode = instruction.op() == kExecutionMode;
     if (NamesFloatControls(instruction))
-      return std::ranges::any_of(modes, [](const FloatMode& mode) { return std::ranges::find(mode.has, true) != mode.has.end(); });
+      return std::ranges::any_of(
+          modes, [](const FloatMode& mode) { return std::ranges::find(mode.has, true) != mode.has.end(); });
     if (!is_mode && instruction.op() != kCapability) return true;
     const uint32_t name = instruction.words[is_mode ? 2 : 1];
     const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);

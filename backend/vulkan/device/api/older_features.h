@@ -1,5 +1,5 @@
-// How devices of Vulkan 1.1 say what VkPhysicalDeviceVulkan11Features and VkPhysicalDeviceVulkan12Features hold on newer
-// ones: a struct and an extension for each. Pure.
+// How devices of Vulkan 1.1 say what VkPhysicalDeviceVulkan11Features and VkPhysicalDeviceVulkan12Features hold on
+// newer ones: a struct and an extension for each. Pure.
 #pragma once
 
 #include <utility>
@@ -24,7 +24,9 @@ struct OlderFeatures {
 template <typename Older, typename Visit>
 void VisitOlder(Older& older, VkPhysicalDeviceVulkan11Features& vulkan11, VkPhysicalDeviceVulkan12Features& vulkan12,
                 Visit visit) {
-  const auto pair = [](VkBool32& of_older, VkBool32& of_newer) { return std::pair<VkBool32&, VkBool32&>(of_older, of_newer); };
+  const auto pair = [](VkBool32& of_older, VkBool32& of_newer) {
+    return std::pair<VkBool32&, VkBool32&>(of_older, of_newer);
+  };
   visit(older.storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, nullptr,
         pair(older.storage16.storageBuffer16BitAccess, vulkan11.storageBuffer16BitAccess));
   visit(older.storage8, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, VK_KHR_8BIT_STORAGE_EXTENSION_NAME,

@@ -33,7 +33,8 @@ void OlderBarrier(const DeviceTable& vk, VkCommandBuffer commands, const VkDepen
     from |= barrier.srcStageMask, to |= barrier.dstStageMask;
     images.push_back({VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, nullptr, OlderAccesses(barrier.srcAccessMask),
                       OlderAccesses(barrier.dstAccessMask), barrier.oldLayout, barrier.newLayout,
-                      barrier.srcQueueFamilyIndex, barrier.dstQueueFamilyIndex, barrier.image, barrier.subresourceRange});
+                      barrier.srcQueueFamilyIndex, barrier.dstQueueFamilyIndex, barrier.image,
+                      barrier.subresourceRange});
   }
   vk.CmdPipelineBarrier(commands, OlderStages(from, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT),
                         OlderStages(to, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), dependency.dependencyFlags,

@@ -1,5 +1,5 @@
-// Barriers, timestamps and submissions, which the code states in the terms of synchronization2: on devices without it they
-// become those of Vulkan 1.0, which order no less.
+// Barriers, timestamps and submissions, which the code states in the terms of synchronization2: on devices without it
+// they become those of Vulkan 1.0, which order no less.
 #pragma once
 
 #include "backend/vulkan/device/handles/device_context.h"

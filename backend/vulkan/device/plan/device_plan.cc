@@ -498,11 +498,12 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
   };
   add(base, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
   if (IsOlder(api_version)) {
-    VisitOlder(older, vulkan11, vulkan12, [&](auto& feature, VkStructureType type, const char* extension, auto... said) {
-      feature = {};
-      ((said.first = said.second), ...);
-      if (extension == nullptr || Has(extensions, extension)) add(feature, type);
-    });
+    VisitOlder(older, vulkan11, vulkan12,
+               [&](auto& feature, VkStructureType type, const char* extension, auto... said) {
+                 feature = {};
+                 ((said.first = said.second), ...);
+                 if (extension == nullptr || Has(extensions, extension)) add(feature, type);
+               });
   } else {
     add(vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
     add(vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
