@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <limits>
 
 #include "backend/cpu/reference/evaluator.h"
@@ -133,6 +134,9 @@ TEST(OpBoundTest, PartialResultsMayLeaveTheRangeInOneOrderOnly) {
   // A partial product below the normal numbers has lost digits, or all of them.
   EXPECT_TRUE(Agrees("multiply", 1, {1e-25F, 1e-25F, 1e25F, 1e5F}, 0));
   EXPECT_FALSE(Agrees("multiply", 1, {1e-25F, 1e-5F, 1e25F, 1e5F}, 0));
+  // Nothing is left of it where it meets an infinity.
+  EXPECT_TRUE(Agrees("multiply", 1, {infinity, 1e-25F, 1e-25F}, nan));
+  EXPECT_FALSE(Agrees("multiply", 1, {infinity, 1e-25F, 1e-5F}, nan));
 
   for (const float value : {0.0F, infinity, -infinity, nan}) {
     EXPECT_TRUE(Agrees("add", 0, {3e38F, 3e38F, -3e38F, -3e38F}, value)) << value;
@@ -172,6 +176,81 @@ TEST(OpBoundTest, TransformsLeaveTheRangeLineByLine) {
   const Bounded b =
       BoundOfRoot("ENTRY e { x = c64[2,5] parameter(0)  ROOT r = c64[2,5] fft(x), fft_type=FFT, fft_length={5} }", {x});
   EXPECT_EQ(MayOverflow(b), "xxxxx.....");
+}
+
+// Of (0.5 - 3i)^w the angle and the logarithm of the size grow with w.
+TEST(OpBoundTest, TheBoundOfAComplexPowerGrowsWithItsLogarithm) {
+  Literal z(Shape(ElementType::kC64, {7})), w(Shape(ElementType::kC64, {7}));
+  const std::vector<std::complex<double>> powers = {
+      {2, 0},         // small
+      {200, -181.3},  // (|w log z| = 484), a number
+      {90, 0},        // beyond the largest number, both parts in a certain direction
+      {0, 3e8},       // a size and angle of 3e8, known to 1: where it points to is not
+      {0, -3e8},      // certainly 0
+      {1e9, 1e9},     // so far off that nothing is known but that it is large
+      {0, 0}};
+  for (int64_t i = 0; i < 7; ++i) {
+    z.SetComplex(i, {0.5, -3});
+    w.SetComplex(i, powers[static_cast<size_t>(i)]);
+  }
+  const Bounded b =
+      BoundOfRoot("ENTRY e { z = c64[7] parameter(0)  w = c64[7] parameter(1)  ROOT r = c64[7] power(z, w) }", {z, w});
+  const Tolerance& tolerance = b.bound.leaves.at(0);
+  EXPECT_EQ(tolerance.norm_ulp, 1.5);
+  EXPECT_EQ(MayOverflow(b), "...x.x.");
+  ASSERT_NE(tolerance.magnitudes, nullptr);
+  const auto units = [&](int64_t i) {
+    return tolerance.magnitude_factor * tolerance.magnitudes->GetDouble(i) / std::abs(b.expected.GetComplex(i)) * 0x1p23;
+  };
+  const double size = std::abs(powers[1] * std::log(std::complex<double>(0.5, -3)));
+  EXPECT_GT(units(1), size / 64 / 2);
+  EXPECT_LE(units(1), size / 64 + 0.5);
+  EXPECT_EQ(tolerance.magnitudes->GetDouble(0), 0);
+  EXPECT_EQ(tolerance.magnitudes->GetDouble(4), 0);
+
+  const auto agrees = [&](int64_t i, std::complex<double> value) {
+    Literal actual = b.expected;
+    actual.SetComplex(i, value);
+    return Compare(actual, b.expected, tolerance).agrees();
+  };
+  const std::complex<double> infinite = b.expected.GetComplex(2);
+  EXPECT_TRUE(agrees(1, b.expected.GetComplex(1) * (1 + 4 * 0x1p-23)));
+  EXPECT_FALSE(agrees(1, b.expected.GetComplex(1) * (1 + 12 * 0x1p-23)));
+  EXPECT_FALSE(agrees(2, -infinite));
+  EXPECT_TRUE(agrees(3, -b.expected.GetComplex(3)));
+  EXPECT_FALSE(agrees(4, {1e-30, 0}));
+}
+
+TEST(OpBoundTest, AComplexAngleMayTurnNextToItsCuts) {
+  Literal y(Shape(ElementType::kC64, {4})), x(Shape(ElementType::kC64, {4}));
+  const std::vector<std::pair<std::complex<double>, std::complex<double>>> points = {
+      {{1, 2}, {3, -1}},                    // nowhere near
+      {{-2e-14, 568}, {4e-26, 3.5e32}},     // the square root's
+      {{-3e-25, 3e-26}, {-5e11, 5e-11}},    // the logarithm's
+      {{-2.5e38, -1e38}, {-1e38, 3.2e38}}};  // nowhere near, next to the largest numbers
+  for (int64_t i = 0; i < 4; ++i) {
+    y.SetComplex(i, points[static_cast<size_t>(i)].first);
+    x.SetComplex(i, points[static_cast<size_t>(i)].second);
+  }
+  const Bounded b =
+      BoundOfRoot("ENTRY e { y = c64[4] parameter(0)  x = c64[4] parameter(1)  ROOT r = c64[4] atan2(y, x) }", {y, x});
+  const Literal* const may = b.bound.leaves.at(0).half_turns;
+  ASSERT_NE(may, nullptr);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(may->GetInt(i), i == 1 || i == 2 ? 1 : 0) << i;
+  const auto agrees = [&](int64_t i, std::complex<double> apart) {
+    Literal actual = b.expected;
+    actual.SetComplex(i, b.expected.GetComplex(i) + apart);
+    return Compare(actual, b.expected, b.bound.leaves.at(0)).agrees();
+  };
+  constexpr double kHalfTurn = 3.141592653589793;
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(agrees(i, 0));
+    EXPECT_EQ(agrees(i, kHalfTurn), may->GetInt(i) != 0) << i;
+    EXPECT_EQ(agrees(i, -2 * kHalfTurn), may->GetInt(i) != 0) << i;
+    EXPECT_FALSE(agrees(i, 3 * kHalfTurn)) << i;
+    EXPECT_FALSE(agrees(i, 1e-4 + kHalfTurn)) << i;
+    EXPECT_FALSE(agrees(i, {0, kHalfTurn})) << i;
+  }
 }
 
 TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {

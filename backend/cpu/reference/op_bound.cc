@@ -140,6 +140,12 @@ class BoundMaker {
       case Opcode::kRng:
         MakeDraw();
         break;
+      case Opcode::kPower:
+        IsComplex(instruction_.shape().element_type()) ? MakeComplexPower() : MakeFunction();
+        break;
+      case Opcode::kAtan2:
+        IsComplex(instruction_.shape().element_type()) ? MakeComplexAngle() : MakeFunction();
+        break;
       default:
         AccumulationLength(instruction_) > 0 || !instruction_.called().empty() ? MakeDefault() : MakeFunction();
     }
@@ -165,6 +171,76 @@ class BoundMaker {
     bound_.text = first.ulp == 0 && first.norm_ulp == 0 ? "equal" : fmt::format("{:g} ulp", first.ulp);
     if (first.norm_ulp > 0) bound_.text += fmt::format(" a part or {:g} of the absolute value", first.norm_ulp);
     if (first.atol > 0) bound_.text += fmt::format(" or {:.2g}", first.atol);
+  }
+
+  // The norm grows with w log z. A part may leave the range in one rounding and not in another where its angle is not
+  // known well enough to say on which side of zero it lies, or which of it and the largest number is more.
+  void MakeComplexPower() {
+    MakeFunction();
+    const Literal& leaf = *leaves_[0];
+    const ElementType type = leaf.shape().element_type();
+    const FloatFormat& format = FormatOf(RealPart(type));
+    const double largest = std::log(MaxFinite(RealPart(type))),
+                 least = std::log(2.0) * (-format.bias - format.mantissa_bits);
+    const IntList sizes(leaf.shape().dimensions().begin(), leaf.shape().dimensions().end());
+    Literal distance(Shape(ElementType::kF64, sizes)), may(Shape(ElementType::kPred, sizes));
+    constexpr double kScale = 0x1p-64;
+    bool grows = false, overflows = false;
+    for (int64_t i = 0; i < leaf.element_count(); ++i) {
+      const std::complex<double> z = operands_[0]->GetComplex(i), w = operands_[1]->GetComplex(i);
+      const double factor = PowerNormFactor(z, w);
+      if (factor == 1) continue;
+      grows = true;
+      // In f64, which has no more bits than c128, and scaled: it may be beyond the range.
+      const std::complex<double> power = w * kScale * std::log(z);
+      const double unit = 2 * UnitRoundoff(type), off = std::abs(power) * std::max(unit / 64, 0x1p-50);
+      const bool vanishes = power.real() + off < least * kScale;
+      // From a whole on nothing is known of the angle.
+      const double size = std::min(std::abs(leaf.GetComplex(i)), MaxFinite(RealPart(type)));
+      const double known = (factor + 0.5) * UnitInLastPlace(format, size);
+      distance.SetDouble(i, factor * unit < 1 ? known : vanishes ? 0 : HUGE_VAL);
+      const auto decided = [&](double part) {
+        const double log_size = power.real() / kScale, error = off / kScale;
+        return log_size + error + std::log(part + error) < largest ||
+               (part > error && log_size - error + std::log(part - error) > largest);
+      };
+      const double angle = power.imag() / kScale;
+      if (off < kScale ? decided(std::fabs(std::cos(angle))) && decided(std::fabs(std::sin(angle))) : vanishes) continue;
+      may.SetInt(i, 1);
+      overflows = true;
+    }
+    if (!grows) return;
+    bound_.text += ", beyond |w log z| = 64 in proportion to that";
+    bound_.leaves[0].magnitudes = Keep(std::move(distance));
+    bound_.leaves[0].magnitude_factor = 1;
+    if (overflows) bound_.leaves[0].may_overflow = Keep(std::move(may));
+  }
+
+  // -i log(p / sqrt(p q)) of p = x + i y and q = x - i y: next to the negative axis the root and the logarithm have
+  // either sign.
+  void MakeComplexAngle() {
+    MakeFunction();
+    const Literal& leaf = *leaves_[0];
+    const ElementType type = leaf.shape().element_type();
+    const double near = 16 * UnitRoundoff(type);
+    const auto on_cut = [near](std::complex<double> z) { return z.real() < near && std::fabs(z.imag()) <= near; };
+    Literal may(Shape(ElementType::kPred, {leaf.shape().dimensions().begin(), leaf.shape().dimensions().end()}));
+    bool any = false;
+    for (int64_t i = 0; i < leaf.element_count(); ++i) {
+      const std::complex<double> y = operands_[0]->GetComplex(i) / 4.0, x = operands_[1]->GetComplex(i) / 4.0;
+      const auto direction = [](std::complex<double> z) {
+        const double size = std::max(std::fabs(z.real()), std::fabs(z.imag()));
+        return z / size / std::abs(z / size);
+      };
+      const std::complex<double> p = direction({x.real() - y.imag(), x.imag() + y.real()}),
+                                 q = direction({x.real() + y.imag(), x.imag() - y.real()});
+      if (!on_cut(p * q) && !on_cut(p / std::sqrt(p * q))) continue;
+      may.SetInt(i, 1);
+      any = true;
+    }
+    if (!any) return;
+    bound_.text += ", next to the cuts whole half turns";
+    bound_.leaves[0].half_turns = Keep(std::move(may));
   }
 
   // Box and Muller's transform is one of f64 whatever the result's type: in f64 its logarithm and cosine show, in units
@@ -378,13 +454,34 @@ class BoundMaker {
     tolerance.rtol = 2 * (in_pairs ? BoundOfLength(rounded, length) : AccumulationOf(rounded, length).certain);
     if (large != nullptr && small != nullptr) {
       const Literal &most = *FlattenLiteral(*large)[k], &least = *FlattenLiteral(*small)[k];
-      tolerance.may_overflow = Overflows(most, tolerance.rtol);
+      tolerance.may_overflow = Overflows(WithLostInfinities(most, least, k), tolerance.rtol);
       tolerance.magnitudes = Underflows(most, least, tolerance.rtol);
       const FloatFormat& format = FormatOf(RealPart(type));
       tolerance.magnitude_factor = std::ldexp(static_cast<double>(length), 1 - format.bias - format.mantissa_bits);
     }
     *text = fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
     return tolerance;
+  }
+
+  // An infinite factor gives an infinity, or NaN where what it meets has become 0 on the way; of complex numbers, whose
+  // parts it turns to infinities and NaN, each order may give others.
+  Literal WithLostInfinities(const Literal& most, const Literal& least, size_t k) {
+    Literal largest = most;
+    const Literal* infinite = ValueOf(
+        0, [](const Literal& operand) { return Formed(operand, [](double x) { return std::isinf(x) ? x : 1.0; }); });
+    if (infinite == nullptr) return largest;
+    const Literal& met = *FlattenLiteral(*infinite)[k];
+    const double smallest = UnitInLastPlace(FormatOf(RealPart(least.shape().element_type())), 0);
+    for (int64_t i = 0; i < largest.element_count(); ++i) {
+      const bool complex = IsComplex(largest.shape().element_type());
+      if (std::isfinite(std::abs(met.GetComplex(i)))) continue;
+      if (complex) {
+        largest.SetComplex(i, HUGE_VAL);
+      } else if (least.GetDouble(i) <= smallest) {
+        largest.SetDouble(i, HUGE_VAL);
+      }
+    }
+    return largest;
   }
 
   void MakeReduction(const std::vector<ElementType>& accumulators) {
