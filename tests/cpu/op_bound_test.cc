@@ -263,6 +263,52 @@ TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
       "  ROOT r = f32[3,2] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE }",
       {made({3, 3}, {1, 7, 7, 1e10F, 1, 7, 0, -1, 1}), made({3, 2}, {1e30F, 1, 1, 1, 1e38F, 1})});
   EXPECT_EQ(MayOverflow(b), "..x.x.");
+  // x1 = -9.9e17 x0 / 13 is beyond the range of f32, which the reference computes x2 = 391 of all the same. The other
+  // ways round are the same system.
+  const auto others = [&](const std::string& attributes, const std::string& left, std::vector<float> matrix, bool is_row) {
+    const std::string right = is_row ? "f32[1,3]" : "f32[3,1]";
+    return MayOverflow(
+        BoundOfRoot("ENTRY e { a = f32[3,3] parameter(0)  b = " + right + " parameter(1)\n  ROOT r = " + right +
+                        " triangular-solve(a, b), left_side=" + left + ", " + attributes + " }",
+                    {made({3, 3}, std::move(matrix)),
+                     made(is_row ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, {-3.6e-2F, -1e-8F, -3e38F})}));
+  };
+  EXPECT_EQ(others("lower=true, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 9.9e17F, 13, 0, 4e-33F, 5e-17F, -7.7e35F}, false),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=TRANSPOSE", "true", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, false),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "false", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, true),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 0, 1, 9.9e17F, 0, 0, 13}, false), "xx.");
+}
+
+// Feature by feature: the squares of 1e25 leave f32, those of 1 do not.
+TEST(OpBoundTest, BatchNormsLeaveTheRangeFeatureByFeature) {
+  const auto made = [](std::vector<int64_t> sizes, std::vector<float> values) {
+    return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), values);
+  };
+  const Literal x = made({3, 2}, {1e25F, 1, -1e25F, 2, 3, 4}), ones = made({2}, {1, 1});
+  const Bounded training = BoundOfRoot(
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  ROOT r = (f32[3,2], f32[2], "
+      "f32[2]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1 }",
+      {x, ones, ones});
+  EXPECT_EQ(MayOverflow(training), "x.x.x.");
+  for (const Tolerance& tolerance : training.bound.leaves) {
+    ASSERT_NE(tolerance.magnitudes, nullptr);
+    EXPECT_EQ(tolerance.magnitudes->GetDouble(0), HUGE_VAL);
+    EXPECT_EQ(tolerance.magnitudes->GetDouble(1), 0);
+  }
+  const std::string text =
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  m = f32[2] parameter(3)\n"
+      "  v = f32[2] parameter(4)  ROOT r = f32[3,2] batch-norm-inference(x, s, o, m, v), epsilon=0.001, feature_index=1 }";
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, ones, ones, ones, ones})), "");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, made({2}, {1e20F, 1}), ones, ones, ones})), "x.x.x.");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(
+                "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  m = f32[2] parameter(2)  v = f32[2] "
+                "parameter(3)\n  g = f32[3,2] parameter(4)  ROOT r = (f32[3,2], f32[2], f32[2]) batch-norm-grad(x, s, m, v, "
+                "g), epsilon=0.001, feature_index=1 }",
+                {x, ones, ones, ones, made({3, 2}, {1e20F, 1e30F, 1, 1, 1, 1})})),
+            "x.x.x.");
 }
 
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {

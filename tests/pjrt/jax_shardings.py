@@ -328,6 +328,23 @@ def transformer_sequence_parallel():
 # ---- what devices exchange, against shard_maps by hand
 
 @case
+def functions_with_partitioning_rules_of_their_own():
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def scaled(x, w):
+        return jnp.sin(x) * jnp.max(w)
+
+    scaled.def_partition(
+        infer_sharding_from_operands=lambda mesh, arguments, result: arguments[0].sharding,
+        partition=lambda mesh, arguments, result: (mesh, lambda x, w: jnp.sin(x) * lax.pmax(jnp.max(w), "y"), arguments[0].sharding,
+                                                   tuple(a.sharding for a in arguments)),
+        sharding_rule="i j, k -> i j")
+    agree(scaled, [numbers(8, 16), numbers(32)], [P("x", None), P("y")])
+    agree(lambda x, w: scaled(x @ x.T, w).sum(0), [numbers(8, 16), numbers(32)], [P("x", "y"), P("y")])
+
+
+@case
 def how_arrays_lie_is_told():
     a, b = numbers(8, 16), numbers(16, 32)
 

@@ -129,7 +129,9 @@ class BoundMaker {
         MakeFunction();
         break;
       case Opcode::kBatchNormInference:
-        MakeDefault();
+      case Opcode::kBatchNormTraining:
+      case Opcode::kBatchNormGrad:
+        MakeBatchNorm();
         break;
       case Opcode::kFft:
         MakeFft();
@@ -328,7 +330,8 @@ class BoundMaker {
   }
 
   // Of a solution with the matrix's elements off its diagonal as -|a| and the rest as |a| all terms have one sign: no
-  // partial result of any order exceeds its elements, nor these times the diagonal.
+  // partial result of any order exceeds its elements, nor these times the diagonal. What is solved after an element that
+  // leaves the range reads it.
   void MakeTriangularSolve() {
     MakeDefault();
     const auto& solve = instruction_.attributes<TriangularSolveAttributes>();
@@ -356,7 +359,79 @@ class BoundMaker {
           solve.unit_diagonal ? 1 : std::abs(matrix.GetComplex(i / (rows * columns) * n * n + row * n + row));
       most.SetDouble(i, std::abs(solution->GetComplex(i)) * std::max(1.0, diagonal));
     }
+    const double largest = MaxFinite(RealPart(shape.element_type())) / (1 + 0x1p-4);
+    const bool lower = solve.lower == (solve.transpose_a == TransposeKind::kNoTranspose);
+    const bool forward = lower == solve.left_side;
+    const int64_t step = solve.left_side ? columns : 1, apart = solve.left_side ? 1 : columns;
+    for (int64_t line = 0; line < most.element_count() / n; ++line) {
+      const int64_t lines = solve.left_side ? columns : rows;
+      const int64_t first = line / lines * rows * columns + line % lines * apart;
+      bool left = false;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t at = first + (forward ? k : n - 1 - k) * step;
+        left |= !(most.GetDouble(at) < largest);
+        if (left) most.SetDouble(at, HUGE_VAL);
+      }
+    }
     bound_.leaves[0].may_overflow = Overflows(most, 0x1p-4, shape.element_type());
+  }
+
+  // Nothing is known of a feature one of whose partial results may leave the range that devices compute in: a deviation
+  // that does takes the operand's share away.
+  void MakeBatchNorm() {
+    MakeDefault();
+    const auto& attributes = instruction_.attributes<BatchNormAttributes>();
+    const Shape& shape = operands_[0]->shape();
+    const int64_t features = shape.dimension(static_cast<int>(attributes.feature_index));
+    if (shape.ElementCount() == 0) return;
+    int64_t inner = 1;
+    for (int d = static_cast<int>(attributes.feature_index) + 1; d < shape.rank(); ++d) inner *= shape.dimension(d);
+    const auto feature_of = [&](int64_t i) { return static_cast<size_t>(i / inner % features); };
+    const auto most_of = [&](const Literal& literal) {
+      std::vector<double> most(static_cast<size_t>(features));
+      for (int64_t i = 0; i < literal.element_count(); ++i) {
+        double& largest = most[literal.shape().rank() == 1 ? static_cast<size_t>(i) : feature_of(i)];
+        const double x = std::fabs(literal.GetDouble(i));
+        if (!(x <= largest)) largest = x;
+      }
+      return most;
+    };
+    const bool trains = instruction_.opcode() == Opcode::kBatchNormTraining;
+    const bool derives = instruction_.opcode() == Opcode::kBatchNormGrad;
+    const std::vector<double> x = most_of(*operands_[0]), scale = most_of(*operands_[1]),
+                              third = most_of(*operands_[2]), slope = derives ? most_of(*operands_[4]) : third;
+    const Literal& variances = trains ? *leaves_[2] : *operands_[3 + (derives ? 0 : 1)];
+    const std::vector<double> mean = trains ? x : derives ? third : most_of(*operands_[3]);
+    const ElementType type = shape.element_type();
+    const double largest = MaxFinite(type == ElementType::kF64 ? type : ElementType::kF32) / (1 + 0x1p-4);
+    const auto n = static_cast<double>(shape.ElementCount() / features);
+    std::vector<bool> leaves_range(static_cast<size_t>(features));
+    for (size_t f = 0; f < leaves_range.size(); ++f) {
+      const double spread = variances.GetDouble(static_cast<int64_t>(f)) + attributes.epsilon;
+      const double deviation = std::sqrt(spread), centered = x[f] + mean[f], factor = scale[f] / deviation;
+      std::vector<double> partials = {centered, factor, centered * factor, centered / deviation};
+      if (trains) partials.insert(partials.end(), {n * x[f], n * centered * centered});
+      if (!derives) partials.insert(partials.end(), {centered * scale[f], centered * factor + third[f]});
+      if (derives) {
+        const double moment = n * slope[f] * centered, tilt = moment / spread;
+        const double inner_sum = n * slope[f] + slope[f] + centered * tilt;
+        partials.insert(partials.end(), {moment, moment / deviation, tilt, inner_sum, factor * inner_sum});
+      }
+      leaves_range[f] = !std::ranges::all_of(partials, [&](double partial) { return partial < largest; });
+    }
+    if (std::ranges::find(leaves_range, true) == leaves_range.end()) return;
+    for (size_t k = 0; k < leaves_.size(); ++k) {
+      const IntList sizes(leaves_[k]->shape().dimensions().begin(), leaves_[k]->shape().dimensions().end());
+      Literal may(Shape(ElementType::kPred, sizes)), distance(Shape(ElementType::kF64, sizes));
+      for (int64_t i = 0; i < may.element_count(); ++i) {
+        if (!leaves_range[sizes.size() == 1 ? static_cast<size_t>(i) : feature_of(i)]) continue;
+        may.SetInt(i, 1);
+        distance.SetDouble(i, HUGE_VAL);
+      }
+      bound_.leaves[k].may_overflow = Keep(std::move(may));
+      bound_.leaves[k].magnitudes = Keep(std::move(distance));
+      bound_.leaves[k].magnitude_factor = 1;
+    }
   }
 
   // The operation on its operands (from `first` on) in another form; null where that fails. Kept with the bound.

@@ -294,6 +294,18 @@ def _buffer_callbacks():
     mlir.register_lowering(buffer_callback.buffer_callback_p, lower, platform=PLATFORM, cacheable=False)
 
 
+@_guarded("custom_partitioning is missing on several devices")
+def _partition_custom_functions():
+    """The partitioner divides what such a function computes, operation by operation; its own rules are not asked."""
+    from jax._src import core, custom_partitioning
+    from jax._src.interpreters import mlir
+
+    def lower(ctx, *values, call, **_):
+        return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, lower, platform=PLATFORM)
+
+
 class _Struct(ctypes.Structure):
     """One of PJRT's C API, which begins with its size."""
     def __init__(self, *values):
@@ -427,5 +439,5 @@ def initialize():
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
     targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
     for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks,
-                 _buffer_callbacks, _keep_in_children):
+                 _buffer_callbacks, _partition_custom_functions, _keep_in_children):
         step()
