@@ -973,9 +973,9 @@ int main(void) {
     if (!HostOpen(&host, versions[i])) return 1;
     const int older = versions[i] == VK_API_VERSION_1_1;
     if (older) host.asked.synchronization2.synchronization2 = VK_FALSE;
-    // Not of SwiftShader at 1.1.
+    // SwiftShader has none at 1.1: what image_test.c does there under descriptors is enough.
     const int addresses = older ? host.asked.older.buffer_device_address.bufferDeviceAddress : VK_TRUE;
-    TestOn(&host, versions[i], addresses ? "addresses" : "descriptors", NULL);
+    if (addresses) TestOn(&host, versions[i], "addresses", NULL);
     if (i == 0) TestOn(&host, versions[i], "descriptors", NULL);
     if (i == 0) TestOn(&host, versions[i], "addresses", "queues");  // as if there were several
     TestFewFeatures(&host, versions[i]);
