@@ -22,7 +22,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options,
                                            const std::optional<DeviceTuning>& tuning = {});
 // Whether a target is any device: "generic", "generic+f16+..." (docs/guides/bundle.md).
 bool IsGeneric(std::string_view target);
-// A device to compile for: "generic" with addresses or descriptors, which asks for what any Vulkan 1.2 device has
+// A device to compile for: "generic" with addresses or descriptors, which asks for what any Vulkan 1.1 device has
 // (docs/guides/bundle.md), or one of this machine's. Nothing need be able to run on it.
 Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& options);
 // What the device cannot run is evaluated by the CPU reference with `host_steps`: its custom calls, feeds and seed.

@@ -34,6 +34,8 @@ struct Emulation {
   bool matrices = false;
   // The device's one queue stands for several of them, and everything that can run beside something else does.
   bool queues = false;
+  bool vulkan11 = false;          // what came with Vulkan 1.2 and 1.3 and has no extension that the device lists
+  bool synchronization2 = false;  // barriers and submissions are those of Vulkan 1.0
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
@@ -130,7 +132,7 @@ struct DeviceFacts {
   // subgroup_size, so a workgroup whose size along x is a multiple of it has no other lanes; which invocation is which
   // lane only gl_SubgroupID and gl_SubgroupInvocationID tell.
   bool subgroup_shuffle = false;
-  bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
+  bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.1 (SPIR-V 1.3)
 
   // The units that run workgroups (compute units, multiprocessors), and how many invocations each holds at once; 0: the
   // driver does not say (VK_AMD_shader_core_properties, VK_NV_shader_sm_builtins, VK_ARM_shader_core_builtins).

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Runs the README's commands as a new user does: in a fresh clone of HEAD, on a Debian 12 (debootstrap) that has no package of this
-# machine's. `tools/bare_machine.sh [quickstart] [test] [package]`, the first two by default; wants root, debootstrap and git. package: builds the packages
-# there, installs the command's in a second such machine, and runs it without a network. Times and results get their rows in docs/internals/full-run.md. The packages come from where this machine's own do.
+# machine's. `tools/bare_machine.sh [quickstart] [test] [package] [install]`, the first two by default; wants root, debootstrap and git. package: builds the packages
+# there, installs the command's in a second such machine, and runs it without a network. install: the second half, with the packages of dist/. Times and results get their rows in docs/internals/full-run.md. The packages come from where this machine's own do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commands=("$@")
 [ $# -gt 0 ] || commands=(quickstart test)
 for command in "${commands[@]}"; do
   case $command in
-    quickstart | test | package) ;;
-    *) printf 'bare_machine.sh: %s is none of quickstart, test, package\n' "$command" >&2; exit 2 ;;
+    quickstart | test | package | install) ;;
+    *) printf 'bare_machine.sh: %s is none of quickstart, test, package, install\n' "$command" >&2; exit 2 ;;
   esac
 done
 for needed in debootstrap git unshare; do
@@ -61,15 +61,20 @@ run_script() {
   inside "cd /opt/vxla && ./tools/$1.sh"
 }
 
+install='apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends'
+
 # The steps of packaging/docker/Dockerfile, whose second image has neither the sources nor, here, a network when vxla runs.
 run_package() {
-  local install='apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends'
   git clone -q --no-local "$PWD" "$root/opt/vxla"
   inside "$install git >/dev/null && cd /opt/vxla && tools/package.sh"
   local built=$root
   make_root
+  run_install "$built/opt/vxla/dist"
+}
+
+run_install() {
   mkdir "$root/packages"
-  cp "$built"/opt/vxla/dist/vxla_*.deb "$root/packages/"
+  cp "$1"/vxla_*.deb "$root/packages/"
   inside "$install /packages/vxla_*.deb mesa-vulkan-drivers liblapack3 >/dev/null"
   # What a new user types, and the verdict on results that are another run's.
   inside 'vxla --version && vxla devices | head -n 3 && vxla diff /usr/share/vxla/corpus/*.hlo -j "$(nproc)" | tail -n 1
@@ -83,8 +88,14 @@ for command in "${commands[@]}"; do
   out=$(mktemp)
   roots+=("$out")
   # Not through a pipe: what is made there would not be removed.
-  if [ "$command" = package ]; then run_package; else run_script "$command"; fi > >(tee "$out") 2>&1
+  case $command in
+    package) run_package ;;
+    install) run_install dist ;;
+    *) run_script "$command" ;;
+  esac > >(tee "$out") 2>&1
   seconds=$((SECONDS - begin))
   result="$(tail -n 1 "$out"); $((seconds / 60)) min $((seconds % 60)) s with the packages' installation, $(nproc) cores"
-  tools/record.sh "\`tools/$command.sh\` on a bare Debian 12 (tools/bare_machine.sh)" "$result"
+  what="\`tools/$command.sh\` on a bare Debian 12 (tools/bare_machine.sh)"
+  [ "$command" != install ] || what="the packages of \`tools/package.sh\`, installed on a bare Debian 12 and run without a network (tools/bare_machine.sh install)"
+  tools/record.sh "$what" "$result"
 done

@@ -127,7 +127,7 @@ CommandBody AddCompile(CLI::App& app) {
       ->check(FileToWrite())
       ->type_name("FILE");
   app.add_option("--target", flags->targets,
-                 "what the kernels are for: generic (any Vulkan 1.2 device), generic+FEATURE+... (that enables these: "
+                 "what the kernels are for: generic (any Vulkan 1.1 device), generic+FEATURE+... (that enables these: "
                  "i64, f64, f16, storage16, storage8, fma, division, subgroups32 or another size, matrices16x16x16 or "
                  "another shape), or devices of this machine as "
                  "--device names them elsewhere; several give a variant each")

@@ -93,13 +93,14 @@ VxlaRequirements Describe(const vulkan::DeviceRequirements& asked) {
 }
 
 // The chain, in the struct where it stays.
-void Link(VxlaRequirements& requirements, bool vulkan13) {
+void Link(VxlaRequirements& requirements, uint32_t api_version) {
   const auto lists = [&](const char* name) {
     const auto end = requirements.extensions + requirements.extension_count;
     return std::find_if(requirements.extensions, end, [&](const char* each) { return std::strcmp(each, name) == 0; }) !=
            end;
   };
-  const auto has = [&](const char* promoted) { return vulkan13 || lists(promoted); };
+  const auto has = [&](const char* promoted) { return api_version >= VK_API_VERSION_1_3 || lists(promoted); };
+  const bool older = api_version < VK_API_VERSION_1_2;
   void** tail = nullptr;
   const auto add = [&](auto& features, VkStructureType type, bool there) {
     features.sType = type;
@@ -109,8 +110,14 @@ void Link(VxlaRequirements& requirements, bool vulkan13) {
     tail = &features.pNext;
   };
   add(requirements.features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, true);
-  add(requirements.vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, true);
-  add(requirements.vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, true);
+  add(requirements.vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, !older);
+  add(requirements.vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, !older);
+  vulkan::VisitOlder(requirements.older, requirements.vulkan11, requirements.vulkan12,
+                     [&](auto& features, VkStructureType type, const char* extension, auto... said) {
+                       features = {};
+                       ((said.first = said.second), ...);
+                       add(features, type, older && (extension == nullptr || lists(extension)));
+                     });
   add(requirements.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
       has(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME));
   add(requirements.maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
@@ -229,7 +236,7 @@ VxlaRecordingNeeds Describe(const Device& device, const Plan& plan, const Record
   described.scratch_alignment = kBlockAlignment;
   described.binding_alignment = BindingAlignment(device, plan);
   described.binding_unit = RecordingNeeds::kUnitBytes;
-  described.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT;
+  described.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
   described.reads = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
   described.writes = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
   described.loop_count = static_cast<uint32_t>(steps.loops);
@@ -744,7 +751,7 @@ VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
     VXLA_ASSIGN_OR_RETURN(const vulkan::DeviceRequirements asked,
                           vulkan::QueryRequirements(get_instance_proc_addr, instance, physical_device, api_version));
     VXLA_RETURN_IF_ERROR(WriteStruct(Describe(asked), requirements, "requirements"));
-    Link(*requirements, asked.vulkan13);
+    Link(*requirements, asked.api_version);
     return OkStatus();
   });
 }

@@ -29,15 +29,28 @@ typedef struct VxlaBfloat16Features {
   VkBool32 shaderBFloat16CooperativeMatrix;
 } VxlaBfloat16Features;
 
+// What vulkan11 and vulkan12 say, as a device of Vulkan 1.1 knows it.
+typedef struct VxlaOlderFeatures {
+  VkPhysicalDevice16BitStorageFeatures storage16;
+  VkPhysicalDevice8BitStorageFeatures storage8;
+  VkPhysicalDeviceShaderFloat16Int8Features float16_int8;
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline_semaphore;
+  VkPhysicalDeviceBufferDeviceAddressFeatures buffer_device_address;
+  VkPhysicalDeviceScalarBlockLayoutFeatures scalar_block_layout;
+  VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures subgroup_extended_types;
+  VkPhysicalDeviceShaderAtomicInt64Features atomic_int64;
+} VxlaOlderFeatures;
+
 // Out, to be handed to vkCreateDevice: `features` heads a pNext chain of those below, whose structs lie in this one (do
 // not move it), with everything that vxla would use and the device has. A host that has Vulkan's structs of the same
 // features already (VkPhysicalDeviceVulkan13Features) sets their members instead. Less may be enabled: of the features
-// only timelineSemaphore and synchronization2 are needed, of the extensions the first needed_extension_count.
+// only timelineSemaphore is needed, of the extensions the first needed_extension_count. At Vulkan 1.1 the chain has
+// `older` and not vulkan11 and vulkan12, whose structs came with Vulkan 1.2.
 typedef struct VxlaRequirements {
   uint32_t struct_size;
   uint32_t needed_extension_count;
   uint32_t extension_count;
-  const char* extensions[16];  // of the library, for ever
+  const char* extensions[32];  // of the library, for ever
   VkPhysicalDeviceFeatures2 features;
   VkPhysicalDeviceVulkan11Features vulkan11;
   VkPhysicalDeviceVulkan12Features vulkan12;
@@ -49,9 +62,10 @@ typedef struct VxlaRequirements {
   VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory;
   VxlaCooperativeMatrixFeatures cooperative_matrix;  // matrix units
   VxlaBfloat16Features bfloat16;                     // and theirs for bf16
+  VxlaOlderFeatures older;
 } VxlaRequirements;
 
-// api_version: VkApplicationInfo's, at least 1.2. VXLA_UNSUPPORTED with what the physical device lacks.
+// api_version: VkApplicationInfo's, at least 1.1. VXLA_UNSUPPORTED with what the physical device lacks.
 VXLA_API VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
                                         VkPhysicalDevice physical_device, uint32_t api_version,
                                         VxlaRequirements* requirements, VxlaMessage* message);
@@ -114,6 +128,7 @@ typedef struct VxlaAdoptInfo {
   void (*unlock_queue)(void* user);
   void* user;
   // As vkCreateDevice had them, in any of Vulkan's structs: what is not enabled is emulated or refused, never assumed.
+  // Not NULL: timelineSemaphore is among them.
   const VkPhysicalDeviceFeatures2* features;
   const char* const* extensions;
   uint32_t extension_count;

@@ -37,6 +37,25 @@ static const char kLoop[] = BODY("65536") ENTRY(WHILE("y", "x"));
 // An iteration is a share of one workgroup's.
 static const char kSmallLoop[] = BODY("8") ENTRY(WHILE("y", "x"));
 static const char kTwoLoops[] = BODY("65536") ENTRY(WHILE("q", "x") WHILE("y", "q"));
+// The loop as the body of another one, which ends after kOuter iterations, or after so many as k says.
+#define NEST(LIMIT) \
+  BODY("65536")     \
+  "outer { s = (s32[], s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"  \
+  "  k = s32[] get-tuple-element(s), index=1\n v = f32[5] get-tuple-element(s), index=2\n"       \
+  "  z = s32[] constant(0)\n"                                                                    \
+  WHILE("inner", "v")                                                                            \
+  "  one = s32[] constant(1)\n j = s32[] add(i, one)\n"                                          \
+  "  ROOT t = (s32[], s32[], f32[5]) tuple(j, k, inner) }\n"                                     \
+  "again { s = (s32[], s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"  \
+  "  k = s32[] get-tuple-element(s), index=1\n three = s32[] constant(3)\n"                      \
+  "  ROOT p = pred[] compare(i, " LIMIT "), direction=LT }\n"                                    \
+  "ENTRY e { x = f32[5] parameter(0)\n k = s32[] parameter(1)\n z = s32[] constant(0)\n"         \
+  "  n.t = (s32[], s32[], f32[5]) tuple(z, k, x)\n"                                              \
+  "  n.w = (s32[], s32[], f32[5]) while(n.t), condition=again, body=outer\n"                     \
+  "  y = f32[5] get-tuple-element(n.w), index=2\n  ROOT r = f32[5] negate(y) }\n"
+enum { kOuter = 3 };
+static const char kNest[] = NEST("three");
+static const char kOpenNest[] = NEST("k");
 // Its steps have other arrays in between.
 static const char kSteps[] =
     "HloModule m\n"
@@ -65,13 +84,16 @@ static void ExpectTurned(const float* y, int trips) {
 // x, k, y and what loops say, in one buffer.
 enum { kX = 0, kK = 256, kY = 512, kLoops = 768, kBytes = 1024 };
 
-// Records it, whole or in parts, and runs it for k. The loops' words stand in the buffer then.
-static void RunLoop(Host* host, VxlaRecording recording, VkCommandBuffer commands, HostBuffer* buffer, int32_t k,
-                    uint32_t loops, int parts) {
+static void SetLoop(HostBuffer* buffer, int32_t k) {
   char* at = buffer->mapped;
   memset(at, 0xfb, kBytes);
   for (int i = 0; i < kCount; ++i) ((float*)at)[i] = (float)i;
   memcpy(at + kK, &k, sizeof(k));
+}
+
+// Records it whole, or its next part; whether it is finished.
+static int RecordLoop(Host* host, VxlaRecording recording, VkCommandBuffer commands, HostBuffer* buffer, uint32_t loops,
+                      int parts) {
   const VxlaBinding arguments[2] = {HostBind(buffer, kX, 32), HostBind(buffer, kK, 16)};
   const VxlaBinding result = HostBind(buffer, kY, 32), told = HostBind(buffer, kLoops + 4, 4 * (VkDeviceSize)loops);
   const VxlaBindings bindings = {.struct_size = sizeof(bindings),
@@ -80,17 +102,24 @@ static void RunLoop(Host* host, VxlaRecording recording, VkCommandBuffer command
                                  .result_count = 1,
                                  .results = &result,
                                  .loops = &told};
-  int32_t finished = 0;
-  while (!finished && failures == 0) {
-    HostBegin(host, commands);
-    if (parts) {
-      EXPECT_OK(vxlaCmdExecutePart(commands, recording, &bindings, 0, &finished, &message));
-    } else {
-      EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
-      finished = 1;
-    }
-    HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    host->EndCommandBuffer(commands);
+  int32_t finished = 1;
+  HostBegin(host, commands);
+  if (parts) {
+    EXPECT_OK(vxlaCmdExecutePart(commands, recording, &bindings, 0, &finished, &message));
+  } else {
+    EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  }
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+  return finished;
+}
+
+// Records it, whole or in parts, and runs it for k. The loops' words stand in the buffer then.
+static void RunLoop(Host* host, VxlaRecording recording, VkCommandBuffer commands, HostBuffer* buffer, int32_t k,
+                    uint32_t loops, int parts) {
+  SetLoop(buffer, k);
+  for (int finished = 0; !finished && failures == 0;) {
+    finished = RecordLoop(host, recording, commands, buffer, loops, parts);
     HostSubmit(host, commands);
   }
 }
@@ -157,6 +186,64 @@ static void TestLoop(Host* host, VxlaExecutable executable, uint32_t loops, int3
   HostFreeBuffer(host, &buffer);
 }
 
+// Loops in loops are recorded as one, which shares the stated iterations. Its word tells whether it was cut off, and
+// what ended has the right result.
+static void TestNest(Host* host, VxlaDevice device, const char* text, int open) {
+  VxlaExecutable executable = Compile(device, text, kIterations);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  EXPECT(needs.loop_count == 1);
+  const VxlaRecordingInfo info = {.struct_size = sizeof(info)};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+  HostBuffer buffer =
+      HostMakeBuffer(host, kBytes, needs.argument_usage | needs.result_usage | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  for (int32_t k = -1; k <= 4; ++k) {
+    RunLoop(host, recording, commands, &buffer, k, needs.loop_count, k == 1);
+    const int ended = Told(&buffer, 0) == 0;
+    EXPECT(ended || k > 2);
+    const int trips = k < 0 ? 0 : k;
+    if (ended) ExpectTurned((const float*)((char*)buffer.mapped + kY), trips * (open ? trips : kOuter));
+  }
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  HostFreeBuffer(host, &buffer);
+}
+
+// Two recordings of one executable in flight, each with loops of its own length, submitted again and again.
+static void TestInFlight(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kTwoLoops, kIterations);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  const VxlaRecordingInfo info = {.struct_size = sizeof(info)};
+  VxlaRecording recordings[2] = {NULL, NULL};
+  HostBuffer buffers[2];
+  VkCommandBuffer commands[2];
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_OK(vxlaCreateRecording(executable, &info, &recordings[i], &message));
+    buffers[i] =
+        HostMakeBuffer(host, kBytes, needs.argument_usage | needs.result_usage | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    commands[i] = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    EXPECT(RecordLoop(host, recordings[i], commands[i], &buffers[i], needs.loop_count, 0));
+  }
+  const VkSubmitInfo submit = {
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 2, .pCommandBuffers = commands};
+  for (int32_t round = 0; round < 3; ++round) {
+    const int32_t k[2] = {round, kIterations - round};
+    for (int i = 0; i < 2; ++i) SetLoop(&buffers[i], k[i]);
+    EXPECT(host->QueueSubmit(host->queue, 1, &submit, VK_NULL_HANDLE) == VK_SUCCESS);
+    EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT(Told(&buffers[i], 0) == 0 && Told(&buffers[i], 1) == 0);
+      ExpectTurned((const float*)((char*)buffers[i].mapped + kY), 2 * k[i]);
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    vxlaDestroyRecording(recordings[i]);
+    HostFreeBuffer(host, &buffers[i]);
+  }
+  vxlaDestroyExecutable(executable);
+}
+
 static void TestLoops(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, kLoop, kIterations);
   TestLoop(host, executable, 1, kIterations);
@@ -183,6 +270,9 @@ static void TestLoops(Host* host, VxlaDevice device) {
   executable = Compile(device, kTwoLoops, kIterations);
   TestLoop(host, executable, 2, kIterations);
   vxlaDestroyExecutable(executable);
+  TestNest(host, device, kNest, 0);
+  TestNest(host, device, kOpenNest, 1);
+  TestInFlight(host, device);
 
   VxlaCompileInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .text = kLoop};
   EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED,

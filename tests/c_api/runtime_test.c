@@ -323,9 +323,9 @@ static void RunDynamic(Host* host, VxlaRecording recording, Dynamic* made) {
 
 static void TestDynamic(const char* path) {
   static Host host;
-  if (!HostOpen(&host, VK_API_VERSION_1_2)) return;
+  if (!HostOpen(&host, VK_API_VERSION_1_1)) return;
   HostMakeDevice(&host, NULL);
-  VxlaAdoptInfo info = HostAdoptInfo(&host, VK_API_VERSION_1_2, NULL);
+  VxlaAdoptInfo info = HostAdoptInfo(&host, VK_API_VERSION_1_1, NULL);
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
   VxlaExecutable executable = Load(device, path, VXLA_LOAD_IN_BACKGROUND);

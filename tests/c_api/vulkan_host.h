@@ -25,26 +25,27 @@
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
   F(GetPhysicalDeviceQueueFamilyProperties) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
-#define HOST_DEVICE_FUNCTIONS(F)                                                                                      \
-  F(DestroyDevice)                                                                                                    \
-  F(GetDeviceQueue)                                                                                                   \
-  F(QueueSubmit)                                                                                                      \
-  F(QueueWaitIdle)                                                                                                    \
-  F(CreateBuffer)                                                                                                     \
-  F(DestroyBuffer)                                                                                                    \
-  F(GetBufferMemoryRequirements)                                                                                      \
-  F(AllocateMemory)                                                                                                   \
-  F(FreeMemory)                                                                                                       \
-  F(BindBufferMemory)                                                                                                 \
-  F(MapMemory)                                                                                                        \
-  F(CreateCommandPool)                                                                                                \
-  F(DestroyCommandPool)                                                                                               \
-  F(AllocateCommandBuffers)                                                                                           \
-  F(BeginCommandBuffer)                                                                                               \
-  F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress)          \
-      F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore)        \
-          F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory)           \
-              F(CmdCopyBuffer) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer) F(CreateQueryPool) F(DestroyQueryPool) \
+#define HOST_DEVICE_FUNCTIONS(F)                                                                                \
+  F(DestroyDevice)                                                                                              \
+  F(GetDeviceQueue)                                                                                             \
+  F(QueueSubmit)                                                                                                \
+  F(QueueWaitIdle)                                                                                              \
+  F(CreateBuffer)                                                                                               \
+  F(DestroyBuffer)                                                                                              \
+  F(GetBufferMemoryRequirements)                                                                                \
+  F(AllocateMemory)                                                                                             \
+  F(FreeMemory)                                                                                                 \
+  F(BindBufferMemory)                                                                                           \
+  F(MapMemory)                                                                                                  \
+  F(CreateCommandPool)                                                                                          \
+  F(DestroyCommandPool)                                                                                         \
+  F(AllocateCommandBuffers)                                                                                     \
+  F(BeginCommandBuffer)                                                                                         \
+  F(EndCommandBuffer)                                                                                           \
+  F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache) \
+      F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores)       \
+          F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory) F(CmdCopyBuffer)      \
+              F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer) F(CreateQueryPool) F(DestroyQueryPool)            \
                   F(CmdResetQueryPool) F(GetQueryPoolResults)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
@@ -207,7 +208,10 @@ static void HostMakeDevice(Host* host, const VkPhysicalDeviceFeatures2* features
                              .enabledExtensionCount = host->asked.extension_count,
                              .ppEnabledExtensionNames = host->asked.extensions};
   EXPECT(host->CreateDevice(host->physical, &info, NULL, &host->device) == VK_SUCCESS);
-#define HOST_LOAD(NAME) host->NAME = (PFN_vk##NAME)host->GetDeviceProcAddr(host->device, "vk" #NAME);
+// An extension's, where the host asked for an older Vulkan.
+#define HOST_LOAD(NAME)                                                         \
+  host->NAME = (PFN_vk##NAME)host->GetDeviceProcAddr(host->device, "vk" #NAME); \
+  if (host->NAME == NULL) host->NAME = (PFN_vk##NAME)host->GetDeviceProcAddr(host->device, "vk" #NAME "KHR");
   HOST_DEVICE_FUNCTIONS(HOST_LOAD)
 #undef HOST_LOAD
   host->GetDeviceQueue(host->device, host->family, 0, &host->queue);

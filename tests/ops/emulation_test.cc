@@ -133,6 +133,36 @@ TEST_P(EmulationTest, DivisionsAndRootsHaveTheSameBits) {
   }
 }
 
+// A device of Vulkan 1.1 without synchronization2: modules of SPIR-V 1.3, barriers and submissions of Vulkan 1.0. A
+// sort has many dispatches, the f64 emulated functions, the f16 its conversions.
+TEST(OlderVulkanTest, GivesTheSameBits) {
+  const char* const program =
+      "HloModule m\nless { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT l = pred[] compare(a, b), direction=LT "
+      "}\n"
+      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }\nENTRY main {\n"
+      "  x = f32[64,129] parameter(0)\n  w = f32[129,33] parameter(1)\n  d = f64[5,37] parameter(2)\n"
+      "  s = f32[64,129] sort(x), dimensions={1}, to_apply=less\n"
+      "  p = f32[64,33] dot(s, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  h = f16[64,33] convert(p)\n  z = f32[] constant(0)\n  t = f32[64] reduce(p, z), dimensions={1}, to_apply=sum\n"
+      "  q = f64[5,37] divide(d, d)\n  r = f64[5,37] sqrt(q)\n"
+      "  ROOT all = (f16[64,33], f32[64], f64[5,37]) tuple(h, t, r)\n}\n";
+  const auto module = ParseModule(program);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module, 3);
+  const std::string names = "vulkan1.1,synchronization2";
+  Client* const older = EmulatingClient(BindingMode::kDescriptors, names);
+  ASSERT_NE(older, nullptr);
+  EXPECT_EQ(older->device().facts().api_version >> 12, (1u << 22 | 1u << 12) >> 12);
+  EXPECT_FALSE(older->device().facts().spirv_1_6);
+  for (BindingMode mode : {BindingMode::kDescriptors, BindingMode::kAddresses}) {
+    // SwiftShader has no VK_KHR_buffer_device_address.
+    if (mode == BindingMode::kAddresses && !older->device().facts().buffer_addresses) continue;
+    const auto with = RunOnDevice(mode, *module, arguments), without = RunEmulating(mode, names, *module, arguments);
+    ASSERT_TRUE(with.has_value() && without.has_value());
+    EXPECT_EQ(Compare(*without, *with, Tolerance{}).differing, 0);
+  }
+}
+
 // Words that several invocations write parts of, at every length modulo a word.
 TEST(PackedElementsTest, KeepTheirNeighbours) {
   for (const char* type : {"pred", "s8", "u4", "bf16", "f8e5m2"}) {

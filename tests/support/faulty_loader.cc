@@ -62,6 +62,7 @@ std::vector<VkResult> ResultsOf(std::string_view name) {
       {"WaitSemaphores", {VK_ERROR_DEVICE_LOST, VK_TIMEOUT}},
       {"GetSemaphoreCounterValue", {VK_ERROR_DEVICE_LOST}},
       {"QueueSubmit2", {VK_ERROR_DEVICE_LOST}},
+      {"QueueSubmit", {VK_ERROR_DEVICE_LOST}},
   };
   if (const auto found = more.find(name); found != more.end()) {
     results.insert(results.end(), found->second.begin(), found->second.end());
@@ -111,7 +112,7 @@ bool IsOfLostDevice(State& state, const std::string& name, uint64_t handle) {
   const auto queue = state.device_of_queue.find(handle);
   if ((queue == state.device_of_queue.end() ? handle : queue->second) != state.losing) return false;
   if (state.submissions_left > 0) {
-    if (name == "QueueSubmit2") --state.submissions_left;
+    if (name == "QueueSubmit2" || name == "QueueSubmit") --state.submissions_left;
     return false;
   }
   if (!CanSayLost(name)) return false;
@@ -209,7 +210,7 @@ enum Slot : size_t {
 #define VXLA_PROMOTED_SLOT(NAME, SUFFIX) k##NAME, k##NAME##SUFFIX,
   VXLA_GLOBAL_FUNCTIONS(VXLA_SLOT) VXLA_INSTANCE_FUNCTIONS(VXLA_SLOT) VXLA_DEBUG_INSTANCE_FUNCTIONS(VXLA_SLOT)
       VXLA_DEVICE_FUNCTIONS(VXLA_SLOT) VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_SLOT)
-          VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_SLOT) kSlots
+          VXLA_FEATURE_DEVICE_FUNCTIONS(VXLA_PROMOTED_SLOT) VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_SLOT) kSlots
 };
 
 struct Entry {
@@ -222,7 +223,7 @@ const std::array<Entry, kSlots> kEntries = {{
   VXLA_ENTRY(NAME){#NAME #SUFFIX, reinterpret_cast<PFN_vkVoidFunction>(&Wrapped<k##NAME##SUFFIX, PFN_vk##NAME>::Call)},
     VXLA_GLOBAL_FUNCTIONS(VXLA_ENTRY) VXLA_INSTANCE_FUNCTIONS(VXLA_ENTRY) VXLA_DEBUG_INSTANCE_FUNCTIONS(VXLA_ENTRY)
         VXLA_DEVICE_FUNCTIONS(VXLA_ENTRY) VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_ENTRY)
-            VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_ENTRY)}};
+            VXLA_FEATURE_DEVICE_FUNCTIONS(VXLA_PROMOTED_ENTRY) VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_ENTRY)}};
 
 std::string NameOf(size_t slot) { return kEntries[slot].name; }
 

@@ -279,8 +279,8 @@ TEST(DevicePlanTest, NamesWhatIsMissing) {
   support.features.vulkan12.bufferDeviceAddress = VK_FALSE;
   EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("no bufferDeviceAddress"));
   EXPECT_TRUE(PlanDevice(support, {BindingMode::kDescriptors}).ok());
-  support.properties.apiVersion = VK_API_VERSION_1_1;
-  EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("Vulkan 1.1.0 is older than 1.2"));
+  support.properties.apiVersion = VK_API_VERSION_1_0;
+  EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("Vulkan 1.0.0 is older than 1.1"));
   support = FakeGpu();
   support.queue_families[0].queueFlags = VK_QUEUE_TRANSFER_BIT;
   EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("no queue family runs compute"));
@@ -312,6 +312,45 @@ TEST(DevicePlanTest, OlderDevicesUseExtensionsAndOlderModules) {
   EXPECT_THAT(plan->extensions, Contains(StrEq(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME)));
   EXPECT_THAT(plan->extensions, Contains(StrEq(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME)));
   EXPECT_THAT(plan->extensions, Not(Contains(StrEq(VK_KHR_MAINTENANCE_4_EXTENSION_NAME))));
+  EXPECT_TRUE(plan->synchronization2);
+  support.features.synchronization2.synchronization2 = VK_FALSE;
+  EXPECT_FALSE(PlanDevice(support, {})->synchronization2) << "barriers and submissions are those of Vulkan 1.0";
+}
+
+TEST(DevicePlanTest, ADeviceOfVulkan11NeedsTimelinesAndHasWhatItsExtensionsSay) {
+  PhysicalSupport support = FakeGpu();
+  support.properties.apiVersion = VK_API_VERSION_1_1;
+  support.vulkan12.shaderDenormPreserveFloat32 = VK_TRUE;
+  support.extensions = {VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_KHR_8BIT_STORAGE_EXTENSION_NAME};
+  const auto plan = PlanDevice(support, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE(plan->facts.denorm_preserve_32) << "VK_KHR_shader_float_controls is not there";
+  EXPECT_FALSE(plan->facts.spirv_1_6);
+  EXPECT_THAT(plan->extensions, Contains(StrEq(VK_KHR_8BIT_STORAGE_EXTENSION_NAME)));
+  support.extensions.insert(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+  EXPECT_TRUE(PlanDevice(support, {})->facts.denorm_preserve_32);
+  const auto asked = RequirementsOf(support);
+  ASSERT_TRUE(asked.ok());
+  ASSERT_EQ(asked->needed_extensions, 1u);
+  EXPECT_STREQ(asked->extensions[0], VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+  support.features.vulkan12.timelineSemaphore = VK_FALSE;
+  EXPECT_EQ(PlanDevice(support, {}).status().message(),
+            "device Fake GPU 9000: no timelineSemaphore (VK_KHR_timeline_semaphore)");
+}
+
+// What is enabled goes to the device in the older structs, and what it supports comes back in them.
+TEST(DevicePlanTest, OlderStructsSayWhatTheNewerOnesDo) {
+  FeatureChain chain;
+  chain.vulkan11.storageBuffer16BitAccess = chain.vulkan12.shaderInt8 = chain.vulkan12.bufferDeviceAddress = VK_TRUE;
+  const std::set<std::string> extensions = {VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME};
+  const FeatureChain told = FeatureChain::Of(*chain.Link(VK_API_VERSION_1_1, extensions));
+  EXPECT_TRUE(told.vulkan11.storageBuffer16BitAccess && told.vulkan12.shaderInt8);
+  EXPECT_FALSE(told.vulkan12.bufferDeviceAddress) << "no extension, no struct";
+  chain.older.float16_int8.shaderFloat16 = VK_TRUE;
+  chain.older.storage16.storageBuffer16BitAccess = VK_FALSE;
+  chain.TakeOlder();
+  EXPECT_TRUE(chain.vulkan12.shaderFloat16 && chain.vulkan12.shaderInt8);
+  EXPECT_FALSE(chain.vulkan11.storageBuffer16BitAccess);
 }
 
 TEST(DevicePlanTest, ChainsOnlyStructsThatTheDeviceKnows) {
@@ -328,6 +367,12 @@ TEST(DevicePlanTest, ChainsOnlyStructsThatTheDeviceKnows) {
     ++count;
   }
   EXPECT_EQ(count, 7);
+  count = 0;
+  for (auto* at = reinterpret_cast<VkBaseOutStructure*>(chain.Link(VK_API_VERSION_1_1, {})); at != nullptr;
+       at = at->pNext) {
+    ++count;
+  }
+  EXPECT_EQ(count, 2) << "16-bit storage is Vulkan 1.1's";
 }
 
 // The memory types of a kind of machine, and which of them each kind of memory lies in.

@@ -11,7 +11,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// A device of Vulkan 1.2 with these types and all float modes.
+// A device of Vulkan 1.1 with these types and all float modes.
 DeviceFacts FactsOf(bool float16, bool float64) {
   DeviceFacts facts;
   facts.float16 = float16;

@@ -5,22 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/vulkan/device/commands/synchronization.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// Before anything is asked of it: an older instance has neither the functions of 1.1 nor the structs of 1.2.
+// Before anything is asked of it: an older instance has not the functions of 1.1.
 Status CheckInstance(uint32_t api_version) {
-  if (api_version >= VK_API_VERSION_1_2) return OkStatus();
+  if (api_version >= VK_API_VERSION_1_1) return OkStatus();
   const uint32_t asked = std::max(api_version, VK_API_VERSION_1_0);  // 0 is 1.0
-  return Unsupported("the host's instance: Vulkan {}.{} is older than 1.2 (VkApplicationInfo::apiVersion)",
+  return Unsupported("the host's instance: Vulkan {}.{} is older than 1.1 (VkApplicationInfo::apiVersion)",
                      VK_API_VERSION_MAJOR(asked), VK_API_VERSION_MINOR(asked));
-}
-
-// A device of a newer version than the host asked for is used as one of the host's.
-Result<PhysicalSupport> SupportFor(const Instance& instance, VkPhysicalDevice physical, uint32_t api_version) {
-  VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance.vk(), physical));
-  support.properties.apiVersion = std::min(support.properties.apiVersion, api_version);
-  return support;
 }
 
 Status CheckQueue(std::span<const HostQueue> queues, size_t index) {
@@ -60,7 +55,7 @@ Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkIn
                                              VkPhysicalDevice physical, uint32_t api_version) {
   VXLA_RETURN_IF_ERROR(CheckInstance(api_version));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> adopted, Instance::Adopt(instance, get));
-  VXLA_ASSIGN_OR_RETURN(const PhysicalSupport support, SupportFor(*adopted, physical, api_version));
+  VXLA_ASSIGN_OR_RETURN(const PhysicalSupport support, QuerySupport(adopted->vk(), physical, api_version));
   return RequirementsOf(support);
 }
 
@@ -70,7 +65,7 @@ Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const 
   VXLA_RETURN_IF_ERROR(CheckInstance(adopted.api_version));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance,
                         Instance::Adopt(adopted.instance, adopted.get_instance_proc_addr));
-  VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, SupportFor(*instance, adopted.physical, adopted.api_version));
+  VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance->vk(), adopted.physical, adopted.api_version));
   support.features = FeatureChain::Of(*adopted.features);
   support.extensions = {adopted.extensions.begin(), adopted.extensions.end()};
   PlanWants wants;
@@ -164,8 +159,7 @@ std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device) {
 }
 
 void WriteTimestamp(Device& device, VkCommandBuffer commands, VkQueryPool pool, uint32_t query) {
-  const DeviceTable& vk = static_cast<VulkanDevice&>(device).context().vk();
-  vk.CmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, pool, query);
+  WriteTimestamp(static_cast<VulkanDevice&>(device).context(), commands, pool, query);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -1,11 +1,12 @@
 #include "backend/vulkan/device/host_image.h"
 
+#include "backend/vulkan/device/commands/synchronization.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-void Transition(const DeviceTable& vk, VkCommandBuffer commands, const HostImage& image, const ImageState& from,
+void Transition(const DeviceContext& context, VkCommandBuffer commands, const HostImage& image, const ImageState& from,
                 const ImageState& to) {
   auto barrier = MakeVk<VkImageMemoryBarrier2>(VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2);
   barrier.srcStageMask = from.stages;
@@ -21,7 +22,7 @@ void Transition(const DeviceTable& vk, VkCommandBuffer commands, const HostImage
   auto dependency = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   dependency.imageMemoryBarrierCount = 1;
   dependency.pImageMemoryBarriers = &barrier;
-  vk.CmdPipelineBarrier2(commands, &dependency);
+  PipelineBarrier(context, commands, dependency);
 }
 
 VkBufferImageCopy Region(const HostImage& image, const VulkanBuffer& buffer) {
@@ -42,21 +43,21 @@ constexpr ImageState kWritten = {VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_PIPELI
 }  // namespace
 
 void CopyImageToBuffer(Device& device, VkCommandBuffer commands, const HostImage& source, const Buffer& target) {
-  const DeviceTable& vk = static_cast<VulkanDevice&>(device).context().vk();
+  const DeviceContext& context = static_cast<VulkanDevice&>(device).context();
   const auto& buffer = static_cast<const VulkanBuffer&>(target);
   const VkBufferImageCopy region = Region(source, buffer);
-  Transition(vk, commands, source, source.before, kRead);
-  vk.CmdCopyImageToBuffer(commands, source.image, kRead.layout, buffer.handle(), 1, &region);
-  Transition(vk, commands, source, kRead, source.after);
+  Transition(context, commands, source, source.before, kRead);
+  context.vk().CmdCopyImageToBuffer(commands, source.image, kRead.layout, buffer.handle(), 1, &region);
+  Transition(context, commands, source, kRead, source.after);
 }
 
 void CopyBufferToImage(Device& device, VkCommandBuffer commands, const Buffer& source, const HostImage& target) {
-  const DeviceTable& vk = static_cast<VulkanDevice&>(device).context().vk();
+  const DeviceContext& context = static_cast<VulkanDevice&>(device).context();
   const auto& buffer = static_cast<const VulkanBuffer&>(source);
   const VkBufferImageCopy region = Region(target, buffer);
-  Transition(vk, commands, target, target.before, kWritten);
-  vk.CmdCopyBufferToImage(commands, buffer.handle(), target.image, kWritten.layout, 1, &region);
-  Transition(vk, commands, target, kWritten, target.after);
+  Transition(context, commands, target, target.before, kWritten);
+  context.vk().CmdCopyBufferToImage(commands, buffer.handle(), target.image, kWritten.layout, 1, &region);
+  Transition(context, commands, target, kWritten, target.after);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

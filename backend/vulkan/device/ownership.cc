@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/device/commands/synchronization.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -53,7 +54,7 @@ Result<TimePoint> TransferOwnership(Device& device, const Buffer& buffer, Owners
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanCommandBuffer> commands,
                         VulkanCommandBuffer::Create(vulkan.shared_context(), 0));
   VXLA_RETURN_IF_ERROR(commands->Begin());
-  context.vk().CmdPipelineBarrier2(commands->handle(), &dependency);
+  PipelineBarrier(context, commands->handle(), dependency);
   VXLA_RETURN_IF_ERROR(commands->End());
   return vulkan.SubmitOnce(std::move(commands), after, release ? nullptr : semaphore, release ? semaphore : nullptr);
 }

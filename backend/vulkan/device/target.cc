@@ -69,7 +69,7 @@ class Target final : public Device {
 DeviceFacts GenericFacts(BindingMode mode) {
   DeviceFacts facts;
   facts.name = "generic";
-  facts.api_version = 1u << 22 | 2u << 12;  // Vulkan 1.2
+  facts.api_version = 1u << 22 | 1u << 12;  // Vulkan 1.1
   facts.compile_only = true;
   facts.buffer_addresses = mode == BindingMode::kAddresses;
   facts.max_storage_buffers = 16;

@@ -9,7 +9,7 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// What the bundle's generic variant asks for, and no more: Vulkan 1.2 with its smallest limits, but 16 storage buffers
+// What the bundle's generic variant asks for, and no more: Vulkan 1.1 with its smallest limits, but 16 storage buffers
 // in a kernel under descriptors (every desktop driver has more), and buffer addresses under addresses. No types but
 // the 32-bit ones, no subgroups; division and fma as Vulkan leaves them to drivers. The drivers' faults that are known
 // are avoided: the plan runs on all of them.

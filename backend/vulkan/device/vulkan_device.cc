@@ -21,19 +21,30 @@ struct Usable {
   DevicePlan plan;
 };
 
+constexpr uint32_t kAnyApi = ~uint32_t{0};
+
+// In some binding mode, as a device of Vulkan `most_api`; kUnsupported with what is missing.
+Result<Usable> Use(const Instance& instance, VkPhysicalDevice physical, uint32_t most_api) {
+  VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance.vk(), physical, most_api));
+  Result<DevicePlan> plan = PlanDevice(support, {});
+  if (!plan.ok()) plan = PlanDevice(support, {BindingMode::kDescriptors});
+  if (!plan.ok()) return plan.status();
+  return Usable{physical, std::move(support), std::move(*plan)};
+}
+
 // The devices that can be opened in some binding mode, in the loader's order: what indices count.
 Result<std::vector<Usable>> UsableDevices(const Instance& instance) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<VkPhysicalDevice> devices, instance.PhysicalDevices());
   std::vector<Usable> usable;
   std::string refusals;
   for (VkPhysicalDevice physical : devices) {
-    VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance.vk(), physical));
-    Result<DevicePlan> plan = PlanDevice(support, {});
-    if (!plan.ok()) plan = PlanDevice(support, {BindingMode::kDescriptors});
-    if (plan.ok()) {
-      usable.push_back({physical, std::move(support), std::move(*plan)});
+    Result<Usable> device = Use(instance, physical, kAnyApi);
+    if (device.ok()) {
+      usable.push_back(std::move(*device));
+    } else if (device.status().code() == StatusCode::kUnsupported) {
+      refusals += (refusals.empty() ? "" : "; ") + device.status().message();
     } else {
-      refusals += (refusals.empty() ? "" : "; ") + plan.status().message();
+      return device.status();
     }
   }
   if (usable.empty()) return DeviceFailure("no usable Vulkan device: {}", refusals);
@@ -87,6 +98,9 @@ Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options
     return InvalidArgument("device {}: there are {} Vulkan devices", index, usable.size());
   }
   Usable& chosen = usable[index];
+  if (options.emulate.vulkan11) {
+    VXLA_ASSIGN_OR_RETURN(chosen, Use(*instance, chosen.physical, VK_API_VERSION_1_1));
+  }
   if (!options.compile_only) VXLA_RETURN_IF_ERROR(CheckRuns(chosen.plan.facts));
   std::vector<BindingMode> modes = BindingModesFor(chosen.plan.facts, options);
   VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(),

@@ -27,8 +27,8 @@ shaderc::CompileOptions Options(const CompileTarget& target) {
   options.SetSourceLanguage(shaderc_source_language_glsl);
   options.SetOptimizationLevel(shaderc_optimization_level_zero);
   options.SetTargetEnvironment(shaderc_target_env_vulkan,
-                               target.spirv_1_6 ? shaderc_env_version_vulkan_1_3 : shaderc_env_version_vulkan_1_2);
-  options.SetTargetSpirv(target.spirv_1_6 ? shaderc_spirv_version_1_6 : shaderc_spirv_version_1_5);
+                               target.spirv_1_6 ? shaderc_env_version_vulkan_1_3 : shaderc_env_version_vulkan_1_1);
+  options.SetTargetSpirv(target.spirv_1_6 ? shaderc_spirv_version_1_6 : shaderc_spirv_version_1_3);
   return options;
 }
 
@@ -166,7 +166,7 @@ bool HasLoopToUnroll(const std::vector<uint32_t>& words) {
 
 std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarget& target,
                                  const std::vector<std::string>& passes) {
-  spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_2);
+  spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_1);
   spvtools::OptimizerOptions options;
   options.set_run_validator(false);
   std::vector<uint32_t> simpler;
@@ -179,7 +179,7 @@ std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarge
 
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target) {
   words = InlineStraightFunctions(words);
-  spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_2);
+  spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_1);
   optimizer.RegisterPass(spvtools::CreateInlineExhaustivePass())
       .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())
       .RegisterPass(spvtools::CreateLocalAccessChainConvertPass())

@@ -11,7 +11,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 struct CompileTarget {
-  bool spirv_1_6 = true;  // Vulkan 1.3; else Vulkan 1.2 and SPIR-V 1.5
+  bool spirv_1_6 = true;  // Vulkan 1.3; else Vulkan 1.1 and SPIR-V 1.3
 };
 
 // Thread-safe; all threads share one compiler, made at first use (its tables take 60 ms). An error is kInternal, as our

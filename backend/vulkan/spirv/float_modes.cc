@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <set>
+#include <span>
 #include <string>
 
 #include "backend/vulkan/spirv/spirv_words.h"
@@ -18,6 +19,22 @@ struct FloatMode {
   uint32_t mode, capability;
   std::array<bool, 3> has;
 };
+
+// Before SPIR-V 1.4 they are an extension's, which the module names.
+constexpr uint32_t kVersionWord = 1, kVersion14 = 0x10400;
+constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
+
+std::vector<uint32_t> NameOfExtension() {
+  std::vector<uint32_t> name(kFloatControls.size() / 4 + 1, 0);
+  for (size_t i = 0; i < kFloatControls.size(); ++i)
+    name[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(kFloatControls[i])) << 8 * (i % 4);
+  return name;
+}
+
+bool NamesFloatControls(const Instruction& instruction) {
+  return instruction.op() == kExtension &&
+         std::ranges::equal(std::span(instruction.words).subspan(1), NameOfExtension());
+}
 
 bool Has(const FloatMode& mode, uint32_t width) { return mode.has[width == 16 ? 0 : width == 32 ? 1 : 2]; }
 
@@ -37,6 +54,9 @@ std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vect
   // A module declares a capability once, for all widths that it has modes of.
   const auto stays = [&](const Instruction& instruction) {
     const bool is_mode = instruction.op() == kExecutionMode;
+    if (NamesFloatControls(instruction))
+      return std::ranges::any_of(
+          modes, [](const FloatMode& mode) { return std::ranges::find(mode.has, true) != mode.has.end(); });
     if (!is_mode && instruction.op() != kCapability) return true;
     const uint32_t name = instruction.words[is_mode ? 2 : 1];
     const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);
@@ -58,11 +78,13 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
     const std::string line(text.substr(at + kAsked.size(), text.find('\n', at) - at - kAsked.size()));
     if (std::sscanf(line.c_str(), "%u], %u, %u", &capability, &mode, &width) == 3) asked.emplace(mode, width);
   }
+  if (asked.empty()) return words;
   uint32_t entry = 0;
-  size_t place = 0;
+  size_t place = 0, behind_capabilities = kHeaderWords;
   for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
     const uint32_t op = words[at] & 0xffffu;
     if (op == kFunction) break;
+    if (op == kCapability) behind_capabilities = at + (words[at] >> 16);
     if (op == kEntryPoint) entry = words[at + 2];
     if (op == kExecutionMode && words[at] >> 16 == 4) there.emplace(words[at + 2], words[at + 3]);
     if (op == kEntryPoint || op == kExecutionMode || op == kExecutionModeId) place = at + (words[at] >> 16);
@@ -72,6 +94,11 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
     if (!there.contains({mode, width})) missing.insert(missing.end(), {4u << 16 | kExecutionMode, entry, mode, width});
   }
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(place), missing.begin(), missing.end());
+  if (words[kVersionWord] < kVersion14) {
+    std::vector<uint32_t> extension = NameOfExtension();
+    extension.insert(extension.begin(), static_cast<uint32_t>(extension.size() + 1) << 16 | kExtension);
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(behind_capabilities), extension.begin(), extension.end());
+  }
   return words;
 }
 

@@ -15,6 +15,7 @@ enum Op : uint32_t {
   kUndef = 1,
   kName = 5,
   kLine = 8,
+  kExtension = 10,
   kExtInstImport = 11,
   kExtInst = 12,
   kEntryPoint = 15,

@@ -7,7 +7,7 @@ Result<GlobalTable> LoadGlobalTable(PFN_vkGetInstanceProcAddr get) {
   table.GetInstanceProcAddr = get;
 #define VXLA_LOAD(NAME)                                                         \
   table.NAME = reinterpret_cast<PFN_vk##NAME>(get(VK_NULL_HANDLE, "vk" #NAME)); \
-  if (table.NAME == nullptr) return DeviceFailure("the Vulkan loader lacks vk" #NAME " (Vulkan 1.2 is needed)");
+  if (table.NAME == nullptr) return DeviceFailure("the Vulkan loader lacks vk" #NAME " (Vulkan 1.1 is needed)");
   VXLA_GLOBAL_FUNCTIONS(VXLA_LOAD)
 #undef VXLA_LOAD
   return table;
@@ -35,17 +35,21 @@ Result<DeviceTable> LoadDeviceTable(PFN_vkGetDeviceProcAddr get, VkDevice device
   VXLA_LOAD_OPTIONAL(NAME) \
   if (table.NAME == nullptr) return DeviceFailure("the Vulkan device lacks vk" #NAME);
   // Device commands of an extension that was not enabled come back null; the core name is tried first.
-#define VXLA_LOAD_PROMOTED(NAME, SUFFIX)                                                                   \
-  VXLA_LOAD_OPTIONAL(NAME)                                                                                 \
-  if (table.NAME == nullptr) table.NAME = reinterpret_cast<PFN_vk##NAME>(get(device, "vk" #NAME #SUFFIX)); \
+#define VXLA_LOAD_OF_FEATURE(NAME, SUFFIX) \
+  VXLA_LOAD_OPTIONAL(NAME)                 \
+  if (table.NAME == nullptr) table.NAME = reinterpret_cast<PFN_vk##NAME>(get(device, "vk" #NAME #SUFFIX));
+#define VXLA_LOAD_PROMOTED(NAME, SUFFIX) \
+  VXLA_LOAD_OF_FEATURE(NAME, SUFFIX)     \
   if (table.NAME == nullptr) return DeviceFailure("the Vulkan device lacks vk" #NAME);
   VXLA_DEVICE_FUNCTIONS(VXLA_LOAD)
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_LOAD_PROMOTED)
+  VXLA_FEATURE_DEVICE_FUNCTIONS(VXLA_LOAD_OF_FEATURE)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_LOAD_OPTIONAL)
   VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_LOAD_OPTIONAL)
   VXLA_PUSH_DEVICE_FUNCTIONS(VXLA_LOAD_OPTIONAL)
 #undef VXLA_LOAD
 #undef VXLA_LOAD_OPTIONAL
+#undef VXLA_LOAD_OF_FEATURE
 #undef VXLA_LOAD_PROMOTED
   return table;
 }

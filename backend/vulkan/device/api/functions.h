@@ -30,14 +30,16 @@ namespace VXLA_NAMESPACE::vulkan {
   F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
   F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdDispatchIndirect) F(CmdCopyBuffer) F(CmdFillBuffer) \
   F(CmdCopyImageToBuffer) F(CmdCopyBufferToImage) \
-  F(CmdResetQueryPool) \
+  F(CmdResetQueryPool) F(CmdPipelineBarrier) F(CmdWriteTimestamp) F(QueueSubmit) \
   F(CreateQueryPool) F(DestroyQueryPool) F(GetQueryPoolResults) F(CreateDescriptorPool) F(DestroyDescriptorPool) \
   F(ResetDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateSemaphore) F(DestroySemaphore)
 
-// Core in 1.2 or 1.3; `SUFFIX` is the extension's name for the same function on older devices.
-#define VXLA_PROMOTED_DEVICE_FUNCTIONS(F) \
-  F(GetBufferDeviceAddress, KHR) F(WaitSemaphores, KHR) F(GetSemaphoreCounterValue, KHR) \
-  F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) F(QueueSubmit2, KHR)
+// Core in 1.2; `SUFFIX` is the extension's name for the same function on older devices.
+#define VXLA_PROMOTED_DEVICE_FUNCTIONS(F) F(WaitSemaphores, KHR) F(GetSemaphoreCounterValue, KHR)
+
+// Called only where bufferDeviceAddress and synchronization2 are enabled; null otherwise, or of no use.
+#define VXLA_FEATURE_DEVICE_FUNCTIONS(F) \
+  F(GetBufferDeviceAddress, KHR) F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) F(QueueSubmit2, KHR)
 
 #define VXLA_DEBUG_DEVICE_FUNCTIONS(F) \
   F(SetDebugUtilsObjectNameEXT) F(CmdBeginDebugUtilsLabelEXT) F(CmdEndDebugUtilsLabelEXT)
@@ -69,6 +71,7 @@ struct InstanceTable {
 struct DeviceTable {
   VXLA_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
+  VXLA_FEATURE_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_PUSH_DEVICE_FUNCTIONS(VXLA_MEMBER)

@@ -120,7 +120,7 @@ Status Instance::Make(const GlobalTable& global, const InstanceOptions& options)
   }
   uint32_t loader_version = VK_API_VERSION_1_0;
   VXLA_RETURN_IF_VK_ERROR(global.EnumerateInstanceVersion(&loader_version), "vkEnumerateInstanceVersion");
-  if (loader_version < VK_API_VERSION_1_2) return DeviceFailure("the Vulkan loader is older than Vulkan 1.2");
+  if (loader_version < VK_API_VERSION_1_1) return DeviceFailure("the Vulkan loader is older than Vulkan 1.1");
   // Asked for blindly first: enumerating extensions loads and unloads every driver once more.
   std::vector<const char*> extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
                                          VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME};

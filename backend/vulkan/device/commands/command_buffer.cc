@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/vulkan/device/commands/synchronization.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
@@ -337,7 +339,7 @@ void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release) {
   auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   info.bufferMemoryBarrierCount = 1;
   info.pBufferMemoryBarriers = &barrier;
-  context_->vk().CmdPipelineBarrier2(commands_, &info);
+  PipelineBarrier(*context_, commands_, info);
 }
 
 void VulkanCommandBuffer::Barrier(bool indirect) {
@@ -352,7 +354,7 @@ void VulkanCommandBuffer::Barrier(bool indirect) {
   auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   info.memoryBarrierCount = 1;
   info.pMemoryBarriers = &barrier;
-  context_->vk().CmdPipelineBarrier2(commands_, &info);
+  PipelineBarrier(*context_, commands_, info);
 }
 
 void VulkanCommandBuffer::Copy(BufferRange source, BufferRange target) {
@@ -394,8 +396,7 @@ void VulkanCommandBuffer::WriteTimestamp(int index) {
   }
   timestamp_written_[index] = true;
   if (queries_ == VK_NULL_HANDLE) return;
-  context_->vk().CmdWriteTimestamp2(commands_, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, queries_,
-                                    static_cast<uint32_t>(index));
+  vulkan::WriteTimestamp(*context_, commands_, queries_, static_cast<uint32_t>(index));
 }
 
 void VulkanCommandBuffer::BeginLabel(const char* name) {
@@ -419,7 +420,7 @@ Status VulkanCommandBuffer::End() {
   auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   info.memoryBarrierCount = 1;
   info.pMemoryBarriers = &barrier;
-  context_->vk().CmdPipelineBarrier2(commands_, &info);
+  PipelineBarrier(*context_, commands_, info);
   state_ = State::kFresh;
   VXLA_RETURN_IF_ERROR(context_->Check(context_->vk().EndCommandBuffer(commands_), "vkEndCommandBuffer"));
   VXLA_RETURN_IF_ERROR(error_);

@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "backend/vulkan/device/commands/synchronization.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::unique_ptr<Queues>> Queues::Create(std::shared_ptr<DeviceContext> context) {
@@ -80,17 +82,17 @@ Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Mome
   info.pWaitSemaphoreInfos = waits.data();
   info.signalSemaphoreInfoCount = static_cast<uint32_t>(signals.size());
   info.pSignalSemaphoreInfos = signals.data();
-  VXLA_RETURN_IF_ERROR(context_->Check(SubmitLocked(line, info), "vkQueueSubmit2"));
+  VXLA_RETURN_IF_ERROR(SubmitLocked(line, info));
   return TimePoint{queue, ++line.last_value};
 }
 
-VkResult Queues::SubmitLocked(const Line& line, const VkSubmitInfo2& info) {
+Status Queues::SubmitLocked(const Line& line, const VkSubmitInfo2& info) {
   const bool locks = line.host != nullptr && line.host->lock != nullptr;
   const std::lock_guard lock(*line.submits);
   if (locks) line.host->lock(line.host->user);
-  const VkResult result = context_->vk().QueueSubmit2(line.queue, 1, &info, VK_NULL_HANDLE);
+  Status submitted = SubmitTo(*context_, line.queue, info);
   if (locks) line.host->unlock(line.host->user);
-  return result;
+  return submitted;
 }
 
 uint64_t Queues::Line::Last() {

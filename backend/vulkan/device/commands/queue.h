@@ -61,7 +61,7 @@ class Queues {
   // error of its own. Idling the device is what it understands.
   Status WaitIdle();
   Result<bool> WaitWithin(const Moment& moment, uint64_t timeout_ns);
-  VkResult SubmitLocked(const Line& line, const VkSubmitInfo2& info);
+  Status SubmitLocked(const Line& line, const VkSubmitInfo2& info);
   bool IsDone(Line& line, uint64_t value);
   int count() const { return static_cast<int>(lines_.size()); }
   Line& at(int queue) { return lines_[static_cast<size_t>(queue)]; }

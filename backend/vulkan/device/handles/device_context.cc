@@ -4,6 +4,22 @@
 #include <vector>
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// Of features that are enabled.
+Status CheckFunctions(const DeviceTable& vk, const DevicePlan& plan) {
+  const std::pair<bool, const char*> needed[] = {
+      {plan.facts.buffer_addresses && vk.GetBufferDeviceAddress == nullptr, "vkGetBufferDeviceAddress"},
+      {plan.synchronization2 && vk.CmdPipelineBarrier2 == nullptr, "vkCmdPipelineBarrier2"},
+      {plan.synchronization2 && vk.CmdWriteTimestamp2 == nullptr, "vkCmdWriteTimestamp2"},
+      {plan.synchronization2 && vk.QueueSubmit2 == nullptr, "vkQueueSubmit2"}};
+  for (const auto& [lacks, name] : needed) {
+    if (lacks) return DeviceFailure("the Vulkan device lacks {}", name);
+  }
+  return OkStatus();
+}
+
+}  // namespace
 
 Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Instance> instance,
                                                              VkPhysicalDevice physical, DevicePlan plan,
@@ -33,6 +49,9 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Ins
   VXLA_RETURN_IF_VK_ERROR(vk.CreateDevice(physical, &info, nullptr, &context->handle_),
                           fmt::format("vkCreateDevice on {}", chosen.facts.name));
   auto table = LoadDeviceTable(vk.GetDeviceProcAddr, context->handle_);
+  if (table.ok()) {
+    if (Status whole = CheckFunctions(*table, chosen); !whole.ok()) table = std::move(whole);
+  }
   if (!table.ok()) {
     auto destroy = reinterpret_cast<PFN_vkDestroyDevice>(vk.GetDeviceProcAddr(context->handle_, "vkDestroyDevice"));
     if (destroy != nullptr) destroy(context->handle_, nullptr);
@@ -53,6 +72,7 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Adopt(std::shared_ptr<Inst
   context->plan_ = std::move(plan);
   context->host_ = host;
   VXLA_ASSIGN_OR_RETURN(context->vk_, LoadDeviceTable(context->instance_->vk().GetDeviceProcAddr, device));
+  VXLA_RETURN_IF_ERROR(CheckFunctions(context->vk_, context->plan_));
   return context;
 }
 

@@ -32,6 +32,11 @@ bool HasSubgroupSizeControl(uint32_t api, const std::set<std::string>& extension
 bool HasIntegerDotProduct(uint32_t api, const std::set<std::string>& extensions) {
   return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
 }
+// Its features are said by OlderFeatures, and its properties one by one, too.
+bool IsOlder(uint32_t api) { return api < VK_API_VERSION_1_2; }
+bool HasFloatControls(uint32_t api, const std::set<std::string>& extensions) {
+  return !IsOlder(api) || Has(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+}
 bool HasMatrices(const std::set<std::string>& extensions) { return Has(extensions, kCooperativeMatrixExtension); }
 bool HasMemoryPriority(const std::set<std::string>& extensions) {
   return Has(extensions, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
@@ -75,11 +80,13 @@ std::string VersionText(uint32_t version) {
 Status CheckRequired(const PhysicalSupport& support, const PlanWants& wants) {
   const VkPhysicalDeviceProperties& properties = support.properties;
   const char* name = properties.deviceName;
-  if (properties.apiVersion < VK_API_VERSION_1_2) {
-    return Unsupported("device {}: Vulkan {} is older than 1.2", name, VersionText(properties.apiVersion));
+  if (properties.apiVersion < VK_API_VERSION_1_1) {
+    return Unsupported("device {}: Vulkan {} is older than 1.1", name, VersionText(properties.apiVersion));
   }
-  if (!support.features.vulkan12.timelineSemaphore) return Unsupported("device {}: no timelineSemaphore", name);
-  if (!support.features.synchronization2.synchronization2) return Unsupported("device {}: no synchronization2", name);
+  if (!support.features.vulkan12.timelineSemaphore) {
+    return Unsupported("device {}: no timelineSemaphore{}", name,
+                       IsOlder(properties.apiVersion) ? " (VK_KHR_timeline_semaphore)" : "");
+  }
   if (wants.bindings == BindingMode::kAddresses && !support.features.vulkan12.bufferDeviceAddress) {
     return Unsupported("device {}: no bufferDeviceAddress; descriptors need none (--bindings=descriptors)", name);
   }
@@ -358,6 +365,8 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.host_pointer_alignment = support.host_pointer_alignment;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
+  // A host may have left them off.
+  if (!HasFloatControls(support.properties.apiVersion, support.extensions)) return;
   const VkPhysicalDeviceVulkan12Properties& floats = support.vulkan12;
   facts.signed_zero_inf_nan_preserve_16 = floats.shaderSignedZeroInfNanPreserveFloat16;
   facts.signed_zero_inf_nan_preserve_32 = floats.shaderSignedZeroInfNanPreserveFloat32;
@@ -442,6 +451,14 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
     want(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     want(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   }
+  if (IsOlder(support.properties.apiVersion)) {
+    FeatureChain chain;
+    VisitOlder(chain.older, chain.vulkan11, chain.vulkan12,
+               [&](auto&, VkStructureType, const char* extension, auto...) {
+                 if (extension != nullptr) want(extension);
+               });
+    want(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
+  }
   // Linked whenever they are listed, so they are enabled with their structs.
   want(kCooperativeMatrixExtension);
   want(kBfloat16Extension);
@@ -467,8 +484,17 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
     tail = &feature.pNext;
   };
   add(base, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
-  add(vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
-  add(vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  if (IsOlder(api_version)) {
+    VisitOlder(older, vulkan11, vulkan12,
+               [&](auto& feature, VkStructureType type, const char* extension, auto... said) {
+                 feature = {};
+                 ((said.first = said.second), ...);
+                 if (extension == nullptr || Has(extensions, extension)) add(feature, type);
+               });
+  } else {
+    add(vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
+    add(vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  }
   if (HasSynchronization2(api_version, extensions)) {
     add(synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
   }
@@ -493,6 +519,11 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
     add(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
   }
   return &base;
+}
+
+void FeatureChain::TakeOlder() {
+  VisitOlder(older, vulkan11, vulkan12,
+             [](auto&, VkStructureType, const char*, auto... said) { ((said.second = said.first), ...); });
 }
 
 namespace {
@@ -533,11 +564,60 @@ Status QueryMatrices(const InstanceTable& vk, VkPhysicalDevice device, PhysicalS
   return OkStatus();
 }
 
+// What VkPhysicalDeviceVulkan11Properties and VkPhysicalDeviceVulkan12Properties say of newer devices.
+struct OlderProperties {
+  VkPhysicalDeviceIDProperties ids = {};
+  VkPhysicalDeviceSubgroupProperties subgroups = {};
+  VkPhysicalDeviceMaintenance3Properties sizes = {};
+  VkPhysicalDeviceDriverProperties driver = {};
+  VkPhysicalDeviceFloatControlsProperties floats = {};
+
+  // Returns where the chain goes on.
+  void** Link(const std::set<std::string>& extensions, void** tail) {
+    const auto add = [&](auto& found, VkStructureType type) {
+      found.sType = type;
+      *tail = &found;
+      tail = &found.pNext;
+    };
+    add(ids, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+    add(subgroups, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+    add(sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
+    if (Has(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
+      add(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+    if (Has(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
+      add(floats, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
+    return tail;
+  }
+
+  void TakeTo(PhysicalSupport& support) const {
+    VkPhysicalDeviceVulkan11Properties& vulkan11 = support.vulkan11;
+    std::ranges::copy(ids.deviceUUID, vulkan11.deviceUUID);
+    std::ranges::copy(ids.driverUUID, vulkan11.driverUUID);
+    vulkan11.subgroupSize = subgroups.subgroupSize;
+    vulkan11.subgroupSupportedStages = subgroups.supportedStages;
+    vulkan11.subgroupSupportedOperations = subgroups.supportedOperations;
+    vulkan11.maxMemoryAllocationSize = sizes.maxMemoryAllocationSize;
+    VkPhysicalDeviceVulkan12Properties& vulkan12 = support.vulkan12;
+    std::ranges::copy(driver.driverName, vulkan12.driverName);
+    std::ranges::copy(driver.driverInfo, vulkan12.driverInfo);
+    vulkan12.shaderSignedZeroInfNanPreserveFloat16 = floats.shaderSignedZeroInfNanPreserveFloat16;
+    vulkan12.shaderSignedZeroInfNanPreserveFloat32 = floats.shaderSignedZeroInfNanPreserveFloat32;
+    vulkan12.shaderSignedZeroInfNanPreserveFloat64 = floats.shaderSignedZeroInfNanPreserveFloat64;
+    vulkan12.shaderRoundingModeRTEFloat16 = floats.shaderRoundingModeRTEFloat16;
+    vulkan12.shaderRoundingModeRTEFloat32 = floats.shaderRoundingModeRTEFloat32;
+    vulkan12.shaderRoundingModeRTEFloat64 = floats.shaderRoundingModeRTEFloat64;
+    vulkan12.shaderDenormPreserveFloat16 = floats.shaderDenormPreserveFloat16;
+    vulkan12.shaderDenormPreserveFloat32 = floats.shaderDenormPreserveFloat32;
+    vulkan12.shaderDenormPreserveFloat64 = floats.shaderDenormPreserveFloat64;
+  }
+};
+
 }  // namespace
 
-Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
+Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device, uint32_t most_api) {
   PhysicalSupport support;
   vk.GetPhysicalDeviceProperties(device, &support.properties);
+  support.properties.apiVersion = std::min(support.properties.apiVersion, most_api);
   vk.GetPhysicalDeviceMemoryProperties(device, &support.memory);
   support.host_memory_bytes = HostMemoryBytes();
   uint32_t count = 0;
@@ -545,7 +625,7 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   support.queue_families.resize(count);
   vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, support.queue_families.data());
   const uint32_t api = support.properties.apiVersion;
-  if (api < VK_API_VERSION_1_2) return support;  // PlanDevice refuses it; the structs below are unknown to it
+  if (api < VK_API_VERSION_1_1) return support;  // PlanDevice refuses it; the structs below are unknown to it
 
   std::vector<VkExtensionProperties> extensions;
   const std::string what = fmt::format("vkEnumerateDeviceExtensionProperties of {}", support.properties.deviceName);
@@ -555,6 +635,7 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   for (const VkExtensionProperties& extension : extensions) support.extensions.insert(extension.extensionName);
 
   vk.GetPhysicalDeviceFeatures2(device, support.features.Link(api, support.extensions));
+  if (IsOlder(api)) support.features.TakeOlder();
   auto properties = MakeVk<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
   auto maintenance4 =
       MakeVk<VkPhysicalDeviceMaintenance4Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
@@ -564,9 +645,15 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES);
   support.vulkan11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
   support.vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
-  properties.pNext = &support.vulkan11;
-  support.vulkan11.pNext = &support.vulkan12;
-  void** tail = &support.vulkan12.pNext;
+  OlderProperties older;
+  void** tail = &properties.pNext;
+  if (IsOlder(api)) {
+    tail = older.Link(support.extensions, tail);
+  } else {
+    properties.pNext = &support.vulkan11;
+    support.vulkan11.pNext = &support.vulkan12;
+    tail = &support.vulkan12.pNext;
+  }
   if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
   if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
   if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product, tail = &dot_product.pNext;
@@ -590,12 +677,13 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   ask(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, host_pointers,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
   vk.GetPhysicalDeviceProperties2(device, &properties);
+  if (IsOlder(api)) older.TakeTo(support);
   support.amd_cores.pNext = support.amd_active_cores.pNext = support.arm_cores.pNext = nullptr;
   support.nvidia_cores.pNext = nullptr;
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
   if (Has(support.extensions, ExternalExtensions()[0])) support.opaque_memory = OpaqueMemoryOf(vk, device);
-  if (Has(support.extensions, SemaphoreExtension())) {
+  if (Has(support.extensions, SemaphoreExtension()) && support.features.vulkan12.timelineSemaphore) {
     support.opaque_binary = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_BINARY);
     support.opaque_timeline = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
   }
@@ -628,6 +716,7 @@ Result<DevicePlan> PlanDevice(PhysicalSupport support, const PlanWants& wants) {
   if (plan.facts.is_software() && !wants.emulate.gpu) NoteSoftwareCosts(plan.facts);
   if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);
   plan.capture_executables = plan.features.executables.pipelineExecutableInfo;
+  plan.synchronization2 = plan.features.synchronization2.synchronization2;
   plan.memory_budget = Has(support.extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   plan.memory_priority = plan.features.memory_priority.memoryPriority;
   FillLimits(support, plan, plan.facts);
@@ -660,10 +749,10 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
     asked.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
-    return std::strcmp(name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0 ||
+    return std::strcmp(name, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME) == 0 ||
            std::strcmp(name, VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME) == 0;
   });
-  asked.vulkan13 = support.properties.apiVersion >= VK_API_VERSION_1_3;
+  asked.api_version = support.properties.apiVersion;
   asked.needed_extensions = static_cast<size_t>(liked - asked.extensions.begin());
   return asked;
 }

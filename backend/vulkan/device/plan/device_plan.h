@@ -12,6 +12,7 @@
 #include "backend/device_facts.h"
 #include "backend/vulkan/device/api/functions.h"
 #include "backend/vulkan/device/api/matrix_extension.h"
+#include "backend/vulkan/device/api/older_features.h"
 #include "backend/vulkan/device/plan/heap_ledger.h"
 #include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/device/plan/queue_plan.h"
@@ -24,6 +25,7 @@ struct FeatureChain {
   VkPhysicalDeviceFeatures2 base = {};
   VkPhysicalDeviceVulkan11Features vulkan11 = {};
   VkPhysicalDeviceVulkan12Features vulkan12 = {};
+  OlderFeatures older = {};  // what Link chains instead of these two on a device of Vulkan 1.1
   // Singly and not as Vulkan13Features, so that the same code serves 1.2 devices with the extensions.
   VkPhysicalDeviceSynchronization2Features synchronization2 = {};
   VkPhysicalDeviceMaintenance4Features maintenance4 = {};
@@ -34,8 +36,11 @@ struct FeatureChain {
   Bfloat16Features bfloat16 = {};
   VkPhysicalDeviceMemoryPriorityFeaturesEXT memory_priority = {};
   VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory = {};
-  // Types and chains the structs whose extension is present; returns the head.
+  // Types and chains the structs whose extension is present; returns the head. `older` has then what vulkan11 and
+  // vulkan12 say.
   VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
+  // The other way, once the device has filled the chain in.
+  void TakeOlder();
   // What a host enabled: the chain that it gave vkCreateDevice, in whichever of Vulkan's structs.
   static FeatureChain Of(const VkPhysicalDeviceFeatures2& enabled);
 };
@@ -67,7 +72,8 @@ struct PhysicalSupport {
   uint64_t host_memory_bytes = 0;       // what software drivers really draw on; 0: unknown
 };
 
-Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
+// As a device of Vulkan `most_api` where it is a newer one.
+Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device, uint32_t most_api);
 
 struct PlanWants {
   BindingMode bindings = BindingMode::kAddresses;
@@ -98,6 +104,7 @@ struct DevicePlan {
   uint32_t required_subgroup_size = 0, max_workgroup_subgroups = 0;
   // The smallest subgroups that pipelines may require; 0: they take the device's.
   uint32_t smallest_subgroup_size = 0;
+  bool synchronization2 = false;  // else barriers and submissions are those of Vulkan 1.0 (synchronization.h)
   bool capture_executables = false;
   bool memory_budget = false;    // the driver says how much of each heap this program may use now
   bool memory_priority = false;  // and takes a priority of each allocation (PriorityOf)
@@ -123,7 +130,7 @@ struct DeviceRequirements {
   FeatureChain features;
   std::vector<const char*> extensions;
   size_t needed_extensions = 0;  // the first of them; the others are liked
-  bool vulkan13 = false;         // its features need no extensions
+  uint32_t api_version = 0;      // which features need no extensions of their own
 };
 // kUnsupported with what the device lacks.
 Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support);

@@ -88,7 +88,9 @@ constexpr Pretence kPretences[] = {{"i64", &Emulation::i64},
                                    {"division", &Emulation::division},
                                    {"gpu", &Emulation::gpu},
                                    {"matrices", &Emulation::matrices},
-                                   {"queues", &Emulation::queues}};
+                                   {"queues", &Emulation::queues},
+                                   {"vulkan1.1", &Emulation::vulkan11},
+                                   {"synchronization2", &Emulation::synchronization2}};
 
 // Null: of no family that is known.
 const PretendedGpu* GpuOf(GpuFamily family) {
@@ -149,6 +151,7 @@ void Hide(Emulation emulate, PhysicalSupport& support) {
   VkPhysicalDeviceVulkan12Features& vulkan12 = features.vulkan12;
   if (emulate.i64) base.shaderInt64 = vulkan12.shaderBufferInt64Atomics = VK_FALSE;
   if (emulate.f64) base.shaderFloat64 = VK_FALSE;
+  if (emulate.synchronization2) features.synchronization2.synchronization2 = VK_FALSE;
   if (emulate.f16) vulkan12.shaderFloat16 = VK_FALSE;
   if (emulate.narrow) base.shaderInt16 = vulkan12.shaderInt8 = vulkan12.storageBuffer8BitAccess = VK_FALSE;
   if (emulate.f16 || emulate.narrow) features.vulkan11.storageBuffer16BitAccess = VK_FALSE;
