@@ -307,6 +307,39 @@ ENTRY e {
   EXPECT_THAT(text, HasSubstr("window={size=8x1 pad=7_0x0_0}"));  // farther than the next tile: whole
 }
 
+// Ten rows are tiles of three, of which the last one is filled up. What is given and what comes out has equal tiles.
+TEST(PartitionTest, TilesOfADimensionThatIsNotDividedAreFilledUp) {
+  const Sharded s(R"(c { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  a = f32[10,8] parameter(0)
+  k = f32[10,8] copy(a)
+  n = f32[10,8] exponential(k)
+  i = f32[] constant(-inf)
+  m = f32[8] reduce(n, i), dimensions={0}, to_apply=c
+  d = f32[8,8] dot(n, n), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  w = f32[10,8] reduce-window(n, i), window={size=3x1 pad=1_1x0_0}, to_apply=c
+  ROOT t = (f32[10,8], f32[8], f32[8,8]) tuple(w, m, d)
+})",
+                  {"-"}, {"-", "-", "-"}, {{"k", "y|"}});
+  EXPECT_EQ(s.Of("a"), "[{}, {}]");
+  EXPECT_EQ(s.Of("n"), "[{y}, {}]");
+  EXPECT_EQ(s.Of("w"), "[{y}, {}]");
+  const std::string text = s.Device();
+  EXPECT_THAT(text, HasSubstr("f32[3,8] exponential("));
+  EXPECT_THAT(text, HasSubstr("constant({3, 3, 3, 1, 3, 3, 3, 1})"));  // elements of the array in each tile
+  EXPECT_THAT(text, HasSubstr("f32[8] reduce(select"));
+  EXPECT_THAT(text, HasSubstr("f32[8,8] dot(select"));
+  EXPECT_THAT(text, HasSubstr("f32[5,8] concatenate("));
+  EXPECT_THAT(text, HasSubstr("f32[10,8] slice(all-gather)"));
+  // Three devices of four would have nothing.
+  EXPECT_EQ(Sharded("ENTRY e {\n  a = f32[1] parameter(0)\n  k = f32[1] copy(a)\n  ROOT n = f32[1] negate(k)\n}", {"-"},
+                    {}, {{"k", "y"}})
+                .Of("n"),
+            "[{}]");
+}
+
 TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
   const std::string text =
       Sharded(

@@ -183,10 +183,13 @@ FactorRule DotRule(const Instruction& instruction) {
 
 // A dimension of the operand of which each `step` elements are one of the result.
 int InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
-  const int factor = rule.AddFactor(results), within = rule.AddFactor(step);
-  rule.factors[static_cast<size_t>(within)].is_whole = true;
-  rule.operands[operand][static_cast<size_t>(from)] = {factor, within};
+  const int factor = rule.AddFactor(results);
+  std::vector<int>& factors = rule.operands[operand][static_cast<size_t>(from)];
+  factors = {factor};
   rule.results[0][static_cast<size_t>(to)] = {factor};
+  if (step == 1) return factor;
+  factors.push_back(rule.AddFactor(step));
+  rule.factors.back().is_whole = true;
   return factor;
 }
 
@@ -453,6 +456,23 @@ bool HasPlainShapes(const Instruction& instruction) {
   return !leaves.empty() && std::ranges::all_of(leaves, [&](const Shape* leaf) { return plain(*leaf); });
 }
 
+// What is alone in its dimensions, and they are no larger, may be divided as if it were larger.
+void LetPad(FactorRule& rule, const Instruction& instruction) {
+  for (FactorRule::Factor& factor : rule.factors) factor.may_pad = !factor.is_whole;
+  const auto look = [&](const ArrayFactors& array, const Shape& shape) {
+    for (size_t d = 0; d < array.size(); ++d) {
+      for (const int number : array[d]) {
+        FactorRule::Factor& factor = rule.factors[static_cast<size_t>(number)];
+        if (array[d].size() > 1 || factor.size != shape.dimension(static_cast<int>(d))) factor.may_pad = false;
+      }
+    }
+  };
+  for (size_t i = 0; i < rule.operands.size(); ++i)
+    look(rule.operands[i], instruction.operand(static_cast<int>(i))->shape());
+  const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
+  for (size_t i = 0; i < rule.results.size(); ++i) look(rule.results[i], *leaves[i]);
+}
+
 }  // namespace
 
 int64_t HighHalo(const WindowDimension& window) {
@@ -464,7 +484,9 @@ std::optional<FactorRule> RuleOf(const Instruction& instruction) {
   if (IsIdentityCall(instruction)) return Elementwise(instruction);
   if (!Has(instruction.opcode(), Trait::kMeets) && HasSideEffect(instruction)) return std::nullopt;
   const bool moves = instruction.operand_count() > 0 || instruction.opcode() == Opcode::kIota;
-  return moves ? RuleByOpcode(instruction) : std::nullopt;
+  std::optional<FactorRule> rule = moves ? RuleByOpcode(instruction) : std::nullopt;
+  if (rule) LetPad(*rule, instruction);
+  return rule;
 }
 
 Attributes TileAttributes(const Instruction& instruction, const std::vector<Shape>& operands, const Shape& result) {

@@ -17,6 +17,7 @@ struct FactorRule {
     int64_t least = 1;        // the next ones only: each device has at least as much
     bool is_whole = false;    // each device has all of it
     bool is_indexed = false;  // of these, the rows that a gather takes: a device has those of its tile
+    bool may_pad = false;     // alone in each of its dimensions, of which the last tiles may be filled up
   };
   // By dimension, its factors, major to minor. None: the operation needs the dimension whole.
   using ArrayFactors = std::vector<std::vector<int>>;

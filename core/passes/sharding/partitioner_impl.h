@@ -58,6 +58,8 @@ class Partitioner {
                                    const std::vector<Atoms>& atoms);
   std::vector<ValuePtr> JoinedValues(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                      const std::vector<Atoms>& atoms);
+  void FillUp(Frame& frame, const Instruction& instruction, const FactorRule& rule, const std::vector<Atoms>& atoms,
+              std::vector<Instruction*>& operands);
   // Of a gather, of whose rows the device has a tile: the places of its rows, and which of the results they are.
   struct OwnRows {
     Instruction *indices, *is_own;

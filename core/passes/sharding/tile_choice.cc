@@ -116,7 +116,7 @@ int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling
   const Tiling tiles{from.dimensions, {}};
   Instruction* const tile =
       scratch.Add(Opcode::kParameter, graph_.mesh.TileShape(whole, tiles), {}, ParameterAttributes{0});
-  exchange_->Reshard(scratch, tile, from, to);
+  exchange_->Reshard(scratch, tile, whole, from, to);
   int64_t cost = 0;
   for (const auto& each : scratch.instructions()) {
     if (Has(each->opcode(), Trait::kMeets)) cost += BytesSent(*each, graph_.mesh.devices());
@@ -160,6 +160,7 @@ Tiling Partitioner::JoinedTiling(const Instruction& instruction, const FactorRul
     const Atoms &has = made.dimensions[d], &asked = node.tiling.dimensions[d];
     if (has.size() > asked.size() || !std::equal(has.begin(), has.end(), asked.begin())) continue;
     const auto rest = std::span(asked).subspan(has.size());
+    if (!has.empty() && !graph_.mesh.Divides(asked, node.shape.dimension(static_cast<int>(d)))) continue;
     if (std::ranges::all_of(rest, [&](int atom) { return Contains(made.addends, atom); })) wanted.dimensions[d] = asked;
   }
   const bool is_sum = instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution;
