@@ -357,6 +357,19 @@ FactorRule BatchRule(const Instruction& instruction, int count) {
   return ElementwiseWhere(instruction, [=](int d) { return d < rank - count; });
 }
 
+// What stays of a dimension of these operands, at other places of it.
+void Shift(FactorRule& rule, const Instruction& instruction, int dimension, const std::vector<size_t>& operands) {
+  int64_t least = instruction.shape().dimension(dimension);
+  for (const size_t i : operands)
+    least = std::min(least, instruction.operand(static_cast<int>(i))->shape().dimension(dimension));
+  if (operands.empty() || least < 2) return;
+  const int factor = rule.AddFactor(least);
+  rule.factors.back().is_shifted = true;
+  const size_t at = static_cast<size_t>(dimension);
+  for (const size_t i : operands) rule.operands[i][at] = {factor};
+  rule.results[0][at] = {factor};
+}
+
 FactorRule SliceRule(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
   const std::vector<SliceDimension>& slices = instruction.attributes<SliceAttributes>().slice;
@@ -365,9 +378,37 @@ FactorRule SliceRule(const Instruction& instruction) {
   for (size_t d = 0; d < slices.size(); ++d) {
     const int at = static_cast<int>(d);
     const int64_t results = instruction.shape().dimension(at), step = slices[d].stride;
-    if (step > 1 && slices[d].start < step && results * step == shape.dimension(at))
+    if (step > 1 && slices[d].start < step && results * step == shape.dimension(at)) {
       InSteps(rule, 0, at, at, results, step);
+    } else if (!IsWholeSlice(slices[d], shape.dimension(at))) {
+      Shift(rule, instruction, at, {0});
+    }
   }
+  return rule;
+}
+
+FactorRule PadRule(const Instruction& instruction) {
+  const std::vector<PaddingDimension>& padding = instruction.attributes<PadAttributes>().padding;
+  FactorRule rule =
+      ElementwiseWhere(instruction, [&](int d) { return padding[static_cast<size_t>(d)] == PaddingDimension(); });
+  for (size_t d = 0; d < padding.size(); ++d) {
+    if (padding[d] != PaddingDimension() && padding[d].interior == 0)
+      Shift(rule, instruction, static_cast<int>(d), {0});
+  }
+  return rule;
+}
+
+// Operands that are a small part of the result are whole on each device.
+FactorRule ConcatenateRule(const Instruction& instruction) {
+  const int along = static_cast<int>(instruction.dimensions()[0]);
+  FactorRule rule = ElementwiseWhere(instruction, [along](int d) { return d != along; });
+  constexpr int64_t kSmall = 4;
+  std::vector<size_t> large;
+  for (size_t i = 0; i < rule.operands.size(); ++i) {
+    const Shape& shape = instruction.operand(static_cast<int>(i))->shape();
+    if (shape.dimension(along) * kSmall >= instruction.shape().dimension(along)) large.push_back(i);
+  }
+  Shift(rule, instruction, along, large);
   return rule;
 }
 
@@ -376,7 +417,6 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
   const auto size = [&](int d) { return shape.dimension(d); };
   switch (instruction.opcode()) {
     case Opcode::kReverse:
-    case Opcode::kConcatenate:
     case Opcode::kSort:
       return ElementwiseWhere(instruction, [&](int d) {
         const IntList& whole = instruction.opcode() == Opcode::kSort
@@ -387,9 +427,9 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
     case Opcode::kSlice:
       return SliceRule(instruction);
     case Opcode::kPad:
-      return ElementwiseWhere(instruction, [&](int d) {
-        return instruction.attributes<PadAttributes>().padding[static_cast<size_t>(d)] == PaddingDimension();
-      });
+      return PadRule(instruction);
+    case Opcode::kConcatenate:
+      return ConcatenateRule(instruction);
     case Opcode::kDynamicSlice:
       return ElementwiseWhere(instruction, [&](int d) { return instruction.shape().dimension(d) == size(d); });
     case Opcode::kDynamicUpdateSlice:
@@ -463,7 +503,8 @@ void LetPad(FactorRule& rule, const Instruction& instruction) {
     for (size_t d = 0; d < array.size(); ++d) {
       for (const int number : array[d]) {
         FactorRule::Factor& factor = rule.factors[static_cast<size_t>(number)];
-        if (array[d].size() > 1 || factor.size != shape.dimension(static_cast<int>(d))) factor.may_pad = false;
+        const bool is_all = factor.is_shifted || factor.size == shape.dimension(static_cast<int>(d));
+        if (array[d].size() > 1 || !is_all) factor.may_pad = false;
       }
     }
   };
@@ -474,6 +515,24 @@ void LetPad(FactorRule& rule, const Instruction& instruction) {
 }
 
 }  // namespace
+
+DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimension) {
+  const size_t at = static_cast<size_t>(dimension);
+  switch (instruction.opcode()) {
+    case Opcode::kSlice: {
+      const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[at];
+      return {-slice.start, slice.stride};
+    }
+    case Opcode::kPad:
+      return {instruction.attributes<PadAttributes>().padding[at].low};
+    default: {
+      DimensionShift shift;
+      for (size_t i = 0; i < operand; ++i)
+        shift.low += instruction.operand(static_cast<int>(i))->shape().dimension(dimension);
+      return shift;
+    }
+  }
+}
 
 int64_t HighHalo(const WindowDimension& window) {
   return std::max<int64_t>(0, (window.size - 1) * window.rhs_dilate + 1 - window.pad_low - window.stride);

@@ -80,6 +80,11 @@ class Partitioner {
   std::vector<Instruction*> TileOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                          const std::vector<Atoms>& atoms, size_t first);
   Instruction* EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands, Shape shape);
+  // Of slices, pads and concatenates along divided dimensions: operands as on one device that has the elements of its
+  // tile of the result.
+  void ShiftOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                     const std::vector<Atoms>& atoms, std::vector<Instruction*>& operands, const Shape& tile,
+                     Attributes& attributes);
   // With the attributes that it has on tiles, and windows over the edges of these.
   Instruction* EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                            const std::vector<Atoms>& atoms, std::vector<Instruction*> operands, Shape shape);

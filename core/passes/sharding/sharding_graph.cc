@@ -32,6 +32,7 @@ FactorRule IdentityRule(const Shape& shape) {
   rule.operands.emplace_back(static_cast<size_t>(shape.rank()));
   for (int d = 0; d < shape.rank(); ++d)
     rule.operands[0][static_cast<size_t>(d)] = {rule.AddFactor(shape.dimension(d))};
+  for (FactorRule::Factor& factor : rule.factors) factor.may_pad = true;
   rule.results = rule.operands;
   rule.is_elementwise = true;
   return rule;

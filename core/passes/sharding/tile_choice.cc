@@ -1,6 +1,7 @@
 // Among which devices an operation's work is divided.
 #include <algorithm>
 
+#include "core/ceil_divide.h"
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
@@ -11,7 +12,8 @@ namespace {
 // The atoms of factors while arrays are asked in turn: an atom divides one factor only.
 class AtomChoice {
  public:
-  AtomChoice(const MeshAtoms& mesh, const FactorRule& rule) : mesh_(mesh), rule_(rule), atoms_(rule.factors.size()) {}
+  AtomChoice(const MeshAtoms& mesh, const Instruction& instruction, const FactorRule& rule)
+      : mesh_(mesh), instruction_(instruction), rule_(rule), atoms_(rule.factors.size()) {}
 
   void Ask(const FactorRule::ArrayFactors& array, const Tiling& tiling) {
     const std::vector<Atoms> has = FactorAtoms(mesh_, rule_, array, tiling);
@@ -30,6 +32,7 @@ class AtomChoice {
     for (size_t f = 0; f < atoms_.size(); ++f) {
       const FactorRule::Factor& factor = rule_.factors[f];
       while (!atoms_[f].empty() && factor.size / mesh_.SizeOf(atoms_[f]) < factor.least) atoms_[f].pop_back();
+      while (factor.is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f))) atoms_[f].pop_back();
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -43,6 +46,22 @@ class AtomChoice {
   }
 
  private:
+  // Of a shifted factor: whether devices need nothing but what is beside their tiles.
+  bool ReachesNext(int factor) const {
+    const int64_t count = mesh_.SizeOf(atoms_[static_cast<size_t>(factor)]);
+    for (size_t i = 0; i < rule_.operands.size(); ++i) {
+      for (size_t d = 0; d < rule_.operands[i].size(); ++d) {
+        if (std::ranges::find(rule_.operands[i][d], factor) == rule_.operands[i][d].end()) continue;
+        const int dimension = static_cast<int>(d);
+        const int64_t whole = instruction_.operand(static_cast<int>(i))->shape().dimension(dimension);
+        const DimensionShift shift = ShiftOf(instruction_, i, dimension);
+        const int64_t size = CeilDivide(instruction_.shape().dimension(dimension), count) * shift.stride;
+        if (!TileExchange::ReachesNext(CeilDivide(whole, count), count, whole, size, shift.low)) return false;
+      }
+    }
+    return true;
+  }
+
   bool Order(const std::vector<int>& factors) {
     bool is_done = true, changed = false;
     for (const int factor : factors) {
@@ -57,6 +76,7 @@ class AtomChoice {
   }
 
   const MeshAtoms& mesh_;
+  const Instruction& instruction_;
   const FactorRule& rule_;
   std::vector<Atoms> atoms_;
   Atoms used_;
@@ -77,7 +97,7 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
                            [&](int i) { return instruction.operand(i)->shape().ElementCount(); });
   constexpr int kResults = -1;
   const auto choice = [&](std::vector<int> order) {
-    AtomChoice asked(graph_.mesh, rule);
+    AtomChoice asked(graph_.mesh, instruction, rule);
     for (const int i : order) {
       for (size_t k = 0; i == kResults && k < nodes.size(); ++k) asked.Ask(rule.results[k], Node(nodes[k]).tiling);
       if (i != kResults)

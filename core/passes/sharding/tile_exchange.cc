@@ -40,21 +40,48 @@ Instruction* Reshaped(Computation& into, Instruction* value, const IntList& size
   return into.Add(Opcode::kReshape, Shape(value->shape().element_type(), sizes), {value});
 }
 
-// Of the first `size` elements of the dimension: filled up, or cut.
-Instruction* Resized(Computation& into, Instruction* value, int dimension, int64_t size) {
-  Shape shape = value->shape();
-  const int64_t has = shape.dimension(dimension);
-  if (has == size) return value;
-  shape.set_dimension(dimension, size);
-  if (size > has) {
-    PadAttributes pad;
-    pad.padding.resize(static_cast<size_t>(shape.rank()));
-    pad.padding[static_cast<size_t>(dimension)].high = size - has;
-    return into.Add(Opcode::kPad, shape, {value, Constant(into, Literal(Shape(shape.element_type())))}, std::move(pad));
+// How far a device's elements reach beyond its tile, on all devices: into the tiles beside it, and at all.
+struct Reach {
+  int64_t given_low = 0, given_high = 0, low = 0, high = 0;
+};
+Reach ReachOf(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low) {
+  Reach reach;
+  for (int64_t place = 0; place < count; ++place) {
+    const int64_t own = place * tile, begin = place * size - low, end = begin + size;
+    reach.low = std::max(reach.low, own - begin);
+    reach.high = std::max(reach.high, end - own - tile);
+    const int64_t first = std::max<int64_t>(begin, 0), last = std::min(end, whole);
+    if (first >= last) continue;
+    reach.given_low = std::max(reach.given_low, own - first);
+    reach.given_high = std::max(reach.given_high, last - own - tile);
   }
+  return reach;
+}
+
+Instruction* Padded(Computation& into, Instruction* value, int dimension, int64_t low, int64_t high) {
+  if (low == 0 && high == 0) return value;
+  Shape shape = value->shape();
+  PadAttributes pad;
+  pad.padding.resize(static_cast<size_t>(shape.rank()));
+  pad.padding[static_cast<size_t>(dimension)] = {low, high, 0};
+  shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
+  return into.Add(Opcode::kPad, shape, {value, Constant(into, Literal(Shape(shape.element_type())))}, std::move(pad));
+}
+
+Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size) {
+  Shape shape = value->shape();
+  if (shape.dimension(dimension) == size) return value;
   SliceAttributes slice;
   for (const int64_t limit : shape.dimensions()) slice.slice.push_back({0, limit, 1});
+  slice.slice[static_cast<size_t>(dimension)] = {start, start + size, 1};
+  shape.set_dimension(dimension, size);
   return into.Add(Opcode::kSlice, shape, {value}, std::move(slice));
+}
+
+// Of the first `size` elements of the dimension: filled up, or cut.
+Instruction* Resized(Computation& into, Instruction* value, int dimension, int64_t size) {
+  const int64_t has = value->shape().dimension(dimension);
+  return size > has ? Padded(into, value, dimension, 0, size - has) : Sliced(into, value, dimension, 0, size);
 }
 
 }  // namespace
@@ -121,6 +148,37 @@ Instruction* TileExchange::OnlyOn(Computation& into, const IntList& is_there, In
   return into.Add(Opcode::kSelect, shape, {Filled(into, there, shape), tile, Filled(into, elsewhere, shape)});
 }
 
+bool TileExchange::ReachesNext(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low) {
+  const Reach reach = ReachOf(tile, count, whole, size, low);
+  return std::max(reach.given_low, reach.given_high) <= tile;
+}
+
+Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                   int64_t whole, int64_t size, int64_t low) {
+  const int64_t own = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
+  const Reach reach = ReachOf(own, count, whole, size, low);
+  tile = WithEdges(into, tile, dimension, atoms, reach.given_low, reach.given_high, nullptr);
+  tile = Padded(into, tile, dimension, reach.low - reach.given_low, reach.high - reach.given_high);
+  if (own == size) return Sliced(into, tile, dimension, reach.low - low, size);
+  std::vector<IntList> starts(static_cast<size_t>(tile->shape().rank()));
+  IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
+  for (int64_t& place : start) place = place * (size - own) - low + reach.low;
+  Shape part = tile->shape();
+  part.set_dimension(dimension, size);
+  return CutAt(into, tile, part, starts);
+}
+
+Instruction* TileExchange::ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms,
+                                        int64_t size, int64_t low) {
+  Shape part = array->shape();
+  const int64_t last = part.dimension(dimension) + size;
+  std::vector<IntList> starts(static_cast<size_t>(part.rank()));
+  IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
+  for (int64_t& place : start) place = std::clamp<int64_t>(place * size - low + size, 0, last);
+  part.set_dimension(dimension, size);
+  return CutAt(into, Padded(into, array, dimension, size, size), part, starts);
+}
+
 Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
                                   int64_t first, int64_t end, Instruction* outside) {
   const Shape& shape = tile->shape();
@@ -137,7 +195,8 @@ Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dime
     Instruction* const at = into.Add(Opcode::kIota, places, {}, IotaAttributes{dimension});
     Instruction* const is_inside =
         into.Add(Opcode::kCompare, truth, {at, Filled(into, OfDevice(into, bounds), places)}, compare);
-    tile = into.Add(Opcode::kSelect, shape, {is_inside, tile, Filled(into, outside, shape)});
+    Instruction* const others = outside->shape().rank() == shape.rank() ? outside : Filled(into, outside, shape);
+    tile = into.Add(Opcode::kSelect, shape, {is_inside, tile, others});
   };
   if (first > 0) keep(first, ComparisonDirection::kGe);
   if (end < size * count) keep(end, ComparisonDirection::kLt);

@@ -25,7 +25,16 @@ class TileExchange {
   // have as many.
   Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
                          int64_t high, Instruction* outside);
-  // With a scalar, or zero (null), in place of the elements of the whole dimension that are not in [first, end).
+  // Of the device at place p the `size` elements from p * size - low on of a dimension of `whole` elements; beyond its
+  // ends any. Expects what ReachesNext takes.
+  Instruction* Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
+                       int64_t size, int64_t low);
+  static bool ReachesNext(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low);
+  // The same of an array of which each device has all.
+  Instruction* ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t size,
+                            int64_t low);
+  // With a scalar, zero (null), or what another array has there, in place of the elements of the whole dimension that
+  // are not in [first, end).
   Instruction* Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first,
                       int64_t end, Instruction* outside);
   // The devices' numbers of `values`, by device; a scalar of S32.

@@ -150,9 +150,47 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
     Window& window = std::get<WindowAttributes>(attributes).window;
     for (size_t d = 0; d < window.size(); ++d) reach(static_cast<int64_t>(d), window[d], operands[1]);
   }
+  ShiftOperands(frame, instruction, rule, atoms, operands, shape, attributes);
+  if (operands.size() == 1 && instruction.opcode() == Opcode::kConcatenate) return operands[0];
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
   made->mutable_attributes() = std::move(attributes);
   return made;
+}
+
+void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                                const std::vector<Atoms>& atoms, std::vector<Instruction*>& operands, const Shape& tile,
+                                Attributes& attributes) {
+  constexpr int64_t kNoEnd = INT64_MAX;
+  for (int d = 0; !tile.IsTuple() && d < tile.rank() && d < std::ssize(rule.results[0]); ++d) {
+    const size_t at = static_cast<size_t>(d);
+    const std::vector<int>& factors = rule.results[0][at];
+    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) continue;
+    const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+    if (along.empty()) continue;
+    const auto shifted = [&](size_t i) {
+      const DimensionShift shift = ShiftOf(instruction, i, d);
+      const int64_t size = tile.dimension(d) * shift.stride;
+      if (rule.operands[i][at].empty())
+        return exchange_->ShiftedWhole(frame.into, operands[i], d, along, size, shift.low);
+      const int64_t whole = instruction.operand(static_cast<int>(i))->shape().dimension(d);
+      return exchange_->Shifted(frame.into, operands[i], d, along, whole, size, shift.low);
+    };
+    operands[0] = shifted(0);
+    if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
+      slice->slice[at] = {0, operands[0]->shape().dimension(d), slice->slice[at].stride};
+    } else if (auto* const pad = std::get_if<PadAttributes>(&attributes)) {
+      const PaddingDimension all = std::exchange(pad->padding[at], {});
+      const int64_t end = all.low + instruction.operand(0)->shape().dimension(d);
+      operands[0] =
+          exchange_->Masked(frame.into, operands[0], d, along, all.low, all.high > 0 ? end : kNoEnd, operands[1]);
+    } else {
+      for (size_t i = 1; i < operands.size(); ++i) {
+        const int64_t first = ShiftOf(instruction, i, d).low;
+        operands[0] = exchange_->Masked(frame.into, shifted(i), d, along, first, kNoEnd, operands[0]);
+      }
+      operands.resize(1);
+    }
+  }
 }
 
 std::vector<Partitioner::ValuePtr> Partitioner::PlainValues(Frame& frame, const Instruction& instruction) {
