@@ -168,9 +168,12 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
   for (size_t i = 0; i < args.num_options; ++i) {
     VXLA_RETURN_IF_ERROR(ReadOption(Known(&args.create_options[i]), options));
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<OpenedDevice> opened, OpenDevices(options.devices, options.device));
-  std::vector<DeviceWords> own;
-  for (const OpenedDevice& each : opened) own.push_back(WordsOf(each.client->device().facts()));
+  Result<std::vector<OpenedDevice>> opened = OpenDevices(options.devices, options.device);
+  Result<std::vector<DeviceWords>> own = opened.status();
+  if (opened.ok()) {
+    own = std::vector<DeviceWords>();
+    for (const OpenedDevice& each : *opened) own->push_back(WordsOf(each.client->device().facts()));
+  }
   VXLA_ASSIGN_OR_RETURN(Processes processes, MeetProcesses(args, options.process, std::move(own), options.timeout));
   auto client = std::make_unique<PJRT_Client>();
   client->connections = std::move(processes.connections);
@@ -180,7 +183,7 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
     int local = 0;
     for (const DeviceWords& each : processes.devices[static_cast<size_t>(process)]) {
       PJRT_Device& device = AddDevice(*client, process, local, each);
-      if (process == client->process) Open(*client, device, std::move(opened[static_cast<size_t>(local)]));
+      if (process == client->process) Open(*client, device, std::move((*opened)[static_cast<size_t>(local)]));
       ++local;
     }
   }

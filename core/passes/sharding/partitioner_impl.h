@@ -70,10 +70,11 @@ class Partitioner {
   std::vector<ValuePtr> ConstrainedValues(Frame& frame, const Instruction& copy, const ArraySharding& said);
   // By factor; empty where it stays whole.
   std::vector<Atoms> ChooseAtoms(const Frame& frame, const Instruction& instruction, const FactorRule& rule);
-  // What devices send to have the operands and results so.
+  // What devices send to have the operands and results so, and how often; what other users want too counts in part.
   int64_t CostOf(const Frame& frame, const Instruction& instruction, const FactorRule& rule,
                  const std::vector<Atoms>& atoms);
   int64_t CostOf(const Shape& whole, const Tiling& from, const Tiling& to);
+  int64_t SharersOf(const Frame& frame, const Instruction& array, const Tiling& wanted);
   Tiling JoinedTiling(const Instruction& instruction, const FactorRule& rule, const std::vector<Atoms>& atoms,
                       const ShardingNode& node, Tiling& made) const;
   bool KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const;

@@ -131,6 +131,7 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
 }
 
 int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling& to) {
+  constexpr int64_t kPerByte = 64;  // of as many bytes, fewer exchanges
   if (from == to) return 0;
   Computation scratch("cost");
   const Tiling tiles{from.dimensions, {}};
@@ -139,9 +140,30 @@ int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling
   exchange_->Reshard(scratch, tile, whole, from, to);
   int64_t cost = 0;
   for (const auto& each : scratch.instructions()) {
-    if (Has(each->opcode(), Trait::kMeets)) cost += BytesSent(*each, graph_.mesh.devices());
+    if (Has(each->opcode(), Trait::kMeets)) cost += kPerByte * BytesSent(*each, graph_.mesh.devices()) + 1;
   }
   return cost;
+}
+
+// How many users want the array so, by how their results are to lie: it is brought there once for all of them.
+int64_t Partitioner::SharersOf(const Frame& frame, const Instruction& array, const Tiling& wanted) {
+  constexpr int64_t kMost = 16;
+  int64_t sharers = 0, asked = 0;
+  for (const Instruction* user : array.users()) {
+    if (++asked > kMost) break;
+    const std::optional<FactorRule> rule = RuleOf(*user);
+    if (!rule) continue;
+    const std::vector<int>& nodes = frame.scope.of(user);
+    AtomChoice choice(graph_.mesh, *user, *rule);
+    for (size_t k = 0; k < nodes.size(); ++k) choice.Ask(rule->results[k], Node(nodes[k]).tiling);
+    const std::vector<Atoms> atoms = choice.Take();
+    for (size_t i = 0; i < rule->operands.size(); ++i) {
+      if (user->operand(static_cast<int>(i)) != &array || ArrayTiling(rule->operands[i], atoms) != wanted) continue;
+      ++sharers;
+      break;
+    }
+  }
+  return std::max<int64_t>(1, sharers);
 }
 
 int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, const FactorRule& rule,
@@ -153,7 +175,7 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
     const Tiling wanted = ArrayTiling(rule.operands[i], atoms);
     const bool is_there = std::ranges::any_of(value.tiles, [&](const auto& tile) { return tile.first == wanted; });
     if (value.free == nullptr && value.tiling() != nullptr && !is_there)
-      cost += CostOf(operand->shape(), *value.tiling(), wanted);
+      cost += CostOf(operand->shape(), *value.tiling(), wanted) / SharersOf(frame, *operand, wanted);
   }
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   const std::vector<int>& nodes = frame.scope.of(&instruction);
