@@ -2,7 +2,7 @@
 
 #include "api/open_device.h"
 #include "backend/device.h"
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "core/host/guarded.h"

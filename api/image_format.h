@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/vulkan/device/vk.h"
+#include "backend/vulkan/device/api/vk.h"
 #include "core/shape.h"
 #include "core/status.h"
 

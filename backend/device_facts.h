@@ -15,10 +15,10 @@ namespace VXLA_NAMESPACE {
 
 enum class BindingMode : uint8_t { kAddresses, kDescriptors };
 
-// What a software driver that is taken for a GPU has the facts of; backend/vulkan/device/pretended_gpu.h.
+// What a software driver that is taken for a GPU has the facts of; backend/vulkan/device/plan/pretended_gpu.h.
 enum class GpuFamily : uint8_t { kAny, kGcn, kRdna2, kRdna3, kNvidia, kIntel, kApple, kMobile };
 
-// What kernels do without though the device may have it (--emulate); backend/vulkan/device/device_plan.h.
+// What kernels do without though the device may have it (--emulate); backend/vulkan/device/plan/device_plan.h.
 struct Emulation {
   bool i64 = false;        // 64-bit integers
   bool f64 = false;        // f64 and c128
@@ -38,7 +38,7 @@ struct Emulation {
 };
 
 // What the units do with the bits of a float sum that do not fit, as a probe found
-// (backend/vulkan/device/matrix_probe.h).
+// (backend/vulkan/device/probes/matrix_probe.h).
 enum class MatrixRounding : uint8_t { kUnmeasured, kNearest, kCut };
 
 // A product of the matrix units: rows x k terms times k x columns of the same type, added to sums.
@@ -99,7 +99,7 @@ struct DeviceFacts {
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
   bool denorm_preserve_32 = false, denorm_preserve_16 = false, denorm_preserve_64 = false;
   // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked when it is
-  // opened (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
+  // opened (backend/vulkan/device/probes/division.h). f16 and narrower types are divided in f32.
   enum class Division : uint8_t {
     kUnmeasured,
     kNative,

@@ -174,6 +174,11 @@ uint32_t EncodeNarrowFloat(ElementType type, double value) {
   return sign_bits | static_cast<uint32_t>(bits);
 }
 
+double UnitInLastPlace(const FloatFormat& format, double value) {
+  const int exponent = value == 0 ? 1 - format.bias : std::max(std::ilogb(value), 1 - format.bias);
+  return std::ldexp(1.0, exponent - format.mantissa_bits);
+}
+
 double MaxFinite(ElementType type) {
   if (type == ElementType::kF64) return DBL_MAX;
   const FloatFormat& f = FormatOf(type);

@@ -33,6 +33,9 @@ const FloatFormat& FormatOf(ElementType type);
 double DecodeNarrowFloat(ElementType type, uint32_t bits);
 uint32_t EncodeNarrowFloat(ElementType type, double value);
 
+// The distance of the format's numbers in the binade of a finite value, of 0 the least number.
+double UnitInLastPlace(const FloatFormat& format, double value);
+
 // The largest finite value of a floating type.
 double MaxFinite(ElementType type);
 bool HasInfinity(ElementType type);

@@ -49,6 +49,7 @@ struct Decider {
   int parent = -1;      // in Predicator::gates_
 };
 
+// From the table of deciders to gates and commands: its steps are one class because each renumbers what all hold.
 class Predicator {
  public:
   Predicator(Plan& plan, const Lowering& lowering) : plan_(plan), lowering_(lowering) {}

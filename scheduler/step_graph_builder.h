@@ -13,6 +13,7 @@
 
 namespace VXLA_NAMESPACE {
 
+// One class, because a loop's steps and a branch's are built as those around them, into one graph.
 class StepGraphBuilder : public BufferMap {
  public:
   StepGraphBuilder(const Module& module, const Lowering& lowering, const PlanOptions& options);

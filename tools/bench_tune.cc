@@ -8,7 +8,7 @@
 #include <set>
 
 #include "api/devices.h"
-#include "backend/vulkan/device/kept_tuning.h"
+#include "backend/vulkan/device/probes/kept_tuning.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"

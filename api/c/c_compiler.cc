@@ -127,7 +127,8 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
       return Unsupported("a program on {} devices is neither recorded nor compiled in the background", devices.size());
     VXLA_ASSIGN_OR_RETURN(compiled.program, ProgramOn(devices, *module, info, options));
     compiled.devices = std::move(devices);
-    // It stays in the program, whose runs are the executable's.
+    // It stays in the program, which keeps it const: what is asked of it here changes nothing, and runs are the
+    // program's.
     compiled.executable = {compiled.program, const_cast<Executable*>(&compiled.program->executable())};
     return compiled;
   }

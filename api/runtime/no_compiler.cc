@@ -1,6 +1,6 @@
 // libvxla_runtime's side of api/c/c_compiler.h.
 #include "api/c/c_compiler.h"
-#include "backend/vulkan/device/embedded_probes.h"
+#include "backend/vulkan/device/probes/embedded_probes.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "core/instruction.h"
 

@@ -54,17 +54,11 @@ double Draw(uint64_t key, uint64_t number) {
   return (static_cast<double>(Mix(key + number) >> 11) + 0.5) * 0x1p-52 - 1;
 }
 
-double UnitOf(const FloatFormat& format, double value) {
-  int exponent = 0;
-  std::frexp(value, &exponent);
-  return std::ldexp(1.0, std::max(exponent - 1, 1 - format.bias) - format.mantissa_bits);
-}
-
 // Below a power of two values lie half as far apart, so that an exact one stays where it is.
 double UnitTowards(const FloatFormat& format, double value, double direction) {
   int exponent = 0;
   const bool power = std::fabs(std::frexp(value, &exponent)) == 0.5;
-  return power && direction * value < 0 ? UnitOf(format, value) / 2 : UnitOf(format, value);
+  return power && direction * value < 0 ? UnitInLastPlace(format, value) / 2 : UnitInLastPlace(format, value);
 }
 
 constexpr int64_t kGrain = 1 << 14;
@@ -90,7 +84,7 @@ Literal MoveAndRound(const Literal& wide, ElementType type, const Noise& noise, 
       double* element = parts.data() + i * step;
       const double beside =
           (noise.amplitude.empty() ? 0 : noise.amplitude[static_cast<size_t>(i)]) +
-          (noise.norm_units > 0 ? noise.norm_units * UnitOf(format, std::hypot(element[0], element[step - 1])) : 0);
+          (noise.norm_units > 0 ? noise.norm_units * UnitInLastPlace(format, std::hypot(element[0], element[step - 1])) : 0);
       for (int p = 0; p < step; ++p) {
         const double value = element[p];
         if (!std::isfinite(value) || !std::isfinite(beside) || (value == 0 && beside == 0)) continue;
@@ -363,19 +357,6 @@ const Perturbation::Twin& Perturbation::TwinOf(const Instruction& instruction) {
   return *twin;
 }
 
-Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::span<const Literal* const> operands,
-                                           uint64_t key) {
-  const ElementType type = instruction.shape().element_type();
-  const UlpBound bound = AccuracyOf(instruction);
-  VXLA_ASSIGN_OR_RETURN(const Literal wide, TwinOf(instruction).Evaluate(*evaluator_, operands));
-  Noise noise;
-  noise.units = bound.ulp;
-  noise.norm_units = bound.norm;
-  noise.absolute = bound.absolute;
-  noise.residual = ResidualsOf(instruction, operands, wide);
-  return MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
-}
-
 namespace {
 
 // Where a partial result overflows in some order: a number (any, if the value is none), an infinity or NaN, as it
@@ -410,6 +391,29 @@ Literal Overflown(const Instruction& instruction, std::span<const Literal* const
 }
 
 }  // namespace
+
+Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::span<const Literal* const> operands,
+                                           uint64_t key) {
+  const ElementType type = instruction.shape().element_type();
+  const UlpBound bound = AccuracyOf(instruction);
+  VXLA_ASSIGN_OR_RETURN(const Literal wide, TwinOf(instruction).Evaluate(*evaluator_, operands));
+  Noise noise;
+  noise.units = bound.ulp;
+  noise.norm_units = bound.norm;
+  noise.absolute = bound.absolute;
+  noise.residual = ResidualsOf(instruction, operands, wide);
+  if (instruction.opcode() != Opcode::kPower || !IsComplex(type))
+    return MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
+  // The norm is one of the table's times a factor by element; where the angle is not known it may be any.
+  const double whole = 1 / (2 * UnitRoundoff(type));
+  noise.amplitude.resize(static_cast<size_t>(wide.element_count()));
+  for (int64_t i = 0; i < wide.element_count(); ++i) {
+    const double factor = PowerNormFactor(operands[0]->GetComplex(i), operands[1]->GetComplex(i));
+    const double unit = UnitInLastPlace(FormatOf(RealPart(type)), std::abs(wide.GetComplex(i)));
+    noise.amplitude[static_cast<size_t>(i)] = (std::min(factor, whole) - 1) * noise.norm_units * unit;
+  }
+  return Overflown(instruction, operands, MoveAndRound(wide, type, noise, key, options_.evaluate.threads), key);
+}
 
 // Partial sums of terms in an order that does not depend on them walk from zero to the sum: their squares are
 // k/n (k/n S^2 + (1 - k/n) Q) at step k, S the sum and Q the sum of the terms' squares, and each addition rounds by

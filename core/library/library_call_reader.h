@@ -12,6 +12,7 @@
 
 namespace VXLA_NAMESPACE {
 
+// One call of a routine: each family of routines has its member, which reads what all of them state in the same ways.
 class LibraryCallReader {
  public:
   // `letter`: LAPACK's of the element type; 0: the call is none of LAPACK's.

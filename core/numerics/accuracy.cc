@@ -52,7 +52,7 @@ constexpr Row kRows[] = {
     {"log_plus_one", kOne, kTwo, {2, 0, 1.5}},
     {"logistic", kOne, kTwo, {1, 0, 1}},
     {"multiply", kRounded, kRounded, {0, 0, 1.5}},
-    {"power", kTwo, kTwo, {0, 0, 16}},
+    {"power", kTwo, kTwo, {0, 0, 1}},
     {"rsqrt", kOne, kTwo, kOne},
     {"sign", kExact, kExact, kOne},
     {"sine", kOne, kTwo, kOne},
@@ -169,6 +169,12 @@ UlpBound AccuracyOfFunction(std::string_view name, ElementType type) {
   VXLA_CHECK(row != nullptr, std::string(name));
   VXLA_CHECK(IsFloating(type) || IsComplex(type), std::string(ElementTypeName(type)));
   return IsNarrowFloat(type) ? NarrowBoundOf(*row) : BoundOf(*row, type);
+}
+
+double PowerNormFactor(std::complex<double> z, std::complex<double> w) {
+  const double size = std::abs(w / 64.0 * std::log(z));
+  const bool finite = std::isfinite(std::abs(z / 2.0)) && std::isfinite(std::abs(w / 2.0)) && z != 0.0;
+  return finite ? std::max(1.0, size) : 1;
 }
 
 std::span<const std::string_view> AccuracyFunctions() { return kNames; }

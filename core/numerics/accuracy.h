@@ -2,6 +2,7 @@
 // tests assert it, docs/reference/accuracy.md prints it, `vxla diff` takes its budgets from it.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -28,6 +29,9 @@ UlpBound AccuracyOf(const Instruction& instruction);
 // The same by the function's name in shaders/include/math, for those that have no opcode too: exp2 log2
 // hypot. An HLO opcode's text with '-' or '_'. CHECKs that the name is known and the type floating.
 UlpBound AccuracyOfFunction(std::string_view name, ElementType type);
+// What the norm of the table's complex power is to be multiplied by: 1, and |w log z| / 64 where that is more, as the
+// angle of z^w is rounded in proportion to its size. 1 too where z or w is not finite or z is 0.
+double PowerNormFactor(std::complex<double> z, std::complex<double> w);
 // Every name of the table, sorted.
 std::span<const std::string_view> AccuracyFunctions();
 

@@ -54,9 +54,36 @@ PartDifference ComparePart(ElementType type, double actual, double expected, con
 
 bool IsFinite(std::complex<double> z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
 
+PartDifference CompareComplex(ElementType type, std::complex<double> a, std::complex<double> e,
+                              const Tolerance& tolerance, double allowance) {
+  const PartDifference re = ComparePart(type, a.real(), e.real(), tolerance, allowance);
+  const PartDifference im = ComparePart(type, a.imag(), e.imag(), tolerance, allowance);
+  PartDifference d{std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel),  re.same && im.same,
+                   re.agrees && im.agrees,   re.nan || im.nan,         re.infinity || im.infinity};
+  // A part may be small beside the number; what counts is the distance between the numbers. Infinities that are the
+  // same are no distance apart, and beside one the other part is small whatever it is.
+  const double apart = std::hypot(re.abs, im.abs);
+  d.agrees |= std::isfinite(apart) && apart <= tolerance.atol + tolerance.rtol * std::abs(e);
+  if (!d.agrees && tolerance.norm_ulp > 0 && std::isfinite(apart))
+    d.agrees = UlpDistance(type, std::abs(e) + apart, std::abs(e)) <= tolerance.norm_ulp;
+  return d;
+}
+
+// Half turns apart, within the tolerance of half a turn.
+bool AgreesTurned(ElementType type, std::complex<double> a, std::complex<double> e, const Tolerance& tolerance,
+                  double allowance) {
+  constexpr double kHalfTurn = 3.141592653589793;
+  const double turns = std::round((a.real() - e.real()) / kHalfTurn);
+  const std::complex<double> turned(e.real() + turns * kHalfTurn, e.imag());
+  if (turns == 0 || std::fabs(turns) > 2) return false;
+  const double rounded = tolerance.norm_ulp * UnitInLastPlace(FormatOf(type), kHalfTurn);
+  return CompareComplex(type, a, turned, tolerance, std::max(allowance, rounded)).agrees;
+}
+
+bool Holds(const Literal* where, int64_t i) { return where != nullptr && where->GetInt(i) != 0; }
+
 PartDifference CompareElement(const Literal& actual, const Literal& expected, int64_t i, const Tolerance& tolerance) {
-  if (tolerance.may_overflow != nullptr && tolerance.may_overflow->GetInt(i) != 0 &&
-      (!IsFinite(actual.GetComplex(i)) || !IsFinite(expected.GetComplex(i)))) {
+  if (Holds(tolerance.may_overflow, i) && (!IsFinite(actual.GetComplex(i)) || !IsFinite(expected.GetComplex(i)))) {
     PartDifference d;
     d.same = false;
     return d;
@@ -66,16 +93,8 @@ PartDifference CompareElement(const Literal& actual, const Literal& expected, in
   if (IsFloating(type)) return ComparePart(type, actual.GetDouble(i), expected.GetDouble(i), tolerance, allowance);
   if (IsComplex(type)) {
     const std::complex<double> a = actual.GetComplex(i), e = expected.GetComplex(i);
-    const PartDifference re = ComparePart(RealPart(type), a.real(), e.real(), tolerance, allowance);
-    const PartDifference im = ComparePart(RealPart(type), a.imag(), e.imag(), tolerance, allowance);
-    PartDifference d{std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel),  re.same && im.same,
-                     re.agrees && im.agrees,   re.nan || im.nan,         re.infinity || im.infinity};
-    // A part may be small beside the number; what counts is the distance between the numbers. Infinities that are the
-    // same are no distance apart, and beside one the other part is small whatever it is.
-    const double apart = std::hypot(re.abs, im.abs);
-    d.agrees |= std::isfinite(apart) && apart <= tolerance.atol + tolerance.rtol * std::abs(e);
-    if (!d.agrees && tolerance.norm_ulp > 0 && std::isfinite(apart))
-      d.agrees = UlpDistance(RealPart(type), std::abs(e) + apart, std::abs(e)) <= tolerance.norm_ulp;
+    PartDifference d = CompareComplex(RealPart(type), a, e, tolerance, allowance);
+    if (!d.agrees && Holds(tolerance.half_turns, i)) d.agrees = AgreesTurned(RealPart(type), a, e, tolerance, allowance);
     return d;
   }
   const int64_t a = actual.GetInt(i), e = expected.GetInt(i);
@@ -131,11 +150,7 @@ void Record(Comparison& c, WorstElements& at, const PartDifference& d, const Lit
 double UlpDistance(ElementType type, double actual, double expected) {
   if (actual == expected) return 0;
   if (std::isnan(actual) || std::isnan(expected) || std::isinf(expected) || std::isinf(actual)) return kInfinity;
-  const FloatFormat& format = FormatOf(type);
-  int exponent = 0;
-  std::frexp(expected, &exponent);
-  const int unit = std::max(exponent - 1, 1 - format.bias) - format.mantissa_bits;
-  return std::ldexp(std::fabs(actual - expected), -unit);
+  return std::fabs(actual - expected) / UnitInLastPlace(FormatOf(type), expected);
 }
 
 Tolerance Tolerance::DefaultFor(const Literal& expected) {
@@ -188,11 +203,14 @@ Comparison Compare(const Literal& actual, const Literal& expected, const Toleran
     return comparison;
   }
   if (actual.is_dynamic() || expected.is_dynamic()) {  // padding is no part of a value
-    const Literal magnitudes = tolerance.magnitudes == nullptr ? Literal() : CutToLiveSizes(*tolerance.magnitudes);
-    const Literal overflows = tolerance.may_overflow == nullptr ? Literal() : CutToLiveSizes(*tolerance.may_overflow);
     Tolerance cut = tolerance;
-    if (tolerance.magnitudes != nullptr) cut.magnitudes = &magnitudes;
-    if (tolerance.may_overflow != nullptr) cut.may_overflow = &overflows;
+    std::array<Literal, 3> literals;
+    size_t count = 0;
+    for (const Literal** literal : {&cut.magnitudes, &cut.may_overflow, &cut.half_turns}) {
+      if (*literal == nullptr) continue;
+      literals[count] = CutToLiveSizes(**literal);
+      *literal = &literals[count++];
+    }
     return Compare(CutToLiveSizes(actual), CutToLiveSizes(expected), cut);
   }
   // Most elements of most comparisons are the same bits, which say nothing.

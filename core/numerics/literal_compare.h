@@ -29,6 +29,8 @@ struct Tolerance {
   // Null, or a pred of the shape of what is compared: where a partial result may leave the type's range in one order of
   // the terms and not in another, infinities and NaN on either side agree with anything.
   const Literal* may_overflow = nullptr;
+  // Likewise, of complex angles: where the real part may be off by whole half turns.
+  const Literal* half_turns = nullptr;
   // The default of `vxla diff`: rtol 1e-5 and atol 1e-6 of the largest finite expected magnitude; for types that have
   // fewer bits than f32 as many of their own units, but no more than two.
   static Tolerance DefaultFor(const Literal& expected);

@@ -9,9 +9,6 @@ namespace VXLA_NAMESPACE::matrix_ops {
 
 namespace {
 
-// What LAPACK's search for pivots compares: |re| + |im|.
-XlaOp PivotSize(XlaOp x) { return IsComplex(TypeOf(x)) ? Add(Abs(Real(x)), Abs(Imag(x))) : Abs(x); }
-
 // Columns first to first + width of a matrix, whose pivots are in rows first and below. `steps`: pivots of the whole
 // matrix; columns beyond stay as they are.
 LuParts FactorPanel(XlaOp panel, XlaOp first, int64_t steps) {

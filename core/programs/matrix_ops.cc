@@ -27,6 +27,8 @@ GatherAttributes Gathering(IntList offset_dims, IntList collapsed, IntList batch
 
 }  // namespace
 
+XlaOp PivotSize(XlaOp x) { return IsComplex(TypeOf(x)) ? Add(Abs(Real(x)), Abs(Imag(x))) : Abs(x); }
+
 XlaComputation Combiner(const std::string& name, ElementType type, XlaOp (*combine)(XlaOp, XlaOp, const IntList&)) {
   XlaBuilder b(name);
   const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");

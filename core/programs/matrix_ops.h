@@ -66,6 +66,8 @@ XlaOp VectorsCutTo(XlaOp vectors, int64_t length);
 XlaOp Product(XlaOp a, XlaOp b);         // a b
 XlaOp AdjointProduct(XlaOp a, XlaOp b);  // a^H b
 XlaOp Adjoint(XlaOp a);
+// What LAPACK's search for pivots compares: |re| + |im|.
+XlaOp PivotSize(XlaOp x);
 
 // A computation of two scalars: Combiner("sum", kF32, Add).
 XlaComputation Combiner(const std::string& name, ElementType type, XlaOp (*combine)(XlaOp, XlaOp, const IntList&));

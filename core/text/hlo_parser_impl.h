@@ -39,6 +39,7 @@ struct AsyncForm {
   Opcode step;
 };
 
+// One class, because instructions, computations and attributes read from one place in the text on, and name each other.
 class HloParser {
  public:
   HloParser(std::string_view text, TextOf text_of)

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstring>
 
 #include "core/host/hash.h"
 #include "integrations/pjrt/messages/compile_options.h"
@@ -185,11 +186,43 @@ Result<std::unique_ptr<PJRT_LoadedExecutable>> Compile(const PJRT_Client& client
   return loaded;
 }
 
+// What jaxlib writes into the backend_config of a call of InspectSharding (xla/python/inspect_sharding.h): whom to tell
+// how the operand lies. The addresses are good until the program is compiled, so that one read from disk tells nobody.
+struct InspectShardingArgs {
+  const char* sharding;  // an OpSharding
+  size_t sharding_size;
+  const char* error;  // out
+  void* error_data;
+  void (*free_error)(InspectShardingArgs*);
+};
+struct InspectShardingCallback {
+  void (*call)(void* data, InspectShardingArgs* args);
+  void* data;
+};
+
+Status TellShardings(const vxla::pjrt::Program& program) {
+  for (const auto& [asker, sharding] : program.answers()) {
+    InspectShardingCallback callback;
+    if (asker.size() != sizeof(callback))
+      return InvalidArgument("InspectSharding: a backend_config of {} bytes, {} needed", asker.size(), sizeof(callback));
+    std::memcpy(&callback, asker.data(), sizeof(callback));
+    const std::string text = WriteSharding(sharding);
+    InspectShardingArgs args{text.data(), text.size(), nullptr, nullptr, nullptr};
+    callback.call(callback.data, &args);
+    if (args.error == nullptr) continue;
+    Status status = InvalidArgument("inspect_array_sharding: {}", args.error);
+    if (args.free_error != nullptr) args.free_error(&args);
+    return status;
+  }
+  return OkStatus();
+}
+
 Status Client_Compile(PJRT_Client_Compile_Args& args) {
   const auto program = Known(args.program);
   VXLA_ASSIGN_OR_RETURN(auto loaded,
                         Compile(*args.client, {program.format, program.format_size}, {program.code, program.code_size},
                                 {args.compile_options, args.compile_options_size}));
+  VXLA_RETURN_IF_ERROR(TellShardings(loaded->compiled->program));
   args.executable = loaded.release();
   return OkStatus();
 }

@@ -283,6 +283,7 @@ Result<Program> Program::Compile(std::string_view text, std::span<const OpenedDe
   }
   program.parameter_shardings_ = parsed.parameters;
   program.result_shardings_ = parsed.results;
+  for (const auto& [asker, sharding] : parsed.answers) program.answers_.push_back({asker, sharding});
   program.name_ = module->name();
   for (const OpenedDevice& device : devices) {
     if (device.client != nullptr) program.devices_.push_back(Registries::Get().ClientWith(device.client, host_steps));

@@ -85,6 +85,8 @@ class Program {
   // Of a program of several partitions: what the parameters and results are tiles of.
   const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
   const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
+  // What calls of InspectSharding ask for, by their backend_config.
+  const std::vector<std::pair<std::string, Sharding>>& answers() const { return answers_; }
   const std::vector<BufferMemory>& parameter_memories() const { return parameter_memories_; }
   const std::vector<BufferMemory>& result_memories() const { return result_memories_; }
   // As the program states them: PartitionedProgram of core/mlir/importer/importer.h.
@@ -118,6 +120,7 @@ class Program {
   std::string name_, partition_text_;
   std::vector<Shape> parameters_, results_;
   std::vector<Sharding> parameter_shardings_, result_shardings_;
+  std::vector<std::pair<std::string, Sharding>> answers_;
   std::vector<BufferMemory> parameter_memories_, result_memories_;
   std::vector<std::string> parameter_layouts_, result_layouts_;
   std::vector<ArraySource> result_sources_;

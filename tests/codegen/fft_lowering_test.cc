@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
 #include "backend/vulkan/lower/fft/fft_plan.h"
 #include "backend/vulkan/lower/fft/fft_shape.h"

@@ -1,7 +1,7 @@
 // The text of fused loops: structure only, no device.
 #include <fmt/format.h>
 
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/codegen/codegen_test_support.h"

@@ -2,7 +2,7 @@
 #include "backend/vulkan/codegen/passes/passes.h"
 
 #include "backend/vulkan/codegen/glsl_writer.h"
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -1,6 +1,6 @@
 // Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not
 // here.
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
 #include "backend/vulkan/lower/products/dot.h"
 #include "backend/vulkan/lower/tuning/tuner.h"

@@ -65,6 +65,15 @@ TEST(LiteralCompareTest, UnitsInTheLastPlaceAreAnotherWayToAgree) {
   EXPECT_EQ(Mismatches({next + std::numeric_limits<float>::epsilon()}, {1}, {.ulp = 1}), 1);
 }
 
+// Next to 0 a unit is the least number, not that of 1.
+TEST(LiteralCompareTest, UnitsOfZeroAreTheLeastNumbers) {
+  const float least = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(UlpDistance(ElementType::kF32, -3 * least, 0), 3);
+  EXPECT_EQ(UlpDistance(ElementType::kF64, 2 * std::numeric_limits<double>::denorm_min(), 0), 2);
+  EXPECT_EQ(Mismatches({least}, {0}, {.ulp = 1}), 0);
+  EXPECT_EQ(Mismatches({1e-30f}, {0}, {.ulp = 1e9}), 1);
+}
+
 TEST(LiteralCompareTest, WhatADeviceCannotKeepAgreesWithZero) {
   EXPECT_EQ(Mismatches({0, 1e-40f}, {1e-40f, 0}, {.least = 1.2e-38}), 0);
   EXPECT_EQ(Mismatches({0}, {1e-37f}, {.least = 1.2e-38}), 1);

@@ -148,7 +148,7 @@ bool IsPower(C a, C b, C got) {
   if (IsFinite(a) && IsFinite(b) && a != C(0)) {
     const Z phase = complex_oracle::PhaseOf(Exact(a), Exact(b), kLeast);
     const double size = Hypot(phase.x, phase.y).Value();
-    bound.norm = std::max(1.0, size / 64);
+    bound.norm *= std::max(1.0, size / 64);
     want.x_free = want.y_free = size > 1e4;
     // A phase beyond the range is no phase: e^(x + i inf).
     if (std::fabs(phase.y.Value()) > std::numeric_limits<T>::max() && std::isnan(got.imag())) {

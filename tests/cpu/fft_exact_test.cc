@@ -203,6 +203,21 @@ TEST(DoubleDoubleTest, ArithmeticKeepsTwiceTheBits) {
   EXPECT_TRUE(std::isnan((DoubleDouble(kInf) - kInf).high));
 }
 
+// Beyond the range as in double, whatever the low parts are; and up to its end with all digits.
+TEST(DoubleDoubleTest, ProductsAndQuotientsLeaveTheRangeAsInDouble) {
+  const DoubleDouble large(0x1p1000, -0x1p940), tiny(0x1p-1000, 0x1p-1060);
+  EXPECT_EQ((large * large).high, HUGE_VAL);
+  EXPECT_EQ((large * DoubleDouble(-0x1p1000, 0x1p945)).high, -HUGE_VAL);
+  EXPECT_EQ((large / tiny).high, HUGE_VAL);
+  EXPECT_EQ((-large / tiny).high, -HUGE_VAL);
+  const double most = std::numeric_limits<double>::max();
+  for (const double divisor : {3.0, 0.7, 1.1, 1e300}) {
+    const DoubleDouble quotient = DoubleDouble(most) / divisor;
+    EXPECT_EQ(quotient.high, most / divisor) << divisor;
+    EXPECT_TRUE(std::isfinite(quotient.low)) << divisor;
+  }
+}
+
 TEST(DoubleDoubleTest, TurnsAreExactToTwiceDouble) {
   for (const int64_t n : {1, 2, 4, 7, 8, 97, 1 << 20}) {
     for (int64_t k = 0; k < n; k += std::max<int64_t>(1, n / 97)) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <limits>
 
 #include "backend/cpu/reference/evaluator.h"
@@ -133,6 +134,9 @@ TEST(OpBoundTest, PartialResultsMayLeaveTheRangeInOneOrderOnly) {
   // A partial product below the normal numbers has lost digits, or all of them.
   EXPECT_TRUE(Agrees("multiply", 1, {1e-25F, 1e-25F, 1e25F, 1e5F}, 0));
   EXPECT_FALSE(Agrees("multiply", 1, {1e-25F, 1e-5F, 1e25F, 1e5F}, 0));
+  // Nothing is left of it where it meets an infinity.
+  EXPECT_TRUE(Agrees("multiply", 1, {infinity, 1e-25F, 1e-25F}, nan));
+  EXPECT_FALSE(Agrees("multiply", 1, {infinity, 1e-25F, 1e-5F}, nan));
 
   for (const float value : {0.0F, infinity, -infinity, nan}) {
     EXPECT_TRUE(Agrees("add", 0, {3e38F, 3e38F, -3e38F, -3e38F}, value)) << value;
@@ -174,6 +178,81 @@ TEST(OpBoundTest, TransformsLeaveTheRangeLineByLine) {
   EXPECT_EQ(MayOverflow(b), "xxxxx.....");
 }
 
+// Of (0.5 - 3i)^w the angle and the logarithm of the size grow with w.
+TEST(OpBoundTest, TheBoundOfAComplexPowerGrowsWithItsLogarithm) {
+  Literal z(Shape(ElementType::kC64, {7})), w(Shape(ElementType::kC64, {7}));
+  const std::vector<std::complex<double>> powers = {
+      {2, 0},         // small
+      {200, -181.3},  // (|w log z| = 484), a number
+      {90, 0},        // beyond the largest number, both parts in a certain direction
+      {0, 3e8},       // a size and angle of 3e8, known to 1: where it points to is not
+      {0, -3e8},      // certainly 0
+      {1e9, 1e9},     // so far off that nothing is known but that it is large
+      {0, 0}};
+  for (int64_t i = 0; i < 7; ++i) {
+    z.SetComplex(i, {0.5, -3});
+    w.SetComplex(i, powers[static_cast<size_t>(i)]);
+  }
+  const Bounded b =
+      BoundOfRoot("ENTRY e { z = c64[7] parameter(0)  w = c64[7] parameter(1)  ROOT r = c64[7] power(z, w) }", {z, w});
+  const Tolerance& tolerance = b.bound.leaves.at(0);
+  EXPECT_EQ(tolerance.norm_ulp, 1.5);
+  EXPECT_EQ(MayOverflow(b), "...x.x.");
+  ASSERT_NE(tolerance.magnitudes, nullptr);
+  const auto units = [&](int64_t i) {
+    return tolerance.magnitude_factor * tolerance.magnitudes->GetDouble(i) / std::abs(b.expected.GetComplex(i)) * 0x1p23;
+  };
+  const double size = std::abs(powers[1] * std::log(std::complex<double>(0.5, -3)));
+  EXPECT_GT(units(1), size / 64 / 2);
+  EXPECT_LE(units(1), size / 64 + 0.5);
+  EXPECT_EQ(tolerance.magnitudes->GetDouble(0), 0);
+  EXPECT_EQ(tolerance.magnitudes->GetDouble(4), 0);
+
+  const auto agrees = [&](int64_t i, std::complex<double> value) {
+    Literal actual = b.expected;
+    actual.SetComplex(i, value);
+    return Compare(actual, b.expected, tolerance).agrees();
+  };
+  const std::complex<double> infinite = b.expected.GetComplex(2);
+  EXPECT_TRUE(agrees(1, b.expected.GetComplex(1) * (1 + 4 * 0x1p-23)));
+  EXPECT_FALSE(agrees(1, b.expected.GetComplex(1) * (1 + 12 * 0x1p-23)));
+  EXPECT_FALSE(agrees(2, -infinite));
+  EXPECT_TRUE(agrees(3, -b.expected.GetComplex(3)));
+  EXPECT_FALSE(agrees(4, {1e-30, 0}));
+}
+
+TEST(OpBoundTest, AComplexAngleMayTurnNextToItsCuts) {
+  Literal y(Shape(ElementType::kC64, {4})), x(Shape(ElementType::kC64, {4}));
+  const std::vector<std::pair<std::complex<double>, std::complex<double>>> points = {
+      {{1, 2}, {3, -1}},                    // nowhere near
+      {{-2e-14, 568}, {4e-26, 3.5e32}},     // the square root's
+      {{-3e-25, 3e-26}, {-5e11, 5e-11}},    // the logarithm's
+      {{-2.5e38, -1e38}, {-1e38, 3.2e38}}};  // nowhere near, next to the largest numbers
+  for (int64_t i = 0; i < 4; ++i) {
+    y.SetComplex(i, points[static_cast<size_t>(i)].first);
+    x.SetComplex(i, points[static_cast<size_t>(i)].second);
+  }
+  const Bounded b =
+      BoundOfRoot("ENTRY e { y = c64[4] parameter(0)  x = c64[4] parameter(1)  ROOT r = c64[4] atan2(y, x) }", {y, x});
+  const Literal* const may = b.bound.leaves.at(0).half_turns;
+  ASSERT_NE(may, nullptr);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(may->GetInt(i), i == 1 || i == 2 ? 1 : 0) << i;
+  const auto agrees = [&](int64_t i, std::complex<double> apart) {
+    Literal actual = b.expected;
+    actual.SetComplex(i, b.expected.GetComplex(i) + apart);
+    return Compare(actual, b.expected, b.bound.leaves.at(0)).agrees();
+  };
+  constexpr double kHalfTurn = 3.141592653589793;
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(agrees(i, 0));
+    EXPECT_EQ(agrees(i, kHalfTurn), may->GetInt(i) != 0) << i;
+    EXPECT_EQ(agrees(i, -2 * kHalfTurn), may->GetInt(i) != 0) << i;
+    EXPECT_FALSE(agrees(i, 3 * kHalfTurn)) << i;
+    EXPECT_FALSE(agrees(i, 1e-4 + kHalfTurn)) << i;
+    EXPECT_FALSE(agrees(i, {0, kHalfTurn})) << i;
+  }
+}
+
 TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
   const auto made = [](std::vector<int64_t> sizes, std::vector<float> values) {
     return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), values);
@@ -184,6 +263,52 @@ TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
       "  ROOT r = f32[3,2] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE }",
       {made({3, 3}, {1, 7, 7, 1e10F, 1, 7, 0, -1, 1}), made({3, 2}, {1e30F, 1, 1, 1, 1e38F, 1})});
   EXPECT_EQ(MayOverflow(b), "..x.x.");
+  // x1 = -9.9e17 x0 / 13 is beyond the range of f32, which the reference computes x2 = 391 of all the same. The other
+  // ways round are the same system.
+  const auto others = [&](const std::string& attributes, const std::string& left, std::vector<float> matrix, bool is_row) {
+    const std::string right = is_row ? "f32[1,3]" : "f32[3,1]";
+    return MayOverflow(
+        BoundOfRoot("ENTRY e { a = f32[3,3] parameter(0)  b = " + right + " parameter(1)\n  ROOT r = " + right +
+                        " triangular-solve(a, b), left_side=" + left + ", " + attributes + " }",
+                    {made({3, 3}, std::move(matrix)),
+                     made(is_row ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, {-3.6e-2F, -1e-8F, -3e38F})}));
+  };
+  EXPECT_EQ(others("lower=true, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 9.9e17F, 13, 0, 4e-33F, 5e-17F, -7.7e35F}, false),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=TRANSPOSE", "true", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, false),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "false", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, true),
+            ".xx");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 0, 1, 9.9e17F, 0, 0, 13}, false), "xx.");
+}
+
+// Feature by feature: the squares of 1e25 leave f32, those of 1 do not.
+TEST(OpBoundTest, BatchNormsLeaveTheRangeFeatureByFeature) {
+  const auto made = [](std::vector<int64_t> sizes, std::vector<float> values) {
+    return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), values);
+  };
+  const Literal x = made({3, 2}, {1e25F, 1, -1e25F, 2, 3, 4}), ones = made({2}, {1, 1});
+  const Bounded training = BoundOfRoot(
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  ROOT r = (f32[3,2], f32[2], "
+      "f32[2]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1 }",
+      {x, ones, ones});
+  EXPECT_EQ(MayOverflow(training), "x.x.x.");
+  for (const Tolerance& tolerance : training.bound.leaves) {
+    ASSERT_NE(tolerance.magnitudes, nullptr);
+    EXPECT_EQ(tolerance.magnitudes->GetDouble(0), HUGE_VAL);
+    EXPECT_EQ(tolerance.magnitudes->GetDouble(1), 0);
+  }
+  const std::string text =
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  m = f32[2] parameter(3)\n"
+      "  v = f32[2] parameter(4)  ROOT r = f32[3,2] batch-norm-inference(x, s, o, m, v), epsilon=0.001, feature_index=1 }";
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, ones, ones, ones, ones})), "");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, made({2}, {1e20F, 1}), ones, ones, ones})), "x.x.x.");
+  EXPECT_EQ(MayOverflow(BoundOfRoot(
+                "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  m = f32[2] parameter(2)  v = f32[2] "
+                "parameter(3)\n  g = f32[3,2] parameter(4)  ROOT r = (f32[3,2], f32[2], f32[2]) batch-norm-grad(x, s, m, v, "
+                "g), epsilon=0.001, feature_index=1 }",
+                {x, ones, ones, ones, made({3, 2}, {1e20F, 1e30F, 1, 1, 1, 1})})),
+            "x.x.x.");
 }
 
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {

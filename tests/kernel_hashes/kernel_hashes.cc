@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "api/program.h"
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
 #include "backend/vulkan/lower/lower.h"

@@ -68,6 +68,48 @@ TEST(ShardingsTest, ArraysOfAGroupLieAlike) {
             "expected the group's number, found x");
 }
 
+// Who asks is told, also of an array in a loop and of a constant; the question is no part of the program.
+TEST(ShardingsTest, QuestionsAreAnswered) {
+  const auto program = [](const std::string& body) {
+    return mlir::ParsePartitioned(
+        "module @m attributes {mhlo.num_partitions = 4 : i32} {\n  sdy.mesh @four = <[\"x\"=4]>\n"
+        "  func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@four, [{\"x\"}]>}) -> tensor<8xf32> {\n" +
+        body + "  }\n}");
+  };
+  const std::string asks =
+      "stablehlo.custom_call @InspectSharding(%s) {backend_config = \"%w\", has_side_effect = true} : (tensor<8xf32>) -> "
+      "tensor<8xf32>\n";
+  const auto ask = [&](const std::string& array, const std::string& asker) {
+    std::string text = asks;
+    text.replace(text.find("%s"), 2, array);
+    return text.replace(text.find("%w"), 2, asker);
+  };
+  const auto made = program(
+      "    %n = stablehlo.constant dense<0> : tensor<i32>\n    %t = stablehlo.constant dense<3> : tensor<i32>\n"
+      "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "    %r:2 = stablehlo.while(%i = %n, %v = %a) : tensor<i32>, tensor<8xf32> cond {\n"
+      "      %c = stablehlo.compare LT, %i, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "      stablehlo.return %c : tensor<i1>\n    } do {\n"
+      "      %s = stablehlo.sine %v : tensor<8xf32>\n      %shown = " +
+      ask("%s", "loop") +
+      "      %j = stablehlo.add %i, %one : tensor<i32>\n"
+      "      stablehlo.return %j, %shown : tensor<i32>, tensor<8xf32>\n    }\n"
+      "    %k = stablehlo.constant dense<1.0> : tensor<8xf32>\n    %shown = " +
+      ask("%k", "constant") + "    return %r#1 : tensor<8xf32>\n");
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  ASSERT_EQ(made->answers.size(), 2u);
+  EXPECT_EQ(made->answers[0].asker, "loop");
+  EXPECT_EQ(made->answers[0].sharding, (Sharding{{4}, 1, {0, 1, 2, 3}}));
+  EXPECT_EQ(made->answers[1].asker, "constant");
+  EXPECT_FALSE(made->answers[1].sharding.is_cut());
+  EXPECT_THAT(PrintHlo(*made->module), Not(HasSubstr("InspectSharding")));
+  EXPECT_THAT(program("    stablehlo.custom_call @InspectSharding(%a, %a) : (tensor<8xf32>, tensor<8xf32>) -> ()\n"
+                      "    return %a : tensor<8xf32>\n")
+                  .status()
+                  .message(),
+              HasSubstr("operand"));
+}
+
 // Both meshes cut the devices into halves, quarters and eighths in the same order.
 TEST(ShardingsTest, MeshesThatCutInTheSameWayGoTogether) {
   const std::string text = DeviceText(Of("@mesh, [{\"x\", \"y\"}, {}]", "tensor<16x8xf32>",

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
 #include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"
 #include "scheduler/memory/result_copies.h"

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "backend/vulkan/device/kept_tuning.h"
+#include "backend/vulkan/device/probes/kept_tuning.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"

@@ -211,6 +211,38 @@ def effects_without_results():
 
 
 @case
+def buffer_callbacks():
+    from jax.experimental.buffer_callback import ExecutionStage, buffer_callback
+
+    def twice(context, out, a, b):
+        assert context.stage == ExecutionStage.EXECUTE and (a.shape, a.dtype, a.ndim) == ((3, 4), np.float32, 2)
+        assert out["sum"].writeable and not a.writeable and not np.asarray(a).flags.writeable
+        raises("GPU context", lambda: context.stream)
+        np.testing.assert_array_equal(np.from_dlpack(a), np.asarray(a))
+        assert np.asarray(a, np.float64).dtype == np.float64
+        np.asarray(out["sum"])[...] = np.asarray(a) + np.asarray(b)
+        np.asarray(out["none"])[...] = 0
+
+    def onward(context, out, a):
+        assert np.asarray(a).ctypes.data == np.asarray(out).ctypes.data
+        np.asarray(out)[0] += 1
+
+    a, b = numbers(3, 4), numbers(3, 4, seed=1)
+    shapes = {"sum": jax.ShapeDtypeStruct((3, 4), jnp.float32), "none": jax.ShapeDtypeStruct((0, 2), jnp.int8)}
+    with jax.default_device(VULKAN[0]):
+        result = jax.jit(lambda a, b: buffer_callback(twice, shapes)(jnp.sin(a), b))(a, b)
+        np.testing.assert_allclose(result["sum"], np.sin(a) + b, rtol=1e-5)
+        assert result["none"].shape == (0, 2)
+        in_place = buffer_callback(onward, jax.ShapeDtypeStruct((4,), jnp.float32), input_output_aliases={0: 0},
+                                   vmap_method="sequential")
+        np.testing.assert_allclose(jax.vmap(in_place)(jnp.asarray(a)), a + np.array([1, 0, 0, 0], np.float32))
+        raises("must not return", lambda: buffer_callback(lambda *_: 1, shapes["sum"])(a).block_until_ready())
+        seen = []
+        jax.block_until_ready(buffer_callback(lambda *_: seen.append(1), jax.ShapeDtypeStruct((), jnp.int32), has_side_effect=True)())
+        assert seen == [1]
+
+
+@case
 def fourier():
     check(lambda x: (jnp.fft.fft(x), jnp.fft.irfft(jnp.fft.rfft(x.real)), jnp.fft.fft2(x.reshape(4, 8))),
           numbers(32).astype(np.complex64), tolerance=1e-4)

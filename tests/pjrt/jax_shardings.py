@@ -327,6 +327,65 @@ def transformer_sequence_parallel():
 
 # ---- what devices exchange, against shard_maps by hand
 
+@case
+def functions_with_partitioning_rules_of_their_own():
+    from jax.experimental.custom_partitioning import custom_partitioning
+
+    @custom_partitioning
+    def scaled(x, w):
+        return jnp.sin(x) * jnp.max(w)
+
+    scaled.def_partition(
+        infer_sharding_from_operands=lambda mesh, arguments, result: arguments[0].sharding,
+        partition=lambda mesh, arguments, result: (mesh, lambda x, w: jnp.sin(x) * lax.pmax(jnp.max(w), "y"), arguments[0].sharding,
+                                                   tuple(a.sharding for a in arguments)),
+        sharding_rule="i j, k -> i j")
+    agree(scaled, [numbers(8, 16), numbers(32)], [P("x", None), P("y")])
+    agree(lambda x, w: scaled(x @ x.T, w).sum(0), [numbers(8, 16), numbers(32)], [P("x", "y"), P("y")])
+
+
+@case
+def how_arrays_lie_is_told():
+    a, b = numbers(8, 16), numbers(16, 32)
+
+    def asked(devices):
+        told = []
+
+        def show(x):
+            jax.debug.inspect_array_sharding(x, callback=lambda s: told.append((s.spec, s.shard_shape(x.shape))))
+
+        def step(c, v):
+            show(c)
+            return jnp.tanh(c * v), c.sum()
+
+        def function(a, b):
+            product = a @ b
+            show(product)
+            show(jax.grad(lambda a: (a * 2).sum())(a))
+            return lax.scan(step, product, jnp.arange(3.0))
+
+        mesh = mesh_of(devices, (2, 4), ("x", "y"))
+        placed = [jax.device_put(v, NamedSharding(mesh, s)) for v, s in ((a, P("x", None)), (b, P(None, "y")))]
+        jax.block_until_ready(jax.jit(function)(*placed))
+        return told
+
+    told = asked(VULKAN)
+    assert (P("x", "y"), (4, 8)) == told[0], told
+    assert len(told) == len(asked(CPU)) == 3 and told[2][1] == (4, 8), told
+
+    def fails(sharding):
+        raise ValueError("no such sharding")
+
+    mesh = mesh_of(VULKAN, (8,), ("x",))
+    placed = jax.device_put(a, NamedSharding(mesh, P("x")))
+    try:
+        jax.jit(lambda a: (jax.debug.inspect_array_sharding(a, callback=fails), a + 1)[1])(placed)
+    except Exception as error:
+        assert "no such sharding" in str(error), error
+    else:
+        raise AssertionError("the callback's exception is lost")
+
+
 def compare(name, ours, by_hand, arguments, within=0.05):
     """The same kinds, and bytes that are as many within so much."""
     given, wanted = exchanges(ours, *arguments), exchanges(by_hand, *arguments)

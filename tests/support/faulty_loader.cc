@@ -1,5 +1,5 @@
-// A loader library: every Vulkan function of backend/vulkan/device/functions.h, passed on to the platform's loader. A
-// device that is lost stays lost: calls that can say so do, and its work is waited for first, as a lost device has
+// A loader library: every Vulkan function of backend/vulkan/device/api/functions.h, passed on to the platform's loader.
+// A device that is lost stays lost: calls that can say so do, and its work is waited for first, as a lost device has
 // none.
 #include <dlfcn.h>
 
@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "backend/vulkan/device/functions.h"
+#include "backend/vulkan/device/api/functions.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace faulty_loader {

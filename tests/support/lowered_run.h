@@ -7,7 +7,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
 #include "core/module.h"
 #include "tests/support/device_test_support.h"

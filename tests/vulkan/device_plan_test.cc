@@ -1,16 +1,16 @@
 // Choosing a device and planning what to enable on it, with made-up facts.
-#include "backend/vulkan/device/device_plan.h"
+#include "backend/vulkan/device/plan/device_plan.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 
-#include "backend/vulkan/device/free_list.h"
-#include "backend/vulkan/device/kernel.h"
+#include "backend/vulkan/device/api/validation.h"
+#include "backend/vulkan/device/api/vk_status.h"
+#include "backend/vulkan/device/handles/kernel.h"
+#include "backend/vulkan/device/memory/free_list.h"
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/pretended_gpu.h"
-#include "backend/vulkan/device/validation.h"
-#include "backend/vulkan/device/vk_status.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {

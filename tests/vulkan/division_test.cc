@@ -1,11 +1,11 @@
 // The division probe: what its answers mean, and when it is asked.
-#include "backend/vulkan/device/division.h"
+#include "backend/vulkan/device/probes/division.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-#include "backend/vulkan/device/probe_text.h"
+#include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/support/element_kernel.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "backend/vulkan/device/vk_status.h"
+#include "backend/vulkan/device/api/vk_status.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan.h"
 #include "scheduler/runtime/client.h"

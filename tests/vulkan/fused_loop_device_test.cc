@@ -4,7 +4,7 @@
 #include <map>
 
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "backend/vulkan/lower/lower.h"
 #include "core/text/hlo_parser.h"
 #include "tests/vulkan/vulkan_test_support.h"

@@ -1,5 +1,5 @@
 // The probe of matrix units: what answers mean, and what comes of them.
-#include "backend/vulkan/device/matrix_probe.h"
+#include "backend/vulkan/device/probes/matrix_probe.h"
 
 #include <gmock/gmock.h>
 

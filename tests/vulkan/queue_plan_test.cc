@@ -1,5 +1,5 @@
 // Which queues are opened, by families that a test makes up.
-#include "backend/vulkan/device/queue_plan.h"
+#include "backend/vulkan/device/plan/queue_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // The probes: what their answers mean, and what they say about the devices here.
-#include "backend/vulkan/device/quirks.h"
+#include "backend/vulkan/device/probes/quirks.h"
 
 #include <gmock/gmock.h>
 
-#include "backend/vulkan/device/embedded_probes.h"
-#include "backend/vulkan/device/probe_text.h"
+#include "backend/vulkan/device/probes/embedded_probes.h"
+#include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/vulkan/vulkan_test_support.h"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "backend/vulkan/device/kernel.h"
+#include "backend/vulkan/device/handles/kernel.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "backend/vulkan/device/probe_text.h"
+#include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -84,7 +84,7 @@ Result<std::string> Source() {
       }
     }
   }
-  return "// Written by tools/embed/embed_probes.cc.\n#include \"backend/vulkan/device/embedded_probes.h\"\n\n"
+  return "// Written by tools/embed/embed_probes.cc.\n#include \"backend/vulkan/device/probes/embedded_probes.h\"\n\n"
          "namespace VXLA_NAMESPACE::vulkan {\nnamespace {\n\n" +
          arrays + "\nconstexpr EmbeddedProbe kProbes[] = {\n" + table + "};\n" + matrices +
          "\n}  // namespace\n\nstd::span<const EmbeddedProbe> EmbeddedProbes() { return kProbes; }\n"

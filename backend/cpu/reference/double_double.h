@@ -55,6 +55,10 @@ inline DoubleDouble ExactProduct(double a, double b) {
   return {product, error};
 }
 
+inline DoubleDouble TimesPowerOfTwo(DoubleDouble a, int exponent) {
+  return {std::ldexp(a.high, exponent), std::ldexp(a.low, exponent)};
+}
+
 inline DoubleDouble operator-(DoubleDouble a) { return {-a.high, -a.low}; }
 inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
   using namespace double_double_internal;
@@ -66,22 +70,21 @@ inline DoubleDouble operator-(DoubleDouble a, DoubleDouble b) { return a + -b; }
 inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
   using namespace double_double_internal;
   const DoubleDouble product = ExactProduct(a.high, b.high);
+  if (!std::isfinite(product.high)) return product.high;  // the other products may be infinite too, of other signs
   return OrderedSum(product.high, product.low + (a.high * b.low + a.low * b.high));
 }
 inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
   using namespace double_double_internal;
   const double first = a.high / b.high;
   if (!std::isfinite(first) || std::isinf(b.high)) return first;
+  // The quotient times the divisor may be beyond the range where the dividend is next to its end.
+  if (std::fabs(a.high) > 0x1p1000) return TimesPowerOfTwo(TimesPowerOfTwo(a, -64) / b, 64);
   const DoubleDouble rest = a - b * first;
   const double second = rest.high / b.high;
   const double third = (rest - b * second).high / b.high;
   return OrderedSum(first, second) + third;
 }
 inline DoubleDouble& operator+=(DoubleDouble& a, DoubleDouble b) { return a = a + b; }
-
-inline DoubleDouble TimesPowerOfTwo(DoubleDouble a, int exponent) {
-  return {std::ldexp(a.high, exponent), std::ldexp(a.low, exponent)};
-}
 
 // One step of Newton's iteration from the root in double.
 inline DoubleDouble Sqrt(DoubleDouble a) {

@@ -129,7 +129,9 @@ class BoundMaker {
         MakeFunction();
         break;
       case Opcode::kBatchNormInference:
-        MakeDefault();
+      case Opcode::kBatchNormTraining:
+      case Opcode::kBatchNormGrad:
+        MakeBatchNorm();
         break;
       case Opcode::kFft:
         MakeFft();
@@ -139,6 +141,12 @@ class BoundMaker {
         break;
       case Opcode::kRng:
         MakeDraw();
+        break;
+      case Opcode::kPower:
+        IsComplex(instruction_.shape().element_type()) ? MakeComplexPower() : MakeFunction();
+        break;
+      case Opcode::kAtan2:
+        IsComplex(instruction_.shape().element_type()) ? MakeComplexAngle() : MakeFunction();
         break;
       default:
         AccumulationLength(instruction_) > 0 || !instruction_.called().empty() ? MakeDefault() : MakeFunction();
@@ -165,6 +173,76 @@ class BoundMaker {
     bound_.text = first.ulp == 0 && first.norm_ulp == 0 ? "equal" : fmt::format("{:g} ulp", first.ulp);
     if (first.norm_ulp > 0) bound_.text += fmt::format(" a part or {:g} of the absolute value", first.norm_ulp);
     if (first.atol > 0) bound_.text += fmt::format(" or {:.2g}", first.atol);
+  }
+
+  // The norm grows with w log z. A part may leave the range in one rounding and not in another where its angle is not
+  // known well enough to say on which side of zero it lies, or which of it and the largest number is more.
+  void MakeComplexPower() {
+    MakeFunction();
+    const Literal& leaf = *leaves_[0];
+    const ElementType type = leaf.shape().element_type();
+    const FloatFormat& format = FormatOf(RealPart(type));
+    const double largest = std::log(MaxFinite(RealPart(type))),
+                 least = std::log(2.0) * (-format.bias - format.mantissa_bits);
+    const IntList sizes(leaf.shape().dimensions().begin(), leaf.shape().dimensions().end());
+    Literal distance(Shape(ElementType::kF64, sizes)), may(Shape(ElementType::kPred, sizes));
+    constexpr double kScale = 0x1p-64;
+    bool grows = false, overflows = false;
+    for (int64_t i = 0; i < leaf.element_count(); ++i) {
+      const std::complex<double> z = operands_[0]->GetComplex(i), w = operands_[1]->GetComplex(i);
+      const double factor = PowerNormFactor(z, w);
+      if (factor == 1) continue;
+      grows = true;
+      // In f64, which has no more bits than c128, and scaled: it may be beyond the range.
+      const std::complex<double> power = w * kScale * std::log(z);
+      const double unit = 2 * UnitRoundoff(type), off = std::abs(power) * std::max(unit / 64, 0x1p-50);
+      const bool vanishes = power.real() + off < least * kScale;
+      // From a whole on nothing is known of the angle.
+      const double size = std::min(std::abs(leaf.GetComplex(i)), MaxFinite(RealPart(type)));
+      const double known = (factor + 0.5) * UnitInLastPlace(format, size);
+      distance.SetDouble(i, factor * unit < 1 ? known : vanishes ? 0 : HUGE_VAL);
+      const auto decided = [&](double part) {
+        const double log_size = power.real() / kScale, error = off / kScale;
+        return log_size + error + std::log(part + error) < largest ||
+               (part > error && log_size - error + std::log(part - error) > largest);
+      };
+      const double angle = power.imag() / kScale;
+      if (off < kScale ? decided(std::fabs(std::cos(angle))) && decided(std::fabs(std::sin(angle))) : vanishes) continue;
+      may.SetInt(i, 1);
+      overflows = true;
+    }
+    if (!grows) return;
+    bound_.text += ", beyond |w log z| = 64 in proportion to that";
+    bound_.leaves[0].magnitudes = Keep(std::move(distance));
+    bound_.leaves[0].magnitude_factor = 1;
+    if (overflows) bound_.leaves[0].may_overflow = Keep(std::move(may));
+  }
+
+  // -i log(p / sqrt(p q)) of p = x + i y and q = x - i y: next to the negative axis the root and the logarithm have
+  // either sign.
+  void MakeComplexAngle() {
+    MakeFunction();
+    const Literal& leaf = *leaves_[0];
+    const ElementType type = leaf.shape().element_type();
+    const double near = 16 * UnitRoundoff(type);
+    const auto on_cut = [near](std::complex<double> z) { return z.real() < near && std::fabs(z.imag()) <= near; };
+    Literal may(Shape(ElementType::kPred, {leaf.shape().dimensions().begin(), leaf.shape().dimensions().end()}));
+    bool any = false;
+    for (int64_t i = 0; i < leaf.element_count(); ++i) {
+      const std::complex<double> y = operands_[0]->GetComplex(i) / 4.0, x = operands_[1]->GetComplex(i) / 4.0;
+      const auto direction = [](std::complex<double> z) {
+        const double size = std::max(std::fabs(z.real()), std::fabs(z.imag()));
+        return z / size / std::abs(z / size);
+      };
+      const std::complex<double> p = direction({x.real() - y.imag(), x.imag() + y.real()}),
+                                 q = direction({x.real() + y.imag(), x.imag() - y.real()});
+      if (!on_cut(p * q) && !on_cut(p / std::sqrt(p * q))) continue;
+      may.SetInt(i, 1);
+      any = true;
+    }
+    if (!any) return;
+    bound_.text += ", next to the cuts whole half turns";
+    bound_.leaves[0].half_turns = Keep(std::move(may));
   }
 
   // Box and Muller's transform is one of f64 whatever the result's type: in f64 its logarithm and cosine show, in units
@@ -252,7 +330,8 @@ class BoundMaker {
   }
 
   // Of a solution with the matrix's elements off its diagonal as -|a| and the rest as |a| all terms have one sign: no
-  // partial result of any order exceeds its elements, nor these times the diagonal.
+  // partial result of any order exceeds its elements, nor these times the diagonal. What is solved after an element that
+  // leaves the range reads it.
   void MakeTriangularSolve() {
     MakeDefault();
     const auto& solve = instruction_.attributes<TriangularSolveAttributes>();
@@ -280,7 +359,79 @@ class BoundMaker {
           solve.unit_diagonal ? 1 : std::abs(matrix.GetComplex(i / (rows * columns) * n * n + row * n + row));
       most.SetDouble(i, std::abs(solution->GetComplex(i)) * std::max(1.0, diagonal));
     }
+    const double largest = MaxFinite(RealPart(shape.element_type())) / (1 + 0x1p-4);
+    const bool lower = solve.lower == (solve.transpose_a == TransposeKind::kNoTranspose);
+    const bool forward = lower == solve.left_side;
+    const int64_t step = solve.left_side ? columns : 1, apart = solve.left_side ? 1 : columns;
+    for (int64_t line = 0; line < most.element_count() / n; ++line) {
+      const int64_t lines = solve.left_side ? columns : rows;
+      const int64_t first = line / lines * rows * columns + line % lines * apart;
+      bool left = false;
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t at = first + (forward ? k : n - 1 - k) * step;
+        left |= !(most.GetDouble(at) < largest);
+        if (left) most.SetDouble(at, HUGE_VAL);
+      }
+    }
     bound_.leaves[0].may_overflow = Overflows(most, 0x1p-4, shape.element_type());
+  }
+
+  // Nothing is known of a feature one of whose partial results may leave the range that devices compute in: a deviation
+  // that does takes the operand's share away.
+  void MakeBatchNorm() {
+    MakeDefault();
+    const auto& attributes = instruction_.attributes<BatchNormAttributes>();
+    const Shape& shape = operands_[0]->shape();
+    const int64_t features = shape.dimension(static_cast<int>(attributes.feature_index));
+    if (shape.ElementCount() == 0) return;
+    int64_t inner = 1;
+    for (int d = static_cast<int>(attributes.feature_index) + 1; d < shape.rank(); ++d) inner *= shape.dimension(d);
+    const auto feature_of = [&](int64_t i) { return static_cast<size_t>(i / inner % features); };
+    const auto most_of = [&](const Literal& literal) {
+      std::vector<double> most(static_cast<size_t>(features));
+      for (int64_t i = 0; i < literal.element_count(); ++i) {
+        double& largest = most[literal.shape().rank() == 1 ? static_cast<size_t>(i) : feature_of(i)];
+        const double x = std::fabs(literal.GetDouble(i));
+        if (!(x <= largest)) largest = x;
+      }
+      return most;
+    };
+    const bool trains = instruction_.opcode() == Opcode::kBatchNormTraining;
+    const bool derives = instruction_.opcode() == Opcode::kBatchNormGrad;
+    const std::vector<double> x = most_of(*operands_[0]), scale = most_of(*operands_[1]),
+                              third = most_of(*operands_[2]), slope = derives ? most_of(*operands_[4]) : third;
+    const Literal& variances = trains ? *leaves_[2] : *operands_[3 + (derives ? 0 : 1)];
+    const std::vector<double> mean = trains ? x : derives ? third : most_of(*operands_[3]);
+    const ElementType type = shape.element_type();
+    const double largest = MaxFinite(type == ElementType::kF64 ? type : ElementType::kF32) / (1 + 0x1p-4);
+    const auto n = static_cast<double>(shape.ElementCount() / features);
+    std::vector<bool> leaves_range(static_cast<size_t>(features));
+    for (size_t f = 0; f < leaves_range.size(); ++f) {
+      const double spread = variances.GetDouble(static_cast<int64_t>(f)) + attributes.epsilon;
+      const double deviation = std::sqrt(spread), centered = x[f] + mean[f], factor = scale[f] / deviation;
+      std::vector<double> partials = {centered, factor, centered * factor, centered / deviation};
+      if (trains) partials.insert(partials.end(), {n * x[f], n * centered * centered});
+      if (!derives) partials.insert(partials.end(), {centered * scale[f], centered * factor + third[f]});
+      if (derives) {
+        const double moment = n * slope[f] * centered, tilt = moment / spread;
+        const double inner_sum = n * slope[f] + slope[f] + centered * tilt;
+        partials.insert(partials.end(), {moment, moment / deviation, tilt, inner_sum, factor * inner_sum});
+      }
+      leaves_range[f] = !std::ranges::all_of(partials, [&](double partial) { return partial < largest; });
+    }
+    if (std::ranges::find(leaves_range, true) == leaves_range.end()) return;
+    for (size_t k = 0; k < leaves_.size(); ++k) {
+      const IntList sizes(leaves_[k]->shape().dimensions().begin(), leaves_[k]->shape().dimensions().end());
+      Literal may(Shape(ElementType::kPred, sizes)), distance(Shape(ElementType::kF64, sizes));
+      for (int64_t i = 0; i < may.element_count(); ++i) {
+        if (!leaves_range[sizes.size() == 1 ? static_cast<size_t>(i) : feature_of(i)]) continue;
+        may.SetInt(i, 1);
+        distance.SetDouble(i, HUGE_VAL);
+      }
+      bound_.leaves[k].may_overflow = Keep(std::move(may));
+      bound_.leaves[k].magnitudes = Keep(std::move(distance));
+      bound_.leaves[k].magnitude_factor = 1;
+    }
   }
 
   // The operation on its operands (from `first` on) in another form; null where that fails. Kept with the bound.
@@ -378,13 +529,34 @@ class BoundMaker {
     tolerance.rtol = 2 * (in_pairs ? BoundOfLength(rounded, length) : AccumulationOf(rounded, length).certain);
     if (large != nullptr && small != nullptr) {
       const Literal &most = *FlattenLiteral(*large)[k], &least = *FlattenLiteral(*small)[k];
-      tolerance.may_overflow = Overflows(most, tolerance.rtol);
+      tolerance.may_overflow = Overflows(WithLostInfinities(most, least, k), tolerance.rtol);
       tolerance.magnitudes = Underflows(most, least, tolerance.rtol);
       const FloatFormat& format = FormatOf(RealPart(type));
       tolerance.magnitude_factor = std::ldexp(static_cast<double>(length), 1 - format.bias - format.mantissa_bits);
     }
     *text = fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
     return tolerance;
+  }
+
+  // An infinite factor gives an infinity, or NaN where what it meets has become 0 on the way; of complex numbers, whose
+  // parts it turns to infinities and NaN, each order may give others.
+  Literal WithLostInfinities(const Literal& most, const Literal& least, size_t k) {
+    Literal largest = most;
+    const Literal* infinite = ValueOf(
+        0, [](const Literal& operand) { return Formed(operand, [](double x) { return std::isinf(x) ? x : 1.0; }); });
+    if (infinite == nullptr) return largest;
+    const Literal& met = *FlattenLiteral(*infinite)[k];
+    const double smallest = UnitInLastPlace(FormatOf(RealPart(least.shape().element_type())), 0);
+    for (int64_t i = 0; i < largest.element_count(); ++i) {
+      const bool complex = IsComplex(largest.shape().element_type());
+      if (std::isfinite(std::abs(met.GetComplex(i)))) continue;
+      if (complex) {
+        largest.SetComplex(i, HUGE_VAL);
+      } else if (least.GetDouble(i) <= smallest) {
+        largest.SetDouble(i, HUGE_VAL);
+      }
+    }
+    return largest;
   }
 
   void MakeReduction(const std::vector<ElementType>& accumulators) {

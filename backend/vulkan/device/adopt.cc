@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/vulkan/device/executables.h"
-
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 

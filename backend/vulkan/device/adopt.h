@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "backend/vulkan/device/command_buffer.h"
-#include "backend/vulkan/device/device_context.h"
-#include "backend/vulkan/device/memory_allocator.h"
+#include "backend/vulkan/device/commands/command_buffer.h"
+#include "backend/vulkan/device/commands/queue.h"
+#include "backend/vulkan/device/handles/device_context.h"
+#include "backend/vulkan/device/memory/memory_allocator.h"
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/queue.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {

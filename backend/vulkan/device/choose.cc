@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/pretended_gpu.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

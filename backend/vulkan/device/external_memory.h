@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "backend/device.h"
-#include "backend/vulkan/device/external_handle.h"
+#include "backend/vulkan/device/handles/external_handle.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

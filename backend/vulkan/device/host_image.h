@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/device.h"
-#include "backend/vulkan/device/vk.h"
+#include "backend/vulkan/device/api/vk.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -1,9 +1,9 @@
 #include "backend/vulkan/device/open.h"
 
-#include "backend/vulkan/device/division.h"
-#include "backend/vulkan/device/matrix_probe.h"
-#include "backend/vulkan/device/probe_text.h"
-#include "backend/vulkan/device/quirks.h"
+#include "backend/vulkan/device/probes/division.h"
+#include "backend/vulkan/device/probes/matrix_probe.h"
+#include "backend/vulkan/device/probes/probe_text.h"
+#include "backend/vulkan/device/probes/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/lower.h"

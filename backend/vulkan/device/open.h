@@ -11,16 +11,10 @@
 
 #include "backend/device.h"
 #include "backend/device_facts.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
-
-// To test on software drivers, whose memory is all of one kind, what other devices have.
-enum class PretendedMemory : uint8_t {
-  kNone,
-  kInvisible,  // device memory that the host does not see: a discrete GPU
-  kUncached,   // device memory that it sees and that is slow to read: one with a resizable BAR
-};
 
 struct OpenOptions {
   // Not given: the way that is faster on the device (descriptors on lavapipe 22, and addresses there for programs that

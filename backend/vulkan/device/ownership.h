@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/device.h"
-#include "backend/vulkan/device/queue.h"
+#include "backend/vulkan/device/commands/queue.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/vulkan/device/executables.h"
 #include "backend/vulkan/device/external_memory.h"
-#include "backend/vulkan/device/kept_tuning.h"
-#include "backend/vulkan/device/matrix_probe.h"
-#include "backend/vulkan/device/pretended_gpu.h"
-#include "backend/vulkan/device/quirks.h"
+#include "backend/vulkan/device/handles/executables.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/probes/kept_tuning.h"
+#include "backend/vulkan/device/probes/matrix_probe.h"
+#include "backend/vulkan/device/probes/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {

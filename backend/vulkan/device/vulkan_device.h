@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/vulkan/device/division.h"
+#include "backend/vulkan/device/commands/queue.h"
+#include "backend/vulkan/device/commands/transfer.h"
+#include "backend/vulkan/device/handles/shared_signal.h"
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/probe.h"
-#include "backend/vulkan/device/queue.h"
-#include "backend/vulkan/device/shared_signal.h"
-#include "backend/vulkan/device/transfer.h"
+#include "backend/vulkan/device/probes/division.h"
+#include "backend/vulkan/device/probes/probe.h"
 #include "backend/vulkan/shader/pipeline_cache.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -12,7 +12,7 @@
 
 #include "backend/device.h"
 #include "backend/kernel_hash.h"
-#include "backend/vulkan/device/kernel.h"
+#include "backend/vulkan/device/handles/kernel.h"
 #include "backend/vulkan/shader/spirv_cache.h"
 
 namespace VXLA_NAMESPACE::vulkan {

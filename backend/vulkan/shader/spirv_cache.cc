@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "backend/vulkan/device/device_plan.h"
+#include "backend/vulkan/device/plan/device_plan.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 

@@ -10,6 +10,7 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
+// One class, because an entry is decoded when another one names it, of whatever dialect either is.
 class BytecodeEntries {
  public:
   BytecodeEntries(std::string_view file, const BytecodeContainer& container) : file_(file), container_(container) {}

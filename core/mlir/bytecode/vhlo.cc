@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/mlir/keywords.h"
+
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
@@ -154,24 +156,19 @@ std::span<const VhloOperation> FormsOf(std::string_view name) {
   return {first, last};
 }
 
-constexpr std::string_view kDirections[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
-constexpr std::string_view kCompareTypes[] = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"};
 constexpr std::string_view kApiVersions[] = {"API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL",
                                              "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
                                              "API_VERSION_TYPED_FFI"};
-constexpr std::string_view kFftTypes[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-constexpr std::string_view kPrecisions[] = {"DEFAULT", "HIGH", "HIGHEST"};
-constexpr std::string_view kAlgorithms[] = {"DEFAULT", "THREE_FRY", "PHILOX"};
 constexpr std::string_view kDistributions[] = {"", "UNIFORM", "NORMAL"};
 constexpr std::string_view kTransposes[] = {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
 constexpr std::string_view kAccuracyModes[] = {"DEFAULT", "HIGHEST", "TOLERANCE"};
 constexpr VhloKeywords kKeywords[] = {
-    {VhloAttribute::kComparisonDirection, "dir", kDirections},
-    {VhloAttribute::kComparisonType, "cmp", kCompareTypes},
+    {VhloAttribute::kComparisonDirection, "dir", kDirectionWords},
+    {VhloAttribute::kComparisonType, "cmp", kCompareTypeWords},
     {VhloAttribute::kApiVersion, "api", kApiVersions},
-    {VhloAttribute::kFftType, "fft", kFftTypes},
-    {VhloAttribute::kPrecision, "P", kPrecisions},
-    {VhloAttribute::kRngAlgorithm, "alg", kAlgorithms},
+    {VhloAttribute::kFftType, "fft", kFftWords},
+    {VhloAttribute::kPrecision, "P", kPrecisionWords},
+    {VhloAttribute::kRngAlgorithm, "alg", kAlgorithmWords},
     {VhloAttribute::kRngDistribution, "dist", kDistributions},
     {VhloAttribute::kTranspose, "tr", kTransposes},
     {VhloAttribute::kResultAccuracyMode, "mode", kAccuracyModes},

@@ -33,7 +33,6 @@ class ArgumentBounds {
   Result<std::vector<Shape>> Shapes() const;
 
  private:
-  explicit ArgumentBounds(const Program& program) : program_(program) {}
   void FindNames(const Operation& function);
   std::optional<ArgumentDimension> DimensionOf(ValueId value) const;
   std::optional<ArgumentDimension> Named(const std::string& name) const;
@@ -49,7 +48,6 @@ class ArgumentBounds {
     shapes_[of.argument].set_dynamic_dimension(static_cast<int>(of.dimension), false);
   }
 
-  const Program& program_;
   const Block* entry_ = nullptr;
   std::vector<Shape> shapes_;
   std::map<ValueId, const Operation*> defined_;  // in the entry
@@ -72,7 +70,7 @@ std::optional<int64_t> Computed(std::string_view name, int64_t a, int64_t b) {
 }
 
 Result<ArgumentBounds> ArgumentBounds::Of(const Program& program, std::vector<Type> parameters) {
-  ArgumentBounds made(program);
+  ArgumentBounds made;
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
   if (entry->regions.empty() || entry->regions[0].blocks.size() != 1)
     return InvalidArgument("the entry has no body").At(entry->location);

@@ -1,6 +1,7 @@
 // Programs whose sizes are known with their arguments only: dimensions `?`, tensors without a rank, sizes that scalars
-// or data decide. As a module such a program is one call of itself, which holds it as it was read, parsed. Whoever runs
-// it makes the module for the arguments at hand, and keeps that for the next call with the same sizes.
+// or data decide. As a module such a program is one call of itself, which holds it as it was read, parsed. So who
+// reads, verifies, prints or copies programs has one type for all, and who runs them asks IsDynamicProgram: that makes
+// the module for the arguments at hand, and keeps it for the next call with the same sizes.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // Operations on scalars and arrays of them: the dialects arith and shape.
 #include <algorithm>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -71,64 +71,7 @@ Shape WithElement(Shape shape, ElementType type) {
   return shape;
 }
 
-}  // namespace
-
-Instruction* Importer::Converted(Frame& frame, Instruction* value, ElementType type) {
-  if (value->shape().element_type() == type) return value;
-  return Add(frame, Opcode::kConvert, WithElement(value->shape(), type), {value});
-}
-
-Instruction* Importer::Bits(Frame& frame, Instruction* value, ElementType type) {
-  if (value->shape().element_type() == type) return value;
-  return Add(frame, Opcode::kBitcastConvert, WithElement(value->shape(), type), {value});
-}
-
-// The value everywhere where `like` has elements.
-Instruction* Importer::Filled(Frame& frame, const Shape& like, int64_t value) {
-  Instruction* const scalar =
-      Add(frame, Opcode::kConstant, Shape(like.element_type()), {},
-          ConstantAttributes{std::make_shared<const Literal>(Literal::ScalarInt(like.element_type(), value))});
-  return like.rank() == 0 ? scalar : Add(frame, Opcode::kBroadcast, like, {scalar}, DimensionsAttributes{});
-}
-
-Result<Instruction*> Importer::Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
-                                        ComparisonDirection direction) {
-  CompareAttributes attributes;
-  attributes.direction = direction;
-  return AddInferred(frame, operation, Opcode::kCompare, {a, b}, attributes);
-}
-
-Status Importer::ImportArith(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
-  if (name == "constant") return ImportArithConstant(frame, operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  Align(frame, operation, operands);
-  if (operands.empty()) return reader.Error("no operands");
-  if (name.starts_with("cmp")) return ImportArithCompare(frame, operation, operands);
-  if (name == "select") {
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kSelect, operands));
-    return BindLanes(frame, operation, result);
-  }
-  if (operands.size() == 1) return ImportArithConversion(frame, operation, operands[0]);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  const ElementType type = operands[0]->shape().element_type();
-  if (name == "floordivsi" || name == "ceildivsi" || name == "ceildivui" || name == "maxnumf" || name == "minnumf")
-    return ImportArithRounded(frame, operation, operands);
-  const auto row = std::ranges::find(kBinary, name, &ArithRow::name);
-  if (row == std::end(kBinary)) return reader.NotSupported("not supported");
-  Opcode opcode = row->opcode;
-  if (type == ElementType::kPred && (opcode == Opcode::kAdd || opcode == Opcode::kSubtract)) opcode = Opcode::kXor;
-  if (type == ElementType::kPred && opcode == Opcode::kMultiply) opcode = Opcode::kAnd;
-  const ElementType as = row->is_unsigned ? UnsignedOf(type) : type;
-  for (Instruction*& operand : operands) operand = Bits(frame, operand, as);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, opcode, operands));
-  return BindLanes(frame, operation, Bits(frame, result, type));
-}
-
-Status Importer::ImportArithConstant(Frame& frame, const Operation& operation) {
+Status ImportArithConstant(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Attribute* const value, reader.Required("value"));
   if (value->kind == Attribute::Kind::kElements) return ImportConstant(frame, operation);
@@ -136,9 +79,10 @@ Status Importer::ImportArithConstant(Frame& frame, const Operation& operation) {
                       value->kind == Attribute::Kind::kFloat;
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   if (!number) return reader.NotSupported("the value {} is no number", PrintAttribute(*value));
-  const ElementType type = program_.ShapeOf(operation.results[0]).element_type();
+  const ElementType type = frame.importer.program().ShapeOf(operation.results[0]).element_type();
   if (IsComplex(type) || IsFloating(type) != (value->kind == Attribute::Kind::kFloat))
-    return reader.Error("{} is no {}", PrintAttribute(*value), PrintType(program_.values[operation.results[0]].type));
+    return reader.Error("{} is no {}", PrintAttribute(*value),
+                        PrintType(frame.importer.program().values[operation.results[0]].type));
   Literal literal = value->kind == Attribute::Kind::kFloat ? Literal::Scalar(type, value->real)
                                                            : Literal::ScalarInt(type, value->integer);
   return BindValues(frame, operation,
@@ -146,7 +90,30 @@ Status Importer::ImportArithConstant(Frame& frame, const Operation& operation) {
                          ConstantAttributes{std::make_shared<const Literal>(std::move(literal))})});
 }
 
-Status Importer::ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+// Predicates that hold for NaN, and those about NaN.
+Status ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
+                       const std::vector<Instruction*>& operands) {
+  const Shape truth = WithElement(operands[0]->shape(), ElementType::kPred);
+  if (predicate == "true" || predicate == "false")
+    return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
+  Instruction* ordered[2];
+  for (size_t i = 0; i < 2; ++i) {
+    VXLA_ASSIGN_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
+  }
+  Instruction* const both = Add(frame, Opcode::kAnd, truth, {ordered[0], ordered[1]});
+  if (predicate == "ord") return BindLanes(frame, operation, both);
+  Instruction* const none = Add(frame, Opcode::kNot, truth, {both});
+  if (predicate == "uno") return BindLanes(frame, operation, none);
+  const std::string ordered_name = predicate == "one" ? "une" : "o" + std::string(predicate.substr(1));
+  const auto row = std::ranges::find(kFloatPredicates, ordered_name, &PredicateRow::name);
+  VXLA_CHECK(row != std::end(kFloatPredicates), "a predicate without its ordered form");
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        Compared(frame, operation, operands[0], operands[1], row->direction));
+  if (predicate == "one") return BindLanes(frame, operation, Add(frame, Opcode::kAnd, truth, {result, both}));
+  return BindLanes(frame, operation, Add(frame, Opcode::kOr, truth, {result, none}));
+}
+
+Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   const bool floats = operation.name == "arith.cmpf";
@@ -185,31 +152,8 @@ Status Importer::ImportArithCompare(Frame& frame, const Operation& operation, st
   return ImportUnordered(frame, operation, predicate, operands);
 }
 
-// Predicates that hold for NaN, and those about NaN.
-Status Importer::ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
-                                 const std::vector<Instruction*>& operands) {
-  const Shape truth = WithElement(operands[0]->shape(), ElementType::kPred);
-  if (predicate == "true" || predicate == "false")
-    return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
-  Instruction* ordered[2];
-  for (size_t i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
-  }
-  Instruction* const both = Add(frame, Opcode::kAnd, truth, {ordered[0], ordered[1]});
-  if (predicate == "ord") return BindLanes(frame, operation, both);
-  Instruction* const none = Add(frame, Opcode::kNot, truth, {both});
-  if (predicate == "uno") return BindLanes(frame, operation, none);
-  const std::string ordered_name = predicate == "one" ? "une" : "o" + std::string(predicate.substr(1));
-  const auto row = std::ranges::find(kFloatPredicates, ordered_name, &PredicateRow::name);
-  VXLA_CHECK(row != std::end(kFloatPredicates), "a predicate without its ordered form");
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        Compared(frame, operation, operands[0], operands[1], row->direction));
-  if (predicate == "one") return BindLanes(frame, operation, Add(frame, Opcode::kAnd, truth, {result, both}));
-  return BindLanes(frame, operation, Add(frame, Opcode::kOr, truth, {result, none}));
-}
-
 // Divisions that round to minus or plus infinity; the larger and smaller of what is no NaN.
-Status Importer::ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
   const std::string_view name = std::string_view(operation.name).substr(6);
   const ElementType type = operands[0]->shape().element_type();
   if (name.ends_with("numf")) {
@@ -246,11 +190,11 @@ Status Importer::ImportArithRounded(Frame& frame, const Operation& operation, st
   return BindLanes(frame, operation, Bits(frame, result, type));
 }
 
-Status Importer::ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand) {
+Status ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand) {
   const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(6);
   const ElementType from = operand->shape().element_type();
-  const ElementType to = program_.ShapeOf(operation.results[0]).element_type();
+  const ElementType to = frame.importer.program().ShapeOf(operation.results[0]).element_type();
   if (name == "negf") return BindLanes(frame, operation, Add(frame, Opcode::kNegate, operand->shape(), {operand}));
   if (name == "bitcast") return BindLanes(frame, operation, Bits(frame, operand, to));
   if (name == "extui" || name == "uitofp" || name == "index_castui")
@@ -269,9 +213,64 @@ Status Importer::ImportArithConversion(Frame& frame, const Operation& operation,
   return BindLanes(frame, operation, Converted(frame, operand, to));
 }
 
-// ---- shape
+}  // namespace
 
-Status Importer::ImportShapeDialect(Frame& frame, const Operation& operation) {
+Instruction* Converted(Frame& frame, Instruction* value, ElementType type) {
+  if (value->shape().element_type() == type) return value;
+  return Add(frame, Opcode::kConvert, WithElement(value->shape(), type), {value});
+}
+
+Instruction* Bits(Frame& frame, Instruction* value, ElementType type) {
+  if (value->shape().element_type() == type) return value;
+  return Add(frame, Opcode::kBitcastConvert, WithElement(value->shape(), type), {value});
+}
+
+// The value everywhere where `like` has elements.
+Instruction* Filled(Frame& frame, const Shape& like, int64_t value) {
+  Instruction* const scalar =
+      Add(frame, Opcode::kConstant, Shape(like.element_type()), {},
+          ConstantAttributes{std::make_shared<const Literal>(Literal::ScalarInt(like.element_type(), value))});
+  return like.rank() == 0 ? scalar : Add(frame, Opcode::kBroadcast, like, {scalar}, DimensionsAttributes{});
+}
+
+Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
+                              ComparisonDirection direction) {
+  CompareAttributes attributes;
+  attributes.direction = direction;
+  return AddInferred(frame, operation, Opcode::kCompare, {a, b}, attributes);
+}
+
+Status ImportArith(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
+  if (name == "constant") return ImportArithConstant(frame, operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  Align(frame, operation, operands);
+  if (operands.empty()) return reader.Error("no operands");
+  if (name.starts_with("cmp")) return ImportArithCompare(frame, operation, operands);
+  if (name == "select") {
+    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kSelect, operands));
+    return BindLanes(frame, operation, result);
+  }
+  if (operands.size() == 1) return ImportArithConversion(frame, operation, operands[0]);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+  const ElementType type = operands[0]->shape().element_type();
+  if (name == "floordivsi" || name == "ceildivsi" || name == "ceildivui" || name == "maxnumf" || name == "minnumf")
+    return ImportArithRounded(frame, operation, operands);
+  const auto row = std::ranges::find(kBinary, name, &ArithRow::name);
+  if (row == std::end(kBinary)) return reader.NotSupported("not supported");
+  Opcode opcode = row->opcode;
+  if (type == ElementType::kPred && (opcode == Opcode::kAdd || opcode == Opcode::kSubtract)) opcode = Opcode::kXor;
+  if (type == ElementType::kPred && opcode == Opcode::kMultiply) opcode = Opcode::kAnd;
+  const ElementType as = row->is_unsigned ? UnsignedOf(type) : type;
+  for (Instruction*& operand : operands) operand = Bits(frame, operand, as);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, opcode, operands));
+  return BindLanes(frame, operation, Bits(frame, result, type));
+}
+
+Status ImportShapeDialect(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(6);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));

@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/sizes/live_instruction.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -23,25 +23,92 @@ Status ExpectNumbers(const OperationReader& reader, const Shape& from, const Sha
   return OkStatus();
 }
 
+// Results with bounds, whose sizes are operands (import_bounded.cc).
+struct Padding {
+  Instruction *low, *high, *interior;
+};
+
+// As set-dimension-size takes it: what does not fit 32 bits becomes the nearest that does, which is beyond the bound.
+Instruction* AsSize(Frame& frame, Instruction* size) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const ElementType type = size->shape().element_type();
+  if (size->opcode() == Opcode::kConstant)
+    return Number(frame, ElementType::kS32, std::clamp(size->literal().GetInt(0), -kMost, kMost));
+  if (type == ElementType::kS32) return size;
+  Instruction* const wide = Converted(frame, size, kPlace);
+  Instruction* const clamped =
+      Add(frame, Opcode::kClamp, Shape(kPlace), {Number(frame, kPlace, -kMost), wide, Number(frame, kPlace, kMost)});
+  return Converted(frame, clamped, ElementType::kS32);
+}
+
+Instruction* ZeroOf(Frame& frame, ElementType type) {
+  return Add(frame, Opcode::kConstant, Shape(type), {},
+             ConstantAttributes{std::make_shared<const Literal>(Shape(type))});
+}
+
+// One dimension of `value` after padding that is known when the program runs, `bound` wide; `size` is what lives of it.
+Result<Instruction*> PadAlong(Frame& frame, const Operation& operation, Instruction* value, Instruction* padding,
+                              int64_t dimension, int64_t bound, const Padding& amount, Instruction** size) {
+  Instruction* const extent = Extent(frame, value, dimension);
+  Instruction* const zero = Number(frame, kPlace, 0);
+  Instruction* const one = Number(frame, kPlace, 1);
+  Instruction* const gaps = Computed(frame, Opcode::kMaximum, Computed(frame, Opcode::kSubtract, extent, one), zero);
+  Instruction* const inside =
+      Computed(frame, Opcode::kAdd, extent, Computed(frame, Opcode::kMultiply, gaps, amount.interior));
+  *size = Computed(frame, Opcode::kAdd, Computed(frame, Opcode::kAdd, amount.low, inside), amount.high);
+  const Shape list(kPlace, {bound});
+  const auto all = [&](Instruction* scalar) {
+    return Add(frame, Opcode::kBroadcast, list, {scalar}, DimensionsAttributes{});
+  };
+  Instruction* const at =
+      Computed(frame, Opcode::kSubtract, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0}), all(amount.low));
+  Instruction* const step = all(Computed(frame, Opcode::kAdd, amount.interior, one));
+  Instruction* const place = Computed(frame, Opcode::kDivide, at, step);
+  Instruction* const rest = Computed(frame, Opcode::kRemainder, at, step);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const behind, Compared(frame, operation, at, all(zero), ComparisonDirection::kGe));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const before,
+                        Compared(frame, operation, place, all(extent), ComparisonDirection::kLt));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const hits, Compared(frame, operation, rest, all(zero), ComparisonDirection::kEq));
+  Instruction* const holds = Computed(frame, Opcode::kAnd, hits, Computed(frame, Opcode::kAnd, behind, before));
+  Shape shape = value->shape();
+  const int d = static_cast<int>(dimension);
+  const bool empty = shape.dimension(d) == 0;
+  shape.set_dimension(d, bound);
+  shape.set_dynamic_dimension(d, false);
+  Instruction* const pads = Add(frame, Opcode::kBroadcast, WithoutFlags(shape), {padding}, DimensionsAttributes{});
+  if (empty) return pads;
+  VXLA_ASSIGN_OR_RETURN(Instruction* const taken, TakeAlong(frame, operation, value, dimension, place));
+  Instruction* const mask =
+      Add(frame, Opcode::kBroadcast,
+          Shape(ElementType::kPred, IntList(shape.dimensions().begin(), shape.dimensions().end())), {holds},
+          DimensionsAttributes{{dimension}});
+  return AddInferred(frame, operation, Opcode::kSelect, {mask, taken, pads});
+}
+
+Padding PaddingAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t dimension) {
+  const auto at = [&](Instruction* list) { return Converted(frame, ElementAt(frame, list, dimension), kPlace); };
+  return {at(lists[0]), at(lists[1]), at(lists[2])};
+}
+
 }  // namespace
 
-bool Importer::IsBounded(const Operation& operation, size_t result) const {
+bool IsBounded(Frame& frame, const Operation& operation, size_t result) {
   if (operation.results.size() <= result) return false;
-  const Type& type = program_.values[operation.results[result]].type;
+  const Type& type = frame.importer.program().values[operation.results[result]].type;
   return type.kind == Type::Kind::kShape && !type.unranked && type.shape.IsArray() && type.shape.IsDynamic() &&
          !HasUnknownSize(type.shape);
 }
 
 // Whether operands from `first` on are lists that are constants.
-bool Importer::AreKnown(const std::vector<Instruction*>& operands, size_t first) {
+bool AreKnown(Frame& frame, const std::vector<Instruction*>& operands, size_t first) {
   return std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(),
-                     [&](const Instruction* list) { return Known(list) != nullptr; });
+                     [&](const Instruction* list) { return frame.importer.Known(list) != nullptr; });
 }
 
 // Element i of a list, without the concatenation that it comes from.
-Instruction* Importer::ElementAt(Frame& frame, Instruction* list, int64_t i) {
+Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i) {
   const ElementType type = list->shape().element_type();
-  if (const Literal* const known = Known(list); known != nullptr)
+  if (const Literal* const known = frame.importer.Known(list); known != nullptr)
     return Add(frame, Opcode::kConstant, Shape(type), {},
                ConstantAttributes{std::make_shared<const Literal>(Literal::ScalarInt(type, known->GetInt(i)))});
   if (list->opcode() == Opcode::kConcatenate) {
@@ -58,30 +125,12 @@ Instruction* Importer::ElementAt(Frame& frame, Instruction* list, int64_t i) {
   return Add(frame, Opcode::kReshape, Shape(type), {part});
 }
 
-// As set-dimension-size takes it: what does not fit 32 bits becomes the nearest that does, which is beyond the bound.
-Instruction* Importer::AsSize(Frame& frame, Instruction* size) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const ElementType type = size->shape().element_type();
-  if (size->opcode() == Opcode::kConstant)
-    return Number(frame, ElementType::kS32, std::clamp(size->literal().GetInt(0), -kMost, kMost));
-  if (type == ElementType::kS32) return size;
-  Instruction* const wide = Converted(frame, size, kPlace);
-  Instruction* const clamped =
-      Add(frame, Opcode::kClamp, Shape(kPlace), {Number(frame, kPlace, -kMost), wide, Number(frame, kPlace, kMost)});
-  return Converted(frame, clamped, ElementType::kS32);
-}
-
-Instruction* Importer::ZeroOf(Frame& frame, ElementType type) {
-  return Add(frame, Opcode::kConstant, Shape(type), {},
-             ConstantAttributes{std::make_shared<const Literal>(Shape(type))});
-}
-
-Instruction* Importer::Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b) {
+Instruction* Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b) {
   return Add(frame, opcode, a->shape(), {a, b});
 }
 
 // How much of the dimension there is.
-Instruction* Importer::Extent(Frame& frame, Instruction* value, int64_t dimension) {
+Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension) {
   const int d = static_cast<int>(dimension);
   if (!value->shape().is_dynamic_dimension(d)) return Number(frame, kPlace, value->shape().dimension(d));
   Instruction* const size =
@@ -90,8 +139,8 @@ Instruction* Importer::Extent(Frame& frame, Instruction* value, int64_t dimensio
 }
 
 // `sizes` by dimension, null where the result's is static. What the value knows of itself stays.
-Result<Instruction*> Importer::WithSizes(Frame& frame, const Operation& operation, Instruction* value,
-                                         const std::vector<Instruction*>& sizes) {
+Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
+                               const std::vector<Instruction*>& sizes) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int dimension = static_cast<int>(d);
     if (sizes[d] == nullptr || value->shape().is_dynamic_dimension(dimension)) continue;
@@ -103,7 +152,7 @@ Result<Instruction*> Importer::WithSizes(Frame& frame, const Operation& operatio
 }
 
 // The elements of a list for those dimensions that a result's type bounds.
-std::vector<Instruction*> Importer::BoundedSizes(Frame& frame, const Shape& stated, Instruction* list) {
+std::vector<Instruction*> BoundedSizes(Frame& frame, const Shape& stated, Instruction* list) {
   std::vector<Instruction*> sizes;
   for (int d = 0; d < stated.rank(); ++d)
     sizes.push_back(stated.is_dynamic_dimension(d) ? ElementAt(frame, list, d) : nullptr);
@@ -111,8 +160,8 @@ std::vector<Instruction*> Importer::BoundedSizes(Frame& frame, const Shape& stat
 }
 
 // All of a dimension, up to what bounds it, and so much more or less that it is `bound` wide.
-Result<Instruction*> Importer::AtBound(Frame& frame, const Operation& operation, Instruction* value, int dimension,
-                                       int64_t bound) {
+Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instruction* value, int dimension,
+                             int64_t bound) {
   const Shape from = value->shape();
   const int64_t size = from.dimension(dimension);
   if (from.is_dynamic_dimension(dimension)) {
@@ -131,8 +180,8 @@ Result<Instruction*> Importer::AtBound(Frame& frame, const Operation& operation,
 
 // Of a static dimension `size` lives, and `stated`, which is another number where sizes do not go together, has to be
 // the same. Both are s64.
-Result<Instruction*> Importer::WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value,
-                                              int dimension, Instruction* size, Instruction* stated) {
+Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value, int dimension,
+                                    Instruction* size, Instruction* stated) {
   std::vector<Instruction*> sizes(static_cast<size_t>(value->shape().rank()), nullptr);
   sizes[static_cast<size_t>(dimension)] = size;
   VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, sizes));
@@ -149,7 +198,7 @@ Result<Instruction*> Importer::WithAgreedSize(Frame& frame, const Operation& ope
 
 // Sizes that break it are told as a run tells of sizes beyond their bounds: the function's arguments have -1 elements
 // then. False: it has none of bounded sizes, so that nothing is known when the program runs.
-Result<bool> Importer::ImportBoundedAssertion(Frame& frame, const Operation& operation) {
+Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const holds, Lookup(frame, operation, operation.operands[0]));
@@ -176,9 +225,9 @@ Result<bool> Importer::ImportBoundedAssertion(Frame& frame, const Operation& ope
 }
 
 // An operation that makes its result at the bounds, and the operand that lists its sizes.
-Status Importer::BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
-                           Attributes attributes, size_t list) {
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                 Attributes attributes, size_t list) {
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, list, stated));
   VXLA_ASSIGN_OR_RETURN(Instruction* const sizes, Lookup(frame, operation, operation.operands[list]));
   VXLA_ASSIGN_OR_RETURN(Instruction * value, AddInferred(frame, operation, opcode, std::move(operands),
@@ -188,10 +237,10 @@ Status Importer::BindSized(Frame& frame, const Operation& operation, Opcode opco
 }
 
 // A dimension of one element, which may be known as the program runs only, is there as often as the list says.
-Status Importer::ImportBoundedBroadcast(Frame& frame, const Operation& operation,
-                                        const std::vector<Instruction*>& operands, const IntList& dimensions) {
+Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                              const IntList& dimensions) {
   const OperationReader reader(operation);
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
   std::vector<Instruction*> sizes = BoundedSizes(frame, stated, operands[1]);
@@ -245,9 +294,8 @@ Status Importer::ImportBoundedBroadcast(Frame& frame, const Operation& operation
   return BindValues(frame, operation, {value});
 }
 
-Status Importer::ImportBoundedReshape(Frame& frame, const Operation& operation,
-                                      const std::vector<Instruction*>& operands) {
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
   std::vector<Instruction*> sized{operands[0]};
   for (int d = 0; d < stated.rank(); ++d) sized.push_back(AsSize(frame, ElementAt(frame, operands[1], d)));
@@ -258,8 +306,8 @@ Status Importer::ImportBoundedReshape(Frame& frame, const Operation& operation,
 
 // The elements at `places`, a list, along one dimension, of which all is there for it, also where nothing lives: places
 // beyond the ends are those at the ends.
-Result<Instruction*> Importer::TakeAlong(Frame& frame, const Operation& operation, Instruction* value,
-                                         int64_t dimension, Instruction* places) {
+Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruction* value, int64_t dimension,
+                               Instruction* places) {
   VXLA_ASSIGN_OR_RETURN(value, AtBound(frame, operation, value, static_cast<int>(dimension),
                                        value->shape().dimension(static_cast<int>(dimension))));
   const Shape& shape = value->shape();
@@ -274,54 +322,9 @@ Result<Instruction*> Importer::TakeAlong(Frame& frame, const Operation& operatio
   return AddInferred(frame, operation, Opcode::kGather, {value, places}, std::move(gather));
 }
 
-// One dimension of `value` after padding that is known when the program runs, `bound` wide; `size` is what lives of it.
-Result<Instruction*> Importer::PadAlong(Frame& frame, const Operation& operation, Instruction* value,
-                                        Instruction* padding, int64_t dimension, int64_t bound, const Padding& amount,
-                                        Instruction** size) {
-  Instruction* const extent = Extent(frame, value, dimension);
-  Instruction* const zero = Number(frame, kPlace, 0);
-  Instruction* const one = Number(frame, kPlace, 1);
-  Instruction* const gaps = Computed(frame, Opcode::kMaximum, Computed(frame, Opcode::kSubtract, extent, one), zero);
-  Instruction* const inside =
-      Computed(frame, Opcode::kAdd, extent, Computed(frame, Opcode::kMultiply, gaps, amount.interior));
-  *size = Computed(frame, Opcode::kAdd, Computed(frame, Opcode::kAdd, amount.low, inside), amount.high);
-  const Shape list(kPlace, {bound});
-  const auto all = [&](Instruction* scalar) {
-    return Add(frame, Opcode::kBroadcast, list, {scalar}, DimensionsAttributes{});
-  };
-  Instruction* const at =
-      Computed(frame, Opcode::kSubtract, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0}), all(amount.low));
-  Instruction* const step = all(Computed(frame, Opcode::kAdd, amount.interior, one));
-  Instruction* const place = Computed(frame, Opcode::kDivide, at, step);
-  Instruction* const rest = Computed(frame, Opcode::kRemainder, at, step);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const behind, Compared(frame, operation, at, all(zero), ComparisonDirection::kGe));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const before,
-                        Compared(frame, operation, place, all(extent), ComparisonDirection::kLt));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const hits, Compared(frame, operation, rest, all(zero), ComparisonDirection::kEq));
-  Instruction* const holds = Computed(frame, Opcode::kAnd, hits, Computed(frame, Opcode::kAnd, behind, before));
-  Shape shape = value->shape();
-  const int d = static_cast<int>(dimension);
-  const bool empty = shape.dimension(d) == 0;
-  shape.set_dimension(d, bound);
-  shape.set_dynamic_dimension(d, false);
-  Instruction* const pads = Add(frame, Opcode::kBroadcast, WithoutFlags(shape), {padding}, DimensionsAttributes{});
-  if (empty) return pads;
-  VXLA_ASSIGN_OR_RETURN(Instruction* const taken, TakeAlong(frame, operation, value, dimension, place));
-  Instruction* const mask =
-      Add(frame, Opcode::kBroadcast,
-          Shape(ElementType::kPred, IntList(shape.dimensions().begin(), shape.dimensions().end())), {holds},
-          DimensionsAttributes{{dimension}});
-  return AddInferred(frame, operation, Opcode::kSelect, {mask, taken, pads});
-}
-
-Importer::Padding Importer::PaddingAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t dimension) {
-  const auto at = [&](Instruction* list) { return Converted(frame, ElementAt(frame, list, dimension), kPlace); };
-  return {at(lists[0]), at(lists[1]), at(lists[2])};
-}
-
-Status Importer::ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
   const OperationReader reader(operation);
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(ExpectNumbers(reader, from, stated, operands, 2));
   Instruction* value = operands[0];
@@ -337,10 +340,9 @@ Status Importer::ImportBoundedPad(Frame& frame, const Operation& operation, cons
 }
 
 // (operand, starts, limits, strides)
-Status Importer::ImportBoundedSlice(Frame& frame, const Operation& operation,
-                                    const std::vector<Instruction*>& operands) {
+Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
   const OperationReader reader(operation);
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(ExpectNumbers(reader, from, stated, operands, 1));
   Instruction* value = operands[0];
@@ -372,10 +374,10 @@ Status Importer::ImportBoundedSlice(Frame& frame, const Operation& operation,
 
 // Starts are moved so that windows of their true sizes lie within the operand; it is padded so that windows of the
 // bounds do too.
-Status Importer::ImportBoundedGather(Frame& frame, const Operation& operation,
-                                     const std::vector<Instruction*>& operands, GatherAttributes attributes) {
+Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                           GatherAttributes attributes) {
   const OperationReader reader(operation);
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   if (!from.IsArray() || !(operands[2]->shape() == Shape(operands[2]->shape().element_type(), {from.rank()})))
     return reader.Error("operand 2 is {}, a size for each dimension of {} needed", PrintType(operands[2]->shape()),
@@ -432,11 +434,11 @@ Status Importer::ImportBoundedGather(Frame& frame, const Operation& operation,
 }
 
 // The padding, known when the program runs, goes around what the convolution gets.
-Status Importer::ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding) {
+Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding) {
   const OperationReader reader(convolution);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, convolution));
-  const Shape& stated = program_.ShapeOf(convolution.results[0]);
-  VXLA_ASSIGN_OR_RETURN(Attributes made, AttributesFor(Opcode::kConvolution, convolution, typed()));
+  const Shape& stated = frame.importer.program().ShapeOf(convolution.results[0]);
+  VXLA_ASSIGN_OR_RETURN(Attributes made, AttributesFor(Opcode::kConvolution, convolution, frame.importer.typed()));
   auto& attributes = std::get<ConvolutionAttributes>(made);
   const auto& dims = *attributes.dim_labels;
   const auto count = static_cast<int64_t>(attributes.window.size());

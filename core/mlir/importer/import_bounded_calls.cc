@@ -2,7 +2,7 @@
 // dynamic_rng_bit_generator and dynamic_reduce_window. Their numbers are data, and nothing is asked for first.
 #include <algorithm>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/sizes/live_instruction.h"
 
@@ -55,50 +55,25 @@ Computation* OfThoseThatCount(Module& module, const Computation& f, int64_t coun
   return &made;
 }
 
-}  // namespace
+struct Draw {
+  Instruction *places, *calls;
+  int64_t row;
+};
 
-// (operand, k) -> the largest k along the last dimension, and their places
-Status Importer::ImportBoundedTopK(Frame& frame, const Operation& operation,
-                                   const std::vector<Instruction*>& operands) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(2));
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
-  const Shape from = operands[0]->shape(), number = operands[1]->shape();
-  if (!from.IsArray() || from.rank() != stated.rank() || from.rank() == 0)
-    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
-  if (!number.IsArray() || number.rank() > 1 || number.ElementCount() != 1)
-    return reader.Error("operand 1 is {}, one number needed", PrintType(number));
-  const int last = from.rank() - 1;
-  const int64_t bound = stated.dimension(last);
-  Instruction* const k = Converted(frame, ElementAt(frame, Reshaped(frame, operands[1], {1}), 0), kPlace);
-  // Not every k up to the bound is one that the operand has.
-  const bool may_lack = from.is_dynamic_dimension(last) || bound > from.dimension(last);
-  Instruction* top = nullptr;
-  if (may_lack) {
-    Shape numbers = WithoutFlags(from);
-    numbers.set_element_type(ElementType::kS32);
-    SortAttributes sort;
-    sort.dimensions = {last};
-    sort.is_stable = true;
-    Instruction* const places = Add(frame, Opcode::kIota, numbers, {}, IotaAttributes{last});
-    VXLA_ASSIGN_OR_RETURN(top, AddInferred(frame, operation, Opcode::kSort, {operands[0], places}, std::move(sort),
-                                           {LargestFirst(*module_, from.element_type())}));
-  } else {
-    VXLA_ASSIGN_OR_RETURN(top,
-                          AddInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{bound, true}));
-  }
-  Instruction* const there = may_lack ? Computed(frame, Opcode::kMinimum, k, Extent(frame, operands[0], last)) : k;
-  std::vector<Instruction*> results;
-  for (int64_t i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(Instruction * value, AtBound(frame, operation, Element(frame, top, i), last, bound));
-    VXLA_ASSIGN_OR_RETURN(value, WithAgreedSize(frame, operation, value, last, there, k));
-    results.push_back(value);
-  }
-  return BindValues(frame, operation, results);
-}
+struct WindowNumbers {
+  Instruction *size, *stride, *base_dilation, *window_dilation, *low, *high;
+};
+
+// [windows..., elements...], a dimension whose windows are its elements once: the sizes of that, where dimensions of
+// the operand and their elements are in it, which elements are in which windows, and how many windows there are.
+struct Windows {
+  IntList dims, places, elements;
+  Instruction* members = nullptr;
+  std::vector<Instruction*> sizes;
+};
 
 // The dimension whose neighbours share one call of ThreeFry, true there alone: the first even one, else the largest.
-std::vector<Instruction*> Importer::SplitOf(Frame& frame, const std::vector<Instruction*>& sizes) {
+std::vector<Instruction*> SplitOf(Frame& frame, const std::vector<Instruction*>& sizes) {
   const auto both = [&](Instruction* a, Instruction* b) { return Computed(frame, Opcode::kAnd, a, b); };
   const auto compared = [&](Instruction* a, Instruction* b, ComparisonDirection direction) {
     CompareAttributes attributes;
@@ -127,8 +102,7 @@ std::vector<Instruction*> Importer::SplitOf(Frame& frame, const std::vector<Inst
 
 // Where each element's bits are among those of a row, one place for two neighbours of the dimension that is split, and
 // how many calls and elements of the row there are.
-Importer::Draw Importer::DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>& sizes,
-                                 bool pairs) {
+Draw DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>& sizes, bool pairs) {
   const auto number = [&](int64_t value) { return Number(frame, kPlace, value); };
   const auto computed = [&](Opcode opcode, Instruction* a, Instruction* b) { return Computed(frame, opcode, a, b); };
   const auto chosen = [&](Instruction* condition, Instruction* a, Instruction* b) {
@@ -163,8 +137,8 @@ Importer::Draw Importer::DrawFor(Frame& frame, const Shape& stated, const std::v
 }
 
 // The state after so many calls: word 1 counts them, word 2 takes the carry where `carries`.
-Result<Instruction*> Importer::StateAfter(Frame& frame, const Operation& operation, Instruction* state,
-                                          Instruction* calls, bool carries) {
+Result<Instruction*> StateAfter(Frame& frame, const Operation& operation, Instruction* state, Instruction* calls,
+                                bool carries) {
   const int64_t count = state->shape().ElementCount();
   Instruction* const words = Reshaped(frame, state, {count});
   std::vector<Instruction*> next;
@@ -182,53 +156,14 @@ Result<Instruction*> Importer::StateAfter(Frame& frame, const Operation& operati
   return Reshaped(frame, list, SizesOf(state->shape()));
 }
 
-// What is drawn for the sizes that live is what a program of these sizes draws: a row of bits is drawn that is long
-// enough for the bounds, and each element takes its own.
-Status Importer::ImportBoundedRngBits(Frame& frame, const Operation& operation,
-                                      const std::vector<Instruction*>& operands, RngBitGeneratorAttributes attributes) {
-  const OperationReader reader(operation);
-  const Shape& stated = program_.ShapeOf(operation.results[1]);
-  const Shape state = operands[0]->shape();
-  VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
-  if (!state.IsArray() || state.element_type() != ElementType::kU64 || state.IsDynamic() || state.ElementCount() < 2)
-    return reader.Error("the state is {}, u64[2] or u64[3] needed", PrintType(state));
-  const bool three_fry = attributes.algorithm == RngAlgorithm::kThreeFry;
-  const bool wide = StorageBytes(stated.element_type()) == 8;
-  std::vector<Instruction*> sizes;
-  for (int d = 0; d < stated.rank(); ++d) {
-    sizes.push_back(stated.is_dynamic_dimension(d) ? Converted(frame, ElementAt(frame, operands[1], d), kPlace)
-                                                   : Number(frame, kPlace, stated.dimension(d)));
-  }
-  Draw draw = DrawFor(frame, stated, sizes, three_fry && !wide);
-  if (!three_fry) {  // four words for each call
-    Instruction* const words = Computed(frame, Opcode::kMultiply, draw.calls, Number(frame, kPlace, wide ? 2 : 1));
-    draw.calls = Computed(frame, Opcode::kDivide, Computed(frame, Opcode::kAdd, words, Number(frame, kPlace, 3)),
-                          Number(frame, kPlace, 4));
-  }
-  const Shape row(stated.element_type(), {draw.row});
-  VXLA_RETURN_IF_ERROR(CheckShape(row));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const drawn, AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]},
-                                                              attributes, {}, Shape::Tuple({state, row})));
-  Instruction* bits = Element(frame, drawn, 1);
-  if (stated.rank() > 1 && draw.row > 0) {
-    Instruction* const places = Reshaped(frame, draw.places, {stated.ElementCount()});
-    VXLA_ASSIGN_OR_RETURN(bits, TakeAlong(frame, operation, bits, 0, places));
-    bits = Reshaped(frame, bits, SizesOf(stated));
-  }
-  VXLA_ASSIGN_OR_RETURN(bits, WithSizes(frame, operation, bits, BoundedSizes(frame, stated, operands[1])));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const next, StateAfter(frame, operation, operands[0], draw.calls, !three_fry));
-  return BindValues(frame, operation, {next, bits});
-}
-
-Importer::WindowNumbers Importer::WindowNumbersAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t d) {
+WindowNumbers WindowNumbersAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t d) {
   const auto at = [&](size_t list, int64_t i) { return Converted(frame, ElementAt(frame, lists[list], i), kPlace); };
   return {at(0, d), at(1, d), at(2, d), at(3, d), at(4, 2 * d), at(4, 2 * d + 1)};
 }
 
 // Which elements of a dimension are in which windows, [windows, elements], and how many windows there are.
-Result<Instruction*> Importer::WindowMembers(Frame& frame, const Operation& operation, const WindowNumbers& w,
-                                             int64_t windows, Instruction* value, int64_t dimension,
-                                             Instruction** count) {
+Result<Instruction*> WindowMembers(Frame& frame, const Operation& operation, const WindowNumbers& w, int64_t windows,
+                                   Instruction* value, int64_t dimension, Instruction** count) {
   const auto computed = [&](Opcode opcode, Instruction* a, Instruction* b) { return Computed(frame, opcode, a, b); };
   const auto less_one = [&](Instruction* x) { return computed(Opcode::kSubtract, x, Number(frame, kPlace, 1)); };
   Instruction *const zero = Number(frame, kPlace, 0), *const one = Number(frame, kPlace, 1);
@@ -261,12 +196,11 @@ Result<Instruction*> Importer::WindowMembers(Frame& frame, const Operation& oper
 }
 
 // The five lists of numbers, flat.
-Result<std::vector<Instruction*>> Importer::WindowLists(Frame& frame, const Operation& operation,
-                                                        const std::vector<Instruction*>& operands,
-                                                        const Computation& reducer) {
+Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& operation,
+                                              const std::vector<Instruction*>& operands, const Computation& reducer) {
   const OperationReader reader(operation);
   const size_t arrays = operation.results.size();
-  const Shape &stated = program_.ShapeOf(operation.results[0]), from = operands[0]->shape();
+  const Shape &stated = frame.importer.program().ShapeOf(operation.results[0]), from = operands[0]->shape();
   if (!from.IsArray() || from.rank() != stated.rank())
     return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
   for (size_t k = 1; k < arrays; ++k) {
@@ -287,14 +221,14 @@ Result<std::vector<Instruction*>> Importer::WindowLists(Frame& frame, const Oper
   return lists;
 }
 
-Result<Importer::Windows> Importer::WindowsOf(Frame& frame, const Operation& operation, Instruction* array,
-                                              const std::vector<Instruction*>& lists) {
-  const Shape &stated = program_.ShapeOf(operation.results[0]), from = array->shape();
+Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction* array,
+                          const std::vector<Instruction*>& lists) {
+  const Shape &stated = frame.importer.program().ShapeOf(operation.results[0]), from = array->shape();
   Windows windows;
   windows.dims = SizesOf(stated);
   for (int64_t d = 0; d < from.rank(); ++d) {
     const auto is = [&](size_t list, int64_t i, int64_t value) {
-      const Literal* const known = Known(ElementAt(frame, lists[list], i));
+      const Literal* const known = frame.importer.Known(ElementAt(frame, lists[list], i));
       return known != nullptr && known->GetInt(0) == value;
     };
     const int axis = static_cast<int>(d);
@@ -325,10 +259,89 @@ Result<Importer::Windows> Importer::WindowsOf(Frame& frame, const Operation& ope
   return windows;
 }
 
+}  // namespace
+
+// (operand, k) -> the largest k along the last dimension, and their places
+Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(2));
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
+  const Shape from = operands[0]->shape(), number = operands[1]->shape();
+  if (!from.IsArray() || from.rank() != stated.rank() || from.rank() == 0)
+    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
+  if (!number.IsArray() || number.rank() > 1 || number.ElementCount() != 1)
+    return reader.Error("operand 1 is {}, one number needed", PrintType(number));
+  const int last = from.rank() - 1;
+  const int64_t bound = stated.dimension(last);
+  Instruction* const k = Converted(frame, ElementAt(frame, Reshaped(frame, operands[1], {1}), 0), kPlace);
+  // Not every k up to the bound is one that the operand has.
+  const bool may_lack = from.is_dynamic_dimension(last) || bound > from.dimension(last);
+  Instruction* top = nullptr;
+  if (may_lack) {
+    Shape numbers = WithoutFlags(from);
+    numbers.set_element_type(ElementType::kS32);
+    SortAttributes sort;
+    sort.dimensions = {last};
+    sort.is_stable = true;
+    Instruction* const places = Add(frame, Opcode::kIota, numbers, {}, IotaAttributes{last});
+    VXLA_ASSIGN_OR_RETURN(top, AddInferred(frame, operation, Opcode::kSort, {operands[0], places}, std::move(sort),
+                                           {LargestFirst(frame.importer.module(), from.element_type())}));
+  } else {
+    VXLA_ASSIGN_OR_RETURN(top,
+                          AddInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{bound, true}));
+  }
+  Instruction* const there = may_lack ? Computed(frame, Opcode::kMinimum, k, Extent(frame, operands[0], last)) : k;
+  std::vector<Instruction*> results;
+  for (int64_t i = 0; i < 2; ++i) {
+    VXLA_ASSIGN_OR_RETURN(Instruction * value, AtBound(frame, operation, Element(frame, top, i), last, bound));
+    VXLA_ASSIGN_OR_RETURN(value, WithAgreedSize(frame, operation, value, last, there, k));
+    results.push_back(value);
+  }
+  return BindValues(frame, operation, results);
+}
+
+// What is drawn for the sizes that live is what a program of these sizes draws: a row of bits is drawn that is long
+// enough for the bounds, and each element takes its own.
+Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                            RngBitGeneratorAttributes attributes) {
+  const OperationReader reader(operation);
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[1]);
+  const Shape state = operands[0]->shape();
+  VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
+  if (!state.IsArray() || state.element_type() != ElementType::kU64 || state.IsDynamic() || state.ElementCount() < 2)
+    return reader.Error("the state is {}, u64[2] or u64[3] needed", PrintType(state));
+  const bool three_fry = attributes.algorithm == RngAlgorithm::kThreeFry;
+  const bool wide = StorageBytes(stated.element_type()) == 8;
+  std::vector<Instruction*> sizes;
+  for (int d = 0; d < stated.rank(); ++d) {
+    sizes.push_back(stated.is_dynamic_dimension(d) ? Converted(frame, ElementAt(frame, operands[1], d), kPlace)
+                                                   : Number(frame, kPlace, stated.dimension(d)));
+  }
+  Draw draw = DrawFor(frame, stated, sizes, three_fry && !wide);
+  if (!three_fry) {  // four words for each call
+    Instruction* const words = Computed(frame, Opcode::kMultiply, draw.calls, Number(frame, kPlace, wide ? 2 : 1));
+    draw.calls = Computed(frame, Opcode::kDivide, Computed(frame, Opcode::kAdd, words, Number(frame, kPlace, 3)),
+                          Number(frame, kPlace, 4));
+  }
+  const Shape row(stated.element_type(), {draw.row});
+  VXLA_RETURN_IF_ERROR(CheckShape(row));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const drawn, AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]},
+                                                              attributes, {}, Shape::Tuple({state, row})));
+  Instruction* bits = Element(frame, drawn, 1);
+  if (stated.rank() > 1 && draw.row > 0) {
+    Instruction* const places = Reshaped(frame, draw.places, {stated.ElementCount()});
+    VXLA_ASSIGN_OR_RETURN(bits, TakeAlong(frame, operation, bits, 0, places));
+    bits = Reshaped(frame, bits, SizesOf(stated));
+  }
+  VXLA_ASSIGN_OR_RETURN(bits, WithSizes(frame, operation, bits, BoundedSizes(frame, stated, operands[1])));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const next, StateAfter(frame, operation, operands[0], draw.calls, !three_fry));
+  return BindValues(frame, operation, {next, bits});
+}
+
 // (arrays, initial values, sizes, strides, base dilations, window dilations, padding): each window is a reduction of
 // all elements, of which those within it count.
-Status Importer::ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
-                                           Computation* reducer) {
+Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                                 Computation* reducer) {
   const size_t arrays = operation.results.size();
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> lists, WindowLists(frame, operation, operands, *reducer));
   VXLA_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(frame, operation, operands[0], lists));
@@ -350,7 +363,7 @@ Status Importer::ImportBoundedReduceWindow(Frame& frame, const Operation& operat
   } else {
     given.insert(given.begin() + static_cast<std::ptrdiff_t>(arrays), windows.members);
     given.push_back(Number(frame, ElementType::kPred, 1));
-    reducer = OfThoseThatCount(*module_, *reducer, static_cast<int64_t>(arrays));
+    reducer = OfThoseThatCount(frame.importer.module(), *reducer, static_cast<int64_t>(arrays));
   }
   VXLA_ASSIGN_OR_RETURN(Instruction* const reduced, AddInferred(frame, operation, Opcode::kReduce, std::move(given),
                                                                 DimensionsAttributes{windows.elements}, {reducer}));

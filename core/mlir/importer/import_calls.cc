@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/mlir/lexer.h"
 #include "core/text/lexer.h"
 
@@ -26,6 +26,101 @@ Status CheckSignature(const OperationReader& reader, std::string_view callee, co
                         PrintType(wanted));
   }
   return OkStatus();
+}
+
+// Operands that say the sizes of the results, one for each result, as JAX writes calls of programs with open sizes.
+Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const IntList places, reader.Ints("indices_of_shape_operands"));
+  const auto count = static_cast<int64_t>(operation.operands.size());
+  if (places.size() != shapes.size())
+    return reader.Error("{} indices_of_shape_operands, {} results", places.size(), shapes.size());
+  Operation sized = operation;
+  Attribute* layouts = nullptr;
+  for (NamedAttribute& attribute : sized.attributes) {
+    if (attribute.name == "operand_layouts") layouts = &attribute.value;
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    // They follow the others, whose numbers aliases name.
+    const int64_t place = count - static_cast<int64_t>(places.size() - i);
+    if (place < 0 || places[i] != place)
+      return reader.NotSupported("indices_of_shape_operands are {}, the last {} of {} operands needed",
+                                 JoinInts(places, ", "), places.size(), count);
+    if (!shapes[i].IsArray()) return reader.Error("result {} is {}, which has no sizes", i, PrintType(shapes[i]));
+    VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, static_cast<size_t>(place)));
+    shapes[i] = Shape(shapes[i].element_type(), sizes);
+    VXLA_RETURN_IF_ERROR(CheckShape(shapes[i]));
+  }
+  sized.operands.resize(sized.operands.size() - places.size());
+  if (layouts != nullptr && layouts->elements.size() == operation.operands.size())
+    layouts->elements.resize(sized.operands.size());
+  std::erase_if(sized.attributes, [](const NamedAttribute& a) { return a.name == "indices_of_shape_operands"; });
+  return sized;
+}
+
+Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, frame.importer.typed()));
+  std::vector<Computation*> called;
+  if (const Attribute* names = operation.Find("called_computations")) {
+    for (const Attribute& name : names->elements) {
+      VXLA_ASSIGN_OR_RETURN(Computation* const computation,
+                            frame.importer.ImportFunction(name.text, operation.location));
+      called.push_back(computation);
+    }
+  }
+  if (operation.Find("result_layouts") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
+  }
+  Shape stated = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        AddInferred(frame, operation, Opcode::kCustomCall, std::move(operands), std::move(attributes),
+                                    std::move(called), std::move(stated)));
+  const Attribute* config = operation.Find("mhlo.backend_config");
+  if (config == nullptr) config = operation.Find("backend_config");
+  if (config != nullptr && config->kind == Attribute::Kind::kString && !config->text.empty())
+    call->mutable_common().backend_config.text = Quote(config->text);
+  if (config != nullptr && config->kind == Attribute::Kind::kDictionary)
+    call->mutable_common().backend_config.text = PrintAttribute(*config);
+  if (const Attribute* sharding = operation.Find("mhlo.sharding"))
+    call->mutable_common().sharding.text = sharding->text;
+  if (frame.importer.module().attributes().num_partitions > 1 && frame.importer.manual_depth() == 0 &&
+      HasSideEffect(*call))
+    call->mutable_notes().once = true;
+  return BindResults(frame, operation, call);
+}
+
+// An operation of CHLO, as portable artifacts have it: a composite called chlo.erf or a custom call of mhlo.erf, or of
+// chlo.erf, which no pass of jaxlib's takes apart. False: it is none that is known here.
+Result<bool> ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
+                          const Attribute* attributes) {
+  Operation chlo = operation;
+  name.remove_prefix(name.find('.') + 1);
+  chlo.name = fmt::format("chlo.{}", name == "topk" ? "top_k" : name);
+  chlo.attributes = attributes == nullptr ? Dictionary() : attributes->entries;
+  const Attribute* const largest = chlo.Find("largest");
+  if (largest != nullptr && largest->integer == 0) return false;
+  return ImportOperation(frame, chlo).ok();
+}
+
+// Null: the function was written in the place of its call, and its results are bound.
+Result<Instruction*> CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
+                                  CallAttributes attributes) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  if (frame.importer.refines()) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
+                          frame.importer.InlineFunction(frame, callee, operation.location, operands));
+    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
+    return nullptr;
+  }
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, frame.importer.ImportFunction(callee, operation.location));
+  frame.importer.set_location(operation.location);
+  VXLA_RETURN_IF_ERROR(CheckSignature(OperationReader(operation), callee, *computation, operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        AddInferred(frame, operation, Opcode::kCall, std::move(operands), attributes, {computation}));
+  VXLA_RETURN_IF_ERROR(BindResults(frame, operation, call));
+  return call;
 }
 
 }  // namespace
@@ -115,20 +210,21 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
   return attributes;
 }
 
-Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
+Status ImportCustomCall(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
   if (dynamic) return OkStatus();
   const Attribute* const target = operation.Find("call_target_name");
-  if (checks_ != nullptr && target != nullptr && target->text.starts_with("check."))
+  if (frame.importer.checks() != nullptr && target != nullptr && target->text.starts_with("check."))
     return ImportCheck(frame, operation);
   // JAX's way to have XLA compute what nobody uses.
   if (target != nullptr && target->text == "dce_sink" && operation.results.empty()) return OkStatus();
   if (target != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(const bool sharding, ImportShardingCall(frame, operation, target->text));
+    VXLA_ASSIGN_OR_RETURN(const bool sharding, frame.importer.ImportShardingCall(frame, operation, target->text));
     if (sharding) return OkStatus();
   }
   std::vector<Shape> shapes;
-  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
+  for (const ValueId result : operation.results)
+    shapes.push_back(frame.importer.Completed(operation, frame.importer.program().ShapeOf(result)));
   Operation sized = operation;
   if (operation.Find("indices_of_shape_operands") != nullptr) {
     VXLA_ASSIGN_OR_RETURN(sized, WithoutShapeOperands(frame, operation, shapes));
@@ -140,106 +236,13 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   return ImportCallOf(frame, sized, std::move(shapes));
 }
 
-// Operands that say the sizes of the results, one for each result, as JAX writes calls of programs with open sizes.
-Result<Operation> Importer::WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const IntList places, reader.Ints("indices_of_shape_operands"));
-  const auto count = static_cast<int64_t>(operation.operands.size());
-  if (places.size() != shapes.size())
-    return reader.Error("{} indices_of_shape_operands, {} results", places.size(), shapes.size());
-  Operation sized = operation;
-  Attribute* layouts = nullptr;
-  for (NamedAttribute& attribute : sized.attributes) {
-    if (attribute.name == "operand_layouts") layouts = &attribute.value;
-  }
-  for (size_t i = 0; i < places.size(); ++i) {
-    // They follow the others, whose numbers aliases name.
-    const int64_t place = count - static_cast<int64_t>(places.size() - i);
-    if (place < 0 || places[i] != place)
-      return reader.NotSupported("indices_of_shape_operands are {}, the last {} of {} operands needed",
-                                 JoinInts(places, ", "), places.size(), count);
-    if (!shapes[i].IsArray()) return reader.Error("result {} is {}, which has no sizes", i, PrintType(shapes[i]));
-    VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, static_cast<size_t>(place)));
-    shapes[i] = Shape(shapes[i].element_type(), sizes);
-    VXLA_RETURN_IF_ERROR(CheckShape(shapes[i]));
-  }
-  sized.operands.resize(sized.operands.size() - places.size());
-  if (layouts != nullptr && layouts->elements.size() == operation.operands.size())
-    layouts->elements.resize(sized.operands.size());
-  std::erase_if(sized.attributes, [](const NamedAttribute& a) { return a.name == "indices_of_shape_operands"; });
-  return sized;
-}
-
-Status Importer::ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, typed()));
-  std::vector<Computation*> called;
-  if (const Attribute* names = operation.Find("called_computations")) {
-    for (const Attribute& name : names->elements) {
-      VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
-      called.push_back(computation);
-    }
-  }
-  if (operation.Find("result_layouts") != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
-  }
-  Shape stated = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
-                        AddInferred(frame, operation, Opcode::kCustomCall, std::move(operands), std::move(attributes),
-                                    std::move(called), std::move(stated)));
-  const Attribute* config = operation.Find("mhlo.backend_config");
-  if (config == nullptr) config = operation.Find("backend_config");
-  if (config != nullptr && config->kind == Attribute::Kind::kString && !config->text.empty())
-    call->mutable_common().backend_config.text = Quote(config->text);
-  if (config != nullptr && config->kind == Attribute::Kind::kDictionary)
-    call->mutable_common().backend_config.text = PrintAttribute(*config);
-  if (const Attribute* sharding = operation.Find("mhlo.sharding"))
-    call->mutable_common().sharding.text = sharding->text;
-  if (module_->attributes().num_partitions > 1 && manual_depth_ == 0 && HasSideEffect(*call))
-    call->mutable_notes().once = true;
-  return BindResults(frame, operation, call);
-}
-
-// An operation of CHLO, as portable artifacts have it: a composite called chlo.erf or a custom call of mhlo.erf, or of
-// chlo.erf, which no pass of jaxlib's takes apart. False: it is none that is known here.
-Result<bool> Importer::ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
-                                    const Attribute* attributes) {
-  Operation chlo = operation;
-  name.remove_prefix(name.find('.') + 1);
-  chlo.name = fmt::format("chlo.{}", name == "topk" ? "top_k" : name);
-  chlo.attributes = attributes == nullptr ? Dictionary() : attributes->entries;
-  const Attribute* const largest = chlo.Find("largest");
-  if (largest != nullptr && largest->integer == 0) return false;
-  return ImportOperation(frame, chlo).ok();
-}
-
-// Null: the function was written in the place of its call, and its results are bound.
-Result<Instruction*> Importer::CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
-                                            CallAttributes attributes) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  if (refines()) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
-                          InlineFunction(frame, callee, operation.location, operands));
-    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
-    return nullptr;
-  }
-  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
-  location_ = operation.location;
-  VXLA_RETURN_IF_ERROR(CheckSignature(OperationReader(operation), callee, *computation, operands));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
-                        AddInferred(frame, operation, Opcode::kCall, std::move(operands), attributes, {computation}));
-  VXLA_RETURN_IF_ERROR(BindResults(frame, operation, call));
-  return call;
-}
-
-Status Importer::ImportCall(Frame& frame, const Operation& operation) {
+Status ImportCall(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::string callee, OperationReader(operation).Text("callee"));
   return CallFunction(frame, operation, callee, {}).status();
 }
 
 // By what it is composed of.
-Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
+Status ImportComposite(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("decomposition"));
   VXLA_ASSIGN_OR_RETURN(const std::string name, reader.Text("name"));
@@ -259,7 +262,7 @@ Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
 }
 
 // What starts here is done here: an order that the operation allows. The future stands for the values.
-Status Importer::ImportAsyncStart(Frame& frame, const Operation& operation) {
+Status ImportAsyncStart(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
@@ -272,18 +275,16 @@ Status Importer::ImportAsyncStart(Frame& frame, const Operation& operation) {
   return OkStatus();
 }
 
-Status Importer::ImportAsyncDone(Frame& frame, const Operation& operation) {
+Status ImportAsyncDone(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  const Type& type = program_.values[operation.operands[0]].type;
+  const Type& type = frame.importer.program().values[operation.operands[0]].type;
   if (type.kind != Type::Kind::kOther) return reader.Error("operand 0 is {}, no future", PrintType(type));
   VXLA_ASSIGN_OR_RETURN(Instruction* const values, Lookup(frame, operation, operation.operands[0]));
   return BindResults(frame, operation, values);
 }
 
-// ---- other devices and the host
-
-Status Importer::ImportAllToAll(Frame& frame, const Operation& operation) {
+Status ImportAllToAll(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
@@ -306,14 +307,15 @@ Status Importer::ImportAllToAll(Frame& frame, const Operation& operation) {
 }
 
 // (token) -> (T..., token)
-Status Importer::ImportInfeed(Frame& frame, const Operation& operation) {
+Status ImportInfeed(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   InfeedAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.infeed_config, reader.Text("infeed_config", ""));
   std::vector<Shape> data;
-  for (size_t i = 0; i + 1 < operation.results.size(); ++i) data.push_back(program_.ShapeOf(operation.results[i]));
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i)
+    data.push_back(frame.importer.program().ShapeOf(operation.results[i]));
   const Shape stated = Shape::Tuple({Shape::Tuple(data), Shape::Token()});
   VXLA_ASSIGN_OR_RETURN(Instruction* const infeed, AddInferred(frame, operation, Opcode::kInfeed, std::move(operands),
                                                                std::move(attributes), {}, stated));
@@ -325,7 +327,7 @@ Status Importer::ImportInfeed(Frame& frame, const Operation& operation) {
 }
 
 // (T..., token) -> token
-Status Importer::ImportOutfeed(Frame& frame, const Operation& operation) {
+Status ImportOutfeed(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
@@ -341,7 +343,7 @@ Status Importer::ImportOutfeed(Frame& frame, const Operation& operation) {
 }
 
 // (T..., token) -> token
-Status Importer::ImportSend(Frame& frame, const Operation& operation) {
+Status ImportSend(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
@@ -358,7 +360,7 @@ Status Importer::ImportSend(Frame& frame, const Operation& operation) {
 }
 
 // (token) -> (T..., token)
-Status Importer::ImportRecv(Frame& frame, const Operation& operation) {
+Status ImportRecv(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
@@ -366,7 +368,8 @@ Status Importer::ImportRecv(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
   VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
   std::vector<Shape> shapes;
-  for (size_t i = 0; i + 1 < operation.results.size(); ++i) shapes.push_back(program_.ShapeOf(operation.results[i]));
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i)
+    shapes.push_back(frame.importer.program().ShapeOf(operation.results[i]));
   const size_t count = shapes.size();
   const Shape data = count == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
   const Shape context = Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()});
@@ -381,9 +384,7 @@ Status Importer::ImportRecv(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, results);
 }
 
-// ---- CHLO
-
-Status Importer::ImportTopK(Frame& frame, const Operation& operation) {
+Status ImportTopK(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const int64_t k, reader.Int("k"));
   VXLA_ASSIGN_OR_RETURN(const bool largest, reader.Bool("largest", true));
@@ -393,7 +394,7 @@ Status Importer::ImportTopK(Frame& frame, const Operation& operation) {
   return BindResults(frame, operation, result);
 }
 
-Status Importer::ImportChlo(Frame& frame, const Operation& operation) {
+Status ImportChlo(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
   constexpr std::string_view kSame[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
@@ -408,13 +409,13 @@ Status Importer::ImportChlo(Frame& frame, const Operation& operation) {
   wanted.name = name;
   for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
   for (const ValueId result : operation.results)
-    wanted.results.push_back(Completed(operation, program_.ShapeOf(result)));
+    wanted.results.push_back(frame.importer.Completed(operation, frame.importer.program().ShapeOf(result)));
   if (operation.Find("broadcast_dimensions") != nullptr) {
     wanted.has_broadcast_dimensions = true;
     VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, reader.Ints("broadcast_dimensions"));
   }
   if (name == "broadcast_compare") {
-    VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, typed()));
+    VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, frame.importer.typed()));
     wanted.direction = std::get<CompareAttributes>(compare).direction;
     wanted.compare_type = std::get<CompareAttributes>(compare).type;
   }

@@ -6,7 +6,7 @@
 
 #include "core/host/guarded.h"
 #include "core/mlir/importer/check_program.h"
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/observation.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -144,6 +144,27 @@ std::vector<std::vector<std::string>> GridOfPrograms(const Attribute& programs) 
   return rows;
 }
 
+// The shapes that a function takes or gives, as many as there are values in the text.
+std::vector<Shape> ResultsOf(const Computation& computation, const Operation& function) {
+  const Attribute* type = function.Find("function_type");
+  const size_t count = type == nullptr ? 1 : type->type.results.size();
+  const Shape& shape = computation.root()->shape();
+  if (count == 1) return {shape};
+  return {shape.tuple_elements().begin(), shape.tuple_elements().end()};
+}
+
+// replica * partitions + partition
+Instruction* DeviceNumber(Frame& frame, int64_t partitions) {
+  const Shape scalar(ElementType::kU32);
+  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
+  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
+  auto factor = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, partitions));
+  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(factor)});
+  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
+  Instruction* const number = Add(frame, Opcode::kAdd, scalar, {row, partition});
+  return Add(frame, Opcode::kConvert, Shape(ElementType::kS32), {number});
+}
+
 }  // namespace
 
 std::vector<CheckEntry> CheckEntries(const Program& program) {
@@ -172,31 +193,55 @@ std::vector<CheckEntry> CheckEntries(const Program& program) {
 
 // ---- the function, cut at run_parallel
 
-struct Importer::CheckBuilder {
-  CheckFunction out;
-  std::unordered_map<ValueId, size_t> defined;  // the stage of a value
-  std::vector<ValueId> required;                // what leaves its stage, in order
-  std::unordered_set<ValueId> is_required;
-  std::unordered_map<const Operation*, size_t> numbers;  // of checks
-  int64_t partitions = 0;                                // of the run whose programs are imported; 0: none is
+// A function of checks on its way into stages, with an importer for each stage's module in turn.
+class CheckBuilder {
+ public:
+  explicit CheckBuilder(Importer& importer) : importer_(importer) {}
+  Result<CheckFunction> Run(const std::string& name);
+  // Of the operation's values: what the host is shown.
+  Result<Instruction*> Shown(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
 
+ private:
+  Status BuildStage(const Operation& function, size_t number, std::span<const Operation> operations);
+  // A value of an earlier stage: a constant again, or one more parameter.
+  void BindEarlierValue(Frame& frame, ValueId value, std::vector<ValueId>& inputs);
+  void BindStageOutputs(Frame& frame, size_t number);
+  Status CheckReturned(const Operation& function, const Operation& operation) const;
+  Result<size_t> NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands);
+  Result<std::unique_ptr<ParallelRun>> ImportRunParallel(const Operation& operation);
+  Status ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run);
+  Result<Instruction*> CallProgram(Frame& frame, const Operation& operation, const std::string& name,
+                                   std::span<const ValueId> operands,
+                                   const std::function<Instruction*(size_t operand)>& value, size_t& taken);
+  Status BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run);
+  Result<Computation*> BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
+                                         const ParallelRun& run, const std::vector<Shape>& shapes,
+                                         const std::vector<Shape>& gives, size_t& taken);
+  Status BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run);
   void Require(ValueId value) {
-    if (is_required.insert(value).second) required.push_back(value);
+    if (is_required_.insert(value).second) required_.push_back(value);
   }
+
+  Importer& importer_;
+  CheckFunction out_;
+  std::unordered_map<ValueId, size_t> defined_;  // the stage of a value
+  std::vector<ValueId> required_;                // what leaves its stage, in order
+  std::unordered_set<ValueId> is_required_;
+  std::unordered_map<const Operation*, size_t> numbers_;  // of checks
+  int64_t partitions_ = 0;                                // of the run whose programs are imported; 0: none is
 };
 
-Result<CheckFunction> Importer::RunChecks(const std::string& name) {
-  CheckBuilder builder;
-  checks_ = &builder;
-  VXLA_RETURN_IF_ERROR(CollectFunctions());
-  const Operation& function = *functions_.at(name);
+Result<CheckFunction> CheckBuilder::Run(const std::string& name) {
+  importer_.set_checks(this);
+  VXLA_RETURN_IF_ERROR(importer_.CollectFunctions());
+  const Operation& function = importer_.function(name);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(function, 0));
   if (!block->arguments.empty()) {  // verified, not run
-    VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
-    VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name, function.location));
-    module_->set_entry(computation);
-    builder.out.stages.emplace_back().module = std::move(module_);
-    return std::move(builder.out);
+    VXLA_RETURN_IF_ERROR(SetModuleAttributes(importer_.program(), importer_.module()));
+    VXLA_ASSIGN_OR_RETURN(Computation* const computation, importer_.ImportFunction(name, function.location));
+    importer_.module().set_entry(computation);
+    out_.stages.emplace_back().module = importer_.Take();
+    return std::move(out_);
   }
   std::vector<std::pair<size_t, size_t>> ranges{{0, 0}};
   for (size_t i = 0; i < block->operations.size(); ++i) {
@@ -206,32 +251,32 @@ Result<CheckFunction> Importer::RunChecks(const std::string& name) {
     std::vector<ValueId> uses;
     CollectUses(operation, uses);
     for (const ValueId use : uses) {
-      const auto found = builder.defined.find(use);
-      if (found != builder.defined.end() && (parallel || returns || found->second != stage)) builder.Require(use);
+      const auto found = defined_.find(use);
+      if (found != defined_.end() && (parallel || returns || found->second != stage)) Require(use);
     }
-    for (const ValueId result : operation.results) builder.defined[result] = stage;
+    for (const ValueId result : operation.results) defined_[result] = stage;
     ranges.back().second = i + 1;
     if (parallel) ranges.emplace_back(i + 1, i + 1);
   }
   for (size_t stage = 0; stage < ranges.size(); ++stage) {
     const std::span<const Operation> operations(block->operations.data() + ranges[stage].first,
                                                 ranges[stage].second - ranges[stage].first);
-    const Status built = BuildCheckStage(builder, function, stage, operations);
-    if (question_.has_value()) {
-      builder.out.stages.clear();
-      builder.out.question = std::move(question_->module);
+    const Status built = BuildStage(function, stage, operations);
+    if (importer_.question().has_value()) {
+      out_.stages.clear();
+      out_.question = std::move(importer_.question()->module);
       break;
     }
     VXLA_RETURN_IF_ERROR(built);
   }
-  return std::move(builder.out);
+  return std::move(out_);
 }
 
-void Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
+void CheckBuilder::BindEarlierValue(Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
   if (frame.values.contains(value)) return;
-  const Shape& shape = typed().ShapeOf(value);
+  const Shape& shape = importer_.typed().ShapeOf(value);
   Instruction*& bound = frame.values[value];
-  if (const auto constant = builder.out.constants.find(value); constant != builder.out.constants.end()) {
+  if (const auto constant = out_.constants.find(value); constant != out_.constants.end()) {
     const std::shared_ptr<const Literal>& literal = constant->second.literal;
     bound = Add(frame, Opcode::kConstant, literal->shape(), {}, ConstantAttributes{literal});
     if (!(literal->shape() == shape)) bound = Add(frame, Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
@@ -243,18 +288,15 @@ void Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId val
   }
 }
 
-Status Importer::BuildCheckStage(CheckBuilder& builder, const Operation& function, size_t number,
-                                 std::span<const Operation> operations) {
-  module_ = std::make_unique<Module>(SymbolOf(function));
-  imported_.clear();
-  VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
-  CheckStage& stage = builder.out.stages.emplace_back();
-  Frame frame;
-  frame.computation = std::make_unique<Computation>("check");
-  entry_frame_ = number == 0 ? &frame : nullptr;  // what later stages take cannot be asked for
+Status CheckBuilder::BuildStage(const Operation& function, size_t number, std::span<const Operation> operations) {
+  importer_.Begin(SymbolOf(function));
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes(importer_.program(), importer_.module()));
+  CheckStage& stage = out_.stages.emplace_back();
+  Frame frame(importer_, "check");
+  importer_.set_entry_frame(number == 0 ? &frame : nullptr);  // what later stages take cannot be asked for
   const Operation* parallel = nullptr;
   for (const Operation& operation : operations) {
-    location_ = operation.location;
+    importer_.set_location(operation.location);
     if (operation.name == kRunParallel) {
       parallel = &operation;
       continue;
@@ -266,56 +308,53 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const Operation& functio
     std::vector<ValueId> uses;
     CollectUses(operation, uses);
     for (const ValueId use : uses) {
-      const auto found = builder.defined.find(use);
-      if (found != builder.defined.end() && found->second < number) BindEarlierValue(builder, frame, use, stage.inputs);
+      const auto found = defined_.find(use);
+      if (found != defined_.end() && found->second < number) BindEarlierValue(frame, use, stage.inputs);
     }
     VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
   }
-  BindStageOutputs(builder, frame, number);
-  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
-  entry_frame_ = nullptr;
-  if (refines()) {
-    RemoveUnused(*module_);
-    // Other instructions may come to lie where these lay.
-    known_.clear();
-    unknown_.clear();
-    captured_from_.clear();
+  BindStageOutputs(frame, number);
+  importer_.module().set_entry(importer_.module().AddComputation(std::move(frame.computation)));
+  importer_.set_entry_frame(nullptr);
+  if (importer_.refines()) {
+    RemoveUnused(importer_.module());
+    importer_.ForgetValues();
   }
-  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
-  OrderObservations(*module_);
-  stage.module = std::move(module_);
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(importer_.module()));
+  OrderObservations(importer_.module());
+  stage.module = importer_.Take();
   if (parallel == nullptr) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(stage.parallel, ImportRunParallel(*parallel));
   return OkStatus();
 }
 
 // What is needed outside becomes the results; constants need no device.
-void Importer::BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t number) {
-  location_ = {};
+void CheckBuilder::BindStageOutputs(Frame& frame, size_t number) {
+  importer_.set_location({});
   std::vector<Instruction*> results;
-  for (const ValueId value : builder.required) {
-    if (builder.defined[value] != number || !frame.values.contains(value)) continue;
+  for (const ValueId value : required_) {
+    if (defined_[value] != number || !frame.values.contains(value)) continue;
     const Instruction* const result = frame.values[value];
     if (result->shape().IsToken()) continue;
     const Instruction* const constant = result->opcode() == Opcode::kBroadcast ? result->operand(0) : result;
     if (constant->opcode() == Opcode::kConstant && (constant == result || constant->shape().IsScalar())) {
-      builder.out.constants[value] = {constant->attributes<ConstantAttributes>().literal, result->shape()};
+      out_.constants[value] = {constant->attributes<ConstantAttributes>().literal, result->shape()};
       continue;
     }
-    builder.out.stages[number].outputs.push_back(value);
+    out_.stages[number].outputs.push_back(value);
     results.push_back(frame.values[value]);
   }
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
 }
 
-Status Importer::CheckReturned(const Operation& function, const Operation& operation) const {
+Status CheckBuilder::CheckReturned(const Operation& function, const Operation& operation) const {
   const OperationReader reader(operation);
   const Attribute* type = function.Find("function_type");
   const size_t stated = type == nullptr ? operation.operands.size() : type->type.results.size();
   if (stated != operation.operands.size())
     return reader.Error("{} values, the function's type says {}", operation.operands.size(), stated);
   for (size_t i = 0; type != nullptr && i < stated; ++i) {
-    const Shape& shape = typed().ShapeOf(operation.operands[i]);
+    const Shape& shape = importer_.typed().ShapeOf(operation.operands[i]);
     if (!Fits(type->type.results[i], shape))
       return reader.Error("value {} is {}, the function's type says {}", i, PrintType(shape),
                           PrintType(type->type.results[i]));
@@ -323,11 +362,9 @@ Status Importer::CheckReturned(const Operation& function, const Operation& opera
   return OkStatus();
 }
 
-// ---- checks
-
 // The number of a check, which is one wherever the importer meets it: in a function that is called twice, say.
-Result<size_t> Importer::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
-  if (const auto known = checks_->numbers.find(&operation); known != checks_->numbers.end()) return known->second;
+Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
+  if (const auto known = numbers_.find(&operation); known != numbers_.end()) return known->second;
   const OperationReader reader(operation);
   Check check;
   check.operation = CheckName(operation);
@@ -342,37 +379,23 @@ Result<size_t> Importer::NumberOfCheck(const Operation& operation, const std::ve
   if (shown == 2 && !(got == operands[1]->shape()))
     return reader.Error("{} is compared with {}", PrintType(got), PrintType(operands[1]->shape()));
   if (check.operation.ends_with("_const")) VXLA_RETURN_IF_ERROR(SetExpected(reader, operation, got, check));
-  if (check.kind == Check::Kind::kPrint) check.text = program_.values[operation.operands[0]].name;
-  checks_->out.checks.push_back(std::move(check));
-  return checks_->numbers[&operation] = checks_->out.checks.size() - 1;
+  if (check.kind == Check::Kind::kPrint) check.text = importer_.program().values[operation.operands[0]].name;
+  out_.checks.push_back(std::move(check));
+  return numbers_[&operation] = out_.checks.size() - 1;
 }
 
-// check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
-// whether they are as expected.
-Status Importer::ImportCheck(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  const bool probe = operation.name == "interpreter.probe";
-  if (checks_ == nullptr && probe) return ImportIdentity(frame, operation);
-  if (checks_ == nullptr) return reader.NotSupported("only `vxla check` runs it");
-  if (applied_ > 0 || !lane_sizes_.empty())
-    return reader.NotSupported("stands in a region that is applied element by element, where nothing is checked");
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
+Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operation,
+                                         const std::vector<Instruction*>& values) {
   VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
-  Instruction* const device =
-      checks_->partitions > 0 ? DeviceNumber(frame, checks_->partitions) : Number(frame, ElementType::kS32, 0);
+  Instruction* const device = partitions_ > 0 ? DeviceNumber(frame, partitions_) : Number(frame, ElementType::kS32, 0);
   std::vector<Instruction*> shown{Number(frame, ElementType::kS32, static_cast<int64_t>(number)), device};
   shown.insert(shown.end(), values.begin(), values.end());
   CustomCallAttributes attributes = OwnCall(CallKind::kObservation);
   attributes.custom_call_has_side_effect = true;
-  Instruction* const agrees =
-      Add(frame, Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));
-  if (operation.results.empty()) return OkStatus();
-  return BindValues(frame, operation, {probe ? values[0] : agrees});
+  return Add(frame, Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));
 }
 
-// ---- run_parallel
-
-Result<std::unique_ptr<ParallelRun>> Importer::ImportRunParallel(const Operation& operation) {
+Result<std::unique_ptr<ParallelRun>> CheckBuilder::ImportRunParallel(const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Attribute* const programs, reader.Required("programs"));
   auto run = std::make_unique<ParallelRun>();
@@ -388,68 +411,51 @@ Result<std::unique_ptr<ParallelRun>> Importer::ImportRunParallel(const Operation
   run->replicas = static_cast<int64_t>(rows.size());
   run->partitions = static_cast<int64_t>(rows[0].size());
   for (const ValueId operand : operation.operands) {
-    if (!typed().ShapeOf(operand).IsToken()) run->operands.push_back(operand);
+    if (!importer_.typed().ShapeOf(operand).IsToken()) run->operands.push_back(operand);
   }
   run->results = operation.results;
   run->shared = std::ranges::any_of(names, [&](const std::string& n) { return n != names[0]; });
   if (const Attribute* infeed = operation.Find("infeed")) {
     VXLA_RETURN_IF_ERROR(ImportInfeeds(operation, *infeed, *run));
   }
-  for (const ValueId result : run->results) SetActual(result, program_.ShapeOf(result));
-  NewCheckModule("run_parallel");
-  checks_->partitions = run->partitions;
+  for (const ValueId result : run->results) importer_.SetActual(result, importer_.program().ShapeOf(result));
+  importer_.Begin("run_parallel");
+  partitions_ = run->partitions;
   VXLA_RETURN_IF_ERROR(run->shared ? BuildSharedRun(operation, names, *run) : BuildSameRun(operation, names, *run));
-  checks_->partitions = 0;
-  MeetInTheGrid(*module_);
-  OrderObservations(*module_);
-  run->module = std::move(module_);
+  partitions_ = 0;
+  MeetInTheGrid(importer_.module());
+  OrderObservations(importer_.module());
+  run->module = importer_.Take();
   return run;
 }
 
 // What infeeds take: one array from each function.
-Status Importer::ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run) {
+Status CheckBuilder::ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run) {
   const OperationReader reader(operation);
   if (!IsSymbolList(infeed) || infeed.elements.empty())
     return reader.Error("infeed is {}, functions needed", PrintAttribute(infeed));
   for (const Attribute& name : infeed.elements) {
-    NewCheckModule(name.text);
-    VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
+    importer_.Begin(name.text);
+    VXLA_ASSIGN_OR_RETURN(Computation* const computation, importer_.ImportFunction(name.text, operation.location));
     if (!computation->parameters().empty()) return reader.Error("infeed function '@{}' takes arguments", name.text);
     const Shape& given = computation->root()->shape();
     if (!given.IsArray())
       return reader.Error("infeed function '@{}' gives {}, one array needed", name.text, PrintType(given));
-    module_->set_entry(computation);
-    OrderObservations(*module_);
-    run.infeeds.push_back(std::move(module_));
+    importer_.module().set_entry(computation);
+    OrderObservations(importer_.module());
+    run.infeeds.push_back(importer_.Take());
   }
   return OkStatus();
 }
 
-void Importer::NewCheckModule(std::string_view name) {
-  module_ = std::make_unique<Module>(std::string(name));
-  imported_.clear();
-}
-
-// The shapes that a function takes or gives, as many as there are values in the text.
-namespace {
-
-std::vector<Shape> ResultsOf(const Computation& computation, const Operation& function) {
-  const Attribute* type = function.Find("function_type");
-  const size_t count = type == nullptr ? 1 : type->type.results.size();
-  const Shape& shape = computation.root()->shape();
-  if (count == 1) return {shape};
-  return {shape.tuple_elements().begin(), shape.tuple_elements().end()};
-}
-
-}  // namespace
-
 // A call of a device's program: it takes the operands from `taken` on, and makes tokens itself.
-Result<Instruction*> Importer::CallProgram(Frame& frame, const Operation& operation, const std::string& name,
-                                           std::span<const ValueId> operands,
-                                           const std::function<Instruction*(size_t operand)>& value, size_t& taken) {
+Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& operation, const std::string& name,
+                                               std::span<const ValueId> operands,
+                                               const std::function<Instruction*(size_t operand)>& value,
+                                               size_t& taken) {
   const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(Computation* const callee, ImportFunction(name, operation.location));
-  location_ = operation.location;
+  VXLA_ASSIGN_OR_RETURN(Computation* const callee, importer_.ImportFunction(name, operation.location));
+  importer_.set_location(operation.location);
   std::vector<Instruction*> arguments;
   for (const Instruction* parameter : callee->parameters()) {
     if (parameter->shape().IsToken()) {
@@ -458,7 +464,7 @@ Result<Instruction*> Importer::CallProgram(Frame& frame, const Operation& operat
     }
     if (taken >= operands.size())
       return reader.Error("{} operands without tokens, '@{}' takes one more", operands.size(), name);
-    const Shape& given = typed().ShapeOf(operands[taken]);
+    const Shape& given = importer_.typed().ShapeOf(operands[taken]);
     if (!(given == parameter->shape()))
       return reader.Error("operand {} is {}, '@{}' takes {}", taken, PrintType(given), name,
                           PrintType(parameter->shape()));
@@ -467,57 +473,46 @@ Result<Instruction*> Importer::CallProgram(Frame& frame, const Operation& operat
   return Add(frame, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
 }
 
-Status Importer::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
+Status CheckBuilder::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
   const OperationReader reader(operation);
-  Frame frame;
-  frame.computation = std::make_unique<Computation>("run_parallel");
+  Frame frame(importer_, "run_parallel");
   const auto parameter = [&](size_t operand) {
-    return Add(frame, Opcode::kParameter, typed().ShapeOf(run.operands[operand]), {},
+    return Add(frame, Opcode::kParameter, importer_.typed().ShapeOf(run.operands[operand]), {},
                ParameterAttributes{static_cast<int64_t>(operand)});
   };
   size_t arguments = 0;
   VXLA_ASSIGN_OR_RETURN(Instruction* const call,
                         CallProgram(frame, operation, names[0], run.operands, parameter, arguments));
-  const std::vector<Shape> results = ResultsOf(*call->called(0), *functions_.at(names[0]));
+  const std::vector<Shape> results = ResultsOf(*call->called(0), importer_.function(names[0]));
   if (run.operands.size() != arguments * names.size())
     return reader.Error("{} operands for {} devices that take {} each", run.operands.size(), names.size(), arguments);
   if (run.results.size() != results.size() * names.size())
     return reader.Error("{} results of {} devices that give {} each", run.results.size(), names.size(), results.size());
   for (size_t i = 0; i < run.operands.size(); ++i) {
-    const Shape &given = typed().ShapeOf(run.operands[i]), &wanted = typed().ShapeOf(run.operands[i % arguments]);
+    const Shape &given = importer_.typed().ShapeOf(run.operands[i]),
+                &wanted = importer_.typed().ShapeOf(run.operands[i % arguments]);
     if (!(given == wanted))
       return reader.Error("operand {} is {}, '@{}' takes {}", i, PrintType(given), names[0], PrintType(wanted));
   }
   for (size_t i = 0; i < run.results.size(); ++i) {
-    if (!(results[i % results.size()] == typed().ShapeOf(run.results[i])))
-      return reader.Error("result {} is stated as {}, '@{}' gives {}", i, PrintType(typed().ShapeOf(run.results[i])),
-                          names[0], PrintType(results[i % results.size()]));
+    if (!(results[i % results.size()] == importer_.typed().ShapeOf(run.results[i])))
+      return reader.Error("result {} is stated as {}, '@{}' gives {}", i,
+                          PrintType(importer_.typed().ShapeOf(run.results[i])), names[0],
+                          PrintType(results[i % results.size()]));
     run.owners.push_back(static_cast<int64_t>(i / results.size()));
   }
   frame.computation->set_root(call);
-  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  importer_.module().set_entry(importer_.module().AddComputation(std::move(frame.computation)));
   return OkStatus();
 }
 
-// replica * partitions + partition
-Instruction* Importer::DeviceNumber(Frame& frame, int64_t partitions) {
-  const Shape scalar(ElementType::kU32);
-  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
-  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
-  auto factor = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, partitions));
-  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(factor)});
-  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
-  Instruction* const number = Add(frame, Opcode::kAdd, scalar, {row, partition});
-  return Add(frame, Opcode::kConvert, Shape(ElementType::kS32), {number});
-}
-
 // What one device does: its function on the operands from `taken` on, and zeros where results are another device's.
-Result<Computation*> Importer::BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
-                                                 const ParallelRun& run, const std::vector<Shape>& shapes,
-                                                 const std::vector<Shape>& gives, size_t& taken) {
+Result<Computation*> CheckBuilder::BuildSharedBranch(const Operation& operation, const std::string& name,
+                                                     int64_t device, const ParallelRun& run,
+                                                     const std::vector<Shape>& shapes, const std::vector<Shape>& gives,
+                                                     size_t& taken) {
   const std::vector<int64_t>& owners = run.owners;
-  Frame branch;
-  branch.computation = std::make_unique<Computation>("device");
+  Frame branch(importer_, "device");
   Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
   const auto operand = [&](size_t number) { return Element(branch, all, static_cast<int64_t>(number)); };
   VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallProgram(branch, operation, name, run.operands, operand, taken));
@@ -537,19 +532,19 @@ Result<Computation*> Importer::BuildSharedBranch(const Operation& operation, con
   std::vector<Shape> tuple;
   for (const Instruction* result : results) tuple.push_back(result->shape());
   branch.computation->set_root(Add(branch, Opcode::kTuple, Shape::Tuple(tuple), results));
-  return module_->AddComputation(std::move(branch.computation));
+  return importer_.module().AddComputation(std::move(branch.computation));
 }
 
 // One module for all: each device takes the branch of its number.
-Status Importer::BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
+Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vector<std::string>& names,
+                                    ParallelRun& run) {
   const OperationReader reader(operation);
-  Frame frame;
-  frame.computation = std::make_unique<Computation>("run_parallel");
-  location_ = operation.location;
+  Frame frame(importer_, "run_parallel");
+  importer_.set_location(operation.location);
   std::vector<Instruction*> operands;
   std::vector<Shape> shapes;
   for (const ValueId operand : run.operands) {
-    shapes.push_back(typed().ShapeOf(operand));
+    shapes.push_back(importer_.typed().ShapeOf(operand));
     operands.push_back(
         Add(frame, Opcode::kParameter, shapes.back(), {}, ParameterAttributes{static_cast<int64_t>(operands.size())}));
   }
@@ -557,8 +552,8 @@ Status Importer::BuildSharedRun(const Operation& operation, const std::vector<st
   std::vector<Shape> gives;
   size_t taken = 0;
   for (size_t device = 0; device < names.size(); ++device) {
-    VXLA_ASSIGN_OR_RETURN(Computation* const callee, ImportFunction(names[device], operation.location));
-    const std::vector<Shape> own = ResultsOf(*callee, *functions_.at(names[device]));
+    VXLA_ASSIGN_OR_RETURN(Computation* const callee, importer_.ImportFunction(names[device], operation.location));
+    const std::vector<Shape> own = ResultsOf(*callee, importer_.function(names[device]));
     gives.insert(gives.end(), own.begin(), own.end());
     run.owners.resize(gives.size(), static_cast<int64_t>(device));
   }
@@ -578,15 +573,33 @@ Status Importer::BuildSharedRun(const Operation& operation, const std::vector<st
   const Shape result = branches[0]->root()->shape();
   frame.computation->set_root(
       Add(frame, Opcode::kConditional, result, std::move(inputs), NoAttributes{}, std::move(branches)));
-  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  importer_.module().set_entry(importer_.module().AddComputation(std::move(frame.computation)));
   return OkStatus();
+}
+
+// check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
+// whether they are as expected.
+Status ImportCheck(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const bool probe = operation.name == "interpreter.probe";
+  CheckBuilder* const checks = frame.importer.checks();
+  if (checks == nullptr && probe) return ImportIdentity(frame, operation);
+  if (checks == nullptr) return reader.NotSupported("only `vxla check` runs it");
+  if (frame.importer.lanes().applied > 0 || !frame.importer.lanes().sizes.empty())
+    return reader.NotSupported("stands in a region that is applied element by element, where nothing is checked");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const agrees, checks->Shown(frame, operation, values));
+  if (operation.results.empty()) return OkStatus();
+  return BindValues(frame, operation, {probe ? values[0] : agrees});
 }
 
 Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,
                                   const std::vector<Literal>& answers, const FoldInstruction& fold) {
-  if (!NeedsRefinement(program)) return Guarded([&] { return Importer(program).RunChecks(function); });
   const ProgramFacts facts{{}, answers};
-  return Guarded([&] { return Importer(program, facts, fold).RunChecks(function); });
+  return Guarded([&] {
+    Importer importer = NeedsRefinement(program) ? Importer(program, facts, fold) : Importer(program);
+    return CheckBuilder(importer).Run(function);
+  });
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

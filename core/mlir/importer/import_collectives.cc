@@ -1,7 +1,7 @@
 // Collectives whose root says who gets the result, or who gives it.
 #include <algorithm>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -20,27 +20,8 @@ size_t MembersOf(const CollectiveAttributes& attributes) {
   return members;
 }
 
-}  // namespace
-
-Instruction* Importer::Number(Frame& frame, ElementType type, int64_t value) {
-  auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
-  return Add(frame, Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
-}
-
-Instruction* Importer::IsEqual(Frame& frame, Instruction* a, Instruction* b) {
-  CompareAttributes equal;
-  equal.direction = ComparisonDirection::kEq;
-  return Add(frame, Opcode::kCompare, Shape(ElementType::kPred), {a, b}, equal);
-}
-
-// A condition for all elements of `like`.
-Instruction* Importer::Chosen(Frame& frame, Instruction* condition, Shape like) {
-  like.set_element_type(ElementType::kPred);
-  return Everywhere(frame, condition, like);
-}
-
 // Whether this device is member `root` of its group; false for those of no group.
-Instruction* Importer::IsMember(Frame& frame, const CollectiveAttributes& attributes, Instruction* root) {
+Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Instruction* root) {
   const Shape scalar(ElementType::kU32), truth(ElementType::kPred);
   Instruction* const id = Add(frame, attributes.channel_id ? Opcode::kPartitionId : Opcode::kReplicaId, scalar);
   Instruction* is = Number(frame, ElementType::kPred, 0);
@@ -55,8 +36,8 @@ Instruction* Importer::IsMember(Frame& frame, const CollectiveAttributes& attrib
 }
 
 // The operands of a collective, and apart from them, where the last one names them, the roots, a scalar each.
-Result<std::vector<Instruction*>> Importer::TakeRoots(Frame& frame, const Operation& operation,
-                                                      std::vector<Instruction*>& operands) {
+Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& operation,
+                                            std::vector<Instruction*>& operands) {
   const OperationReader reader(operation);
   std::vector<Instruction*> roots;
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, reader.Bool("has_dynamic_root", false));
@@ -75,9 +56,9 @@ Result<std::vector<Instruction*>> Importer::TakeRoots(Frame& frame, const Operat
 }
 
 // Each operand as member `member` of the group has it.
-Result<std::vector<Instruction*>> Importer::BroadcastFrom(Frame& frame, const Operation& operation,
-                                                          const std::vector<Instruction*>& operands,
-                                                          const CollectiveAttributes& attributes, size_t member) {
+Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& operation,
+                                                const std::vector<Instruction*>& operands,
+                                                const CollectiveAttributes& attributes, size_t member) {
   CollectiveAttributes turned = WithFirst(attributes, member);
   turned.use_global_device_ids = false;
   std::vector<Instruction*> given;
@@ -89,13 +70,41 @@ Result<std::vector<Instruction*>> Importer::BroadcastFrom(Frame& frame, const Op
   return given;
 }
 
+Computation* SumOf(Frame& frame, ElementType type) {
+  const Shape element(type);
+  Frame sum(frame.importer, "sum");
+  Instruction* const a = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{0});
+  Instruction* const b = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{1});
+  sum.computation->set_root(Add(sum, Opcode::kAdd, element, {a, b}));
+  return frame.importer.module().AddComputation(std::move(sum.computation));
+}
+
+}  // namespace
+
+Instruction* Number(Frame& frame, ElementType type, int64_t value) {
+  auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
+  return Add(frame, Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
+}
+
+Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b) {
+  CompareAttributes equal;
+  equal.direction = ComparisonDirection::kEq;
+  return Add(frame, Opcode::kCompare, Shape(ElementType::kPred), {a, b}, equal);
+}
+
+// A condition for all elements of `like`.
+Instruction* Chosen(Frame& frame, Instruction* condition, Shape like) {
+  like.set_element_type(ElementType::kPred);
+  return Everywhere(frame, condition, like);
+}
+
 // (operands..., roots) -> results
-Status Importer::ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
+Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, reader.Bool("has_dynamic_root", false));
   if (!dynamic) return ImportPlain(frame, operation, Opcode::kCollectiveBroadcast);
-  VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveBroadcast, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveBroadcast, operation, frame.importer.typed()));
   const auto& attributes = std::get<CollectiveAttributes>(any);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
@@ -117,11 +126,11 @@ Status Importer::ImportCollectiveBroadcast(Frame& frame, const Operation& operat
 }
 
 // What each device of a group has, joined by the region in the order of the group, for the root; zeros for the others.
-Status Importer::ImportCollectiveReduce(Frame& frame, const Operation& operation) {
+Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveReduce, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveReduce, operation, frame.importer.typed()));
   auto& attributes = std::get<CollectiveAttributes>(any);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
@@ -161,25 +170,15 @@ Status Importer::ImportCollectiveReduce(Frame& frame, const Operation& operation
   return BindValues(frame, operation, results);
 }
 
-Computation* Importer::SumOf(ElementType type) {
-  const Shape element(type);
-  Frame sum;
-  sum.computation = std::make_unique<Computation>("sum");
-  Instruction* const a = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{0});
-  Instruction* const b = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{1});
-  sum.computation->set_root(Add(sum, Opcode::kAdd, element, {a, b}));
-  return module_->AddComputation(std::move(sum.computation));
-}
-
 // The sum over each group, an operation of before all_reduce.
-Status Importer::ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
+Status ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, frame.importer.typed()));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (!operands[0]->shape().IsArray()) return reader.Error("an array is needed");
-  Computation* const reducer = SumOf(operands[0]->shape().element_type());
+  Computation* const reducer = SumOf(frame, operands[0]->shape().element_type());
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kAllReduce, {operands[0]},
                                                                std::move(attributes), {reducer}));
   return BindResults(frame, operation, result);

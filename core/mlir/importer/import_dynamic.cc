@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/passes/base/control_flow.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -39,6 +39,80 @@ std::string FillIn(std::string_view text, std::span<const std::string> values) {
     i = end;
   }
   return out;
+}
+
+// custom_call @shape_assertion(%holds, %value ...) {error_message = "... {0} ..."}
+Status ImportShapeAssertion(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(const IntList holds, ConstantInts(frame, operation, 0));
+  if (holds.size() != 1) return reader.Error("operand 0 has {} elements, one needed", holds.size());
+  if (holds[0] != 0) return OkStatus();
+  std::vector<std::string> values;
+  for (size_t i = 1; i < operation.operands.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const IntList value, ConstantInts(frame, operation, i));
+    values.push_back(JoinInts(value));
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::string message, reader.Text("error_message", "the shapes do not fit"));
+  return InvalidArgument("{}", FillIn(message, values)).At(operation.location);
+}
+
+// (arrays, initial values, sizes, strides, base dilations, window dilations, padding)
+Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_t arrays) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2 * arrays + 5));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  const Attribute* const called = operation.Find("called_computations");
+  if (called == nullptr || called->elements.size() != 1) return reader.Error("called_computations: one is needed");
+  VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
+                        frame.importer.ImportFunction(called->elements[0].text, operation.location));
+  if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2 * arrays))
+    return ImportBoundedReduceWindow(frame, operation, std::move(operands), reducer);
+  std::vector<IntList> numbers;
+  for (size_t i = 0; i < 5; ++i) {
+    VXLA_ASSIGN_OR_RETURN(IntList list, ConstantInts(frame, operation, 2 * arrays + i));
+    const auto rank = static_cast<size_t>(operands[0]->shape().rank());
+    if (list.size() != (i < 4 ? rank : 2 * rank))
+      return reader.Error("operand {} has {} elements for {} dimensions", 2 * arrays + i, list.size(), rank);
+    numbers.push_back(std::move(list));
+  }
+  WindowAttributes attributes;
+  for (size_t i = 0; i < numbers[0].size(); ++i) {
+    attributes.window.push_back(
+        {numbers[0][i], numbers[1][i], numbers[4][2 * i], numbers[4][2 * i + 1], numbers[2][i], numbers[3][i], false});
+  }
+  operands.resize(2 * arrays);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduceWindow,
+                                                               std::move(operands), std::move(attributes), {reducer}));
+  return BindResults(frame, operation, result);
+}
+
+Status ImportDynamicTopK(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
+  if (IsBounded(frame, operation) && stated.rank() > 0 && stated.is_dynamic_dimension(stated.rank() - 1))
+    return ImportBoundedTopK(frame, operation, operands);
+  VXLA_ASSIGN_OR_RETURN(const IntList k, ConstantInts(frame, operation, 1));
+  if (k.size() != 1) return reader.Error("operand 1 has {} elements, one needed", k.size());
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{k[0], true}));
+  return BindResults(frame, operation, result);
+}
+
+Status ImportDynamicRngBits(Frame& frame, const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 2));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes,
+                        AttributesFor(Opcode::kRngBitGenerator, operation, frame.importer.typed()));
+  if (IsBounded(frame, operation, 1))
+    return ImportBoundedRngBits(frame, operation, operands, std::get<RngBitGeneratorAttributes>(attributes));
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
+  const Shape drawn(frame.importer.program().ShapeOf(operation.results[1]).element_type(), sizes);
+  VXLA_RETURN_IF_ERROR(CheckShape(drawn));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]}, std::move(attributes),
+                                    {}, Shape::Tuple({operands[0]->shape(), drawn})));
+  return BindResults(frame, operation, result);
 }
 
 }  // namespace
@@ -126,8 +200,6 @@ Shape Importer::Completed(const Operation& operation, const Shape& stated) const
   return shape;
 }
 
-// ---- values that are known
-
 bool Importer::Folds(const Instruction& value) const {
   switch (value.opcode()) {
     case Opcode::kReshape:
@@ -156,6 +228,12 @@ const Instruction* Importer::Outside(const Instruction* value) const {
   return value;
 }
 
+void Importer::ForgetValues() {
+  known_.clear();
+  unknown_.clear();
+  captured_from_.clear();
+}
+
 const Literal* Importer::Known(const Instruction* value) {
   if (!IsSmallInteger(value->shape())) return nullptr;
   value = Outside(value);
@@ -179,9 +257,9 @@ const Literal* Importer::Known(const Instruction* value) {
   return &known_.emplace(value, *std::move(folded)).first->second;
 }
 
-Instruction* Importer::Folded(Frame& frame, Instruction* value) {
-  if (!refines() || value->opcode() == Opcode::kConstant) return value;
-  const Literal* const known = Known(value);
+Instruction* Folded(Frame& frame, Instruction* value) {
+  if (!frame.importer.refines() || value->opcode() == Opcode::kConstant) return value;
+  const Literal* const known = frame.importer.Known(value);
   if (known == nullptr) return value;
   return Add(frame, Opcode::kConstant, known->shape(), {}, ConstantAttributes{std::make_shared<const Literal>(*known)});
 }
@@ -254,20 +332,18 @@ Result<const Literal*> Importer::KnownOrAsk(const Operation& operation, const In
   }
 }
 
-Result<Shape> Importer::ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type) {
+Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type) {
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, operand));
   const Shape shape(type, sizes);
   if (const Status status = CheckShape(shape); !status.ok())
     return OperationReader(operation).Error("{}", status.message());
-  const Type& stated = program_.values[operation.results[0]].type;
+  const Type& stated = frame.importer.program().values[operation.results[0]].type;
   if (!Fits(stated, shape)) {
     return OperationReader(operation).Error("operand {} gives {}, the result is stated as {}", operand,
                                             PrintType(shape), PrintType(stated));
   }
   return shape;
 }
-
-// ---- functions
 
 // The same function may be called with other sizes elsewhere: it is written here.
 Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
@@ -299,9 +375,7 @@ Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const s
   return results;
 }
 
-// ---- operations
-
-Status Importer::ImportGetDimensionSize(Frame& frame, const Operation& operation) {
+Status ImportGetDimensionSize(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -310,7 +384,7 @@ Status Importer::ImportGetDimensionSize(Frame& frame, const Operation& operation
   const Shape& shape = operands[0]->shape();
   const bool fixed = shape.IsArray() && dimension >= 0 && dimension < shape.rank() &&
                      !shape.is_dynamic_dimension(static_cast<int>(dimension));
-  if (!refines() || !fixed) return ImportPlain(frame, operation, Opcode::kGetDimensionSize);
+  if (!frame.importer.refines() || !fixed) return ImportPlain(frame, operation, Opcode::kGetDimensionSize);
   Literal size = Literal::ScalarInt(ElementType::kS32, shape.dimension(static_cast<int>(dimension)));
   return BindValues(frame, operation,
                     {Add(frame, Opcode::kConstant, Shape(ElementType::kS32), {},
@@ -318,14 +392,15 @@ Status Importer::ImportGetDimensionSize(Frame& frame, const Operation& operation
 }
 
 // To a type without a bound: the first so many elements.
-Status Importer::ImportSetDimensionSize(Frame& frame, const Operation& operation) {
+Status ImportSetDimensionSize(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dimension"));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  const Shape shape = operands[0]->shape(), &stated = program_.ShapeOf(operation.results[0]);
-  if (!refines() || !HasUnknownSize(stated)) return ImportPlain(frame, operation, Opcode::kSetDimensionSize);
+  const Shape shape = operands[0]->shape(), &stated = frame.importer.program().ShapeOf(operation.results[0]);
+  if (!frame.importer.refines() || !HasUnknownSize(stated))
+    return ImportPlain(frame, operation, Opcode::kSetDimensionSize);
   if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank())
     return reader.Error("{} has no dimension {}", PrintType(shape), dimension);
   VXLA_ASSIGN_OR_RETURN(const IntList size, ConstantInts(frame, operation, 1));
@@ -342,29 +417,13 @@ Status Importer::ImportSetDimensionSize(Frame& frame, const Operation& operation
   return BindValues(frame, operation, {result});
 }
 
-// custom_call @shape_assertion(%holds, %value ...) {error_message = "... {0} ..."}
-Status Importer::ImportShapeAssertion(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(const IntList holds, ConstantInts(frame, operation, 0));
-  if (holds.size() != 1) return reader.Error("operand 0 has {} elements, one needed", holds.size());
-  if (holds[0] != 0) return OkStatus();
-  std::vector<std::string> values;
-  for (size_t i = 1; i < operation.operands.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const IntList value, ConstantInts(frame, operation, i));
-    values.push_back(JoinInts(value));
-  }
-  VXLA_ASSIGN_OR_RETURN(const std::string message, reader.Text("error_message", "the shapes do not fit"));
-  return InvalidArgument("{}", FillIn(message, values)).At(operation.location);
-}
-
 // Those that stand for operations whose sizes are operands. False: no such one.
-Result<bool> Importer::ImportDynamicCustomCall(Frame& frame, const Operation& operation) {
+Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::string target, reader.Text("call_target_name"));
-  if (refines() && target == "shape_assertion") {
+  if (frame.importer.refines() && target == "shape_assertion") {
     VXLA_RETURN_IF_ERROR(ImportShapeAssertion(frame, operation));
-  } else if (refines() && target == "stablehlo.shape_refinement_operand_wrapper") {
+  } else if (frame.importer.refines() && target == "stablehlo.shape_refinement_operand_wrapper") {
     VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
     VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {operand}));
@@ -382,7 +441,7 @@ Result<bool> Importer::ImportDynamicCustomCall(Frame& frame, const Operation& op
   return true;
 }
 
-Result<std::vector<Instruction*>> Importer::Scalars(Frame& frame, const Operation& operation, Instruction* list) {
+Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operation, Instruction* list) {
   std::vector<Instruction*> scalars;
   const Shape shape = list->shape();
   for (int64_t i = 0; i < shape.ElementCount(); ++i) {
@@ -396,22 +455,21 @@ Result<std::vector<Instruction*>> Importer::Scalars(Frame& frame, const Operatio
 }
 
 // real_dynamic_slice that begins where data say, but whose size is known: from %start to %start + size, or by its type.
-Result<bool> Importer::ImportMovingSlice(Frame& frame, const Operation& operation,
-                                         const std::vector<Instruction*>& operands) {
+Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
   const Shape& from = operands[0]->shape();
-  if (!refines() || Known(operands[1]) != nullptr || operands[1]->shape().rank() != 1 ||
+  if (!frame.importer.refines() || frame.importer.Known(operands[1]) != nullptr || operands[1]->shape().rank() != 1 ||
       operands[1]->shape().ElementCount() != from.rank()) {
     return false;
   }
-  const Literal* const strides = Known(operands[3]);
+  const Literal* const strides = frame.importer.Known(operands[3]);
   if (strides == nullptr || strides->element_count() != from.rank()) return false;
   IntList sizes;
   const Instruction* const limits = operands[2];
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
+  const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   if (limits->opcode() == Opcode::kAdd) {
     const bool first = limits->operand(0) == operands[1];
     const Literal* const size =
-        first || limits->operand(1) == operands[1] ? Known(limits->operand(first ? 1 : 0)) : nullptr;
+        first || limits->operand(1) == operands[1] ? frame.importer.Known(limits->operand(first ? 1 : 0)) : nullptr;
     for (int64_t i = 0; size != nullptr && i < size->element_count(); ++i) sizes.push_back(size->GetInt(i));
   } else if (!HasUnknownSize(stated) && stated.rank() == from.rank()) {
     for (int i = 0; i < stated.rank(); ++i)
@@ -435,67 +493,9 @@ Result<bool> Importer::ImportMovingSlice(Frame& frame, const Operation& operatio
   return true;
 }
 
-// (arrays, initial values, sizes, strides, base dilations, window dilations, padding)
-Status Importer::ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_t arrays) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2 * arrays + 5));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  const Attribute* const called = operation.Find("called_computations");
-  if (called == nullptr || called->elements.size() != 1) return reader.Error("called_computations: one is needed");
-  VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportFunction(called->elements[0].text, operation.location));
-  if (IsBounded(operation) && !AreKnown(operands, 2 * arrays))
-    return ImportBoundedReduceWindow(frame, operation, std::move(operands), reducer);
-  std::vector<IntList> numbers;
-  for (size_t i = 0; i < 5; ++i) {
-    VXLA_ASSIGN_OR_RETURN(IntList list, ConstantInts(frame, operation, 2 * arrays + i));
-    const auto rank = static_cast<size_t>(operands[0]->shape().rank());
-    if (list.size() != (i < 4 ? rank : 2 * rank))
-      return reader.Error("operand {} has {} elements for {} dimensions", 2 * arrays + i, list.size(), rank);
-    numbers.push_back(std::move(list));
-  }
-  WindowAttributes attributes;
-  for (size_t i = 0; i < numbers[0].size(); ++i) {
-    attributes.window.push_back(
-        {numbers[0][i], numbers[1][i], numbers[4][2 * i], numbers[4][2 * i + 1], numbers[2][i], numbers[3][i], false});
-  }
-  operands.resize(2 * arrays);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduceWindow,
-                                                               std::move(operands), std::move(attributes), {reducer}));
-  return BindResults(frame, operation, result);
-}
-
-Status Importer::ImportDynamicTopK(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
-  const Shape& stated = program_.ShapeOf(operation.results[0]);
-  if (IsBounded(operation) && stated.rank() > 0 && stated.is_dynamic_dimension(stated.rank() - 1))
-    return ImportBoundedTopK(frame, operation, operands);
-  VXLA_ASSIGN_OR_RETURN(const IntList k, ConstantInts(frame, operation, 1));
-  if (k.size() != 1) return reader.Error("operand 1 has {} elements, one needed", k.size());
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{k[0], true}));
-  return BindResults(frame, operation, result);
-}
-
-Status Importer::ImportDynamicRngBits(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 2));
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRngBitGenerator, operation, typed()));
-  if (IsBounded(operation, 1))
-    return ImportBoundedRngBits(frame, operation, operands, std::get<RngBitGeneratorAttributes>(attributes));
-  VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
-  const Shape drawn(program_.ShapeOf(operation.results[1]).element_type(), sizes);
-  VXLA_RETURN_IF_ERROR(CheckShape(drawn));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]}, std::move(attributes),
-                                    {}, Shape::Tuple({operands[0]->shape(), drawn})));
-  return BindResults(frame, operation, result);
-}
-
-// ---- control flow
-
 // Only the branch that runs, where it is known: others may not go together at these sizes.
-Result<bool> Importer::ImportKnownBranch(Frame& frame, const Operation& operation, const Instruction* index) {
-  const Literal* const known = refines() ? Known(index) : nullptr;
+Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const Instruction* index) {
+  const Literal* const known = frame.importer.refines() ? frame.importer.Known(index) : nullptr;
   if (known == nullptr || known->element_count() != 1 || operation.regions.empty()) return false;
   const auto count = static_cast<int64_t>(operation.regions.size());
   const int branch = BranchOf(known->GetInt(0), operation.name.ends_with(".if"), count);

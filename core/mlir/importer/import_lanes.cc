@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -19,35 +19,51 @@ std::vector<int> Union(const std::vector<int>& a, const std::vector<int>& b) {
   return both;
 }
 
-}  // namespace
-
-const Importer::Axes& Importer::AxesOf(ValueId value) const {
-  static const Axes kNone;
-  const auto found = lane_axes_.find(value);
-  return found == lane_axes_.end() ? kNone : found->second;
+// Whether an element takes the branches around; null: all do. `axes`: along which it differs.
+Instruction* TakesBranches(Frame& frame, Axes& axes) {
+  if (!InLaneBranch(frame)) return nullptr;
+  for (const Lanes::Branch& branch : frame.importer.lanes().branches) {
+    if (branch.frame == &frame) axes = Union(axes, AxesOf(frame, branch.predicate));
+  }
+  Instruction* all = nullptr;
+  for (const Lanes::Branch& branch : frame.importer.lanes().branches) {
+    if (branch.frame != &frame) continue;
+    Instruction* one = frame.values.at(branch.predicate);
+    if (!branch.when) one = Add(frame, Opcode::kNot, one->shape(), {one});
+    one = Spread(frame, one, AxesOf(frame, branch.predicate), axes, {});
+    all = all == nullptr ? one : Computed(frame, Opcode::kAnd, all, one);
+  }
+  return all;
 }
 
-Importer::Axes Importer::AxesOf(const Operation& operation) const {
+}  // namespace
+
+const Axes& AxesOf(Frame& frame, ValueId value) {
+  static const Axes kNone;
+  const auto found = frame.importer.lanes().axes.find(value);
+  return found == frame.importer.lanes().axes.end() ? kNone : found->second;
+}
+
+Axes AxesOf(Frame& frame, const Operation& operation) {
   Axes axes;
-  for (const ValueId operand : operation.operands) axes = Union(axes, AxesOf(operand));
+  for (const ValueId operand : operation.operands) axes = Union(axes, AxesOf(frame, operand));
   return axes;
 }
 
-Shape Importer::OwnShape(ValueId value, const Instruction* instruction) const {
+Shape OwnShape(Frame& frame, ValueId value, const Instruction* instruction) {
   const Shape& shape = instruction->shape();
-  const size_t axes = AxesOf(value).size();
+  const size_t axes = AxesOf(frame, value).size();
   if (axes == 0) return shape;
   const auto dimensions = shape.dimensions().subspan(axes);
   return Shape(shape.element_type(), {dimensions.begin(), dimensions.end()});
 }
 
-Instruction* Importer::Spread(Frame& frame, Instruction* value, const Axes& has, const Axes& axes,
-                              std::span<const int64_t> own) {
+Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axes& axes, std::span<const int64_t> own) {
   const auto given = static_cast<int>(has.size());
   const bool scalar = value->shape().rank() == given;
   if (has == axes && (own.empty() || !scalar)) return value;
   IntList sizes, places;
-  for (const int axis : axes) sizes.push_back(lane_sizes_[static_cast<size_t>(axis)]);
+  for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[static_cast<size_t>(axis)]);
   for (const int axis : has) places.push_back(PlaceOf(axis, axes));
   for (int i = given; i < value->shape().rank(); ++i) {
     places.push_back(static_cast<int64_t>(sizes.size()));
@@ -58,87 +74,88 @@ Instruction* Importer::Spread(Frame& frame, Instruction* value, const Axes& has,
              DimensionsAttributes{std::move(places)});
 }
 
-void Importer::Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values) {
-  const Axes axes = AxesOf(operation);
+void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values) {
+  const Axes axes = AxesOf(frame, operation);
   if (axes.empty()) return;
   Shape own;
   for (size_t i = 0; i < values.size(); ++i) {
-    const Shape shape = OwnShape(operation.operands[i], values[i]);
+    const Shape shape = OwnShape(frame, operation.operands[i], values[i]);
     if (i == 0 || shape.rank() > own.rank()) own = shape;
   }
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = Spread(frame, values[i], AxesOf(operation.operands[i]), axes, own.dimensions());
+    values[i] = Spread(frame, values[i], AxesOf(frame, operation.operands[i]), axes, own.dimensions());
 }
 
-Status Importer::BindLanes(Frame& frame, const Operation& operation, Instruction* value) {
-  Axes axes = AxesOf(operation);
+Status BindLanes(Frame& frame, const Operation& operation, Instruction* value) {
+  Axes axes = AxesOf(frame, operation);
   if (axes.empty()) return BindValues(frame, operation, {value});
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
   return BindLanes(frame, operation.results[0], operation, value, std::move(axes));
 }
 
-Status Importer::BindLanes(Frame& frame, ValueId result, const Operation& operation, Instruction* value, Axes axes) {
-  lane_axes_[result] = std::move(axes);
-  const Shape own = OwnShape(result, value);
-  if (!Fits(program_.values[result].type, own)) {
+Status BindLanes(Frame& frame, ValueId result, const Operation& operation, Instruction* value, Axes axes) {
+  frame.importer.lanes().axes[result] = std::move(axes);
+  const Shape own = OwnShape(frame, result, value);
+  if (!Fits(frame.importer.program().values[result].type, own)) {
     return OperationReader(operation).Error("a result is stated as {}, the operands give {}",
-                                            PrintType(program_.values[result].type), PrintType(own));
+                                            PrintType(frame.importer.program().values[result].type), PrintType(own));
   }
-  SetActual(result, own);
+  frame.importer.SetActual(result, own);
   frame.values[result] = value;
   return OkStatus();
 }
 
-bool Importer::HasLanes(const Operation& operation) const {
-  if (lane_axes_.empty()) return false;
-  const auto differs = [&](ValueId value) { return lane_axes_.contains(value); };
+bool HasLanes(Frame& frame, const Operation& operation) {
+  if (frame.importer.lanes().axes.empty()) return false;
+  const auto differs = [&](ValueId value) { return frame.importer.lanes().axes.contains(value); };
   return std::ranges::any_of(operation.operands, differs) ||
          std::ranges::any_of(operation.regions,
                              [&](const Region& region) { return std::ranges::any_of(FreeValues(region), differs); });
 }
 
-Result<Instruction*> Importer::RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer) {
+Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   if (block->arguments.size() != static_cast<size_t>(shape.rank()))
     return reader.Error("the region has {} arguments, {} needed", block->arguments.size(), shape.rank());
-  const size_t before = lane_sizes_.size();
+  const size_t before = frame.importer.lanes().sizes.size();
   for (int i = 0; i < shape.rank(); ++i) {
     const ValueId argument = block->arguments[static_cast<size_t>(i)];
     const Shape places(ElementType::kS64, {shape.dimension(i)});
-    lane_axes_[argument] = {static_cast<int>(lane_sizes_.size())};
-    lane_sizes_.push_back(shape.dimension(i));
-    SetActual(argument, Shape(ElementType::kS64));
+    frame.importer.lanes().axes[argument] = {static_cast<int>(frame.importer.lanes().sizes.size())};
+    frame.importer.lanes().sizes.push_back(shape.dimension(i));
+    frame.importer.SetActual(argument, Shape(ElementType::kS64));
     frame.values[argument] = Add(frame, Opcode::kIota, places, {}, IotaAttributes{0});
   }
   // What differs along all axes has so many elements.
-  Status fits = CheckShape(Shape(ElementType::kS64, lane_sizes_));
+  Status fits = CheckShape(Shape(ElementType::kS64, frame.importer.lanes().sizes));
   if (!fits.ok()) fits = reader.NotSupported("the elements of regions within one another: {}", fits.message());
   const Result<std::vector<Instruction*>> results = fits.ok() ? RunBlock(frame, *block) : fits;
   if (!results.ok()) {
-    lane_sizes_.resize(before);
+    frame.importer.lanes().sizes.resize(before);
     return results.status();
   }
   if (results->size() != 1) return reader.Error("{} values yielded, one needed", results->size());
   const ValueId yielded = block->operations.back().operands[0];
-  const Shape own = OwnShape(yielded, (*results)[0]);
+  const Shape own = OwnShape(frame, yielded, (*results)[0]);
   if (own.element_type() != shape.element_type() || !own.IsScalar())
     return reader.Error("{} is yielded for elements of {}", PrintType(own), PrintType(shape));
   // Along all axes of this region, if along one of them; those of the regions around it stay in front.
-  const Axes& has = AxesOf(yielded);
+  const Axes& has = AxesOf(frame, yielded);
   Axes axes;
   std::ranges::copy_if(has, std::back_inserter(axes), [&](int axis) { return axis < static_cast<int>(before); });
   if (outer != nullptr) *outer = axes;
   Instruction* value = (*results)[0];
   if (outer != nullptr || axes.size() != has.size()) {
-    for (size_t axis = before; axis < lane_sizes_.size(); ++axis) axes.push_back(static_cast<int>(axis));
+    for (size_t axis = before; axis < frame.importer.lanes().sizes.size(); ++axis)
+      axes.push_back(static_cast<int>(axis));
     value = Spread(frame, value, has, axes, {});
   }
-  lane_sizes_.resize(before);
+  frame.importer.lanes().sizes.resize(before);
   return value;
 }
 
-Status Importer::ImportGenerate(Frame& frame, const Operation& operation) {
+Status ImportGenerate(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
   Axes axes;
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, RunLanes(frame, operation, shape, &axes));
@@ -146,47 +163,31 @@ Status Importer::ImportGenerate(Frame& frame, const Operation& operation) {
   return BindLanes(frame, operation.results[0], operation, value, std::move(axes));
 }
 
-Status Importer::ImportTensorCast(Frame& frame, const Operation& operation) {
+Status ImportTensorCast(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   return BindLanes(frame, operation, operands[0]);
 }
 
-bool Importer::InLaneBranch(const Frame& frame) const {
-  return !lane_branches_.empty() && lane_branches_.back().frame == &frame;
-}
-
-Instruction* Importer::TakesBranches(Frame& frame, Axes& axes) {
-  if (!InLaneBranch(frame)) return nullptr;
-  for (const LaneBranch& branch : lane_branches_) {
-    if (branch.frame == &frame) axes = Union(axes, AxesOf(branch.predicate));
-  }
-  Instruction* all = nullptr;
-  for (const LaneBranch& branch : lane_branches_) {
-    if (branch.frame != &frame) continue;
-    Instruction* one = frame.values.at(branch.predicate);
-    if (!branch.when) one = Add(frame, Opcode::kNot, one->shape(), {one});
-    one = Spread(frame, one, AxesOf(branch.predicate), axes, {});
-    all = all == nullptr ? one : Computed(frame, Opcode::kAnd, all, one);
-  }
-  return all;
+bool InLaneBranch(const Frame& frame) {
+  return !frame.importer.lanes().branches.empty() && frame.importer.lanes().branches.back().frame == &frame;
 }
 
 // A gather of one element for each place along the axes; those of the tensor itself go along with it. What does not
 // take the branch that it is in gets the first element, whatever its index: that is no fault of the program.
-Status Importer::ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
-                                   bool guarded) {
+Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+                         bool guarded) {
   if (operands.size() == 1) return BindLanes(frame, operation, operands[0]);
-  Axes axes = AxesOf(operation);
-  const Axes& of_tensor = AxesOf(operation.operands[0]);
+  Axes axes = AxesOf(frame, operation);
+  const Axes& of_tensor = AxesOf(frame, operation.operands[0]);
   Instruction* takes = guarded ? TakesBranches(frame, axes) : nullptr;
   std::vector<Instruction*> indices;
   IntList sizes;
-  for (const int axis : axes) sizes.push_back(lane_sizes_[static_cast<size_t>(axis)]);
+  for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[static_cast<size_t>(axis)]);
   sizes.push_back(1);
   if (takes != nullptr) takes = Reshaped(frame, takes, sizes);
   for (size_t i = 1; i < operands.size(); ++i) {
     Instruction* const index =
-        Reshaped(frame, Spread(frame, operands[i], AxesOf(operation.operands[i]), axes, {}), sizes);
+        Reshaped(frame, Spread(frame, operands[i], AxesOf(frame, operation.operands[i]), axes, {}), sizes);
     indices.push_back(takes == nullptr ? index
                                        : Add(frame, Opcode::kSelect, index->shape(),
                                              {takes, index, Filled(frame, index->shape(), 0)}));
@@ -216,16 +217,16 @@ Status Importer::ImportLaneExtract(Frame& frame, const Operation& operation, con
 }
 
 // Both branches for all elements, and each element's own of them.
-Status Importer::ImportLaneBranches(Frame& frame, const Operation& operation) {
+Status ImportLaneBranches(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const predicate, Lookup(frame, operation, operation.operands[0]));
   Operation choices[2];  // of (predicate, value of the first branch, value of the second) for each result
   std::vector<Instruction*> results[2];
   for (size_t i = 0; i < 2; ++i) {
     VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, i));
-    lane_branches_.push_back({&frame, operation.operands[0], i == 0});
+    frame.importer.lanes().branches.push_back({&frame, operation.operands[0], i == 0});
     Result<std::vector<Instruction*>> given = RunBlock(frame, *block);
-    lane_branches_.pop_back();
+    frame.importer.lanes().branches.pop_back();
     VXLA_ASSIGN_OR_RETURN(results[i], std::move(given));
     if (results[i].size() != operation.results.size())
       return reader.Error("branch {} gives {} values", i, results[i].size());

@@ -3,20 +3,13 @@
 #include <cctype>
 #include <map>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
+#include "core/mlir/keywords.h"
 #include "core/mlir/lexer.h"
 #include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
-
-constexpr std::string_view kDirections[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
-constexpr std::string_view kCompareTypes[] = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"};
-constexpr std::string_view kFftTypes[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-constexpr std::string_view kPrecisions[] = {"DEFAULT", "HIGH", "HIGHEST"};
-constexpr std::string_view kTransposes[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-constexpr std::string_view kAlgorithms[] = {"DEFAULT", "THREE_FRY", "PHILOX"};
-constexpr std::string_view kDistributions[] = {"UNIFORM", "NORMAL"};
 
 Result<int> WordOf(const OperationReader& reader, std::string_view name, const Attribute& attribute,
                    std::span<const std::string_view> words) {
@@ -28,6 +21,16 @@ Result<int> WordOf(const OperationReader& reader, std::string_view name, const A
   return reader.Error("{} is {}, expected one of {}", name, PrintAttribute(attribute), all);
 }
 
+Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand) {
+  const Type& type = frame.importer.program().values[operation.results[0]].type;
+  if (!HasUnknownSize(type.shape) && !type.unranked) {
+    if (operand < operation.operands.size() && type.shape.IsArray())
+      VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, operand, type.shape));
+    return type.shape;
+  }
+  return ShapeFromOperand(frame, operation, operand, type.shape.element_type());
+}
+
 }  // namespace
 
 Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, const Operation& operation) {
@@ -36,7 +39,7 @@ Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, c
   if (config == nullptr || config->kind != Attribute::Kind::kArray) return levels;
   bool all_default = true;
   for (const Attribute& level : config->elements) {
-    VXLA_ASSIGN_OR_RETURN(const int word, WordOf(reader, "precision_config", level, kPrecisions));
+    VXLA_ASSIGN_OR_RETURN(const int word, WordOf(reader, "precision_config", level, kPrecisionWords));
     levels.push_back(static_cast<PrecisionLevel>(word));
     all_default = all_default && word == 0;
   }
@@ -48,9 +51,9 @@ namespace {
 
 Result<CompareAttributes> CompareOf(const OperationReader& reader) {
   CompareAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const int direction, reader.Word("comparison_direction", kDirections));
+  VXLA_ASSIGN_OR_RETURN(const int direction, reader.Word("comparison_direction", kDirectionWords));
   attributes.direction = static_cast<ComparisonDirection>(direction);
-  VXLA_ASSIGN_OR_RETURN(const int type, reader.Word("compare_type", kCompareTypes, 0));
+  VXLA_ASSIGN_OR_RETURN(const int type, reader.Word("compare_type", kCompareTypeWords, 0));
   attributes.type = static_cast<ComparisonType>(type);
   return attributes;
 }
@@ -194,7 +197,7 @@ Result<DimensionsAttributes> DimensionsOf(const OperationReader& reader, std::st
 
 Result<FftAttributes> FftOf(const OperationReader& reader) {
   FftAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const int type, reader.Word("fft_type", kFftTypes));
+  VXLA_ASSIGN_OR_RETURN(const int type, reader.Word("fft_type", kFftWords));
   attributes.fft_type = static_cast<FftType>(type);
   VXLA_ASSIGN_OR_RETURN(attributes.fft_length, reader.Ints("fft_length"));
   return attributes;
@@ -205,7 +208,7 @@ Result<TriangularSolveAttributes> TriangularSolveOf(const OperationReader& reade
   VXLA_ASSIGN_OR_RETURN(attributes.left_side, reader.Bool("left_side", false));
   VXLA_ASSIGN_OR_RETURN(attributes.lower, reader.Bool("lower", false));
   VXLA_ASSIGN_OR_RETURN(attributes.unit_diagonal, reader.Bool("unit_diagonal", false));
-  VXLA_ASSIGN_OR_RETURN(const int transpose, reader.Word("transpose_a", kTransposes, 0));
+  VXLA_ASSIGN_OR_RETURN(const int transpose, reader.Word("transpose_a", kTransposeWords, 0));
   attributes.transpose_a = static_cast<TransposeKind>(transpose);
   return attributes;
 }
@@ -294,11 +297,11 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
     case Opcode::kBatchNormGrad:
       return Lift(BatchNormOf(reader));
     case Opcode::kRngBitGenerator: {
-      VXLA_ASSIGN_OR_RETURN(const int algorithm, reader.Word("rng_algorithm", kAlgorithms));
+      VXLA_ASSIGN_OR_RETURN(const int algorithm, reader.Word("rng_algorithm", kAlgorithmWords));
       return Attributes(RngBitGeneratorAttributes{static_cast<RngAlgorithm>(algorithm)});
     }
     case Opcode::kRng: {
-      VXLA_ASSIGN_OR_RETURN(const int distribution, reader.Word("rng_distribution", kDistributions));
+      VXLA_ASSIGN_OR_RETURN(const int distribution, reader.Word("rng_distribution", kDistributionWords));
       return Attributes(RngAttributes{static_cast<RngDistribution>(distribution)});
     }
     case Opcode::kGetTupleElement: {
@@ -367,9 +370,7 @@ Result<Window> ReduceWindowOf(const OperationReader& reader, int rank) {
   return out;
 }
 
-// ---- operations
-
-Status Importer::ImportConstant(Frame& frame, const Operation& operation) {
+Status ImportConstant(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(0));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -378,9 +379,10 @@ Status Importer::ImportConstant(Frame& frame, const Operation& operation) {
     return reader.NotSupported("the value {} is no tensor", PrintAttribute(*value));
   ConstantAttributes attributes{value->literal};
   if (attributes.literal == nullptr && !value->text.empty()) {
-    const auto resource = program_.resources.find(value->text);
+    const auto resource = frame.importer.program().resources.find(value->text);
     if (value->text == "__elided__") return reader.Error("its value was left out when the text was printed");
-    if (resource == program_.resources.end()) return reader.Error("no resource '{}' in the file", value->text);
+    if (resource == frame.importer.program().resources.end())
+      return reader.Error("no resource '{}' in the file", value->text);
     const std::span<const std::byte> bytes = *resource->second;
     Result<std::shared_ptr<const Literal>> literal = LiteralFromBytes(value->type.shape, bytes);
     if (!literal.ok()) return reader.Error("resource '{}': {}", value->text, literal.status().message());
@@ -395,7 +397,7 @@ Status Importer::ImportConstant(Frame& frame, const Operation& operation) {
 }
 
 // HLO's broadcast grows no dimension from 1: a reshape drops such ones first.
-Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) {
+Status ImportBroadcastInDim(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -407,7 +409,7 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
   if (!shape.IsArray() || !target.IsArray()) return reader.Error("an array is needed");
   if (dimensions.size() != static_cast<size_t>(shape.rank()))
     return reader.Error("{} broadcast_dimensions for {}", dimensions.size(), PrintType(shape));
-  if (operands.size() > 1 && IsBounded(operation))
+  if (operands.size() > 1 && IsBounded(frame, operation))
     return ImportBoundedBroadcast(frame, operation, operands, dimensions);
   IntList kept_sizes, kept;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -433,7 +435,7 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
 }
 
 // broadcast: new dimensions to the left.
-Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
+Status ImportBroadcast(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints("broadcast_sizes"));
@@ -443,14 +445,15 @@ Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
     dimensions.push_back(static_cast<int64_t>(sizes.size()) + i);
     target.push_back(operands[0]->shape().dimension(i));
   }
-  const Shape stated = refines() ? Shape(operands[0]->shape().element_type(), target) : ResultShape(operation);
+  const Shape stated = frame.importer.refines() ? Shape(operands[0]->shape().element_type(), target)
+                                                : frame.importer.ResultShape(operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kBroadcast, operands,
                                                                DimensionsAttributes{dimensions}, {}, stated));
   return BindValues(frame, operation, {result});
 }
 
 // The operand lists the sizes of a result whose type says them too.
-Status Importer::CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated) {
+Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Instruction* const sizes, Lookup(frame, operation, operation.operands[operand]));
   const bool list = sizes->shape().IsArray() && sizes->shape().rank() == 1;
@@ -468,33 +471,23 @@ Status Importer::CheckSizes(Frame& frame, const Operation& operation, size_t ope
   return OkStatus();
 }
 
-Result<Shape> Importer::DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand) {
-  const Type& type = program_.values[operation.results[0]].type;
-  if (!HasUnknownSize(type.shape) && !type.unranked) {
-    if (operand < operation.operands.size() && type.shape.IsArray())
-      VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, operand, type.shape));
-    return type.shape;
-  }
-  return ShapeFromOperand(frame, operation, operand, type.shape.element_type());
-}
-
 // reshape; dynamic_reshape to a static type, whose second operand says the same.
-Status Importer::ImportReshape(Frame& frame, const Operation& operation) {
+Status ImportReshape(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  if (operands.size() > 1 && IsBounded(operation)) return ImportBoundedReshape(frame, operation, operands);
+  if (operands.size() > 1 && IsBounded(frame, operation)) return ImportBoundedReshape(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kReshape, {operands[0]}, NoAttributes{}, {}, shape));
   return BindValues(frame, operation, {result});
 }
 
-Status Importer::ImportIota(Frame& frame, const Operation& operation) {
+Status ImportIota(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("iota_dimension"));
-  if (!operation.operands.empty() && IsBounded(operation))
+  if (!operation.operands.empty() && IsBounded(frame, operation))
     return BindSized(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, 0);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 0));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
@@ -503,13 +496,13 @@ Status Importer::ImportIota(Frame& frame, const Operation& operation) {
 }
 
 // An operand that is a constant of integers.
-Result<IntList> Importer::ConstantInts(Frame& frame, const Operation& operation, size_t operand) {
+Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand) {
   const OperationReader reader(operation);
   if (operand >= operation.operands.size()) return reader.Error("operand {} is missing", operand);
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[operand]));
   IntList values;
-  if (refines()) {
-    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, value));
+  if (frame.importer.refines()) {
+    VXLA_ASSIGN_OR_RETURN(const Literal* const known, frame.importer.KnownOrAsk(operation, value));
     for (int64_t i = 0; i < known->element_count(); ++i) values.push_back(known->GetInt(i));
     return values;
   }
@@ -521,10 +514,10 @@ Result<IntList> Importer::ConstantInts(Frame& frame, const Operation& operation,
   return values;
 }
 
-Status Importer::ImportDynamicPad(Frame& frame, const Operation& operation) {
+Status ImportDynamicPad(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 5));
-  if (IsBounded(operation) && !AreKnown(operands, 2)) return ImportBoundedPad(frame, operation, operands);
+  if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2)) return ImportBoundedPad(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList low, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList high, ConstantInts(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const IntList interior, ConstantInts(frame, operation, 4));
@@ -534,10 +527,11 @@ Status Importer::ImportDynamicPad(Frame& frame, const Operation& operation) {
   return BindResults(frame, operation, result);
 }
 
-Status Importer::ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
+Status ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 4));
-  if (IsBounded(operation) && !AreKnown(operands, 1)) return ImportBoundedSlice(frame, operation, operands);
+  if (IsBounded(frame, operation) && !AreKnown(frame, operands, 1))
+    return ImportBoundedSlice(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const bool moving, ImportMovingSlice(frame, operation, operands));
   if (moving) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const IntList starts, ConstantInts(frame, operation, 1));
@@ -549,11 +543,11 @@ Status Importer::ImportRealDynamicSlice(Frame& frame, const Operation& operation
   return BindResults(frame, operation, result);
 }
 
-Status Importer::ImportDynamicGather(Frame& frame, const Operation& operation) {
+Status ImportDynamicGather(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(GatherAttributes attributes, GatherOf(reader));
-  if (IsBounded(operation) && !AreKnown(operands, 2))
+  if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2))
     return ImportBoundedGather(frame, operation, operands, std::move(attributes));
   VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kGather,
@@ -562,12 +556,12 @@ Status Importer::ImportDynamicGather(Frame& frame, const Operation& operation) {
 }
 
 // A convolution whose third operand is the padding.
-Status Importer::ImportDynamicConvolution(Frame& frame, const Operation& operation) {
+Status ImportDynamicConvolution(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(Instruction* const amount, Lookup(frame, operation, operation.operands[2]));
   Operation convolution = operation;
   convolution.operands.pop_back();
-  if (IsBounded(operation) && !AreKnown({amount}, 0))
+  if (IsBounded(frame, operation) && !AreKnown(frame, {amount}, 0))
     return ImportBoundedConvolution(frame, std::move(convolution), amount);
   VXLA_ASSIGN_OR_RETURN(const IntList padding, ConstantInts(frame, operation, 2));
   Attribute list;
@@ -578,23 +572,25 @@ Status Importer::ImportDynamicConvolution(Frame& frame, const Operation& operati
 }
 
 // dot of vectors and matrices: the last dimension of lhs with the first of rhs.
-Status Importer::ImportDot(Frame& frame, const Operation& operation) {
+Status ImportDot(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2));
   DotAttributes attributes;
   attributes.lhs_contracting_dims = {operands[0]->shape().rank() - 1};
   attributes.rhs_contracting_dims = {0};
   VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kDot, std::move(operands),
-                                                               std::move(attributes), {}, ResultShape(operation)));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kDot, std::move(operands), std::move(attributes), {},
+                                    frame.importer.ResultShape(operation)));
   return BindResults(frame, operation, result);
 }
 
 // Of complex numbers by the real parts, then by the imaginary ones.
-Status Importer::ImportCompare(Frame& frame, const Operation& operation) {
+Status ImportCompare(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
-  VXLA_ASSIGN_OR_RETURN(const Attributes attributes, AttributesFor(Opcode::kCompare, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(const Attributes attributes,
+                        AttributesFor(Opcode::kCompare, operation, frame.importer.typed()));
   const ComparisonDirection direction = std::get<CompareAttributes>(attributes).direction;
   const bool equality = direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
   const Shape& shape = operands[0]->shape();
@@ -607,10 +603,10 @@ Status Importer::ImportCompare(Frame& frame, const Operation& operation) {
 }
 
 // The third operand is the shape, which the result's type says too.
-Status Importer::ImportRng(Frame& frame, const Operation& operation) {
+Status ImportRng(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, typed()));
-  if (IsBounded(operation))
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, frame.importer.typed()));
+  if (IsBounded(frame, operation))
     return BindSized(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), 2);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(
@@ -620,32 +616,32 @@ Status Importer::ImportRng(Frame& frame, const Operation& operation) {
 }
 
 // To a type that is not complex a complex number goes by its real part. HLO's convert refuses that.
-Status Importer::ImportConvert(Frame& frame, const Operation& operation) {
+Status ImportConvert(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  const Shape &from = operands[0]->shape(), stated = ResultShape(operation);
+  const Shape &from = operands[0]->shape(), stated = frame.importer.ResultShape(operation);
   if (from.IsArray() && stated.IsArray() && IsComplex(from.element_type()) && !IsComplex(stated.element_type())) {
     VXLA_ASSIGN_OR_RETURN(operands[0], AddInferred(frame, operation, Opcode::kReal, {operands[0]}));
     if (operands[0]->shape().element_type() == stated.element_type()) return BindResults(frame, operation, operands[0]);
   }
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kConvert, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kConvert, operation, frame.importer.typed()));
   VXLA_ASSIGN_OR_RETURN(
       Instruction* const converted,
       AddInferred(frame, operation, Opcode::kConvert, std::move(operands), std::move(attributes), {}, stated));
   return BindResults(frame, operation, converted);
 }
 
-Status Importer::ImportIdentity(Frame& frame, const Operation& operation) {
+Status ImportIdentity(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   return BindValues(frame, operation, operands);
 }
 
-Status Importer::ImportNothing(Frame&, const Operation&) { return OkStatus(); }
+Status ImportNothing(Frame&, const Operation&) { return OkStatus(); }
 
-Status Importer::ImportBarrier(Frame& frame, const Operation& operation) {
+Status ImportBarrier(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   if (operands.empty()) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kOptimizationBarrier,

@@ -4,7 +4,7 @@
 
 #include "core/builder/math.h"
 #include "core/limits.h"
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -144,10 +144,9 @@ Status CheckSegments(const OperationReader& reader, std::string_view name, size_
   return reader.Error("{} are [{}], two that make {} needed", name, JoinInts(sizes, ", "), count);
 }
 
-}  // namespace
-
-Status Importer::ImportProgram(Frame& frame, const Operation& operation,
-                               const std::function<XlaOp(const std::vector<XlaOp>&)>& build) {
+// Builds a program of the operands' shapes and puts it in the operation's place.
+Status ImportProgram(Frame& frame, const Operation& operation,
+                     const std::function<XlaOp(const std::vector<XlaOp>&)>& build) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   XlaBuilder builder(operation.name.substr(operation.name.find('.') + 1));
@@ -160,7 +159,42 @@ Status Importer::ImportProgram(Frame& frame, const Operation& operation,
   return BindValues(frame, operation, results);
 }
 
-Status Importer::ImportEinsum(Frame& frame, const Operation& operation) {
+// A scan of carries alone takes as many steps as it says: HLO's goes over an array of that size.
+Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                       ScanAttributes attributes, int64_t size) {
+  const OperationReader reader(operation);
+  const int64_t dimension = attributes.dimensions[0];
+  if (size < 0) return reader.Error("scan_dim_size is needed where there are no inputs");
+  if (dimension < 0 || dimension >= kMaxRank)
+    return reader.Error("dimension {} is not in 0 to {}", dimension, kMaxRank - 1);
+  IntList sizes(static_cast<size_t>(dimension), 1);
+  const Shape step(ElementType::kPred, sizes);
+  sizes.push_back(size);
+  const Shape steps(ElementType::kPred, sizes);
+  VXLA_RETURN_IF_ERROR(CheckShape(steps));
+  std::vector<Instruction*> captures;
+  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
+  if (body->parameters().size() != operands.size())
+    return reader.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
+  Frame outer(frame.importer, "step");
+  Add(outer, Opcode::kParameter, step, {}, ParameterAttributes{0});
+  std::vector<Instruction*> carried;
+  for (const Instruction* parameter : body->parameters())
+    carried.push_back(Add(outer, Opcode::kParameter, parameter->shape(), {},
+                          ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));
+  outer.computation->set_root(
+      Add(outer, Opcode::kCall, body->root()->shape(), std::move(carried), CallAttributes{}, {body}));
+  Computation* const computation = frame.importer.module().AddComputation(std::move(outer.computation));
+  operands.insert(operands.begin(), Chosen(frame, Number(frame, ElementType::kPred, 0), steps));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
+                                    {computation}, frame.importer.ResultShape(operation)));
+  return BindResults(frame, operation, result);
+}
+
+}  // namespace
+
+Status ImportEinsum(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(operation.name.ends_with("unary_einsum") ? 1 : 2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
@@ -169,7 +203,7 @@ Status Importer::ImportEinsum(Frame& frame, const Operation& operation) {
 }
 
 // operand[i..., index[i..., j...], k...] with the first batch_dims dimensions in common.
-Status Importer::ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
+Status ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const int64_t dim, reader.Int("dim"));
@@ -194,7 +228,7 @@ Status Importer::ImportTorchIndexSelect(Frame& frame, const Operation& operation
                        [&](const std::vector<XlaOp>& x) { return Gather(x[0], x[1], numbers, sizes); });
 }
 
-Status Importer::ImportRaggedDot(Frame& frame, const Operation& operation) {
+Status ImportRaggedDot(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("ragged_dot_dimension_numbers"));
@@ -214,12 +248,12 @@ Status Importer::ImportRaggedDot(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kRaggedDot, std::move(operands), std::move(attributes),
-                                    {}, ResultShape(operation)));
+                                    {}, frame.importer.ResultShape(operation)));
   return BindResults(frame, operation, result);
 }
 
 // (inputs..., inits...) -> (outputs..., carries...); the body takes a slice of each input and the carries.
-Status Importer::ImportScan(Frame& frame, const Operation& operation) {
+Status ImportScan(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
@@ -245,45 +279,11 @@ Status Importer::ImportScan(Frame& frame, const Operation& operation) {
   if (size >= 0 && known && input.dimension(static_cast<int>(dimension)) != size)
     return reader.Error("scan_dim_size is {}, dimension {} of {} is not", size, dimension, PrintType(input));
   return ImportWithRegions(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
-                           Takes::kConstants, ResultShape(operation));
-}
-
-// A scan of carries alone takes as many steps as it says: HLO's goes over an array of that size.
-Status Importer::ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
-                                 ScanAttributes attributes, int64_t size) {
-  const OperationReader reader(operation);
-  const int64_t dimension = attributes.dimensions[0];
-  if (size < 0) return reader.Error("scan_dim_size is needed where there are no inputs");
-  if (dimension < 0 || dimension >= kMaxRank)
-    return reader.Error("dimension {} is not in 0 to {}", dimension, kMaxRank - 1);
-  IntList sizes(static_cast<size_t>(dimension), 1);
-  const Shape step(ElementType::kPred, sizes);
-  sizes.push_back(size);
-  const Shape steps(ElementType::kPred, sizes);
-  VXLA_RETURN_IF_ERROR(CheckShape(steps));
-  std::vector<Instruction*> captures;
-  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
-  if (body->parameters().size() != operands.size())
-    return reader.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
-  Frame outer;
-  outer.computation = std::make_unique<Computation>("step");
-  Add(outer, Opcode::kParameter, step, {}, ParameterAttributes{0});
-  std::vector<Instruction*> carried;
-  for (const Instruction* parameter : body->parameters())
-    carried.push_back(Add(outer, Opcode::kParameter, parameter->shape(), {},
-                          ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));
-  outer.computation->set_root(
-      Add(outer, Opcode::kCall, body->root()->shape(), std::move(carried), CallAttributes{}, {body}));
-  Computation* const computation = module_->AddComputation(std::move(outer.computation));
-  operands.insert(operands.begin(), Chosen(frame, Number(frame, ElementType::kPred, 0), steps));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
-                                    {computation}, ResultShape(operation)));
-  return BindResults(frame, operation, result);
+                           Takes::kConstants, frame.importer.ResultShape(operation));
 }
 
 // A number in the operand's shape.
-Status Importer::ImportConstantLike(Frame& frame, const Operation& operation) {
+Status ImportConstantLike(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -291,7 +291,7 @@ Status Importer::ImportConstantLike(Frame& frame, const Operation& operation) {
   const bool real = value->kind == Attribute::Kind::kFloat;
   if (!real && value->kind != Attribute::Kind::kInteger)
     return reader.Error("value is {}, no number", PrintAttribute(*value));
-  const Shape& shape = program_.ShapeOf(operation.results[0]);
+  const Shape& shape = frame.importer.program().ShapeOf(operation.results[0]);
   if (!shape.IsArray()) return reader.Error("an array is needed");
   const ElementType type = shape.element_type();
   Literal number = real ? Literal::Scalar(type, value->real) : Literal::ScalarInt(type, value->integer);

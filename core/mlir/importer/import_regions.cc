@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/passes/expand/scalar_regions.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -51,40 +51,204 @@ void CollectFree(const Region& region, std::unordered_set<ValueId>& inside, std:
   }
 }
 
-}  // namespace
+// A region whose values come in one parameter: a tuple of `state` and then `captures`, or the only one of them.
+struct State {
+  std::vector<Shape> shapes;
+  std::vector<ValueId> captures;
+  std::vector<ValueId> sunk;
+};
 
-// In the order of their first use.
-std::vector<ValueId> Importer::FreeValues(const Region& region) const {
-  std::unordered_set<ValueId> inside, seen;
-  std::vector<ValueId> free;
-  CollectFree(region, inside, seen, free);
-  return free;
-}
-
-bool Importer::Sinks(const Instruction* value) const {
-  return IsSpreadConstant(*value) ||
-         (value->opcode() == Opcode::kConstant && value->shape().ElementCount() <= kMaxSunkElements);
-}
-
-Instruction* Importer::Sink(Frame& frame, const Instruction* value) {
+Instruction* Sink(Frame& frame, const Instruction* value) {
   if (!IsSpreadConstant(*value)) return Add(frame, Opcode::kConstant, value->shape(), {}, value->attributes());
   return Add(frame, Opcode::kBroadcast, value->shape(), {Sink(frame, value->operand(0))}, value->attributes());
 }
 
-Instruction* Importer::SinkExpression(Frame& frame, const Instruction* value) {
+Instruction* SinkExpression(Frame& frame, const Instruction* value) {
   if (value->opcode() == Opcode::kConstant) return Sink(frame, value);
   std::vector<Instruction*> operands;
   for (const Instruction* operand : value->operands()) operands.push_back(SinkExpression(frame, operand));
   return Add(frame, value->opcode(), value->shape(), std::move(operands), value->attributes());
 }
 
+// An array of these elements.
+Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
+  if (elements.empty())
+    return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)});
+  std::vector<Instruction*> parts;
+  for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
+  const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
+  Instruction* const list = parts.size() == 1
+                                ? parts[0]
+                                : Add(frame, Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
+  return Reshaped(frame, list, {shape.dimensions().begin(), shape.dimensions().end()});
+}
+
+Result<State> StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
+                      std::vector<Shape> own) {
+  State state;
+  state.shapes = std::move(own);
+  std::unordered_set<ValueId> seen;
+  for (const Region& region : regions) {
+    for (const ValueId value : FreeValues(region)) {
+      if (!seen.insert(value).second) continue;
+      VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(frame, operation, value));
+      if (Sinks(from)) {
+        state.sunk.push_back(value);
+      } else {
+        state.captures.push_back(value);
+        state.shapes.push_back(from->shape());
+      }
+    }
+  }
+  return state;
+}
+
+Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation, size_t region, const State& state,
+                                       bool returns_state) {
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
+  const size_t own = state.shapes.size() - state.captures.size();
+  if (block->arguments.size() != own) {
+    return OperationReader(operation).Error("region {} has {} arguments, {} needed", region, block->arguments.size(),
+                                            own);
+  }
+  Frame frame(outer.importer, "region");
+  const bool one = state.shapes.size() == 1;
+  Instruction* const parameter =
+      Add(frame, Opcode::kParameter, one ? state.shapes[0] : Shape::Tuple(state.shapes), {}, ParameterAttributes{0});
+  std::vector<Instruction*> captured;
+  for (size_t i = 0; i < state.shapes.size(); ++i) {
+    Instruction* const value = one ? parameter : Element(frame, parameter, static_cast<int64_t>(i));
+    frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
+    if (i >= own) {
+      captured.push_back(value);
+      if (outer.importer.refines()) outer.importer.NoteCaptured(value, outer.values.at(state.captures[i - own]));
+      continue;
+    }
+    outer.importer.SetActual(block->arguments[i], value->shape());
+    const auto invariant = outer.importer.invariants().find(block->arguments[i]);
+    if (invariant != outer.importer.invariants().end())
+      frame.values[block->arguments[i]] = Sink(frame, invariant->second);
+  }
+  for (const ValueId value : state.sunk) {
+    frame.values[value] = Sink(frame, outer.values.at(value));
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  outer.importer.set_location(operation.location);
+  if (returns_state) results.insert(results.end(), captured.begin(), captured.end());
+  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  return outer.importer.module().AddComputation(std::move(frame.computation));
+}
+
+// Whether a result, or a value of its regions, has a size that its type leaves open.
+bool HasOpenSizes(Frame& frame, const Operation& operation) {
+  const auto open = [&](ValueId value) {
+    const Type& type = frame.importer.program().values[value].type;
+    return type.unranked || (type.kind == Type::Kind::kShape && HasUnknownSize(type.shape));
+  };
+  if (std::ranges::any_of(operation.results, open)) return true;
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      if (std::ranges::any_of(block.arguments, open)) return true;
+      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return HasOpenSizes(frame, inner); }))
+        return true;
+    }
+  }
+  return false;
+}
+
+// A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
+Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
+  const OperationReader reader(operation);
+  BeginForall(frame, operation, /*written_out=*/true);
+  VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
+  VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
+  const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
+    if (block.arguments.size() != values.size())
+      return reader.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Type& type = frame.importer.program().values[block.arguments[i]].type;
+      if (!Fits(type, values[i]->shape()))
+        return reader.Error("{} is given where the loop carries {}", PrintType(values[i]->shape()), PrintType(type));
+      frame.values[block.arguments[i]] = values[i];
+      frame.importer.invariants().erase(block.arguments[i]);
+      frame.importer.SetActual(block.arguments[i], values[i]->shape());
+    }
+    return RunBlock(frame, block);
+  };
+  while (true) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
+    if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
+      return reader.Error("the first region gives {} values, one needed", goes_on.size());
+    VXLA_ASSIGN_OR_RETURN(const Literal* const known, frame.importer.KnownOrAsk(operation, goes_on[0]));
+    if (known->GetInt(0) == 0) break;
+    if (++frame.importer.trips() > kMaxTripsOfChangingSizes) {
+      return reader.NotSupported("more than {} trips of loops whose sizes change from trip to trip",
+                                 kMaxTripsOfChangingSizes);
+    }
+    VXLA_ASSIGN_OR_RETURN(values, run(*body));
+    if (values.size() != body->arguments.size())
+      return reader.Error("the body gives {} values, {} needed", values.size(), body->arguments.size());
+  }
+  return BindValues(frame, operation, values);
+}
+
+Status ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init) {
+  std::vector<Shape> shapes;
+  for (const Instruction* value : init) shapes.push_back(value->shape());
+  VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
+  frame.importer.KeepInvariants(operation, init);
+  BeginForall(frame, operation, /*written_out=*/false);
+  VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
+  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
+  const size_t own = init.size();
+  for (const ValueId value : state.captures) init.push_back(frame.values.at(value));
+  Instruction* const start = TupleOrOne(frame, std::move(init));
+  MarkForall(frame, start, operation);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
+                        AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < own; ++i)
+    results.push_back(state.shapes.size() == 1 ? loop : Element(frame, loop, static_cast<int64_t>(i)));
+  return BindValues(frame, operation, results);
+}
+
+Status ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+  std::vector<Computation*> branches;
+  for (size_t i = 0; i < operation.regions.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
+    VXLA_ASSIGN_OR_RETURN(Computation* const branch, ImportStateRegion(frame, operation, i, state, false));
+    branches.push_back(branch);
+    std::vector<Instruction*> captured;
+    for (const ValueId value : state.captures) captured.push_back(frame.values.at(value));
+    operands.push_back(TupleOrOne(frame, std::move(captured)));
+  }
+  VXLA_ASSIGN_OR_RETURN(
+      Instruction* const result,
+      AddInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches)));
+  return BindResults(frame, operation, result);
+}
+
+}  // namespace
+
+// In the order of their first use.
+std::vector<ValueId> FreeValues(const Region& region) {
+  std::unordered_set<ValueId> inside, seen;
+  std::vector<ValueId> free;
+  CollectFree(region, inside, seen, free);
+  return free;
+}
+
+bool Sinks(const Instruction* value) {
+  return IsSpreadConstant(*value) ||
+         (value->opcode() == Opcode::kConstant && value->shape().ElementCount() <= kMaxSunkElements);
+}
+
 // One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
 // constants and the elements of small arrays, become parameters beside them.
-Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
-                                                  std::vector<Instruction*>& captures) {
+Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
+                                        std::vector<Instruction*>& captures) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
-  Frame frame;
-  frame.computation = std::make_unique<Computation>("region");
+  Frame frame(outer.importer, "region");
   std::vector<std::pair<ValueId, Shape>> captured;
   const size_t first = captures.size();
   for (const ValueId value : FreeValues(operation.regions[region])) {
@@ -123,17 +287,17 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
     }
   };
   for (size_t i = 0; i < block->arguments.size(); ++i) {
-    const Type& type = program_.values[block->arguments[i]].type;
-    VXLA_RETURN_IF_ERROR(CheckType(operation, type));
-    SetActual(block->arguments[i], type.shape);
+    const Type& type = outer.importer.program().values[block->arguments[i]].type;
+    VXLA_RETURN_IF_ERROR(outer.importer.CheckType(operation, type));
+    outer.importer.SetActual(block->arguments[i], type.shape);
     if (takes == Takes::kAccumulated && i == block->arguments.size() / 2) take(false);
     frame.values[block->arguments[i]] = parameter(type.shape);
   }
   if (takes != Takes::kAccumulated) take(takes == Takes::kPairs);
-  ++applied_;
+  ++outer.importer.lanes().applied;
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
-  --applied_;
-  location_ = operation.location;
+  --outer.importer.lanes().applied;
+  outer.importer.set_location(operation.location);
   if (takes == Takes::kAccumulated) {
     for (Instruction* value : taken) {
       results.push_back(value);
@@ -142,27 +306,14 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
   }
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
   if (std::unique_ptr<Computation> scalars = WithScalars(*frame.computation)) {
-    retired_.push_back(std::move(frame.computation));  // facts are known of its instructions
+    outer.importer.Retire(std::move(frame.computation));  // facts are known of its instructions
     frame.computation = std::move(scalars);
   }
-  return module_->AddComputation(std::move(frame.computation));
-}
-
-// An array of these elements.
-Instruction* Importer::ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
-  if (elements.empty())
-    return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)});
-  std::vector<Instruction*> parts;
-  for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
-  const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
-  Instruction* const list = parts.size() == 1
-                                ? parts[0]
-                                : Add(frame, Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
-  return Reshaped(frame, list, {shape.dimensions().begin(), shape.dimensions().end()});
+  return outer.importer.module().AddComputation(std::move(frame.computation));
 }
 
 // A reducer may compute in a wider type than its operands have.
-void Importer::Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
+void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
   const bool collective =
       opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter || opcode == Opcode::kCollectiveReduce;
   const size_t arrays = operands.size() / 2;
@@ -180,9 +331,8 @@ void Importer::Promote(Frame& frame, Opcode opcode, const Computation& reducer, 
 
 // An instruction that calls the operation's regions on scalars. A scalar that a region takes from around it travels as
 // one more array of the operation, which has it everywhere.
-Status Importer::ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode,
-                                   std::vector<Instruction*> operands, Attributes attributes, Takes takes,
-                                   Shape stated) {
+Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                         Attributes attributes, Takes takes, Shape stated) {
   std::vector<Instruction*> captures;
   std::vector<Computation*> regions;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
@@ -216,68 +366,13 @@ Status Importer::ImportWithRegions(Frame& frame, const Operation& operation, Opc
   return BindValues(frame, operation, results);
 }
 
-Result<Importer::State> Importer::StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
-                                          std::vector<Shape> own) {
-  State state;
-  state.shapes = std::move(own);
-  std::unordered_set<ValueId> seen;
-  for (const Region& region : regions) {
-    for (const ValueId value : FreeValues(region)) {
-      if (!seen.insert(value).second) continue;
-      VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(frame, operation, value));
-      if (Sinks(from)) {
-        state.sunk.push_back(value);
-      } else {
-        state.captures.push_back(value);
-        state.shapes.push_back(from->shape());
-      }
-    }
-  }
-  return state;
-}
-
-Result<Computation*> Importer::ImportStateRegion(Frame& outer, const Operation& operation, size_t region,
-                                                 const State& state, bool returns_state) {
-  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
-  const size_t own = state.shapes.size() - state.captures.size();
-  if (block->arguments.size() != own) {
-    return OperationReader(operation).Error("region {} has {} arguments, {} needed", region, block->arguments.size(),
-                                            own);
-  }
-  Frame frame;
-  frame.computation = std::make_unique<Computation>("region");
-  const bool one = state.shapes.size() == 1;
-  Instruction* const parameter =
-      Add(frame, Opcode::kParameter, one ? state.shapes[0] : Shape::Tuple(state.shapes), {}, ParameterAttributes{0});
-  std::vector<Instruction*> captured;
-  for (size_t i = 0; i < state.shapes.size(); ++i) {
-    Instruction* const value = one ? parameter : Element(frame, parameter, static_cast<int64_t>(i));
-    frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
-    if (i >= own) {
-      captured.push_back(value);
-      if (refines()) captured_from_[value] = outer.values.at(state.captures[i - own]);
-      continue;
-    }
-    SetActual(block->arguments[i], value->shape());
-    const auto invariant = invariant_.find(block->arguments[i]);
-    if (invariant != invariant_.end()) frame.values[block->arguments[i]] = Sink(frame, invariant->second);
-  }
-  for (const ValueId value : state.sunk) {
-    frame.values[value] = Sink(frame, outer.values.at(value));
-  }
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
-  location_ = operation.location;
-  if (returns_state) results.insert(results.end(), captured.begin(), captured.end());
-  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
-  return module_->AddComputation(std::move(frame.computation));
-}
-
-Status Importer::ImportWhile(Frame& frame, const Operation& operation) {
+Status ImportWhile(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
-  if (!refines() || !HasOpenSizes(operation)) return ImportLoop(frame, operation, std::move(init));
-  return ImportOr([&] { return ImportLoop(frame, operation, init); },
-                  [&] { return ImportTrips(frame, operation, std::move(init)); });
+  if (!frame.importer.refines() || !HasOpenSizes(frame, operation))
+    return ImportLoop(frame, operation, std::move(init));
+  return frame.importer.ImportOr([&] { return ImportLoop(frame, operation, init); },
+                                 [&] { return ImportTrips(frame, operation, std::move(init)); });
 }
 
 // What is known of instructions goes with those of regions that turn out to be no loop, or no branch.
@@ -297,116 +392,28 @@ Status Importer::ImportOr(const std::function<Status()>& first, const std::funct
   return otherwise();
 }
 
-// Whether a result, or a value of its regions, has a size that its type leaves open.
-bool Importer::HasOpenSizes(const Operation& operation) const {
-  const auto open = [&](ValueId value) {
-    const Type& type = program_.values[value].type;
-    return type.unranked || (type.kind == Type::Kind::kShape && HasUnknownSize(type.shape));
-  };
-  if (std::ranges::any_of(operation.results, open)) return true;
-  for (const Region& region : operation.regions) {
-    for (const Block& block : region.blocks) {
-      if (std::ranges::any_of(block.arguments, open)) return true;
-      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return HasOpenSizes(inner); }))
-        return true;
-    }
-  }
-  return false;
-}
-
-// A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
-Status Importer::ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
-  const OperationReader reader(operation);
-  BeginForall(operation, /*written_out=*/true);
-  VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
-  VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
-  const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
-    if (block.arguments.size() != values.size())
-      return reader.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      const Type& type = program_.values[block.arguments[i]].type;
-      if (!Fits(type, values[i]->shape()))
-        return reader.Error("{} is given where the loop carries {}", PrintType(values[i]->shape()), PrintType(type));
-      frame.values[block.arguments[i]] = values[i];
-      invariant_.erase(block.arguments[i]);
-      SetActual(block.arguments[i], values[i]->shape());
-    }
-    return RunBlock(frame, block);
-  };
-  while (true) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
-    if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
-      return reader.Error("the first region gives {} values, one needed", goes_on.size());
-    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, goes_on[0]));
-    if (known->GetInt(0) == 0) break;
-    if (++trips_ > kMaxTripsOfChangingSizes) {
-      return reader.NotSupported("more than {} trips of loops whose sizes change from trip to trip",
-                                 kMaxTripsOfChangingSizes);
-    }
-    VXLA_ASSIGN_OR_RETURN(values, run(*body));
-    if (values.size() != body->arguments.size())
-      return reader.Error("the body gives {} values, {} needed", values.size(), body->arguments.size());
-  }
-  return BindValues(frame, operation, values);
-}
-
-Status Importer::ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init) {
-  std::vector<Shape> shapes;
-  for (const Instruction* value : init) shapes.push_back(value->shape());
-  VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
-  KeepInvariants(operation, init);
-  BeginForall(operation, /*written_out=*/false);
-  VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
-  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
-  const size_t own = init.size();
-  for (const ValueId value : state.captures) init.push_back(frame.values.at(value));
-  Instruction* const start = TupleOrOne(frame, std::move(init));
-  MarkForall(start, operation);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
-                        AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
-  std::vector<Instruction*> results;
-  for (size_t i = 0; i < own; ++i)
-    results.push_back(state.shapes.size() == 1 ? loop : Element(frame, loop, static_cast<int64_t>(i)));
-  return BindValues(frame, operation, results);
-}
-
 // if, case: each branch takes what it uses of what is around it.
-Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
+Status ImportBranches(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(reader.ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
   if (decided) return OkStatus();
-  if (HasLanes(operation)) return ImportLaneBranches(frame, operation);
-  if (!refines() || !lane_sizes_.empty() || !HasOpenSizes(operation))
+  if (HasLanes(frame, operation)) return ImportLaneBranches(frame, operation);
+  if (!frame.importer.refines() || !frame.importer.lanes().sizes.empty() || !HasOpenSizes(frame, operation))
     return ImportConditional(frame, operation, std::move(operands));
   // Sizes that data decide in a branch: which one it is comes first.
-  return ImportOr([&] { return ImportConditional(frame, operation, operands); },
-                  [&]() -> Status {
-                    VXLA_RETURN_IF_ERROR(KnownOrAsk(operation, operands[0]).status());
-                    VXLA_ASSIGN_OR_RETURN(const bool known, ImportKnownBranch(frame, operation, operands[0]));
-                    return known ? OkStatus() : reader.Error("its branches take arguments");
-                  });
+  return frame.importer.ImportOr([&] { return ImportConditional(frame, operation, operands); },
+                                 [&]() -> Status {
+                                   VXLA_RETURN_IF_ERROR(frame.importer.KnownOrAsk(operation, operands[0]).status());
+                                   VXLA_ASSIGN_OR_RETURN(const bool known,
+                                                         ImportKnownBranch(frame, operation, operands[0]));
+                                   return known ? OkStatus() : reader.Error("its branches take arguments");
+                                 });
 }
 
-Status Importer::ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
-  std::vector<Computation*> branches;
-  for (size_t i = 0; i < operation.regions.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
-    VXLA_ASSIGN_OR_RETURN(Computation* const branch, ImportStateRegion(frame, operation, i, state, false));
-    branches.push_back(branch);
-    std::vector<Instruction*> captured;
-    for (const ValueId value : state.captures) captured.push_back(frame.values.at(value));
-    operands.push_back(TupleOrOne(frame, std::move(captured)));
-  }
-  VXLA_ASSIGN_OR_RETURN(
-      Instruction* const result,
-      AddInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches)));
-  return BindResults(frame, operation, result);
-}
-
-Status Importer::ImportReduce(Frame& frame, const Operation& operation) {
+Status ImportReduce(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
@@ -416,7 +423,7 @@ Status Importer::ImportReduce(Frame& frame, const Operation& operation) {
 }
 
 // reduce_window, select_and_scatter
-Status Importer::ImportWindowed(Frame& frame, const Operation& operation) {
+Status ImportWindowed(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   const bool reduces = operation.name.ends_with("reduce_window");
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(reduces ? 1 : 2));
@@ -429,7 +436,7 @@ Status Importer::ImportWindowed(Frame& frame, const Operation& operation) {
                            reduces ? Takes::kAccumulated : Takes::kConstants);
 }
 
-Status Importer::ImportScatter(Frame& frame, const Operation& operation) {
+Status ImportScatter(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(reader));
@@ -438,7 +445,7 @@ Status Importer::ImportScatter(Frame& frame, const Operation& operation) {
                            Takes::kAccumulated);
 }
 
-Status Importer::ImportSort(Frame& frame, const Operation& operation) {
+Status ImportSort(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
@@ -451,7 +458,7 @@ Status Importer::ImportSort(Frame& frame, const Operation& operation) {
   return ImportWithRegions(frame, operation, Opcode::kSort, std::move(operands), std::move(attributes), Takes::kPairs);
 }
 
-Status Importer::ImportMap(Frame& frame, const Operation& operation) {
+Status ImportMap(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
@@ -461,14 +468,14 @@ Status Importer::ImportMap(Frame& frame, const Operation& operation) {
 }
 
 // all_reduce, reduce_scatter
-Status Importer::ImportReducingCollective(Frame& frame, const Operation& operation) {
+Status ImportReducingCollective(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(1));
   const bool scatters = operation.name.ends_with("reduce_scatter");
   const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, frame.importer.typed()));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, opcode, std::move(operands), std::move(attributes), Takes::kConstants,
-                           ResultShape(operation));
+                           frame.importer.ResultShape(operation));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -1,7 +1,7 @@
 // What a program of whole arrays says of how they lie on devices. The importer makes the program of whole arrays and
 // notes what is said; core/passes/sharding makes the program of each device of it.
 #include "core/devices/op_sharding_text.h"
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/mesh_groups.h"
 #include "core/passes/sharding/partitioner.h"
 
@@ -206,19 +206,26 @@ Status Importer::ImportShardingGroup(Frame& frame, const Operation& operation) {
   const Attribute* const number = operation.Find("group_id");
   if (number == nullptr || number->kind != Attribute::Kind::kInteger)
     return reader.Error("group_id: a number is wanted");
-  VXLA_ASSIGN_OR_RETURN(const Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   if (!value->shape().IsArray()) return reader.Error("{} is no array", value->shape().ToString());
   const auto [shape, is_first] = group_shapes_.try_emplace(number->integer, value->shape());
   if (!is_first && !std::ranges::equal(shape->second.dimensions(), value->shape().dimensions())) {
     return reader.Error("group {} has {} and {}: one group's arrays have one shape", number->integer,
                         shape->second.ToString(), value->shape().ToString());
   }
-  stated_.groups[value].push_back(number->integer);
+  // Of a copy, as devices make constants in any tiles.
+  Instruction* const copy = IsPartitioned() ? Add(frame, Opcode::kCopy, value->shape(), {value}) : value;
+  frame.values[operation.operands[0]] = copy;
+  stated_.groups[copy].push_back(number->integer);
   return OkStatus();
 }
 
 // Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
 Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target) {
+  if (target == "InspectSharding") {
+    VXLA_RETURN_IF_ERROR(ImportQuestion(frame, operation));
+    return true;
+  }
   const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
   if (!to_tiles && !from_tiles && (target != "Sharding" || !IsPartitioned())) return false;
   const OperationReader reader(operation);
@@ -256,6 +263,18 @@ Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operati
   (to_tiles ? stated_.to_tiles : stated_.from_tiles).emplace(copy, *std::move(sharding));
   VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {copy}));
   return true;
+}
+
+// A call of JAX's that passes its operand on: who compiles the program answers it.
+Status Importer::ImportQuestion(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  const Attribute* const asker = operation.Find("backend_config");
+  const bool is_text = asker != nullptr && asker->kind == Attribute::Kind::kString;
+  stated_.questions.push_back({value, is_text ? asker->text : std::string()});
+  if (operation.results.empty()) return OkStatus();
+  return BindValues(frame, operation, {value});
 }
 
 // The tile of an operand or result of a manual computation: other axes may cut it further.
@@ -326,8 +345,7 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
     tiles.push_back(std::move(tile));
   }
   if (!IsPartitioned()) return ImportBodyHere(frame, operation, *block, operands);
-  Frame body;
-  body.computation = std::make_unique<Computation>("manual");
+  Frame body(*this, "manual");
   for (size_t i = 0; i < operands.size(); ++i) {
     SetActual(block->arguments[i], tiles[i]);
     body.values[block->arguments[i]] =
@@ -375,6 +393,7 @@ Status Importer::CheckManualResults(const OperationReader& reader, const StatedS
 
 // The program of a device, once all of the program of whole arrays is there.
 Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> module) {
+  answers_.resize(stated_.questions.size());
   const bool says = stated_.mesh != nullptr || !stated_.manual.empty() || !stated_.to_tiles.empty() ||
                     !stated_.from_tiles.empty() || !stated_.constraints.empty();
   if (module == nullptr || module->attributes().num_partitions == 1) return module;
@@ -400,6 +419,7 @@ Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> mo
   whole_ = std::move(module);
   parameter_shardings_ = std::move(made.parameters);
   result_shardings_ = std::move(made.results);
+  answers_ = std::move(made.answers);
   return std::move(made.module);
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "core/mlir/importer/import_state.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -40,71 +40,15 @@ Computation* Assignment(Module& module, ElementType type) {
   return module.AddComputation(std::move(computation));
 }
 
-}  // namespace
+struct SliceLists {
+  std::vector<Instruction*> offsets;
+  IntList starts, sizes, strides, extents;  // starts: where known, else 0; extents: from first to last element
+  bool all_known = true, strided = false;
+};
 
-Importer::Handler Importer::TensorHandlerOf(std::string_view name) {
-  using I = Importer;
-  static const std::unordered_map<std::string_view, Handler> kHandlers{
-      {"tensor.bitcast", &I::ImportTensorBitcast},
-      {"tensor.cast", &I::ImportTensorCast},
-      {"tensor.collapse_shape", &I::ImportReassociation},
-      {"tensor.concat", &I::ImportConcat},
-      {"tensor.dim", &I::ImportDim},
-      {"tensor.empty", &I::ImportEmpty},
-      {"tensor.expand_shape", &I::ImportReassociation},
-      {"tensor.extract", &I::ImportExtract},
-      {"tensor.extract_slice", &I::ImportExtractSlice},
-      {"tensor.from_elements", &I::ImportFromElements},
-      {"tensor.gather", &I::ImportTensorGather},
-      {"tensor.generate", &I::ImportGenerate},
-      {"tensor.insert", &I::ImportInsert},
-      {"tensor.insert_slice", &I::ImportInsertSlice},
-      {"tensor.parallel_insert_slice", &I::ImportInsertSlice},
-      {"tensor.pad", &I::ImportTensorPad},
-      {"tensor.rank", &I::ImportRank},
-      {"tensor.reshape", &I::ImportTensorReshape},
-      {"tensor.scatter", &I::ImportTensorScatter},
-      {"tensor.splat", &I::ImportSplat},
-  };
-  if (const auto found = kHandlers.find(name); found != kHandlers.end()) return found->second;
-  if (name.starts_with("arith.")) return &I::ImportArith;
-  if (name.starts_with("shape.")) return &I::ImportShapeDialect;
-  return nullptr;
-}
-
-Instruction* Importer::IndexConstant(Frame& frame, const IntList& values, bool scalar) {
-  const Shape shape(ElementType::kS64, scalar ? IntList() : IntList{static_cast<int64_t>(values.size())});
-  Literal literal(shape);
-  for (size_t i = 0; i < values.size(); ++i) literal.SetInt(static_cast<int64_t>(i), values[i]);
-  return Add(frame, Opcode::kConstant, shape, {},
-             ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
-}
-
-Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList& sizes) {
-  if (SizesOf(value->shape()) == sizes) return value;
-  return Add(frame, Opcode::kReshape, Resized(value->shape(), sizes), {value});
-}
-
-// Undefined out of bounds: --checked looks at it.
-void Importer::MarkChecked(Instruction* instruction, const Operation& operation) {
-  instruction->mutable_notes().checked = operation.name;
-  instruction->mutable_notes().unique = operation.Find("unique") != nullptr;
-}
-
-// A loop that stays one begins where its values come together, one that is written out with its first update.
-void Importer::BeginForall(const Operation& operation, bool written_out) {
-  if (operation.forall >= 0) foralls_[operation.forall] = {++forall_count_, written_out};
-}
-
-void Importer::MarkForall(Instruction* start, const Operation& operation) {
-  if (operation.forall < 0) return;
-  start->mutable_notes().checked = "scf.forall";
-  start->mutable_notes().forall = foralls_[operation.forall].number;
-}
-
-void Importer::MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides) {
+void MarkParallel(Frame& frame, Instruction* instruction, const Operation& operation, const IntList& strides) {
   if (operation.forall_result < 0) return;
-  Forall& forall = foralls_[operation.forall];
+  Foralls::Loop& forall = frame.importer.foralls().by_number[operation.forall];
   Notes& notes = instruction->mutable_notes();
   notes.checked = operation.name;
   notes.forall = forall.number;
@@ -113,37 +57,16 @@ void Importer::MarkParallel(Instruction* instruction, const Operation& operation
   notes.begins = std::exchange(forall.begins, false);
 }
 
-Result<int64_t> Importer::KnownIndex(const Operation& operation, const Instruction* value) {
-  VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, value));
+Result<int64_t> KnownIndex(Frame& frame, const Operation& operation, const Instruction* value) {
+  VXLA_ASSIGN_OR_RETURN(const Literal* const known, frame.importer.KnownOrAsk(operation, value));
   if (known->element_count() != 1)
     return OperationReader(operation).Error("{} where one number is needed", PrintType(known->shape()));
   return known->GetInt(0);
 }
 
-// The result's type with the operands from `next` on in the places of its unknown sizes.
-Result<Shape> Importer::SizedBy(Frame& frame, const Operation& operation, size_t next) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  const Type& type = program_.values[operation.results[0]].type;
-  if (type.kind != Type::Kind::kShape || type.unranked || !type.shape.IsArray())
-    return reader.Error("the result {} is no ranked tensor", PrintType(type));
-  IntList sizes = SizesOf(type.shape);
-  for (int64_t& size : sizes) {
-    if (size != kUnboundedSize) continue;
-    if (next >= operation.operands.size()) return reader.Error("fewer sizes than {} leaves open", PrintType(type));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[next++]));
-    VXLA_ASSIGN_OR_RETURN(size, KnownIndex(operation, value));
-    if (size < 0) return reader.Error("the size {} of a dimension is negative", size);
-  }
-  if (next != operation.operands.size()) return reader.Error("more sizes than {} leaves open", PrintType(type));
-  const Shape shape = Resized(type.shape, std::move(sizes));
-  if (const Status status = CheckShape(shape); !status.ok()) return reader.Error("{}", status.message());
-  return shape;
-}
-
 // static_X of the attribute, with operands in the places of dynamic ones.
-Result<std::vector<Instruction*>> Importer::MixedList(Frame& frame, const Operation& operation, std::string_view name,
-                                                      size_t& next) {
+Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
+                                            size_t& next) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const IntList list, reader.Ints(name));
   std::vector<Instruction*> values;
@@ -159,66 +82,31 @@ Result<std::vector<Instruction*>> Importer::MixedList(Frame& frame, const Operat
   return values;
 }
 
-Result<IntList> Importer::KnownList(const Operation& operation, std::span<Instruction* const> values) {
+Result<IntList> KnownList(Frame& frame, const Operation& operation, std::span<Instruction* const> values) {
   IntList list;
   for (Instruction* value : values) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t known, KnownIndex(operation, value));
+    VXLA_ASSIGN_OR_RETURN(const int64_t known, KnownIndex(frame, operation, value));
     list.push_back(known);
   }
   return list;
 }
 
-// ---- shapes
-
-Status Importer::ImportTensorBitcast(Frame& frame, const Operation& operation) {
+Status ImportTensorBitcast(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1, 1));
   Shape shape = operands[0]->shape();
-  const ElementType from = shape.element_type(), to = program_.ShapeOf(operation.results[0]).element_type();
+  const ElementType from = shape.element_type(),
+                    to = frame.importer.program().ShapeOf(operation.results[0]).element_type();
   if (BitWidth(from) != BitWidth(to)) {
     return reader.Error("{} has elements of {} bits, {} of {}", PrintType(shape), BitWidth(from),
-                        PrintType(program_.values[operation.results[0]].type), BitWidth(to));
+                        PrintType(frame.importer.program().values[operation.results[0]].type), BitWidth(to));
   }
   shape.set_element_type(to);
   return BindValues(frame, operation, {Bits(frame, operands[0], to)});
 }
 
-// collapse_shape and expand_shape: groups of the longer shape's dimensions are those of the shorter one.
-Status Importer::ImportReassociation(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, reader.Required("reassociation"));
-  const bool expands = operation.name == "tensor.expand_shape";
-  const IntList from = SizesOf(operand->shape());
-  std::vector<IntList> groups;
-  int64_t next = 0;
-  for (const Attribute& element : attribute->elements) {
-    VXLA_ASSIGN_OR_RETURN(IntList group, reader.IntsOf("reassociation", element));
-    for (const int64_t dimension : group) {
-      if (dimension != next++) return reader.Error("reassociation is not 0, 1, 2 ... in groups");
-    }
-    if (group.empty()) return reader.Error("reassociation has an empty group");
-    groups.push_back(std::move(group));
-  }
-  if (expands) return ImportExpansion(frame, operation, operand, groups, static_cast<size_t>(next));
-  // Without groups all dimensions are of size 1, and go.
-  if (!groups.empty() && next != static_cast<int64_t>(from.size()))
-    return reader.Error("reassociation has {} dimensions, {} has {}", next, PrintType(operand->shape()), from.size());
-  IntList sizes;
-  for (const IntList& group : groups) {
-    int64_t size = 1;
-    for (const int64_t dimension : group) size *= from[static_cast<size_t>(dimension)];
-    sizes.push_back(size);
-  }
-  if (groups.empty() && operand->shape().ElementCount() != 1)
-    return reader.Error("{} has {} elements, one needed", PrintType(operand->shape()), operand->shape().ElementCount());
-  return BindValues(frame, operation, {Reshaped(frame, operand, sizes)});
-}
-
-Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instruction* operand,
-                                 const std::vector<IntList>& groups, size_t rank) {
+Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* operand,
+                       const std::vector<IntList>& groups, size_t rank) {
   const OperationReader reader(operation);
   const Shape& from = operand->shape();
   IntList sizes;
@@ -226,9 +114,9 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
     size_t next = 1;
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values,
                           MixedList(frame, operation, "static_output_shape", next));
-    VXLA_ASSIGN_OR_RETURN(sizes, KnownList(operation, values));
+    VXLA_ASSIGN_OR_RETURN(sizes, KnownList(frame, operation, values));
   } else {
-    sizes = SizesOf(program_.ShapeOf(operation.results[0]));
+    sizes = SizesOf(frame.importer.program().ShapeOf(operation.results[0]));
   }
   if (sizes.size() != rank && !(groups.empty() && from.rank() == 0))
     return reader.Error("{} sizes for {} dimensions", sizes.size(), rank);
@@ -262,7 +150,41 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
   return BindValues(frame, operation, {Reshaped(frame, operand, sizes)});
 }
 
-Status Importer::ImportTensorReshape(Frame& frame, const Operation& operation) {
+// collapse_shape and expand_shape: groups of the longer shape's dimensions are those of the shorter one.
+Status ImportReassociation(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, reader.Required("reassociation"));
+  const bool expands = operation.name == "tensor.expand_shape";
+  const IntList from = SizesOf(operand->shape());
+  std::vector<IntList> groups;
+  int64_t next = 0;
+  for (const Attribute& element : attribute->elements) {
+    VXLA_ASSIGN_OR_RETURN(IntList group, reader.IntsOf("reassociation", element));
+    for (const int64_t dimension : group) {
+      if (dimension != next++) return reader.Error("reassociation is not 0, 1, 2 ... in groups");
+    }
+    if (group.empty()) return reader.Error("reassociation has an empty group");
+    groups.push_back(std::move(group));
+  }
+  if (expands) return ImportExpansion(frame, operation, operand, groups, static_cast<size_t>(next));
+  // Without groups all dimensions are of size 1, and go.
+  if (!groups.empty() && next != static_cast<int64_t>(from.size()))
+    return reader.Error("reassociation has {} dimensions, {} has {}", next, PrintType(operand->shape()), from.size());
+  IntList sizes;
+  for (const IntList& group : groups) {
+    int64_t size = 1;
+    for (const int64_t dimension : group) size *= from[static_cast<size_t>(dimension)];
+    sizes.push_back(size);
+  }
+  if (groups.empty() && operand->shape().ElementCount() != 1)
+    return reader.Error("{} has {} elements, one needed", PrintType(operand->shape()), operand->shape().ElementCount());
+  return BindValues(frame, operation, {Reshaped(frame, operand, sizes)});
+}
+
+Status ImportTensorReshape(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
@@ -274,7 +196,7 @@ Status Importer::ImportTensorReshape(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {Reshaped(frame, operands[0], sizes)});
 }
 
-Status Importer::ImportConcat(Frame& frame, const Operation& operation) {
+Status ImportConcat(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dim"));
@@ -284,26 +206,14 @@ Status Importer::ImportConcat(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {result});
 }
 
-Status Importer::ImportDim(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
-  VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(operation, operands[1]));
-  const Shape shape = OwnShape(operation.operands[0], operands[0]);
-  if (index < 0 || index >= shape.rank())
-    return reader.Error("index {} is no dimension of {}, which has {}", index, PrintType(shape), shape.rank());
-  return BindValues(frame, operation, {IndexConstant(frame, {shape.dimension(static_cast<int>(index))}, true)});
-}
-
-Status Importer::ImportRank(Frame& frame, const Operation& operation) {
+Status ImportRank(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
   return BindValues(frame, operation,
-                    {IndexConstant(frame, {OwnShape(operation.operands[0], operands[0]).rank()}, true)});
+                    {IndexConstant(frame, {OwnShape(frame, operation.operands[0], operands[0]).rank()}, true)});
 }
 
-// ---- new tensors
-
 // The contents are unspecified: zeros.
-Status Importer::ImportEmpty(Frame& frame, const Operation& operation) {
+Status ImportEmpty(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
   Instruction* const zero = Add(frame, Opcode::kConstant, Shape(shape.element_type()), {},
                                 ConstantAttributes{std::make_shared<const Literal>(Shape(shape.element_type()))});
@@ -311,7 +221,7 @@ Status Importer::ImportEmpty(Frame& frame, const Operation& operation) {
                     {shape.rank() == 0 ? zero : Add(frame, Opcode::kBroadcast, shape, {zero}, DimensionsAttributes{})});
 }
 
-Status Importer::ImportSplat(Frame& frame, const Operation& operation) {
+Status ImportSplat(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 1));
@@ -320,14 +230,15 @@ Status Importer::ImportSplat(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {result});
 }
 
-Status Importer::ImportFromElements(Frame& frame, const Operation& operation) {
+Status ImportFromElements(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> elements, Operands(frame, operation));
-  const Shape shape = program_.ShapeOf(operation.results[0]);
+  const Shape shape = frame.importer.program().ShapeOf(operation.results[0]);
   const bool whole = shape.IsArray() && !HasUnknownSize(shape);
   if (!whole || shape.ElementCount() != static_cast<int64_t>(elements.size())) {
-    return reader.Error("{} elements for {}", elements.size(), PrintType(program_.values[operation.results[0]].type));
+    return reader.Error("{} elements for {}", elements.size(),
+                        PrintType(frame.importer.program().values[operation.results[0]].type));
   }
   if (elements.empty()) {
     return BindValues(
@@ -346,20 +257,15 @@ Status Importer::ImportFromElements(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {Reshaped(frame, all, SizesOf(shape))});
 }
 
-Instruction* Importer::Everywhere(Frame& frame, Instruction* value, const Shape& shape) {
-  if (SameDimensions(value->shape(), shape)) return value;
-  return Add(frame, Opcode::kBroadcast, shape, {value}, DimensionsAttributes{});
-}
-
 // Ones where elements of `source` come to lie, padded as attributes say.
-Result<Instruction*> Importer::PaddedMask(Frame& frame, const Operation& operation, const Shape& source,
-                                          const PadAttributes& attributes) {
+Result<Instruction*> PaddedMask(Frame& frame, const Operation& operation, const Shape& source,
+                                const PadAttributes& attributes) {
   Instruction* const ones = Filled(frame, Shape(ElementType::kPred, SizesOf(source)), 1);
   Instruction* const zero = Filled(frame, Shape(ElementType::kPred), 0);
   return AddInferred(frame, operation, Opcode::kPad, {ones, zero}, attributes);
 }
 
-Status Importer::ImportTensorPad(Frame& frame, const Operation& operation) {
+Status ImportTensorPad(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -369,7 +275,7 @@ Status Importer::ImportTensorPad(Frame& frame, const Operation& operation) {
   for (size_t i = 0; i < 2; ++i) {
     const char* const name = i == 0 ? "static_low" : "static_high";
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, MixedList(frame, operation, name, next));
-    VXLA_ASSIGN_OR_RETURN(pads[i], KnownList(operation, values));
+    VXLA_ASSIGN_OR_RETURN(pads[i], KnownList(frame, operation, values));
     if (pads[i].size() != static_cast<size_t>(source->shape().rank()))
       return reader.Error("{} has {} entries for {}", name, pads[i].size(), PrintType(source->shape()));
     for (const int64_t pad : pads[i]) {
@@ -399,15 +305,14 @@ Status Importer::ImportTensorPad(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {Add(frame, Opcode::kSelect, shape, {mask, inside, value})});
 }
 
-// ---- elements
-
 // Known indices lie within the tensor.
-Status Importer::CheckIndices(const Operation& operation, const Shape& shape, std::span<Instruction* const> indices) {
+Status CheckIndices(Frame& frame, const Operation& operation, const Shape& shape,
+                    std::span<Instruction* const> indices) {
   const OperationReader reader(operation);
   if (indices.size() != static_cast<size_t>(shape.rank()))
     return reader.Error("{} indices for {}", indices.size(), PrintType(shape));
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Literal* const known = Known(indices[i]);
+    const Literal* const known = frame.importer.Known(indices[i]);
     if (known == nullptr || known->element_count() != 1) continue;
     const int64_t index = known->GetInt(0), size = shape.dimension(static_cast<int>(i));
     if (index < 0 || index >= size)
@@ -416,34 +321,34 @@ Status Importer::CheckIndices(const Operation& operation, const Shape& shape, st
   return OkStatus();
 }
 
-Status Importer::ImportExtract(Frame& frame, const Operation& operation) {
+Status ImportExtract(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
   // In a branch that some elements do not take an index out of bounds is no fault yet.
-  const Shape own = OwnShape(operation.operands[0], operands[0]);
-  Status fits = CheckIndices(operation, own, indices);
+  const Shape own = OwnShape(frame, operation.operands[0], operands[0]);
+  Status fits = CheckIndices(frame, operation, own, indices);
   const auto is_number = [&](const Instruction* index) {
-    const Literal* const known = Known(index);
+    const Literal* const known = frame.importer.Known(index);
     return known != nullptr && known->element_count() == 1;
   };
   const bool guarded = InLaneBranch(frame) && own.rank() > 0 && indices.size() == static_cast<size_t>(own.rank()) &&
                        !(fits.ok() && std::ranges::all_of(indices, is_number));
   if (!guarded) VXLA_RETURN_IF_ERROR(std::move(fits));
-  if (guarded || !AxesOf(operation).empty()) return ImportLaneExtract(frame, operation, operands, guarded);
+  if (guarded || !AxesOf(frame, operation).empty()) return ImportLaneExtract(frame, operation, operands, guarded);
   VXLA_ASSIGN_OR_RETURN(Instruction* const part, AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
                                                              DynamicSliceAttributes{IntList(indices.size(), 1)}));
   MarkChecked(part, operation);
   return BindValues(frame, operation, {Reshaped(frame, part, {})});
 }
 
-Status Importer::ImportInsert(Frame& frame, const Operation& operation) {
+Status ImportInsert(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_RETURN_IF_ERROR(CheckIndices(operation, operands[1]->shape(), std::span(operands).subspan(2)));
+  VXLA_RETURN_IF_ERROR(CheckIndices(frame, operation, operands[1]->shape(), std::span(operands).subspan(2)));
   const IntList ones(operands.size() - 2, 1);
   if (!operands[0]->shape().IsScalar()) return reader.Error("{} is no element", PrintType(operands[0]->shape()));
   Instruction* const update = Reshaped(frame, operands[0], ones);
@@ -455,18 +360,15 @@ Status Importer::ImportInsert(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {result});
 }
 
-// ---- slices
-
 // Offsets as values; sizes and strides, which are known.
-Result<Importer::SliceLists> Importer::SliceListsOf(Frame& frame, const Operation& operation, size_t next,
-                                                    const Shape& shape) {
+Result<SliceLists> SliceListsOf(Frame& frame, const Operation& operation, size_t next, const Shape& shape) {
   const OperationReader reader(operation);
   SliceLists lists;
   VXLA_ASSIGN_OR_RETURN(lists.offsets, MixedList(frame, operation, "static_offsets", next));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> sizes, MixedList(frame, operation, "static_sizes", next));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> strides, MixedList(frame, operation, "static_strides", next));
-  VXLA_ASSIGN_OR_RETURN(lists.sizes, KnownList(operation, sizes));
-  VXLA_ASSIGN_OR_RETURN(lists.strides, KnownList(operation, strides));
+  VXLA_ASSIGN_OR_RETURN(lists.sizes, KnownList(frame, operation, sizes));
+  VXLA_ASSIGN_OR_RETURN(lists.strides, KnownList(frame, operation, strides));
   const auto rank = static_cast<size_t>(shape.rank());
   if (lists.offsets.size() != rank || lists.sizes.size() != rank || lists.strides.size() != rank) {
     return reader.Error("{} offsets, {} sizes and {} strides for {}", lists.offsets.size(), lists.sizes.size(),
@@ -479,7 +381,7 @@ Result<Importer::SliceLists> Importer::SliceListsOf(Frame& frame, const Operatio
                           i);
     const int64_t steps = size == 0 ? 0 : size - 1;
     const int64_t extent = size == 0 ? 0 : steps > room / stride ? room + 1 : steps * stride + 1;
-    const Literal* const offset = Known(lists.offsets[i]);
+    const Literal* const offset = frame.importer.Known(lists.offsets[i]);
     const int64_t at = offset != nullptr ? offset->GetInt(0) : 0;
     lists.all_known = lists.all_known && offset != nullptr;
     if (at < 0 || extent > room || at > room - extent) {
@@ -493,7 +395,7 @@ Result<Importer::SliceLists> Importer::SliceListsOf(Frame& frame, const Operatio
   return lists;
 }
 
-Status Importer::ImportExtractSlice(Frame& frame, const Operation& operation) {
+Status ImportExtractSlice(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -513,7 +415,7 @@ Status Importer::ImportExtractSlice(Frame& frame, const Operation& operation) {
       slice.slice.push_back({lists.starts[i], lists.starts[i] + lists.extents[i], lists.strides[i]});
     VXLA_ASSIGN_OR_RETURN(part, AddInferred(frame, operation, Opcode::kSlice, {part}, std::move(slice)));
   }
-  const Type& type = program_.values[operation.results[0]].type;
+  const Type& type = frame.importer.program().values[operation.results[0]].type;
   VXLA_ASSIGN_OR_RETURN(const IntList stated, reader.Ints("static_sizes"));
   auto kept = KeptDimensions(stated, type.shape.dimensions());
   if (!kept.has_value()) kept = KeptDimensions(lists.sizes, type.shape.dimensions());
@@ -525,7 +427,7 @@ Status Importer::ImportExtractSlice(Frame& frame, const Operation& operation) {
 }
 
 // With strides: what lies between the elements stays, so that a window of the target is merged with them first.
-Status Importer::ImportInsertSlice(Frame& frame, const Operation& operation) {
+Status ImportInsertSlice(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
   VXLA_ASSIGN_OR_RETURN(Instruction * source, Lookup(frame, operation, operation.operands[0]));
@@ -556,15 +458,13 @@ Status Importer::ImportInsertSlice(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kDynamicUpdateSlice, std::move(operands)));
   MarkChecked(result, operation);
-  MarkParallel(result, operation, lists.strides);
+  MarkParallel(frame, result, operation, lists.strides);
   return BindValues(frame, operation, {result});
 }
 
-// ---- gather and scatter
-
 // The dimensions that indices go through: in order, and as many as an index has numbers.
-Result<IntList> Importer::IndexedDimensions(const Operation& operation, std::string_view name, const Shape& shape,
-                                            const Shape& indices) const {
+Result<IntList> IndexedDimensions(const Operation& operation, std::string_view name, const Shape& shape,
+                                  const Shape& indices) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints(name));
   for (size_t i = 0; i < dimensions.size(); ++i) {
@@ -582,7 +482,7 @@ Result<IntList> Importer::IndexedDimensions(const Operation& operation, std::str
   return dimensions;
 }
 
-Status Importer::ImportTensorGather(Frame& frame, const Operation& operation) {
+Status ImportTensorGather(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2, 1));
   const Shape &shape = operands[0]->shape(), &indices = operands[1]->shape();
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, IndexedDimensions(operation, "gather_dims", shape, indices));
@@ -600,12 +500,12 @@ Status Importer::ImportTensorGather(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction * result, AddInferred(frame, operation, Opcode::kGather, operands, gather));
   MarkChecked(result, operation);
   // The indexed dimensions stay as 1, or go.
-  if (program_.ShapeOf(operation.results[0]).rank() == static_cast<int>(sizes.size()))
+  if (frame.importer.program().ShapeOf(operation.results[0]).rank() == static_cast<int>(sizes.size()))
     result = Reshaped(frame, result, sizes);
   return BindValues(frame, operation, {result});
 }
 
-Status Importer::ImportTensorScatter(Frame& frame, const Operation& operation) {
+Status ImportTensorScatter(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
   const Shape &target = operands[1]->shape(), &indices = operands[2]->shape();
@@ -630,12 +530,110 @@ Status Importer::ImportTensorScatter(Frame& frame, const Operation& operation) {
                         PrintType(Resized(target, kept)), PrintType(Resized(target, sizes)));
   }
   Instruction* const source = Reshaped(frame, operands[0], sizes);
-  Computation* const assign = Assignment(*module_, target.element_type());
+  Computation* const assign = Assignment(frame.importer.module(), target.element_type());
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kScatter, {operands[1], operands[2], source},
                                     std::move(scatter), {assign}));
   MarkChecked(result, operation);
   return BindValues(frame, operation, {result});
+}
+
+}  // namespace
+
+Handler* TensorHandlerOf(std::string_view name) {
+  static const std::unordered_map<std::string_view, Handler*> kHandlers{
+      {"tensor.bitcast", ImportTensorBitcast},
+      {"tensor.cast", ImportTensorCast},
+      {"tensor.collapse_shape", ImportReassociation},
+      {"tensor.concat", ImportConcat},
+      {"tensor.dim", ImportDim},
+      {"tensor.empty", ImportEmpty},
+      {"tensor.expand_shape", ImportReassociation},
+      {"tensor.extract", ImportExtract},
+      {"tensor.extract_slice", ImportExtractSlice},
+      {"tensor.from_elements", ImportFromElements},
+      {"tensor.gather", ImportTensorGather},
+      {"tensor.generate", ImportGenerate},
+      {"tensor.insert", ImportInsert},
+      {"tensor.insert_slice", ImportInsertSlice},
+      {"tensor.parallel_insert_slice", ImportInsertSlice},
+      {"tensor.pad", ImportTensorPad},
+      {"tensor.rank", ImportRank},
+      {"tensor.reshape", ImportTensorReshape},
+      {"tensor.scatter", ImportTensorScatter},
+      {"tensor.splat", ImportSplat},
+  };
+  if (const auto found = kHandlers.find(name); found != kHandlers.end()) return found->second;
+  if (name.starts_with("arith.")) return ImportArith;
+  if (name.starts_with("shape.")) return ImportShapeDialect;
+  return nullptr;
+}
+
+Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar) {
+  const Shape shape(ElementType::kS64, scalar ? IntList() : IntList{static_cast<int64_t>(values.size())});
+  Literal literal(shape);
+  for (size_t i = 0; i < values.size(); ++i) literal.SetInt(static_cast<int64_t>(i), values[i]);
+  return Add(frame, Opcode::kConstant, shape, {},
+             ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
+}
+
+Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes) {
+  if (SizesOf(value->shape()) == sizes) return value;
+  return Add(frame, Opcode::kReshape, Resized(value->shape(), sizes), {value});
+}
+
+// Undefined out of bounds: --checked looks at it.
+void MarkChecked(Instruction* instruction, const Operation& operation) {
+  instruction->mutable_notes().checked = operation.name;
+  instruction->mutable_notes().unique = operation.Find("unique") != nullptr;
+}
+
+// A loop that stays one begins where its values come together, one that is written out with its first update.
+void BeginForall(Frame& frame, const Operation& operation, bool written_out) {
+  if (operation.forall >= 0)
+    frame.importer.foralls().by_number[operation.forall] = {++frame.importer.foralls().count, written_out};
+}
+
+void MarkForall(Frame& frame, Instruction* start, const Operation& operation) {
+  if (operation.forall < 0) return;
+  start->mutable_notes().checked = "scf.forall";
+  start->mutable_notes().forall = frame.importer.foralls().by_number[operation.forall].number;
+}
+
+// The result's type with the operands from `next` on in the places of its unknown sizes.
+Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  const Type& type = frame.importer.program().values[operation.results[0]].type;
+  if (type.kind != Type::Kind::kShape || type.unranked || !type.shape.IsArray())
+    return reader.Error("the result {} is no ranked tensor", PrintType(type));
+  IntList sizes = SizesOf(type.shape);
+  for (int64_t& size : sizes) {
+    if (size != kUnboundedSize) continue;
+    if (next >= operation.operands.size()) return reader.Error("fewer sizes than {} leaves open", PrintType(type));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[next++]));
+    VXLA_ASSIGN_OR_RETURN(size, KnownIndex(frame, operation, value));
+    if (size < 0) return reader.Error("the size {} of a dimension is negative", size);
+  }
+  if (next != operation.operands.size()) return reader.Error("more sizes than {} leaves open", PrintType(type));
+  const Shape shape = Resized(type.shape, std::move(sizes));
+  if (const Status status = CheckShape(shape); !status.ok()) return reader.Error("{}", status.message());
+  return shape;
+}
+
+Status ImportDim(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
+  VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(frame, operation, operands[1]));
+  const Shape shape = OwnShape(frame, operation.operands[0], operands[0]);
+  if (index < 0 || index >= shape.rank())
+    return reader.Error("index {} is no dimension of {}, which has {}", index, PrintType(shape), shape.rank());
+  return BindValues(frame, operation, {IndexConstant(frame, {shape.dimension(static_cast<int>(index))}, true)});
+}
+
+Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape) {
+  if (SameDimensions(value->shape(), shape)) return value;
+  return Add(frame, Opcode::kBroadcast, shape, {value}, DimensionsAttributes{});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -35,6 +35,12 @@ struct PartitionedProgram {
   std::vector<std::string> parameter_memories, result_memories;
   // In which order of its dimensions each is to lie, "{0,1}" from the fastest on, or "auto"; empty: nothing is said.
   std::vector<std::string> parameter_layouts, result_layouts;
+  // How an array lies that a call of InspectSharding asks for, and the call's backend_config.
+  struct Answer {
+    std::string asker;
+    Sharding sharding;
+  };
+  std::vector<Answer> answers;
 };
 // `partitions`: of a text that does not say how many there are.
 Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions = 1);

@@ -5,20 +5,13 @@
 
 #include "core/devices/replica_groups.h"
 #include "core/mlir/ir.h"
+#include "core/mlir/keywords.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer/printer_impl.h"
 #include "core/numerics/dot_algorithm.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
-
-constexpr std::string_view kDirectionWords[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
-constexpr std::string_view kCompareTypeWords[] = {"NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"};
-constexpr std::string_view kFftWords[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-constexpr std::string_view kPrecisionWords[] = {"DEFAULT", "HIGH", "HIGHEST"};
-constexpr std::string_view kTransposeWords[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-constexpr std::string_view kAlgorithmWords[] = {"DEFAULT", "THREE_FRY", "PHILOX"};
-constexpr std::string_view kDistributionWords[] = {"UNIFORM", "NORMAL"};
 
 template <typename T>
 std::string Keyword(std::string_view kind, std::span<const std::string_view> words, T value) {

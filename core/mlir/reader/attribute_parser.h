@@ -9,6 +9,7 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
+// One class, because attributes have types in them, types have attributes in them, and both have the file's aliases.
 class AttributeParser {
  public:
   AttributeParser(std::string_view text, int first_line)

@@ -7,6 +7,7 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
+// One class, because a form of text reads from where the form before it ended, with the names that are known there.
 class OperationParser : public AttributeParser {
  public:
   OperationParser(std::string_view text, int first_line) : AttributeParser(text, first_line) {}
@@ -137,7 +138,6 @@ class OperationParser : public AttributeParser {
   Names* names_ = nullptr;
   std::vector<std::pair<std::string_view, size_t>>* defined_ = nullptr;
   std::vector<Type> result_types_;
-  std::vector<SourceLocation> use_locations_;
 };
 
 // Names of an operation that another spelling of the text stands for: return is func.return.

@@ -57,6 +57,7 @@ bool IsRankReduced(const IntList& sizes, const IntList& reduced) {
   return next == reduced.size();
 }
 
+// The constraints of each operation of the dialects: one member for each, over the types of its operands and results.
 class Checker {
  public:
   explicit Checker(const Program& program) : program_(program) {}

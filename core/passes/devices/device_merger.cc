@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"
@@ -239,43 +240,35 @@ void Merger::Call(Frame& frame, const Instruction& instruction) {
   inside.call = &instruction;
 }
 
-Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
-  VXLA_RETURN_IF_ERROR(CheckCollectives(source_, grid_));
-  MergedProgram program;
-  target_ = std::make_unique<Module>(source_.name());
-  target_->mutable_attributes().frontend_attributes = source_.attributes().frontend_attributes;
-  Computation* const entry = target_->AddComputation(source_.entry()->name());
-  target_->set_entry(entry);
-  IntList devices;
-  for (int64_t device = 0; device < grid_.count(); ++device) devices.push_back(device);
+std::vector<Values> Merger::AddParameters(Computation& entry, const std::vector<bool>& shared, MergedProgram& program) {
   std::vector<Values> arguments;
   for (const Instruction* parameter : source_.entry()->parameters()) {
     const auto p = static_cast<size_t>(parameter->parameter_number());
     Values& values = arguments.emplace_back();
-    for (const int64_t device : devices) {
+    for (int64_t device = 0; device < grid_.count(); ++device) {
       const bool is_shared = p < shared.size() && shared[p];
       if (device > 0 && is_shared) {
         values.push_back(values[0]);
         continue;
       }
       if (!IsHere(device) && !is_shared) {
-        values.push_back(Absent(*entry, *parameter, parameter->shape()));
+        values.push_back(Absent(entry, *parameter, parameter->shape()));
         continue;
       }
       ParameterAttributes attributes;
       attributes.number = static_cast<int64_t>(program.parameters.size());
       program.parameters.emplace_back(device, parameter->parameter_number());
-      values.push_back(entry->Add(Opcode::kParameter, parameter->shape(), {}, attributes, {}, parameter->name()));
+      values.push_back(entry.Add(Opcode::kParameter, parameter->shape(), {}, attributes, {}, parameter->name()));
     }
   }
-  Instruction* parted = nullptr;
-  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*source_.entry(), *entry, devices, arguments, parted));
-  Expansion make(*entry, *source_.entry()->root());
+  return arguments;
+}
+
+Values Merger::LeavesOf(Expansion& make, const Values& roots, MergedProgram& program) const {
   std::unordered_map<const Instruction*, int64_t> known;
   std::map<std::pair<const Instruction*, int64_t>, Instruction*> elements;
   Values leaves;
-  for (const int64_t device : devices) {
-    Instruction* const root = roots[static_cast<size_t>(device)];
+  for (int64_t device = 0; device < grid_.count(); ++device) {
     IntList& own = program.results.emplace_back();
     if (!IsHere(device)) continue;
     const std::function<void(Instruction*)> take = [&](Instruction* value) {
@@ -292,8 +285,25 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
       if (fresh) leaves.push_back(value);
       own.push_back(place->second);
     };
-    take(root);
+    take(roots[static_cast<size_t>(device)]);
   }
+  return leaves;
+}
+
+Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
+  VXLA_RETURN_IF_ERROR(CheckCollectives(source_, grid_));
+  MergedProgram program;
+  target_ = std::make_unique<Module>(source_.name());
+  target_->mutable_attributes().frontend_attributes = source_.attributes().frontend_attributes;
+  Computation* const entry = target_->AddComputation(source_.entry()->name());
+  target_->set_entry(entry);
+  IntList devices;
+  for (int64_t device = 0; device < grid_.count(); ++device) devices.push_back(device);
+  Instruction* parted = nullptr;
+  VXLA_ASSIGN_OR_RETURN(const Values roots,
+                        Emit(*source_.entry(), *entry, devices, AddParameters(*entry, shared, program), parted));
+  Expansion make(*entry, *source_.entry()->root());
+  Values leaves = LeavesOf(make, roots, program);
   if (parted != nullptr) {
     leaves.push_back(parted);
     program.partings = std::move(partings_);
@@ -330,7 +340,8 @@ Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, cons
     Result<MergedProgram> merged = merger.Merge(shared);
     if (merger.hoistable().empty()) return merged;
     // One at a time: another one may have stood in its branches.
-    HoistMeetings(*inlined, *const_cast<Instruction*>(merger.hoistable()[0]));
+    const std::vector<Instruction*> all = InstructionList(*merger.hoistable()[0]->parent());
+    HoistMeetings(*inlined, **std::ranges::find(all, merger.hoistable()[0]));
   }
 }
 

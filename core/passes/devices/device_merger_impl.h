@@ -39,6 +39,7 @@ bool IsPermute(Opcode opcode);
 // Its value, or what it does, depends on which device it is.
 bool KnowsItsDevice(const Instruction& instruction);
 
+// One class, because devices that wait, meet, exchange and part do so in the same frames of one walk.
 class Merger {
  public:
   // places: null where all devices are here.
@@ -93,6 +94,10 @@ class Merger {
     const Instruction* instruction = nullptr;
   };
 
+  // The entry's parameters: one for all devices of what they share.
+  std::vector<Values> AddParameters(Computation& entry, const std::vector<bool>& shared, MergedProgram& program);
+  // What the results consist of, each value once; program.results says which ones are a device's.
+  Values LeavesOf(Expansion& make, const Values& roots, MergedProgram& program) const;
   // `arguments`: of the devices, by parameter. Gives the roots, by device. parted: as a frame's, before and after.
   Result<Values> Emit(const Computation& source, Computation& into, const IntList& devices,
                       const std::vector<Values>& arguments, Instruction*& parted);
@@ -177,6 +182,10 @@ class Merger {
   // every place reduces all of them.
   std::optional<Values> ReduceInParts(Computation& into, const Instruction& instruction, const IntList& members,
                                       int64_t block, const std::vector<Values>& given);
+  struct PartedReduction;
+  Instruction* GiveParts(Expansion& make, PartedReduction& reduction);  // null: this place has no part in it
+  Instruction* GiveSums(Expansion& make, const PartedReduction& reduction, Instruction* parts,
+                        const std::vector<Shape>& whole);
   Status CheckGroup(const Instruction& instruction, const Values& given, int64_t members) const;
   Status Permute(const std::vector<Comer>& devices);
   Status Send(Frame& frame, int64_t device, const Instruction& instruction);
@@ -210,6 +219,11 @@ class Merger {
   void AddFault(Frame& frame, const Instruction& like, Status fault, Instruction* fails);
   void CheckSlices(Frame& frame, const Instruction& instruction, const Values& operands);
   struct Loop;
+  void PlaceState(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
+  Result<Values> EmitLoop(const Computation& source, const Instruction& instruction, const IntList& devices,
+                          const Loop& loop, Computation*& merged, Values& given, Instruction*& parted);
+  Instruction* StateElement(Frame& frame, const Instruction& instruction, const Loop& loop, Instruction* state,
+                            size_t i);
   Result<bool> TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
 
   const Module& source_;

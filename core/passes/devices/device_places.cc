@@ -159,10 +159,31 @@ void Merger::ShareWays(Computation& into, const Instruction& like, const IntList
   Share(into, like, handed);
 }
 
+// An all-reduce of which each place takes a part.
+struct Merger::PartedReduction {
+  Computation& into;
+  const Instruction& instruction;
+  const std::vector<Values>& given;                       // by giver, and array
+  std::vector<int64_t> owners;                            // the places of the givers
+  std::set<int64_t> taking;                               // all places
+  std::map<std::pair<size_t, size_t>, int64_t> received;  // of the arrays received here, by giver and array
+
+  PartOfArray Of(size_t k, size_t part) const {
+    return PartOf(given[0][k]->shape().ElementCount(), std::ssize(taking), static_cast<int64_t>(part));
+  }
+  static Shape Flat(const Shape& shape, const PartOfArray& part) {
+    return Shape(shape.element_type(), {part.end - part.begin});
+  }
+  static Instruction* InARow(Expansion& make, Instruction* value) {
+    return make.Reshaped(value, {value->shape().ElementCount()});
+  }
+};
+
 std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction& instruction, const IntList& members,
                                             int64_t block, const std::vector<Values>& given) {
-  std::vector<int64_t> owners;
-  std::set<int64_t> taking;
+  PartedReduction reduction{into, instruction, given, {}, {}, {}};
+  std::vector<int64_t>& owners = reduction.owners;
+  std::set<int64_t>& taking = reduction.taking;
   for (size_t m = 0; m < members.size(); ++m) {
     const int64_t place = places_->place_of[static_cast<size_t>(members[m])];
     taking.insert(place);
@@ -179,53 +200,68 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
   }
   if (places_->form.value_or(ChooseReductionForm(facts)) == ReductionForm::kWhole) return {};
 
-  const size_t arrays = given[0].size();
   Expansion make(into, instruction);
-  const auto flat = [](const Shape& shape, const PartOfArray& part) {
-    return Shape(shape.element_type(), {part.end - part.begin});
-  };
-  const auto part_of = [&](size_t k, size_t part) {
-    return PartOf(given[0][k]->shape().ElementCount(), facts.places, static_cast<int64_t>(part));
-  };
-  const auto in_a_row = [&](Instruction* value) { return make.Reshaped(value, {value->shape().ElementCount()}); };
-  // Each place gets its part of everybody's arrays.
-  PlaceExchange parts = NewExchange(instruction, taking);
+  Instruction* const parts = GiveParts(make, reduction);
+  std::vector<Shape> whole;
+  for (size_t k = 0; k < given[0].size(); ++k) {
+    const ElementType type = instruction.operand(static_cast<int>(k))->shape().element_type();
+    whole.emplace_back(type, IntList{given[0][k]->shape().ElementCount()});
+  }
+  Instruction* const all = GiveSums(make, reduction, parts, whole);
+  Values results;
+  for (size_t k = 0; k < whole.size(); ++k) {
+    const Shape shape(whole[k].element_type(), SizesOf(given[0][k]->shape()));
+    results.push_back(all == nullptr ? Absent(into, instruction, shape)
+                                     : make.Reshaped(make.Element(all, static_cast<int64_t>(k)), SizesOf(shape)));
+  }
+  return results;
+}
+
+// Each place gets its part of everybody's arrays.
+Instruction* Merger::GiveParts(Expansion& make, PartedReduction& reduction) {
+  const std::vector<Values>& given = reduction.given;
+  const std::vector<int64_t>& owners = reduction.owners;
+  PlaceExchange parts = NewExchange(reduction.instruction, reduction.taking);
   Values posted;
   std::vector<Shape> received;
-  std::map<std::pair<size_t, size_t>, int64_t> element;  // of the arrays received here, by giver and array
   for (size_t g = 0; g < given.size(); ++g) {
     auto& of_owner = parts.posted[static_cast<size_t>(owners[g])];
-    for (size_t k = 0; k < arrays; ++k) {
+    for (size_t k = 0; k < given[g].size(); ++k) {
       const Shape& shape = given[g][k]->shape();
       for (size_t i = 0; i < parts.places.size(); ++i) {
-        const PartOfArray part = part_of(k, i);
+        const PartOfArray part = reduction.Of(k, i);
         const int64_t place = parts.places[i];
         if (place == owners[g] || part.begin == part.end) continue;
         auto& takes = parts.takes[static_cast<size_t>(place)];
         const int64_t begin = Shape(shape.element_type(), {part.begin}).SizeBytes();
-        takes.push_back({owners[g], std::ssize(of_owner), std::ssize(takes), begin, flat(shape, part).SizeBytes(), 0});
+        takes.push_back({owners[g], std::ssize(of_owner), std::ssize(takes), begin,
+                         PartedReduction::Flat(shape, part).SizeBytes(), 0});
         if (place != places_->here) continue;
-        element[{g, k}] = std::ssize(received);
-        received.push_back(flat(shape, part));
+        reduction.received[{g, k}] = std::ssize(received);
+        received.push_back(PartedReduction::Flat(shape, part));
       }
-      if (owners[g] == places_->here) posted.push_back(in_a_row(given[g][k]));
-      of_owner.push_back(flat(shape, {0, shape.ElementCount()}));
+      if (owners[g] == places_->here) posted.push_back(PartedReduction::InARow(make, given[g][k]));
+      of_owner.push_back(PartedReduction::Flat(shape, {0, shape.ElementCount()}));
     }
   }
-  const std::vector<int64_t> places = parts.places;
-  Instruction* const call = CallOf(into, instruction, std::move(parts), std::move(posted), std::move(received));
-  // They reduce it, and give the result to all.
-  PlaceExchange sums = NewExchange(instruction, taking);
+  return CallOf(reduction.into, reduction.instruction, std::move(parts), std::move(posted), std::move(received));
+}
+
+// They reduce it, and give the result to all.
+Instruction* Merger::GiveSums(Expansion& make, const PartedReduction& reduction, Instruction* parts,
+                              const std::vector<Shape>& whole) {
+  const std::vector<Values>& given = reduction.given;
+  const std::vector<int64_t>& owners = reduction.owners;
+  PlaceExchange sums = NewExchange(reduction.instruction, reduction.taking);
+  const std::vector<int64_t> places = sums.places;
   Values reduced;
-  std::vector<Shape> whole;
-  for (size_t k = 0; k < arrays; ++k) {
-    const ElementType type = instruction.operand(static_cast<int>(k))->shape().element_type();
-    whole.emplace_back(type, IntList{given[0][k]->shape().ElementCount()});
+  for (size_t k = 0; k < whole.size(); ++k) {
+    const ElementType type = whole[k].element_type();
     for (size_t i = 0; i < places.size(); ++i) {
-      const PartOfArray part = part_of(k, i);
+      const PartOfArray part = reduction.Of(k, i);
       if (part.begin == part.end) continue;
       auto& of_place = sums.posted[static_cast<size_t>(places[i])];
-      const Shape shape = flat(whole[k], part);
+      const Shape shape = PartedReduction::Flat(whole[k], part);
       for (const int64_t place : places) {
         sums.takes[static_cast<size_t>(place)].push_back({places[i], std::ssize(of_place), static_cast<int64_t>(k), 0,
                                                           shape.SizeBytes(), Shape(type, {part.begin}).SizeBytes()});
@@ -234,21 +270,15 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
       if (places[i] != places_->here) continue;
       Values values;
       for (size_t g = 0; g < given.size(); ++g) {
-        values.push_back(owners[g] == places_->here ? make.Slice(in_a_row(given[g][k]), 0, part.begin, part.end)
-                                                    : make.Element(call, element.at({g, k})));
+        values.push_back(owners[g] == places_->here
+                             ? make.Slice(PartedReduction::InARow(make, given[g][k]), 0, part.begin, part.end)
+                             : make.Element(parts, reduction.received.at({g, k})));
       }
       reduced.push_back(
           Reduced(make, values, type, [&](Computation* computation) { return PlainCopyOf(computation); }));
     }
   }
-  Instruction* const all = CallOf(into, instruction, std::move(sums), std::move(reduced), whole);
-  Values results;
-  for (size_t k = 0; k < arrays; ++k) {
-    const Shape shape(whole[k].element_type(), SizesOf(given[0][k]->shape()));
-    results.push_back(all == nullptr ? Absent(into, instruction, shape)
-                                     : make.Reshaped(make.Element(all, static_cast<int64_t>(k)), SizesOf(shape)));
-  }
-  return results;
+  return CallOf(reduction.into, reduction.instruction, std::move(sums), std::move(reduced), whole);
 }
 
 // Each place reduces what its own neighbours give before it shares it. Gives how many of them are one now.

@@ -264,22 +264,23 @@ struct Merger::Loop {
   int64_t parted = -1;                   // the place in the merged state of what a frame calls so
 };
 
-// One attempt with what is taken to be shared; false: less is, and loop.classes say what.
-Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop) {
+Instruction* Merger::StateElement(Frame& frame, const Instruction& instruction, const Loop& loop, Instruction* state,
+                                  size_t i) {
+  return loop.tuple ? ElementOf(frame, instruction, state, static_cast<int64_t>(i)) : state;
+}
+
+// Where each element of each device's state lies in the merged state, and what it is before the loop.
+void Merger::PlaceState(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop) {
   const Values& states = frame.values.at(instruction.operand(0));
   loop.initial.clear();
   loop.slots.assign(loop.shapes.size(), {});
-  const auto element = [&](Frame& of, Instruction* state, size_t i) {
-    return loop.tuple ? ElementOf(of, instruction, state, static_cast<int64_t>(i)) : state;
-  };
-  std::vector<Shape> shapes;
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
     std::map<int64_t, int64_t> slots;
     for (size_t place = 0; place < devices.size(); ++place) {
       if (!IsHere(devices[place])) continue;
       if (!slots.try_emplace(loop.classes[i][place], std::ssize(loop.initial)).second) continue;
-      loop.initial.push_back(element(frame, states[static_cast<size_t>(devices[place])], i));
-      shapes.push_back(loop.shapes[i]);
+      Instruction* const state = states[static_cast<size_t>(devices[place])];
+      loop.initial.push_back(StateElement(frame, instruction, loop, state, i));
     }
     for (size_t place = 0; place < devices.size(); ++place) {
       const auto slot = slots.find(loop.classes[i][place]);
@@ -288,43 +289,55 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   }
   if (loop.parted >= 0) {
     loop.parted = std::ssize(loop.initial);
-    shapes.emplace_back(ElementType::kS32);
-    loop.initial.push_back(Expansion(frame.into, instruction).Zeros(shapes.back()));
+    loop.initial.push_back(Expansion(frame.into, instruction).Zeros(Shape(ElementType::kS32)));
   }
-  const Shape state = Shape::Tuple(shapes);
-  Instruction* parted = nullptr;
-  Values given;  // by device, in the computation that is emitted
-  const auto emit = [&](const Computation& source, Computation*& merged) -> Result<Values> {
-    merged = target_->AddComputation(source.name());
-    Instruction* const parameter = merged->Add(Opcode::kParameter, state, {}, ParameterAttributes{});
-    Expansion make(*merged, instruction);
-    Values of_slots, arguments(static_cast<size_t>(grid_.count()));
-    for (size_t slot = 0; slot < shapes.size(); ++slot) {
-      of_slots.push_back(make.Element(parameter, static_cast<int64_t>(slot)));
+}
+
+// The loop's body or its condition for all devices; `given`: their states in it, by device.
+Result<Values> Merger::EmitLoop(const Computation& source, const Instruction& instruction, const IntList& devices,
+                                const Loop& loop, Computation*& merged, Values& given, Instruction*& parted) {
+  std::vector<Shape> shapes(loop.initial.size(), Shape(ElementType::kS32));  // of all but what a frame calls parted:
+  for (size_t i = 0; i < loop.shapes.size(); ++i) {
+    for (const int64_t slot : loop.slots[i]) {
+      if (slot >= 0) shapes[static_cast<size_t>(slot)] = loop.shapes[i];
     }
-    parted = loop.parted >= 0 ? of_slots.back() : nullptr;
-    std::map<std::pair<size_t, int64_t>, Instruction*> elsewhere;  // by element and class
-    Instruction* last = nullptr;
-    for (size_t place = 0; place < devices.size(); ++place) {
-      Values elements;
-      for (size_t i = 0; i < loop.shapes.size(); ++i) {
-        const int64_t slot = loop.slots[i][place];
-        if (slot >= 0) {
-          elements.push_back(of_slots[static_cast<size_t>(slot)]);
-          continue;
-        }
-        Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
-        if (absent == nullptr) absent = Absent(*merged, instruction, loop.shapes[i]);
-        elements.push_back(absent);
+  }
+  merged = target_->AddComputation(source.name());
+  Instruction* const parameter =
+      merged->Add(Opcode::kParameter, Shape::Tuple(std::move(shapes)), {}, ParameterAttributes{});
+  Expansion make(*merged, instruction);
+  Values of_slots;
+  for (int64_t slot = 0; slot < std::ssize(loop.initial); ++slot) of_slots.push_back(make.Element(parameter, slot));
+  parted = loop.parted >= 0 ? of_slots.back() : nullptr;
+  given.assign(static_cast<size_t>(grid_.count()), nullptr);
+  std::map<std::pair<size_t, int64_t>, Instruction*> elsewhere;  // by element and class
+  Instruction* last = nullptr;
+  for (size_t place = 0; place < devices.size(); ++place) {
+    Values elements;
+    for (size_t i = 0; i < loop.shapes.size(); ++i) {
+      const int64_t slot = loop.slots[i][place];
+      if (slot >= 0) {
+        elements.push_back(of_slots[static_cast<size_t>(slot)]);
+        continue;
       }
-      const bool same = last != nullptr && loop.tuple && std::ranges::equal(last->operands(), elements);
-      if (!same) last = loop.tuple ? make.TupleOf(elements) : elements[0];
-      arguments[static_cast<size_t>(devices[place])] = last;
+      Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
+      if (absent == nullptr) absent = Absent(*merged, instruction, loop.shapes[i]);
+      elements.push_back(absent);
     }
-    given = arguments;
-    return Emit(source, *merged, devices, {arguments}, parted);
-  };
-  VXLA_ASSIGN_OR_RETURN(const Values roots, emit(*instruction.called(1), loop.body));
+    const bool same = last != nullptr && loop.tuple && std::ranges::equal(last->operands(), elements);
+    if (!same) last = loop.tuple ? make.TupleOf(elements) : elements[0];
+    given[static_cast<size_t>(devices[place])] = last;
+  }
+  return Emit(source, *merged, devices, {given}, parted);
+}
+
+// One attempt with what is taken to be shared; false: less is, and loop.classes say what.
+Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop) {
+  PlaceState(frame, instruction, devices, loop);
+  Instruction* parted = nullptr;
+  Values given;
+  VXLA_ASSIGN_OR_RETURN(const Values roots,
+                        EmitLoop(*instruction.called(1), instruction, devices, loop, loop.body, given, parted));
   Region behind{*loop.body, devices, parted, {}, {}, {}, {}};
   Frame& inside = Open(behind, *instruction.called(1), devices, {});
   if (loop.meeting != nullptr) {
@@ -338,7 +351,8 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
     std::map<int64_t, Instruction*> elsewhere;  // by class
     std::map<std::pair<int64_t, Instruction*>, int64_t> parts;
     for (size_t place = 0; place < devices.size(); ++place) {
-      Instruction* const value = element(inside, roots[static_cast<size_t>(devices[place])], i);
+      Instruction* const root = roots[static_cast<size_t>(devices[place])];
+      Instruction* const value = StateElement(inside, instruction, loop, root, i);
       const int64_t slot = loop.slots[i][place];
       Instruction*& known = slot >= 0 ? next[static_cast<size_t>(slot)] : elsewhere[loop.classes[i][place]];
       holds &= known == nullptr || known == value;
@@ -354,7 +368,8 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   if (!holds) return false;
   if (inside.parted != nullptr) next[static_cast<size_t>(loop.parted)] = inside.parted;
   loop.body->set_root(Expansion(*loop.body, instruction).TupleOf(next));
-  VXLA_ASSIGN_OR_RETURN(loop.decide, emit(*instruction.called(0), loop.condition));
+  VXLA_ASSIGN_OR_RETURN(loop.decide,
+                        EmitLoop(*instruction.called(0), instruction, devices, loop, loop.condition, given, parted));
   // All take the first one's way.
   if (loop.meeting != nullptr)
     Share(*loop.condition, instruction, {{devices[0], &loop.decide[static_cast<size_t>(devices[0])], devices}});

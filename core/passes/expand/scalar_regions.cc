@@ -41,6 +41,7 @@ void ForEachIndex(const IntList& sizes, const Visit& visit) {
   }
 }
 
+// A computation written out element by element: what each opcode becomes, over one table of elements by instruction.
 class Scalars {
  public:
   explicit Scalars(Computation& out) : out_(out) {}

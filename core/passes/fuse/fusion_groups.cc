@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/host/hash.h"
 #include "core/passes/giants/giant_splitter.h"
 
 namespace VXLA_NAMESPACE {
@@ -24,10 +25,7 @@ constexpr size_t kMostReadInPlace = 64;
 // A number for where operand k of an instruction is read when the instruction is wanted at `place` (the mixing of
 // SplitMix64).
 uint64_t PlaceBehind(uint64_t place, int instruction, int k) {
-  uint64_t x = place * 0x9E3779B97F4A7C15u + (static_cast<uint64_t>(instruction) << 16) + static_cast<uint64_t>(k) + 3;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
+  return SplitMix(place * kSplitMixStep + (static_cast<uint64_t>(instruction) << 16) + static_cast<uint64_t>(k) + 3);
 }
 
 std::vector<const Instruction*> DistinctOperands(const Instruction& i) {

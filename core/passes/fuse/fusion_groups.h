@@ -52,6 +52,7 @@ class GroupBuffers {
   int inputs_ = 0, outputs_ = 0;                         // without what costs nothing
 };
 
+// One class, because each rule that lets an instruction join or leave asks for the groups as all others left them.
 class FusionGroups {
  public:
   FusionGroups(Computation& entry, const TargetInfo& target);

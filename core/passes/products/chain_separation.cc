@@ -306,7 +306,7 @@ class ChainSeparator {
   void GiveCopies(const ChainKernel& kernel) {
     InstructionMap copies;
     for (const ChainSum& sum : kernel.sums) {
-      Instruction* const hero = const_cast<Instruction*>(sum.hero);
+      Instruction* const hero = const_cast<Instruction*>(sum.hero);  // of entry_; another chain's copies are too
       hero->ReplaceOperand(sum.chained, OwnValue(kernel.computes, hero->operand(sum.chained), copies));
     }
   }

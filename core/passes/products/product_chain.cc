@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/maps/dot_sides.h"
+#include "core/module_edits.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/products/attention.h"
 
@@ -378,7 +379,8 @@ bool DependsOn(const Instruction& i, const Instruction& on) {
 // The chain of the same dot with its terms in another order, one that joins `other`: attributes are changed in place,
 // or left as they were.
 std::optional<ProductChain> JoinReordered(const ProductChain& other, const ProductChain& chain) {
-  Instruction* const hero = const_cast<Instruction*>(chain.sums[0].hero);
+  const std::vector<Instruction*> all = InstructionList(*chain.sums[0].hero->parent());
+  Instruction* const hero = *std::ranges::find(all, chain.sums[0].hero);
   const Attributes before = hero->attributes();
   const auto& dimensions = hero->attributes<DotAttributes>();
   std::vector<size_t> order(dimensions.lhs_contracting_dims.size());

@@ -198,10 +198,34 @@ Computation* Partitioner::Copied(const Computation* computation) {
   return copies_[computation] = module_->AddComputation(std::move(made));
 }
 
+namespace {
+
+// Of where the array is computed first.
+Sharding AnswerIn(const ShardingGraph& graph, const ShardingScope& scope, const Instruction* array) {
+  if (const auto own = scope.nodes.find(array); own != scope.nodes.end()) {
+    if (!scope.manual.empty()) return {};
+    return graph.mesh.ToSharding(graph.nodes[static_cast<size_t>(own->second.at(0))].tiling);
+  }
+  for (const auto& [caller, scopes] : scope.inner) {
+    for (const auto& inner : scopes) {
+      Sharding answer = AnswerIn(graph, *inner, array);
+      if (answer.is_cut()) return answer;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<PartitionedModule> Partition(const Module& module, const StatedShardings& stated) {
   VXLA_ASSIGN_OR_RETURN(ShardingGraph graph, MakeShardingGraph(module, stated));
   PropagateShardings(graph);
-  return Partitioner(module, stated, graph).Run();
+  std::vector<Sharding> answers;
+  for (const StatedShardings::Question& question : stated.questions)
+    answers.push_back(AnswerIn(graph, *graph.entry, question.array));
+  VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partitioner(module, stated, graph).Run());
+  made.answers = std::move(answers);
+  return made;
 }
 
 // ---- the printer

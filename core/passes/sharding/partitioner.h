@@ -10,6 +10,7 @@ namespace VXLA_NAMESPACE {
 struct PartitionedModule {
   std::unique_ptr<Module> module;
   std::vector<Sharding> parameters, results;  // results by leaf
+  std::vector<Sharding> answers;              // to the questions; whole inside of manual computations
 };
 
 // Expects shardings that divide the arrays of the entry, a single replica, and calls of `stated.manual` that fit

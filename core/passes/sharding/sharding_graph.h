@@ -27,6 +27,12 @@ struct StatedShardings {
   std::unordered_map<const Instruction*, Manual> manual;
   // Copies from arrays to tiles that lie so, and back (SPMDFullToShardShape, SPMDShardToFullShape).
   std::unordered_map<const Instruction*, ArraySharding> to_tiles, from_tiles;
+  // Arrays whose shardings are asked for, and the bytes that say by whom.
+  struct Question {
+    const Instruction* array;
+    std::string asker;
+  };
+  std::vector<Question> questions;
   std::unordered_map<const Instruction*, std::vector<int64_t>> groups;  // numbers of groups whose arrays lie alike
   // What the arrays are cut along: the first mesh of the most axes. Null: nothing is said.
   std::shared_ptr<const DeviceMesh> mesh;

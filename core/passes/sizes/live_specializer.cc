@@ -38,6 +38,7 @@ void CollectSizes(const Sized& value, std::vector<std::vector<int64_t>>& sizes) 
   for (const Sized& element : value.elements) CollectSizes(element, sizes);
 }
 
+// One walk, in which a value's array and its live sizes are made together; so loops and branches are part of it.
 class Specializer {
  public:
   Specializer(const Module& source, const LiveFacts& facts, const FoldInstruction& fold)

@@ -157,30 +157,6 @@ Instruction* PaddedOp::IndicesOrNone(Instruction* indices, Instruction* lives) {
   return Selected(lives, indices, Spread(Number(kNowhere), bounds));
 }
 
-// f of what is there and an update that lives; a flag more in each place says nothing.
-Computation* PaddedOp::FlaggedCombiner(int count) {
-  Computation* const f = instruction().called(0);
-  Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
-  const Shape flag(ElementType::kPred);
-  std::vector<Instruction*> arguments;
-  for (int64_t k = 0; k < count; ++k) arguments.push_back(ParameterOf(flagged, f->parameter(k)->shape(), k));
-  Instruction* const there = ParameterOf(flagged, flag, count);
-  for (int64_t k = 0; k < count; ++k) {
-    arguments.push_back(ParameterOf(flagged, f->parameter(count + k)->shape(), count + 1 + k));
-  }
-  Instruction* const lives = ParameterOf(flagged, flag, 2 * count + 1);
-  std::vector<Instruction*> results = Called(flagged, f, arguments);
-  std::vector<Shape> shapes;
-  for (size_t k = 0; k < results.size(); ++k) {
-    shapes.push_back(results[k]->shape());
-    results[k] = flagged.Add(Opcode::kSelect, results[k]->shape(), {lives, results[k], arguments[k]});
-  }
-  results.push_back(there);
-  shapes.push_back(flag);
-  flagged.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), results);
-  return &flagged;
-}
-
 Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives) {
   const int n = Count() / 2;
   Instruction* const there = LiveMask(SizesOf(ShapeOf(0)), Sizes(static_cast<size_t>(ShapeOf(0).rank())));
@@ -189,7 +165,7 @@ Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Inst
   std::vector<Shape> shapes;
   for (int k = 0; k <= n; ++k) shapes.push_back(operands[static_cast<size_t>(k)]->shape());
   return Add(Opcode::kScatter, Shape::Tuple(std::move(shapes)), std::move(operands), instruction().attributes(),
-             {FlaggedCombiner(n)});
+             {FlaggedForm(n, false)});
 }
 
 // Index vectors that do not live point nowhere. Of update windows the parts that do not live change nothing, but where

@@ -1,5 +1,6 @@
 // The rules' class; its families are in padded_ops.cc (the rule of each opcode), padded_movement.cc (data movement) and
-// padded_indexing.cc (slices at run time, gather, scatter).
+// padded_indexing.cc (slices at run time, gather, scatter). It is one class because each rule is written in the
+// operations of SizeMath on one instruction, and has no state but its operands.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +64,9 @@ class PaddedOp : public SizeMath {
   Result ReduceWindow();
   // Where no identity of a reducer is known: each element comes with a flag, and who does not live is passed over.
   Instruction* FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes);
-  Computation* FlaggedReducer(int count);
+  // What an instruction calls, of two elements that live, else the one that does; a flag more in each place says
+  // whether any did. counts: else the first one always lives, and its flag stays as it is.
+  Computation* FlaggedForm(int count, bool counts);
   Instruction* IdentityOf(int operand);
   Result Sort();
   Computation* FlaggedOrder(Computation* f);
@@ -96,7 +99,6 @@ class PaddedOp : public SizeMath {
   Result Scatter();
   // Of update windows what lives, where it may fall among live elements.
   Instruction* ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives);
-  Computation* FlaggedCombiner(int count);
   // Starts of a window in the live part of a dimension; `start` is a scalar.
   Instruction* StartWithin(Instruction* start, Instruction* last);
   Instruction* IndicesWithin(Instruction* indices, int64_t vector_dimension, const Sizes& last);

@@ -143,8 +143,7 @@ Instruction* PaddedOp::IdentityOf(int operand) {
   return Converted(Constant(*facts.identity), ShapeOf(operand).element_type());
 }
 
-// f of two elements that live, else the one that does; a flag more says whether any did.
-Computation* PaddedOp::FlaggedReducer(int count) {
+Computation* PaddedOp::FlaggedForm(int count, bool counts) {
   Computation* const f = instruction().called(0);
   Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
   const Shape flag(ElementType::kPred);
@@ -160,12 +159,11 @@ Computation* PaddedOp::FlaggedReducer(int count) {
   std::vector<Instruction*> results = Called(flagged, f, arguments);
   std::vector<Shape> shapes;
   for (size_t k = 0; k < results.size(); ++k) {
-    const Shape shape = results[k]->shape();
-    Instruction* const joined = flagged.Add(Opcode::kSelect, shape, {lives, results[k], before[k]});
-    results[k] = flagged.Add(Opcode::kSelect, shape, {had, joined, element[k]});
-    shapes.push_back(shape);
+    shapes.push_back(results[k]->shape());
+    results[k] = flagged.Add(Opcode::kSelect, shapes[k], {lives, results[k], before[k]});
+    if (counts) results[k] = flagged.Add(Opcode::kSelect, shapes[k], {had, results[k], element[k]});
   }
-  results.push_back(flagged.Add(Opcode::kOr, flag, {had, lives}));
+  results.push_back(counts ? flagged.Add(Opcode::kOr, flag, {had, lives}) : had);
   shapes.push_back(flag);
   flagged.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), results);
   return &flagged;
@@ -181,7 +179,7 @@ Instruction* PaddedOp::FlaggedReduction(const std::vector<Instruction*>& masks, 
   std::vector<Shape> shapes = at_bounds.IsTuple() ? at_bounds.tuple_elements() : std::vector{at_bounds};
   shapes.emplace_back(ElementType::kPred, result_sizes);
   return Add(instruction().opcode(), Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
-             {FlaggedReducer(n)});
+             {FlaggedForm(n, true)});
 }
 
 PaddedOp::Result PaddedOp::Reduce() {

@@ -12,7 +12,8 @@
 namespace VXLA_NAMESPACE {
 
 // Begin takes arguments and memory; Submit does the work of the host and submits that of the device, when the promises
-// that it waits for are kept, on whatever thread. In between, results and donated arguments are promises.
+// that it waits for are kept, on whatever thread. In between, results and donated arguments are promises. It is one
+// class because whichever thread ends it, and whatever failed, has to give back all that it holds.
 class Run {
  public:
   Run(std::shared_ptr<ExecutableState> state, const ExecuteOptions& options);

@@ -24,7 +24,6 @@ FN bool at_most_f64(f64_t a, f64_t b) {
 #define TINY 8.673617379884035e-19lf
 #define SMALL 3.872591914849318e-121lf
 #define LARGE 8.452712498170644e270lf
-#define PHASE_LIMIT 1125899906842624.0lf
 #define UNIT 1.1102230246251565e-16lf
 #define PI_LOW 1.2246467991473532e-16lf
 #define THIRD_LOW -1.850371707708594e-17lf
@@ -44,7 +43,6 @@ FN bool at_most_f64(f64_t a, f64_t b) {
 #undef TINY
 #undef SMALL
 #undef LARGE
-#undef PHASE_LIMIT
 #undef UNIT
 #undef PI_LOW
 #undef THIRD_LOW

@@ -30,7 +30,6 @@ FN F atan_rest_f32(float z) {
 #define TINY 9.31322575e-10f
 #define SMALL 8.67361738e-19f
 #define LARGE 1.26765060e30f
-#define PHASE_LIMIT 2097152.0f
 #define UNIT 5.96046448e-08f
 #define PI_LOW -8.74227766e-08f
 #define THIRD_LOW 9.93410776e-09f
@@ -50,7 +49,6 @@ FN F atan_rest_f32(float z) {
 #undef TINY
 #undef SMALL
 #undef LARGE
-#undef PHASE_LIMIT
 #undef UNIT
 #undef PI_LOW
 #undef THIRD_LOW

@@ -188,13 +188,27 @@ FN COMPLEX CX(sign)(COMPLEX a) {
       RE(select)(inf && RE(is_finite)(a.y), RE(copysign)(L(0.0), a.y), RE(nan)()));
   return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? RE(complex)(L(0.0), L(0.0)) : special);
 }
-// sin and cos of x + xl in two numbers each, for finite x.
+// sin and cos of x + xl in two numbers each, for finite x and xl.
 FN void RE(sin_cos)(PART x, PART xl, OUT(PART) sh, OUT(PART) sl, OUT(PART) ch, OUT(PART) cl) {
   int q;
   REAL t;
   REAL u = RE(reduce_pi)(x, q, t);
+  REAL v = xl;
+  if (RE(less)(L(0.125), RE(magnitude)(xl))) {  // no small angle: reduced as well, and then their sum
+    int p;
+    REAL vt;
+    v = RE(reduce_pi)(xl, p, vt);
+    REAL e;
+    REAL sum = RE(two_sum)(u, v, e);
+    int n;
+    REAL nt;
+    u = RE(reduce_pi)(sum, n, nt);
+    v = RE(add)(e, vt);
+    t = RE(add)(t, nt);
+    q = q + p + n;
+  }
   REAL rl;
-  REAL r = RE(two_sum)(u, RE(add)(t, xl), rl);
+  REAL r = RE(two_sum)(u, RE(add)(t, v), rl);
   REAL al;
   REAL ah = RE(sin_precise)(r, rl, al);
   REAL bl;
@@ -589,10 +603,9 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   REAL sl;
   REAL ch;
   REAL cl2;
-  // Beyond PHASE_LIMIT the second number is no small angle, nor a small exponent.
-  bool fine = and_pred(calm, RE(less)(RE(magnitude)(y), PHASE_LIMIT));
-  bool near = and_pred(calm, RE(less)(RE(magnitude)(x), PHASE_LIMIT));
-  RE(sin_cos)(RE(is_finite)(y) ? y : L(1.0), fine ? il : L(0.0), sh, sl, ch, cl2);
+  // Beyond EXPONENT_LIMIT the second number is no small exponent, and the size out of range.
+  bool near = and_pred(calm, RE(less)(RE(magnitude)(x), EXPONENT_LIMIT));
+  RE(sin_cos)(RE(is_finite)(y) ? y : L(1.0), calm ? il : L(0.0), sh, sl, ch, cl2);
   COMPLEX v = CX(turned)(x, near ? rl : L(0.0), y, sh, sl, ch, cl2);
   COMPLEX vanished = RE(complex)(L(0.0), L(0.0));
   COMPLEX grown = RE(complex)(RE(inf)(), RE(nan)());

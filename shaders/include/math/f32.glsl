@@ -229,7 +229,7 @@ FN F take_fours_f32(float x, OUT(int) k) {
   return (e & 1) != 0 ? m + m : m;
 }
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
-// (backend/vulkan/device/division.h). All other text divides by these.
+// (backend/vulkan/device/probes/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
 // For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of
 // either sign, and one that may leave a denormal (the rest of a sum in two numbers) a zero or about the quotient.

@@ -165,7 +165,8 @@ def _dlpack():
 
 
 # Functions that programs call, by number, for as long as the process lives: a compiled program may be kept anywhere. Numbers are secrets,
-# so that no program from elsewhere names one, whose operands might be of other sizes.
+# so that no program from elsewhere names one, whose operands might be of other sizes. Each is given arrays of the library's memory and
+# writes the results into theirs.
 _callbacks = {}
 _ENDS = -1
 
@@ -185,18 +186,23 @@ def _call_python(number, operands, results, message, size):
         return np.frombuffer(memory, dtype=np.uint8).view(aval.dtype).reshape(aval.shape)
     try:
         function, operand_avals, result_avals = _callbacks[number]
-        given = [view(operands[i], aval).copy() for i, aval in enumerate(operand_avals)]
-        for i, (value, aval) in enumerate(zip(function(*given), result_avals, strict=True)):
-            value = np.asarray(value)
-            if value.shape != aval.shape:
-                raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {value.shape}")
-            if value.dtype != aval.dtype:
-                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {value.dtype}")
-            if value.size:
-                view(results[i], aval)[...] = value
+        function([view(operands[i], aval) for i, aval in enumerate(operand_avals)],
+                 [view(results[i], aval) for i, aval in enumerate(result_avals)])
     except BaseException as error:
         text = f"CpuCallback error: {type(error).__name__}: {error}".encode()[:size - 1] + b"\0"
         ctypes.memmove(message, text, len(text))
+
+
+def _callback_call(ctx, function, fill, operands, operand_avals, result_avals, has_side_effect):
+    """A call of `fill` with arrays of the operands and results, in the program that is lowered for `function`."""
+    from jax._src.interpreters import mlir
+    number = secrets.randbits(62)
+    _callbacks[number] = (fill, list(operand_avals), list(result_avals))
+    types = [mlir.ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
+    # JAX's compilation cache leaves out programs with such functions.
+    ctx.module_context.add_host_callback(function)
+    return mlir.custom_call("vxla_python_callback", result_types=types, operands=operands,
+                            backend_config=f"{number} {len(types)}", has_side_effect=has_side_effect)
 
 
 @_guarded("pure_callback, io_callback and debug.print are missing")
@@ -212,16 +218,17 @@ def _python_callbacks():
         if tuple(ctx.module_context.platforms) != (PLATFORM,):
             return original(ctx, function, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
                             returns_token=returns_token, partitioned=partitioned, sharding=sharding)
-        number = secrets.randbits(62)
 
-        def canonical(*operands):  # a Python literal is of the type that JAX gives it
-            return [dtypes.canonicalize_value(np.asarray(value)) for value in function(*operands)]
-        _callbacks[number] = (canonical, list(operand_avals), list(result_avals))
-        types = [mlir.ir.RankedTensorType.get(aval.shape, mlir.dtype_to_ir_type(aval.dtype)) for aval in result_avals]
-        # JAX's compilation cache leaves out programs with such functions.
-        ctx.module_context.add_host_callback(function)
-        call = mlir.custom_call("vxla_python_callback", result_types=types, operands=operands,
-                                backend_config=f"{number} {len(types)}", has_side_effect=has_side_effect)
+        def fill(operands, results):
+            for i, (value, result) in enumerate(zip(function(*[array.copy() for array in operands]), results, strict=True)):
+                value = dtypes.canonicalize_value(np.asarray(value))  # a Python literal is of the type that JAX gives it
+                if value.shape != result.shape:
+                    raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {result.shape}, Actual: {value.shape}")
+                if value.dtype != result.dtype:
+                    raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {result.dtype}, Actual: {value.dtype}")
+                if value.size:
+                    result[...] = value
+        call = _callback_call(ctx, function, fill, operands, operand_avals, result_avals, has_side_effect)
         if sharding is not None:
             mlir.set_sharding(ctx.module_context, call, sharding)
         return list(call.results), token, function
@@ -231,6 +238,72 @@ def _python_callbacks():
                             (debugging.debug_print_p, debugging.debug_print_lowering_rule)):
         mlir.register_lowering(primitive, rule, platform=PLATFORM, cacheable=False)
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=PLATFORM)
+
+
+class _Buffer:
+    """What jax.experimental.buffer_callback hands to its function: an array in the library's host memory, good during the call."""
+    def __init__(self, array, writeable):
+        self._array = array
+        self.shape, self.ndim, self.dtype, self.writeable = array.shape, array.ndim, array.dtype, writeable
+
+    def __array__(self, dtype=None, copy=None):
+        array = self._array.view()
+        array.flags.writeable = self.writeable
+        if dtype is not None and dtype != array.dtype:
+            if copy is False:
+                raise ValueError(f"an array of {array.dtype} as {dtype} is a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class _BufferContext:
+    def __init__(self, stage):
+        self.stage = stage
+
+    @property
+    def stream(self):
+        import jax
+        raise jax.errors.JaxRuntimeError("XLA FFI GPU context is not available: the function runs on the host")
+
+
+@_guarded("jax.experimental.buffer_callback is missing")
+def _buffer_callbacks():
+    from jax import tree
+    from jax._src import buffer_callback
+    from jax._src.interpreters import mlir
+    stage = buffer_callback.ExecutionStage.EXECUTE
+
+    def lower(ctx, *operands, callback, in_tree, out_tree, has_side_effect, input_output_aliases, **_):
+        def fill(operands, results):
+            for operand, result in input_output_aliases:
+                if results[result].size:
+                    results[result][...] = operands[operand]
+                operands[operand] = results[result]
+            given, named = tree.unflatten(in_tree, [_Buffer(array, False) for array in operands])
+            filled = tree.unflatten(out_tree, [_Buffer(array, True) for array in results])
+            if callback(_BufferContext(stage), filled, *given, **named) is not None:
+                raise ValueError("buffer_callback callback must not return any values.")
+        return _callback_call(ctx, callback, fill, operands, ctx.avals_in, ctx.avals_out, has_side_effect).results
+
+    mlir.register_lowering(buffer_callback.buffer_callback_p, lower, platform=PLATFORM, cacheable=False)
+
+
+@_guarded("custom_partitioning is missing on several devices")
+def _partition_custom_functions():
+    """The partitioner divides what such a function computes, operation by operation; its own rules are not asked."""
+    from jax._src import core, custom_partitioning
+    from jax._src.interpreters import mlir
+
+    def lower(ctx, *values, call, **_):
+        return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, lower, platform=PLATFORM)
 
 
 class _Struct(ctypes.Structure):
@@ -366,5 +439,5 @@ def initialize():
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
     targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
     for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks,
-                 _keep_in_children):
+                 _buffer_callbacks, _partition_custom_functions, _keep_in_children):
         step()

@@ -1,0 +1,172 @@
+#include "backend/vulkan/device/api/instance.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "backend/vulkan/device/api/loader.h"
+#include "backend/vulkan/device/api/vk_status.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
+
+bool HasValidationLayer(const GlobalTable& global) {
+  uint32_t count = 0;
+  if (global.EnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkLayerProperties> layers(count);
+  if (global.EnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
+  for (const VkLayerProperties& layer : layers) {
+    if (std::strcmp(layer.layerName, kValidationLayer) == 0) return true;
+  }
+  return false;
+}
+
+std::vector<const char*> Present(const GlobalTable& global, const std::vector<const char*>& wanted) {
+  uint32_t count = 0;
+  std::vector<VkExtensionProperties> present;
+  if (global.EnumerateInstanceExtensionProperties(nullptr, &count, nullptr) == VK_SUCCESS) {
+    present.resize(count);
+    if (global.EnumerateInstanceExtensionProperties(nullptr, &count, present.data()) != VK_SUCCESS) present.clear();
+  }
+  std::vector<const char*> names;
+  for (const char* name : wanted) {
+    for (const VkExtensionProperties& extension : present) {
+      if (std::strcmp(extension.extensionName, name) == 0) {
+        names.push_back(name);
+        break;
+      }
+    }
+  }
+  return names;
+}
+
+bool Contains(const std::vector<const char*>& names, const char* name) {
+  for (const char* each : names) {
+    if (std::strcmp(each, name) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Instance>> Instance::Create(const InstanceOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(const GlobalTable global, OpenLoader(options.loader_path));
+  std::shared_ptr<Instance> instance(new Instance());
+  VXLA_RETURN_IF_ERROR(instance->Make(global, options));
+  return instance;
+}
+
+Result<std::shared_ptr<Instance>> Instance::Shared() {
+  static std::mutex mutex;
+  // Never destroyed: drivers run exit handlers of their own, in an order that nobody promises.
+  static auto* shared = new std::shared_ptr<Instance>();
+  std::lock_guard lock(mutex);
+  if (*shared == nullptr) {
+    VXLA_ASSIGN_OR_RETURN(*shared, Create({}));
+  }
+  return *shared;
+}
+
+Result<std::shared_ptr<Instance>> Instance::Adopt(VkInstance handle, PFN_vkGetInstanceProcAddr get) {
+  std::shared_ptr<Instance> instance(new Instance());
+  instance->handle_ = handle;
+  instance->adopted_ = true;
+  VXLA_ASSIGN_OR_RETURN(instance->vk_, LoadInstanceTable(get, handle));
+  return instance;
+}
+
+VkResult Instance::TryCreate(const GlobalTable& global, const InstanceOptions& options, uint32_t api_version,
+                             const std::vector<const char*>& extensions) {
+  auto application = MakeVk<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
+  application.pApplicationName = "vxla";
+  application.pEngineName = "vxla";
+  application.apiVersion = api_version;
+  auto info = MakeVk<VkInstanceCreateInfo>(VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO);
+  info.pApplicationInfo = &application;
+  info.ppEnabledExtensionNames = extensions.data();
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  if (Contains(extensions, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+    info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;  // MoltenVK
+  }
+  std::vector<VkValidationFeatureEnableEXT> enables;
+  std::vector<VkValidationFeatureDisableEXT> disables;
+  auto features = MakeVk<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
+  if (options.validation.any()) {
+    if (options.validation.sync) enables.push_back(VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT);
+    if (options.validation.gpu) {
+      enables.push_back(VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT);
+      enables.push_back(VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_RESERVE_BINDING_SLOT_EXT);
+    }
+    // GPU-assisted checks lean on the state that the core checks keep.
+    if (!options.validation.core && !options.validation.gpu) {
+      disables.push_back(VK_VALIDATION_FEATURE_DISABLE_CORE_CHECKS_EXT);
+    }
+    features.enabledValidationFeatureCount = static_cast<uint32_t>(enables.size());
+    features.pEnabledValidationFeatures = enables.data();
+    features.disabledValidationFeatureCount = static_cast<uint32_t>(disables.size());
+    features.pDisabledValidationFeatures = disables.data();
+    info.pNext = &features;
+    info.ppEnabledLayerNames = &kValidationLayer;
+    info.enabledLayerCount = 1;
+  }
+  return global.CreateInstance(&info, nullptr, &handle_);
+}
+
+Status Instance::Make(const GlobalTable& global, const InstanceOptions& options) {
+  if (options.validation.any() && !HasValidationLayer(global)) {
+    return DeviceFailure("the layer {} is not installed (Debian: apt install vulkan-validationlayers)",
+                         kValidationLayer);
+  }
+  uint32_t loader_version = VK_API_VERSION_1_0;
+  VXLA_RETURN_IF_VK_ERROR(global.EnumerateInstanceVersion(&loader_version), "vkEnumerateInstanceVersion");
+  if (loader_version < VK_API_VERSION_1_2) return DeviceFailure("the Vulkan loader is older than Vulkan 1.2");
+  // Asked for blindly first: enumerating extensions loads and unloads every driver once more.
+  std::vector<const char*> extensions = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME,
+                                         VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME};
+  VkResult result = TryCreate(global, options, VK_API_VERSION_1_3, extensions);
+  if (result == VK_ERROR_EXTENSION_NOT_PRESENT) {
+    extensions = Present(global, extensions);
+    result = TryCreate(global, options, VK_API_VERSION_1_3, extensions);
+  }
+  if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
+    return DeviceFailure(
+        "no Vulkan driver found by the loader (Debian: apt install mesa-vulkan-drivers): vkCreateInstance: {}",
+        ResultName(result));
+  }
+  VXLA_RETURN_IF_VK_ERROR(result, "vkCreateInstance");
+  VXLA_ASSIGN_OR_RETURN(vk_, LoadInstanceTable(global.GetInstanceProcAddr, handle_));
+  validates_gpu_ = options.validation.gpu;
+  if (options.validation.any()) {
+    if (vk_.CreateDebugUtilsMessengerEXT == nullptr) {
+      return DeviceFailure("validation needs VK_EXT_debug_utils, which the loader lacks");
+    }
+    // A messenger only in the instance's create info hears nothing later.
+    const VkDebugUtilsMessengerCreateInfoEXT info = log_.MessengerInfo();
+    VXLA_RETURN_IF_VK_ERROR(vk_.CreateDebugUtilsMessengerEXT(handle_, &info, nullptr, &messenger_),
+                            "vkCreateDebugUtilsMessengerEXT");
+  }
+  return OkStatus();
+}
+
+Instance::~Instance() {
+  if (adopted_) return;
+  if (messenger_ != VK_NULL_HANDLE) vk_.DestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
+  if (handle_ != VK_NULL_HANDLE && vk_.DestroyInstance != nullptr) vk_.DestroyInstance(handle_, nullptr);
+}
+
+Result<std::vector<VkPhysicalDevice>> Instance::PhysicalDevices() const {
+  uint32_t count = 0;
+  VXLA_RETURN_IF_VK_ERROR(vk_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices");
+  std::vector<VkPhysicalDevice> devices(count);
+  const VkResult result = vk_.EnumeratePhysicalDevices(handle_, &count, devices.data());
+  if (result != VK_INCOMPLETE) VXLA_RETURN_IF_VK_ERROR(result, "vkEnumeratePhysicalDevices");
+  devices.resize(count);
+  if (devices.empty()) {
+    return DeviceFailure(
+        "no Vulkan device: the loader found no usable driver (Debian: apt install mesa-vulkan-drivers)");
+  }
+  return devices;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

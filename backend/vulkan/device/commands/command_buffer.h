@@ -1,0 +1,100 @@
+// VulkanCommandBuffer: a command pool with one command buffer, its descriptor pools and its timestamp queries.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/vulkan/device/handles/device_context.h"
+#include "backend/vulkan/device/handles/kernel.h"
+#include "backend/vulkan/device/memory/memory_allocator.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+class VulkanCommandBuffer final : public CommandBuffer {
+ public:
+  static Result<std::unique_ptr<VulkanCommandBuffer>> Create(std::shared_ptr<DeviceContext> context,
+                                                             int timestamp_count, int queue = 0);
+  // Records into a host's command buffers, each between Attach and Detach, always the same dispatches; Begin, End and
+  // timestamps are the host's. Descriptor sets are our own: made the first time, written again where Attach says so.
+  static std::unique_ptr<VulkanCommandBuffer> ForHost(std::shared_ptr<DeviceContext> context);
+  // `goes_on`: from the dispatch behind the last Detach.
+  void Attach(VkCommandBuffer commands, bool write_sets, bool goes_on);
+  Status Detach();
+  ~VulkanCommandBuffer() override;
+  VulkanCommandBuffer(const VulkanCommandBuffer&) = delete;
+  VulkanCommandBuffer& operator=(const VulkanCommandBuffer&) = delete;
+
+  Status Begin(bool resubmitted = false) override;
+  Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                  const GroupRange& range) override;
+  Status DispatchIndirect(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                          BufferRange groups_at) override;
+  void Barrier(bool indirect = false) override;
+  void Copy(BufferRange source, BufferRange target) override;
+  void Fill(BufferRange target, uint32_t word) override;
+  void Release(BufferRange range) override { ChangeOwner(range, /*release=*/true); }
+  void Acquire(BufferRange range) override { ChangeOwner(range, /*release=*/false); }
+  void WriteTimestamp(int index) override;
+  void BeginLabel(const char* name) override;
+  void EndLabel() override;
+  Status End() override;
+  Result<std::vector<double>> Timestamps() override;
+
+  int queue() const { return queue_; }
+  VkCommandBuffer handle() const { return commands_; }
+  // Not OK unless End() succeeded.
+  Status Submittable() const;
+
+ private:
+  struct DescriptorPool {
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    uint32_t sets_left = 0, descriptors_left = 0;
+    uint32_t sets = 0, descriptors = 0;
+  };
+  enum class State { kFresh, kRecording, kEnded };
+
+  explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  Status Recording(const char* what) const;
+  void ChangeOwner(const BufferRange& range, bool release);
+  // Between anything there may be: a queue for copies has no stage that computes.
+  VkMemoryBarrier2 MemoryBarrier() const;
+  // Behind what was recorded since the last barrier alone: waiting for copies that are not there costs AMD's driver a
+  // flush of what draws, too.
+  VkMemoryBarrier2 BarrierBehind() const;
+  Status CheckRange(const char* what, const BufferRange& range) const;
+  Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
+  // Pipeline and arguments of a dispatch.
+  Status Bind(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers);
+  Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
+  Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
+                         std::span<const BufferRange> buffers);
+  // writes_, for a set or to be pushed.
+  Status FillWrites(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers,
+                    VkDescriptorSet set);
+  Result<VkDescriptorSet> NewSet(const VulkanKernel& kernel);
+  Status AddDescriptorPool(uint32_t descriptors);
+  void Fail(Status status);
+
+  std::shared_ptr<DeviceContext> context_;
+  int queue_ = 0;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+  std::vector<bool> timestamp_written_;
+  std::vector<DescriptorPool> descriptor_pools_;
+  size_t current_pool_ = 0;
+  std::vector<VkDescriptorBufferInfo> infos_;  // here, so that recording again allocates nothing
+  std::vector<VkWriteDescriptorSet> writes_;
+  bool for_host_ = false, write_sets_ = true;
+  std::vector<VkDescriptorSet> sets_;  // of a host's, by dispatch
+  size_t next_set_ = 0;
+  VkPipeline bound_ = VK_NULL_HANDLE;
+  // Recorded since the last barrier; before the first one, what is not known here may have been.
+  bool computed_ = true, copied_ = true;
+  State state_ = State::kFresh;
+  Status error_;  // the first failure of a call that returns nothing; End reports it
+};
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,145 @@
+// Device plan: from what a physical device supports to what vxla enables on it. Pure: tested with made-up support, no
+// GPU.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/device_facts.h"
+#include "backend/vulkan/device/api/functions.h"
+#include "backend/vulkan/device/api/matrix_extension.h"
+#include "backend/vulkan/device/plan/heap_ledger.h"
+#include "backend/vulkan/device/plan/pretended_gpu.h"
+#include "backend/vulkan/device/plan/queue_plan.h"
+#include "core/status.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// The feature structs that vxla looks at, in one chain. Copies must be linked again before Vulkan sees them.
+struct FeatureChain {
+  VkPhysicalDeviceFeatures2 base = {};
+  VkPhysicalDeviceVulkan11Features vulkan11 = {};
+  VkPhysicalDeviceVulkan12Features vulkan12 = {};
+  // Singly and not as Vulkan13Features, so that the same code serves 1.2 devices with the extensions.
+  VkPhysicalDeviceSynchronization2Features synchronization2 = {};
+  VkPhysicalDeviceMaintenance4Features maintenance4 = {};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control = {};
+  VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_product = {};
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {};
+  CooperativeMatrixFeatures cooperative_matrix = {};
+  Bfloat16Features bfloat16 = {};
+  VkPhysicalDeviceMemoryPriorityFeaturesEXT memory_priority = {};
+  VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory = {};
+  // Types and chains the structs whose extension is present; returns the head.
+  VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
+  // What a host enabled: the chain that it gave vkCreateDevice, in whichever of Vulkan's structs.
+  static FeatureChain Of(const VkPhysicalDeviceFeatures2& enabled);
+};
+
+// Everything that is read from a physical device.
+struct PhysicalSupport {
+  VkPhysicalDeviceProperties properties = {};
+  VkPhysicalDeviceVulkan11Properties vulkan11 = {};
+  VkPhysicalDeviceVulkan12Properties vulkan12 = {};
+  uint64_t max_buffer_bytes = ~uint64_t{0};
+  uint32_t max_push_descriptors = 0;  // where VK_KHR_push_descriptor is listed
+  uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
+  uint32_t max_workgroup_subgroups = 0;   // of pipelines that require a subgroup size
+  bool subgroup_size_requirable = false;  // by compute pipelines
+  bool dot_product_accelerated = false;   // of words of four signed bytes
+  std::vector<CooperativeMatrixProperties> matrices;
+  VkPhysicalDeviceShaderCorePropertiesAMD amd_cores = {};  // zeros: not said
+  VkPhysicalDeviceShaderCoreProperties2AMD amd_active_cores = {};
+  VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm_cores = {};
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia_cores = {};
+  FeatureChain features;
+  VkPhysicalDeviceMemoryProperties memory = {};
+  std::vector<VkQueueFamilyProperties> queue_families;
+  std::set<std::string> extensions;
+  VkExternalMemoryFeatureFlags opaque_memory = 0;  // of buffers, by opaque handles
+  // Of semaphores, by opaque handles.
+  VkExternalSemaphoreFeatureFlags opaque_binary = 0, opaque_timeline = 0;
+  uint64_t host_pointer_alignment = 0;  // 0: it imports no memory of the host's
+  uint64_t host_memory_bytes = 0;       // what software drivers really draw on; 0: unknown
+};
+
+Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
+
+struct PlanWants {
+  BindingMode bindings = BindingMode::kAddresses;
+  PretendedMemory pretend = PretendedMemory::kNone;
+  uint64_t memory_limit_bytes = ~uint64_t{0};
+  std::optional<double> work_budget_seconds = {};  // not given: as the kind of device needs it
+  bool capture_executables = false;                // pipelines keep what the driver made of them
+  Emulation emulate = {};                   // these features are not enabled, so facts and kernels know nothing of them
+  std::vector<LentQueue> lent_queues = {};  // of a host's device; none: all that are of use
+  int most_queues = kMostQueues;
+  bool push_descriptors = false;  // where they are enabled
+};
+
+struct MemoryChoice {
+  uint32_t type = 0, heap = 0;
+  bool host_visible = false;
+  bool host_cached = false;  // the host reads it at full speed
+  friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
+};
+
+struct DevicePlan {
+  DeviceFacts facts;
+  FeatureChain features;
+  std::vector<const char*> extensions;
+  std::vector<uint32_t> queue_families;  // of all queues, each once, in ascending order
+  uint32_t timestamp_bits = 0;
+  // Of pipelines that use subgroups; 0: the device has only one.
+  uint32_t required_subgroup_size = 0, max_workgroup_subgroups = 0;
+  // The smallest subgroups that pipelines may require; 0: they take the device's.
+  uint32_t smallest_subgroup_size = 0;
+  bool capture_executables = false;
+  bool memory_budget = false;    // the driver says how much of each heap this program may use now
+  bool memory_priority = false;  // and takes a priority of each allocation (PriorityOf)
+  // Descriptors of a kernel that are pushed (VK_KHR_push_descriptor) and not put into sets; 0: none are.
+  uint32_t most_pushed_descriptors = 0;
+  std::vector<MemoryHeap> heaps;
+  std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
+};
+
+// What the driver should keep on the device rather than something else, 0 to 1 (VK_EXT_memory_priority; 0.5 is what
+// allocations have that say nothing). Kinds that share memory have the highest of theirs.
+float PriorityOf(const std::array<MemoryChoice, kMemoryKinds>& memory, const MemoryChoice& choice);
+
+// Whether the host reads so many bytes of `source` itself, or the device copies them to `readback` first: what is not
+// cached comes a word at a time, over the bus of a discrete device.
+bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes);
+
+// kUnsupported with what is missing.
+Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants);
+
+// What vxla asks a host to enable, as PlanDevice would on a device of its own.
+struct DeviceRequirements {
+  FeatureChain features;
+  std::vector<const char*> extensions;
+  size_t needed_extensions = 0;  // the first of them; the others are liked
+  bool vulkan13 = false;         // its features need no extensions
+};
+// kUnsupported with what the device lacks.
+Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support);
+
+// kDeviceFailure for null hardware.
+Status CheckRuns(const DeviceFacts& facts);
+
+// Whether float16 is there with the modes that make conversions to it round to nearest even and keep denormals.
+bool ConvertsF16(const DeviceFacts& facts);
+
+// The memory type of tensors that others may open, of those whose bit is set: `tensors`, which others lie in, or
+// another one on the device, as NVIDIA exports none that the host sees too. None: there is none.
+std::optional<uint32_t> TypeToExport(const VkPhysicalDeviceMemoryProperties& memory, uint32_t type_bits,
+                                     uint32_t tensors);
+
+// Names a device and its driver for cache keys: what else is equal may share compiled things.
+std::string DeviceIdentity(const DeviceFacts& facts);
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,126 @@
+#include "core/devices/replica_groups.h"
+#include "core/mlir/importer/import_operations.h"
+#include "core/ops/ops.h"
+
+namespace VXLA_NAMESPACE::mlir {
+
+Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value) {
+  const auto found = frame.values.find(value);
+  if (found != frame.values.end()) return found->second;
+  const Value& outside = frame.importer.program().values[value];
+  return OperationReader(operation).NotSupported(
+      "%{}, {}, comes from around the region, which only constants, scalars and arrays of up to 64 elements of some "
+      "operations may",
+      outside.name, PrintType(outside.type));
+}
+
+Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) {
+  std::vector<Instruction*> operands;
+  for (const ValueId value : operation.operands) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, value));
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
+                                           std::optional<size_t> results) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(count));
+  if (results) VXLA_RETURN_IF_ERROR(reader.ExpectResults(*results));
+  return Operands(frame, operation);
+}
+
+Instruction* Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
+                 std::vector<Computation*> called) {
+  Instruction* const added =
+      frame.computation->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+  added->set_location(frame.importer.location());
+  return added;
+}
+
+Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
+                                 std::vector<Instruction*> operands, Attributes attributes,
+                                 std::vector<Computation*> called, Shape stated) {
+  const int expected = FactsOf(opcode).operand_count;
+  if (expected >= 0 && operands.size() != static_cast<size_t>(expected))
+    return OperationReader(operation).Error("{} operands, expected {}", operands.size(), expected);
+  // Operations that take more than the element type from the stated shape were given a complete one.
+  if (frame.importer.refines() && stated.IsArray() && HasUnknownSize(stated)) stated = Shape(stated.element_type());
+  auto instruction = std::make_unique<Instruction>(opcode, std::move(stated), std::move(operands),
+                                                   std::move(attributes), std::move(called));
+  Result<Shape> shape = InferShape(*instruction);
+  if (!shape.ok()) {
+    return Status(shape.status()).WithPrefix(operation.name + ": ").At(operation.location);
+  }
+  instruction->mutable_shape() = *std::move(shape);
+  instruction->set_location(operation.location);
+  if (std::holds_alternative<CollectiveAttributes>(instruction->attributes())) {
+    const Result<GroupMode> mode = GroupModeOf(*instruction);
+    if (!mode.ok()) return Status(mode.status()).At(operation.location);  // all_gather_c5
+    if (*mode == GroupMode::kCrossReplicaAndPartition) instruction->mutable_notes().by_partition = true;
+  }
+  return frame.computation->Add(std::move(instruction));
+}
+
+Instruction* Element(Frame& frame, Instruction* tuple, int64_t index) {
+  return Add(frame, Opcode::kGetTupleElement, tuple->shape().tuple_elements()[static_cast<size_t>(index)], {tuple},
+             GetTupleElementAttributes{index});
+}
+
+Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values) {
+  if (values.size() == 1) return values[0];
+  std::vector<Shape> shapes;
+  for (const Instruction* value : values) shapes.push_back(value->shape());
+  return Add(frame, Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
+}
+
+Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
+  const OperationReader reader(operation);
+  if (values.size() != operation.results.size())
+    return reader.Error("{} results are stated, {} follow from the operands", operation.results.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& result = frame.importer.program().values[operation.results[i]];
+    const Shape& shape = values[i]->shape();
+    if (frame.importer.refines() ? !Fits(result.type, shape) : !Compatible(result.type.shape, shape)) {
+      return reader.Error("result {} is stated as {}, the operands give {}", i, PrintType(result.type),
+                          PrintType(values[i]->shape()));
+    }
+    Instruction* const value = Folded(frame, values[i]);
+    frame.importer.SetActual(operation.results[i], value->shape());
+    frame.values[operation.results[i]] = value;
+    if (!frame.importer.lanes().axes.empty()) frame.importer.lanes().axes.erase(operation.results[i]);
+    std::string name = InstructionName(result.name);
+    if (!name.empty() && value->name().starts_with(OpcodeText(value->opcode())))
+      frame.computation->Rename(value, std::move(name));
+  }
+  return OkStatus();
+}
+
+Status BindResults(Frame& frame, const Operation& operation, Instruction* instruction) {
+  if (operation.results.size() == 1) return BindValues(frame, operation, {instruction});
+  if (!instruction->shape().IsTuple() || instruction->shape().tuple_elements().size() != operation.results.size()) {
+    return OperationReader(operation).Error("{} results are stated, the operands give {}", operation.results.size(),
+                                            PrintType(instruction->shape()));
+  }
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < operation.results.size(); ++i)
+    elements.push_back(Element(frame, instruction, static_cast<int64_t>(i)));
+  return BindValues(frame, operation, elements);
+}
+
+Result<std::vector<Instruction*>> Inline(Frame& frame, const XlaComputation& program,
+                                         const std::vector<Instruction*>& arguments) {
+  std::unordered_map<const Computation*, Computation*> callees;
+  for (const auto& callee : program.module().computations()) {
+    if (callee.get() == program.module().entry()) continue;
+    Computation* const copy = frame.importer.module().AddComputation(callee->name());
+    copy->set_root(CloneInto(*callee, *copy, {}, [&](Computation* called) { return callees.at(called); }));
+    callees[callee.get()] = copy;
+  }
+  Instruction* const root = CloneInto(*program.module().entry(), *frame.computation, arguments,
+                                      [&](Computation* called) { return callees.at(called); });
+  return std::vector<Instruction*>{root};
+}
+
+}  // namespace VXLA_NAMESPACE::mlir
