@@ -169,11 +169,10 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
     VXLA_RETURN_IF_ERROR(ReadOption(Known(&args.create_options[i]), options));
   }
   Result<std::vector<OpenedDevice>> opened = OpenDevices(options.devices, options.device);
-  Result<std::vector<DeviceWords>> own = opened.status();
-  if (opened.ok()) {
-    own = std::vector<DeviceWords>();
-    for (const OpenedDevice& each : *opened) own->push_back(WordsOf(each.client->device().facts()));
-  }
+  Result<std::vector<DeviceWords>> own = std::vector<DeviceWords>();
+  if (!opened.ok()) own = opened.status();
+  for (size_t i = 0; opened.ok() && i < opened->size(); ++i)
+    own->push_back(WordsOf((*opened)[i].client->device().facts()));
   VXLA_ASSIGN_OR_RETURN(Processes processes, MeetProcesses(args, options.process, std::move(own), options.timeout));
   auto client = std::make_unique<PJRT_Client>();
   client->connections = std::move(processes.connections);
