@@ -164,7 +164,8 @@ bool OrderDecides(const Instruction& instruction, std::span<const Literal* const
 void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                         const DiffSide& device, const Literal& expected, const Literal& actual,
                         const Literal* shader_math, InstructionReport* report) {
-  OpBound bound = BoundOf(instruction, operands, expected);
+  const bool flushes = !device.IsReference() && LeastKept(device.facts(), ElementType::kF32) != 0;
+  OpBound bound = BoundOf(instruction, operands, expected, flushes);
   std::vector<Tolerance> same_bits;
   const auto leaves = FlattenLiteral(expected);
   for (size_t k = 0; k < leaves.size(); ++k) {

@@ -153,6 +153,10 @@ double UlpDistance(ElementType type, double actual, double expected) {
   return std::fabs(actual - expected) / UnitInLastPlace(FormatOf(type), expected);
 }
 
+bool Agrees(const Literal& actual, const Literal& expected, int64_t i, const Tolerance& tolerance) {
+  return CompareElement(actual, expected, i, tolerance).agrees;
+}
+
 Tolerance Tolerance::DefaultFor(const Literal& expected) {
   const ElementType type = expected.shape().element_type();
   if (!IsFloating(type) && !IsComplex(type)) return {};

@@ -65,6 +65,9 @@ struct Comparison {
 // Both are arrays; tuples are compared leaf by leaf by the caller.
 Comparison Compare(const Literal& actual, const Literal& expected, const Tolerance& tolerance);
 
+// Whether element i agrees. Both have one shape, without live sizes.
+bool Agrees(const Literal& actual, const Literal& expected, int64_t i, const Tolerance& tolerance);
+
 // One element as text: "1.5", "(1, -2)", "true".
 std::string ElementToString(const Literal& literal, int64_t index);
 // The multi-index of a row-major position: "3,5".

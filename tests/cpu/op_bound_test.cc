@@ -169,6 +169,22 @@ TEST(OpBoundTest, ProductsOfBf16LeaveTheRangeAsThoseOfF32Do) {
   EXPECT_EQ(MayOverflow(BoundOfRoot(text, {matrix({1, 2, 3, 4}), matrix({5, 6, 7, 8})})), "");
 }
 
+TEST(OpBoundTest, ADeviceThatFlushesLosesMoreOfAPartialProduct) {
+  const auto module = ParseHlo(
+      "f { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] multiply(x, y) }\nENTRY e { a = f32[4] "
+      "parameter(0)  i = f32[] constant(1)  ROOT r = f32[] reduce(a, i), dimensions={0}, to_apply=f }");
+  ASSERT_TRUE(module.ok());
+  const Literal factors = Literal::FromVector<float>(Shape(ElementType::kF32, {4}), std::vector<float>{1e-20F, 1e-19F, 1e30F, 3});
+  const Literal* const arguments[] = {&factors};
+  const Literal expected = Literal::FromVector<float>(Shape(ElementType::kF32, {}), std::vector<float>{3e-9F});
+  const Literal lost = Literal::FromVector<float>(Shape(ElementType::kF32, {}), std::vector<float>{0});
+  for (const bool flushes : {false, true}) {
+    const auto bound = BoundOfProgram(**module, arguments, expected, flushes);
+    ASSERT_TRUE(bound.has_value());
+    EXPECT_EQ(Compare(lost, expected, bound->leaves.at(0)).agrees(), flushes);
+  }
+}
+
 TEST(OpBoundTest, TransformsLeaveTheRangeLineByLine) {
   Literal x(Shape(ElementType::kC64, {2, 5}));
   x.SetComplex(1, {1e38, 1e38});

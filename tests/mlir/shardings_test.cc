@@ -110,6 +110,20 @@ TEST(ShardingsTest, QuestionsAreAnswered) {
               HasSubstr("operand"));
 }
 
+// A routine does one matrix after the other; of one matrix each device needs all.
+TEST(ShardingsTest, LinearAlgebraIsDividedByItsBatch) {
+  const auto eigh = [](const std::string& sharding) {
+    return DeviceText("  func.func @main(%a: tensor<8x4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, " + sharding +
+                      ">}) -> tensor<8x4xf32> {\n    %r:2 = stablehlo.custom_call @Eigh(%a) {backend_config = "
+                      "\"1,1,100,1e-6\", operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, "
+                      "1, 0]> : tensor<3xindex>, dense<[1, 0]> : tensor<2xindex>]} : (tensor<8x4x4xf32>) -> "
+                      "(tensor<8x4x4xf32>, tensor<8x4xf32>)\n    return %r#1 : tensor<8x4xf32>\n  }");
+  };
+  EXPECT_THAT(eigh("[{\"y\"}, {}, {}]"), HasSubstr("(f32[2,4,4]{2,1,0}, f32[2,4]{1,0}) custom-call(a)"));
+  EXPECT_THAT(eigh("[{\"y\"}, {}, {}]"), Not(HasSubstr("all-gather")));
+  EXPECT_THAT(eigh("[{}, {\"y\"}, {}]"), HasSubstr("all-gather"));
+}
+
 // Both meshes cut the devices into halves, quarters and eighths in the same order.
 TEST(ShardingsTest, MeshesThatCutInTheSameWayGoTogether) {
   const std::string text = DeviceText(Of("@mesh, [{\"x\", \"y\"}, {}]", "tensor<16x8xf32>",

@@ -208,6 +208,16 @@ def linear_algebra_of_other_names():
 def effects_without_results():
     from jax._src.lax import lax as private
     check(lambda x: (private.dce_sink(x * 3), x + 1)[1], numbers(3))
+    try:
+        from jax.experimental.control_deps import schedule
+    except ImportError:
+        return
+
+    def ordered(x):
+        a, b = jnp.sin(x), jnp.cos(x)
+        schedule([b, a])
+        return a + b
+    check(ordered, numbers(3))
 
 
 @case

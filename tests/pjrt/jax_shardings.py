@@ -132,6 +132,25 @@ def linear_algebra():
 
 
 @case
+def linear_algebra_of_batches_exchanges_nothing():
+    a = numbers(8, 5, 5)
+    positive = a @ a.transpose(0, 2, 1) + 5 * np.eye(5, dtype=np.float32)
+    line = numbers(8, 5) + 4
+    functions = (lambda s: jnp.linalg.cholesky(s), lambda s: jax.scipy.linalg.lu_factor(s)[0], lambda s: jnp.abs(jnp.linalg.qr(s)[1]),
+                 lambda s: jnp.linalg.eigvalsh(s), lambda s: jnp.linalg.svd(s, compute_uv=False), lambda s: jnp.linalg.inv(s),
+                 lambda s: jnp.sort(jnp.abs(jnp.linalg.eigvals(s))), lambda s: lax.linalg.hessenberg(s)[0][:, 0, 0],
+                 lambda s: lax.linalg.tridiagonal_solve(s[..., 0] * 0, s[..., 1] + 9, s[..., 2] * 0, s[..., :2]))
+    mesh = mesh_of(VULKAN, (2, 4), ("x", "y"))
+    for function in functions:
+        for spec in (P("y"), P(("x", "y"))):
+            agree(function, [positive], [spec], tolerance=1e-3)
+            placed = jax.device_put(positive, NamedSharding(mesh, spec))
+            assert exchanges(jax.jit(function), placed) == {}
+    agree(lambda s: jnp.linalg.inv(s), [positive[:, :4, :4]], [P(None, "x", "y")], tolerance=1e-3)
+    agree(lambda s, d: jnp.linalg.solve(s, d[..., None]), [positive, line], [P("x"), P("y")], tolerance=1e-3)
+
+
+@case
 def functions_as_people_write_them():
     a, both = numbers(8, 16), P("x", "y")
     places = np.arange(8, dtype=np.int32)

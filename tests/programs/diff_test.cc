@@ -273,6 +273,20 @@ TEST(DiffTest, WholeProgramsTakeAFlushedDenormalForZero) {
   EXPECT_EQ(DiffJson(program, 0)["verdict"], "agree");
 }
 
+// A root of the same device may see the denormal, whose root is NaN where that of -0 is -0.
+TEST(DiffTest, WhatADeviceMayFlushItMayKeep) {
+  const std::string root = WriteScratch(
+      "root.hlo", "HloModule m\nENTRY e { a = f32[4] constant({-1e-40, -3e-39, 2e-39, 2})  ROOT r = f32[4] sqrt(a) }");
+  EXPECT_EQ(DiffJson(root, 0)["verdict"], "agree");
+  // A partial product of 1e-39 is lost, or is not.
+  const std::string product = WriteScratch(
+      "product.hlo",
+      "HloModule m\nf { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] multiply(x, y) }\n"
+      "ENTRY e { a = f32[2,4] constant({{1e-20, 1e-19, 1e30, 3}, {1e-15, 1e-15, 1e10, 1}})  i = f32[] constant(1)\n"
+      "  ROOT r = f32[2] reduce(a, i), dimensions={1}, to_apply=f }");
+  EXPECT_EQ(DiffJson(product, 0)["verdict"], "agree");
+}
+
 TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {
   const std::string program = WriteScratch("attention.hlo", kAttention);
   for (const char* option : {"--rtol=-1", "--rtol=nan", "--atol=-1e-9", "--ulp=-2", "--ulp=few"}) {

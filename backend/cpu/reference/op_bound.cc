@@ -105,8 +105,9 @@ namespace {
 
 class BoundMaker {
  public:
-  BoundMaker(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected)
-      : instruction_(instruction), operands_(operands), leaves_(FlattenLiteral(expected)) {}
+  BoundMaker(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected,
+             bool flushes)
+      : instruction_(instruction), operands_(operands), leaves_(FlattenLiteral(expected)), flushes_(flushes) {}
 
   OpBound Make() {
     switch (instruction_.opcode()) {
@@ -531,11 +532,16 @@ class BoundMaker {
       const Literal &most = *FlattenLiteral(*large)[k], &least = *FlattenLiteral(*small)[k];
       tolerance.may_overflow = Overflows(WithLostInfinities(most, least, k), tolerance.rtol);
       tolerance.magnitudes = Underflows(most, least, tolerance.rtol);
-      const FloatFormat& format = FormatOf(RealPart(type));
-      tolerance.magnitude_factor = std::ldexp(static_cast<double>(length), 1 - format.bias - format.mantissa_bits);
+      tolerance.magnitude_factor = static_cast<double>(length) * LeastStep(type);
     }
     *text = fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
     return tolerance;
+  }
+
+  // What a number is off by where it leaves the normal ones.
+  double LeastStep(ElementType type) const {
+    const FloatFormat& format = FormatOf(RealPart(type));
+    return flushes_ ? std::ldexp(1.0, 1 - format.bias) : UnitInLastPlace(format, 0);
   }
 
   // An infinite factor gives an infinity, or NaN where what it meets has become 0 on the way; of complex numbers, whose
@@ -546,7 +552,7 @@ class BoundMaker {
         0, [](const Literal& operand) { return Formed(operand, [](double x) { return std::isinf(x) ? x : 1.0; }); });
     if (infinite == nullptr) return largest;
     const Literal& met = *FlattenLiteral(*infinite)[k];
-    const double smallest = UnitInLastPlace(FormatOf(RealPart(least.shape().element_type())), 0);
+    const double smallest = LeastStep(least.shape().element_type());
     for (int64_t i = 0; i < largest.element_count(); ++i) {
       const bool complex = IsComplex(largest.shape().element_type());
       if (std::isfinite(std::abs(met.GetComplex(i)))) continue;
@@ -593,18 +599,20 @@ class BoundMaker {
   const Instruction& instruction_;
   std::span<const Literal* const> operands_;
   const std::vector<const Literal*> leaves_;
+  const bool flushes_;
   const Literal* magnitudes_ = nullptr;
   OpBound bound_;
 };
 
 }  // namespace
 
-OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected) {
-  return BoundMaker(instruction, operands, expected).Make();
+OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected,
+                bool flushes) {
+  return BoundMaker(instruction, operands, expected, flushes).Make();
 }
 
 std::optional<OpBound> BoundOfProgram(const Module& module, std::span<const Literal* const> arguments,
-                                      const Literal& expected) {
+                                      const Literal& expected, bool flushes) {
   const Instruction* only = nullptr;
   for (const auto& instruction : module.entry()->instructions()) {
     switch (instruction->opcode()) {
@@ -629,7 +637,7 @@ std::optional<OpBound> BoundOfProgram(const Module& module, std::span<const Lite
     const bool parameter = operand->opcode() == Opcode::kParameter;
     operands.push_back(parameter ? arguments[static_cast<size_t>(operand->parameter_number())] : &operand->literal());
   }
-  return BoundOf(*only, operands, expected);
+  return BoundOf(*only, operands, expected, flushes);
 }
 
 }  // namespace VXLA_NAMESPACE

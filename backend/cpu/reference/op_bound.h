@@ -35,12 +35,14 @@ double BoundOfLength(ElementType accumulator, int64_t length);
 Literal Magnitudes(const Literal& literal);
 
 // `expected` is the reference's value. Where no bound is known (an algorithm as a whole, a reducer of unknown kind) it
-// is the default of whole programs: its conditioning tells more (api/verify/conditioning.h).
-OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected);
+// is the default of whole programs: its conditioning tells more (api/verify/conditioning.h). `flushes`: the device takes
+// denormals for zeros.
+OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected,
+                bool flushes = false);
 
 // The same of a whole program that computes one instruction of its parameters and constants; nullopt: it computes more,
 // or runs other computations.
 std::optional<OpBound> BoundOfProgram(const Module& module, std::span<const Literal* const> arguments,
-                                      const Literal& expected);
+                                      const Literal& expected, bool flushes = false);
 
 }  // namespace VXLA_NAMESPACE

@@ -216,8 +216,9 @@ Status ImportCustomCall(Frame& frame, const Operation& operation) {
   const Attribute* const target = operation.Find("call_target_name");
   if (frame.importer.checks() != nullptr && target != nullptr && target->text.starts_with("check."))
     return ImportCheck(frame, operation);
-  // JAX's way to have XLA compute what nobody uses.
-  if (target != nullptr && target->text == "dce_sink" && operation.results.empty()) return OkStatus();
+  // JAX's ways to have XLA compute what nobody uses, and to tell it an order of what does not depend on each other.
+  const bool is_word = target != nullptr && (target->text == "dce_sink" || target->text == "control_dep");
+  if (is_word && operation.results.empty()) return OkStatus();
   if (target != nullptr) {
     VXLA_ASSIGN_OR_RETURN(const bool sharding, frame.importer.ImportShardingCall(frame, operation, target->text));
     if (sharding) return OkStatus();

@@ -440,6 +440,33 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
   }
 }
 
+// Routines of linear algebra do one matrix after the other: all arrays begin with the dimensions of the batch.
+std::optional<FactorRule> LinearAlgebraRule(const Instruction& instruction) {
+  const Result<LibraryCall> call = LibraryCallOf(instruction);
+  if (!call.ok() || call->routine > LibraryRoutine::kPerturbedSolve) return std::nullopt;
+  const bool on_vectors =
+      call->routine == LibraryRoutine::kTridiagonalSolve || call->routine == LibraryRoutine::kPerturbedSolve;
+  const Shape& first = instruction.operand(0)->shape();
+  const int batch = first.rank() - (on_vectors ? 1 : 2);
+  FactorRule rule;
+  for (int d = 0; d < batch; ++d) rule.AddFactor(first.dimension(d));
+  const auto follow = [&](const Shape& shape, std::vector<FactorRule::ArrayFactors>& arrays) {
+    FactorRule::ArrayFactors& factors = arrays.emplace_back(static_cast<size_t>(shape.rank()));
+    for (int d = 0; d < batch; ++d) {
+      if (d >= shape.rank() || shape.dimension(d) != first.dimension(d)) return false;
+      factors[static_cast<size_t>(d)] = {d};
+    }
+    return true;
+  };
+  for (const Instruction* operand : instruction.operands()) {
+    if (!follow(operand->shape(), rule.operands)) return std::nullopt;
+  }
+  for (const Shape* leaf : FlattenTuple(instruction.shape())) {
+    if (!follow(*leaf, rule.results)) return std::nullopt;
+  }
+  return rule;
+}
+
 std::optional<FactorRule> RuleByOpcode(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kCopy:
@@ -475,6 +502,8 @@ std::optional<FactorRule> RuleByOpcode(const Instruction& instruction) {
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
       return BatchRule(instruction, 2);
+    case Opcode::kCustomCall:
+      return LinearAlgebraRule(instruction);
     case Opcode::kAllReduce:
     case Opcode::kAllGather:
     case Opcode::kReduceScatter:
@@ -554,6 +583,11 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
     for (int d = 0; d < result.rank(); ++d) {
       if (operands[0].dimension(d) != instruction.operand(0)->shape().dimension(d))
         slice->slice[static_cast<size_t>(d)].limit = operands[0].dimension(d);
+    }
+  } else if (auto* const call = std::get_if<CustomCallAttributes>(&attributes)) {
+    for (size_t i = 0; call->operand_layout_constraints && i < operands.size(); ++i) {
+      Shape& constraint = call->operand_layout_constraints->at(i);
+      for (int d = 0; d < operands[i].rank(); ++d) constraint.set_dimension(d, operands[i].dimension(d));
     }
   } else if (auto* const moving = std::get_if<DynamicSliceAttributes>(&attributes)) {
     moving->dynamic_slice_sizes.assign(result.dimensions().begin(), result.dimensions().end());
