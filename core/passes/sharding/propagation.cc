@@ -145,6 +145,8 @@ class Propagation {
       const bool pads = of.may_pad && !node.must_divide;
       const int64_t all = of.may_pad ? node.shape.dimension(static_cast<int>(d)) : of.size;
       if (of.may_pad && node.must_divide && !graph_.mesh.Divides(wanted, all)) return false;
+      // A part with too few elements for an axis is not cut along a part of the axis.
+      if (of.is_shifted && all < graph_.mesh.SizeOf(wanted)) return false;
       Atoms more = own;
       for (size_t i = own.size(); i < wanted.size() && node.MayTake(wanted[i]); ++i) {
         more.push_back(wanted[i]);
