@@ -6,11 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
 #include "core/passes/devices/device_merger.h"
+#include "core/passes/sharding/exchange_cost.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/plan.h"
@@ -28,6 +30,7 @@
 #include "tools/files.h"
 #include "tools/flop_count.h"
 #include "tools/session.h"
+#include "tools/sharded_steps.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -77,7 +80,7 @@ struct BenchRow {
   std::optional<double> driver_ms = {};     // of loading a bundle
   std::optional<double> caller_ms = {};     // of the thread that submits and waits, by the processor's time
   bool of_iree = false;
-  bool over_places = false;  // `bytes` are what a place receives
+  const char* exchanges = nullptr;  // whose traffic with others `bytes` are: "a place receives"
   std::optional<RunTimes> times = {};
 };
 
@@ -96,7 +99,7 @@ Status Measure(const BenchFlags& flags, BenchRow& row, const Run& run) {
   return OkStatus();
 }
 
-constexpr char kPlaces[] = "all_reduce_places";
+constexpr char kPlaces[] = "all_reduce_places", kSharded[] = "sharded";
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
 int64_t TrafficOf(const Module& module) {
@@ -299,7 +302,7 @@ size_t NameWidth(const std::vector<BenchCase>& cases) {
     const bool loads = c.records || IsBundleFile(c);
     const std::string_view longest = c.records ? " in IREE, submitting and waiting" : ", loaded in the background";
     width = std::max(width, c.name.size() + (loads ? longest.size() : 0));
-    if (c.name == kPlaces) width = std::max<size_t>(width, 70);
+    if (c.name == kPlaces || c.name == kSharded) width = std::max<size_t>(width, 70);
   }
   return width;
 }
@@ -318,8 +321,8 @@ void PrintRow(const BenchRow& row, size_t width) {
   }
   if (row.driver_ms) {
     fmt::print("   {:.3f} ms of the driver's on all threads", *row.driver_ms);
-  } else if (row.over_places) {
-    fmt::print("   a place receives {} bytes", row.bytes);
+  } else if (row.exchanges != nullptr) {
+    fmt::print("   {} {} bytes", row.exchanges, row.bytes);
   } else if (!row.of_iree) {
     fmt::print(" {:>8.2f} {:>9.2f}", static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
   }
@@ -369,12 +372,16 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
       selected.push_back({kPlaces, "", 0, true, false});
       continue;
     }
+    if (name == kSharded) {
+      selected.push_back({kSharded, "", 0, true, false});
+      continue;
+    }
     // Anything else is a file; its text is read here so that a wrong name is reported before anything runs.
     Result<std::string> text = ReadFile(name);
     if (!text.ok()) {
       std::string known;
       for (const BenchCase& c : all) known += (known.empty() ? "" : ", ") + c.name;
-      return InvalidArgument("{}: neither a file nor one of {}, collectives, {}", name, known, kPlaces);
+      return InvalidArgument("{}: neither a file nor one of {}, collectives, {}, {}", name, known, kPlaces, kSharded);
     }
     selected.push_back({name, "", 0, true, false});
   }
@@ -452,7 +459,59 @@ Result<std::vector<BenchRow>> MeasureOverPlaces(const BenchFlags& flags) {
                  .bindings = "",
                  .ms = time.ms,
                  .bytes = time.received};
-    row.over_places = true;
+    row.exchanges = "a place receives";
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// What all devices of a program with shardings compute, as one program of the device.
+struct StepProgram {
+  std::shared_ptr<Executable> executable;
+  std::vector<Argument> arguments;
+  int64_t bytes = 0;  // that a device sends
+};
+Result<StepProgram> CompileStep(const BenchFlags& flags, Client& client, const std::string& text, int64_t devices) {
+  VXLA_ASSIGN_OR_RETURN(const ShardedProgram parsed, ParseShardedProgram(text, kSharded, devices));
+  StepProgram step;
+  for (const ExchangeCost& cost : ExchangesOf(*parsed.module)) step.bytes += cost.bytes;
+  VXLA_ASSIGN_OR_RETURN(const MergedProgram merged, MergeDevices(*parsed.module, {1, devices}, {}));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(*merged.module, flags.arguments));
+  VXLA_ASSIGN_OR_RETURN(step.arguments, UploadKept(client, values));
+  VXLA_ASSIGN_OR_RETURN(step.executable, client.Compile(*merged.module, flags.compile.options()));
+  return step;
+}
+
+// Both programs of a step take turns, so that other load meets both.
+Result<std::vector<BenchRow>> MeasureSharded(const BenchFlags& flags, Clients& clients) {
+  if (IsCpu(flags.device.device)) return InvalidArgument("{}: measured on Vulkan devices alone", kSharded);
+  constexpr int64_t kWidth = 256;
+  VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(clients.modes().front(), ""));
+  std::vector<BenchRow> rows;
+  for (const ShardedStep& step : ShardedSteps(kWidth)) {
+    Progress(fmt::format("{}measuring {}", clients.counted, step.name));
+    VXLA_ASSIGN_OR_RETURN(const StepProgram whole, CompileStep(flags, *client, step.whole, step.devices));
+    VXLA_ASSIGN_OR_RETURN(const StepProgram by_hand, CompileStep(flags, *client, step.by_hand, step.devices));
+    const auto run = [](const StepProgram& program) -> Result<double> {
+      const auto start = Clock::now();
+      VXLA_ASSIGN_OR_RETURN(const Execution execution, program.executable->Execute(program.arguments));
+      VXLA_RETURN_IF_ERROR(execution.Wait());
+      return MsSince(start);
+    };
+    const bool addresses = client->device().binding_mode() == BindingMode::kAddresses;
+    BenchRow row{.name = step.name,
+                 .device = client->device().facts().name,
+                 .bindings = addresses ? "addresses" : "descriptors",
+                 .bytes = whole.bytes};
+    row.exchanges = "a device sends";
+    int turn = 0;
+    double hand_ms = 0;
+    VXLA_RETURN_IF_ERROR(Measure(flags, row, [&]() -> Result<double> {
+      VXLA_ASSIGN_OR_RETURN(const double hand, run(by_hand));
+      if (++turn > flags.warmup) hand_ms = hand_ms == 0 ? hand : std::min(hand_ms, hand);
+      return run(whole);
+    }));
+    row.peer = PeerTime{fmt::format("what is written by hand, which sends {}", by_hand.bytes), hand_ms};
     rows.push_back(std::move(row));
   }
   return rows;
@@ -461,6 +520,7 @@ Result<std::vector<BenchRow>> MeasureOverPlaces(const BenchFlags& flags) {
 // Every way to bind, the fastest first.
 Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clients, const BenchCase& c) {
   if (c.name == kPlaces) return MeasureOverPlaces(flags);
+  if (c.name == kSharded) return MeasureSharded(flags, clients);
   if (IsBundleFile(c)) return MeasureBundle(flags, clients, c.name);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c, flags));
   std::vector<BenchRow> rows, loading;
@@ -516,6 +576,8 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
 // "f32[512,512] dot"; of what no program stands for, what it is.
 Result<std::string> About(const BenchCase& c) {
   if (c.name == kPlaces) return std::string("all-reduces of 1 KiB to 64 MiB over 3, 4 and 8 logical devices");
+  if (c.name == kSharded)
+    return std::string("transformer steps with shardings over 4 logical devices, beside the same by hand");
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseHlo(c.hlo));
   const Instruction& root = *module->entry()->root();
   std::string text = fmt::format("{} {}", root.shape().ToString(), OpcodeText(root.opcode()));
@@ -534,13 +596,14 @@ Status ListCases(bool wants_json, Json& json) {
   const size_t by_default = cases.size();
   std::ranges::move(CollectiveCases(), std::back_inserter(cases));
   cases.push_back({kPlaces, "", 0, true, false});
+  cases.push_back({kSharded, "", 0, true, false});
   size_t width = 0;
   for (const BenchCase& c : cases) width = std::max(width, c.name.size());
   Json list = Json::array();
   std::string text;
   for (size_t i = 0; i < cases.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const std::string about, About(cases[i]));
-    if (i == by_default) text += "\nOnly where they are named, or all of them as collectives:\n";
+    if (i == by_default) text += "\nOnly where they are named, or all of them but sharded as collectives:\n";
     text += fmt::format("{:<{}}  {}\n", cases[i].name, width, about);
     list.push_back({{"name", cases[i].name}, {"about", about}, {"by_default", i < by_default}});
   }
@@ -588,7 +651,11 @@ CommandBody AddBench(CLI::App& app) {
          "NAME", flags->names,
          "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
          "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...); all_reduce_places: all-reduces of 1 KiB to 64 MiB "
-         "over 3, 4 and 8 logical devices of the one that is named")
+         "over 3, 4 and 8 logical devices of the one that is named; sharded: steps of transformers over 4 logical "
+         "devices, "
+         "data, tensor, sequence and expert parallel and fully sharded: time, and bytes that a device sends, beside "
+         "the "
+         "same step written by hand for each device")
       ->type_name("");
   AddArgumentOptions(app, flags->arguments);
   app.option_defaults()->group(kRunOptions);

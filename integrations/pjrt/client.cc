@@ -168,9 +168,11 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
   for (size_t i = 0; i < args.num_options; ++i) {
     VXLA_RETURN_IF_ERROR(ReadOption(Known(&args.create_options[i]), options));
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<OpenedDevice> opened, OpenDevices(options.devices, options.device));
-  std::vector<DeviceWords> own;
-  for (const OpenedDevice& each : opened) own.push_back(WordsOf(each.client->device().facts()));
+  Result<std::vector<OpenedDevice>> opened = OpenDevices(options.devices, options.device);
+  Result<std::vector<DeviceWords>> own = std::vector<DeviceWords>();
+  if (!opened.ok()) own = opened.status();
+  for (size_t i = 0; opened.ok() && i < opened->size(); ++i)
+    own->push_back(WordsOf((*opened)[i].client->device().facts()));
   VXLA_ASSIGN_OR_RETURN(Processes processes, MeetProcesses(args, options.process, std::move(own), options.timeout));
   auto client = std::make_unique<PJRT_Client>();
   client->connections = std::move(processes.connections);
@@ -180,7 +182,7 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
     int local = 0;
     for (const DeviceWords& each : processes.devices[static_cast<size_t>(process)]) {
       PJRT_Device& device = AddDevice(*client, process, local, each);
-      if (process == client->process) Open(*client, device, std::move(opened[static_cast<size_t>(local)]));
+      if (process == client->process) Open(*client, device, std::move((*opened)[static_cast<size_t>(local)]));
       ++local;
     }
   }

@@ -56,6 +56,8 @@ Result<std::string> Get(const PJRT_Client_Create_Args& store, const std::string&
   return value;
 }
 
+const std::string kNotStarted = "error: ";  // in place of an address
+
 // A line for each.
 std::string TextOf(const std::vector<DeviceWords>& devices) {
   std::string text;
@@ -88,11 +90,12 @@ Result<std::vector<DeviceWords>> DevicesOf(std::string_view text) {
 
 }  // namespace
 
-Result<Processes> MeetProcesses(const PJRT_Client_Create_Args& store, JobRank self, std::vector<DeviceWords> own,
-                                std::chrono::milliseconds timeout) {
+Result<Processes> MeetProcesses(const PJRT_Client_Create_Args& store, JobRank self,
+                                Result<std::vector<DeviceWords>> own, std::chrono::milliseconds timeout) {
   Processes processes;
   if (self.ranks == 1) {
-    processes.devices.push_back(std::move(own));
+    VXLA_RETURN_IF_ERROR(own.status());
+    processes.devices.push_back(*std::move(own));
     return processes;
   }
   if (store.kv_get_callback == nullptr || store.kv_put_callback == nullptr)
@@ -100,16 +103,24 @@ Result<Processes> MeetProcesses(const PJRT_Client_Create_Args& store, JobRank se
   // A key is written once: of each process's first clients, and of its second ones.
   static std::atomic<int> clients = 0;
   const std::string prefix = fmt::format("vxla/{}/", ++clients);
+  const auto key = [&](size_t rank) { return fmt::format("{}{}", prefix, rank); };
+  if (!own.ok()) {
+    VXLA_RETURN_IF_ERROR(
+        Put(store, key(static_cast<size_t>(self.rank)), kNotStarted + std::string(own.status().message())));
+    return own.status();
+  }
   std::vector<std::string> addresses(static_cast<size_t>(self.ranks));
   processes.devices.resize(addresses.size());
   const TellAll tell = [&](const std::string& address) -> Result<std::vector<std::string>> {
-    VXLA_RETURN_IF_ERROR(Put(store, fmt::format("{}{}", prefix, self.rank), address + "\n" + TextOf(own)));
+    VXLA_RETURN_IF_ERROR(Put(store, key(static_cast<size_t>(self.rank)), address + "\n" + TextOf(*own)));
     for (size_t rank = 0; rank < addresses.size(); ++rank) {
-      const Result<std::string> text = Get(store, fmt::format("{}{}", prefix, rank), timeout);
+      const Result<std::string> text = Get(store, key(rank), timeout);
       if (!text.ok()) {
         return DeviceFailure("the start of the job: process {} waits for process {}: {}", self.rank, rank,
                              text.status().message());
       }
+      if (text->starts_with(kNotStarted))
+        return DeviceFailure("process {} did not start: {}", rank, text->substr(kNotStarted.size()));
       const size_t line = std::min(text->find('\n'), text->size() - 1);
       addresses[rank] = text->substr(0, line);
       VXLA_ASSIGN_OR_RETURN(processes.devices[rank], DevicesOf(std::string_view(*text).substr(line + 1)));

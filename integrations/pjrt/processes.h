@@ -24,9 +24,9 @@ struct Processes {
   std::vector<std::vector<DeviceWords>> devices;  // by process
 };
 
-// own: of this process's devices. kInvalidArgument: several processes without a key-value store; kDeviceFailure: which
-// process does not come.
-Result<Processes> MeetProcesses(const PJRT_Client_Create_Args& store, JobRank self, std::vector<DeviceWords> own,
-                                std::chrono::milliseconds timeout);
+// own: of this process's devices, or why it has none, which the others are told. kInvalidArgument: several processes
+// without a key-value store; kDeviceFailure: which process does not come, or has no devices.
+Result<Processes> MeetProcesses(const PJRT_Client_Create_Args& store, JobRank self,
+                                Result<std::vector<DeviceWords>> own, std::chrono::milliseconds timeout);
 
 }  // namespace VXLA_NAMESPACE::pjrt

@@ -140,7 +140,7 @@ TEST(PropagationTest, OnlyWhatDividesIsTaken) {
       {"y|x"});
   EXPECT_EQ(s.Of("r"), "[{y}]");
   EXPECT_EQ(s.Of("t"), "[{x}, {y}]");
-  EXPECT_EQ(s.Of("s"), "[{x}, {}]");  // a part of a dimension lies on a part of the devices
+  EXPECT_EQ(s.Of("s"), "[{x}, {y}]");  // what stays of a dimension is cut as all of it was
 }
 
 TEST(PropagationTest, LoopsAndBranchesHoldWhatGoesIntoThem) {
@@ -271,6 +271,28 @@ ENTRY e {
   EXPECT_THAT(s.Device(), HasSubstr("no exchanges"));
 }
 
+// Parts of a dimension take what they need of the tiles beside them. What lies farther is gathered in larger tiles.
+TEST(PartitionTest, PartsOfADimensionReachIntoTheTilesBesideThem) {
+  const auto of = [](const std::string& operation, const std::string& result) {
+    return Sharded(
+               "ENTRY e {\n  a = f32[16] parameter(0)\n  z = f32[] constant(1)\n  b = f32[2] parameter(1)\n  k = f32[" +
+                   result + "] " + operation + "\n  ROOT n = f32[" + result + "] negate(k)\n}",
+               {"y", "-"})
+        .Device();
+  };
+  const std::string last = of("slice(a), slice={[1:16]}", "15");
+  EXPECT_THAT(last, HasSubstr("f32[1] collective-permute(slice)"));
+  EXPECT_THAT(last, HasSubstr("f32[4] slice(concatenate), slice={[1:5]}"));
+  EXPECT_THAT(of("slice(a), slice={[0:15]}", "15"), Not(HasSubstr("permute")));
+  EXPECT_THAT(of("slice(a), slice={[3:15:3]}", "4"), HasSubstr("slice={[0:3:3]}"));
+  const std::string padded = of("pad(a, z), padding=2_2", "20");
+  EXPECT_THAT(padded, HasSubstr("f32[1] collective-permute"));
+  EXPECT_THAT(padded, HasSubstr("constant({2, 0, 0, 0, 2, 0, 0, 0})"));  // elements of the padding in each tile
+  EXPECT_THAT(padded, HasSubstr("constant({5, 5, 5, 3, 5, 5, 5, 3})"));
+  EXPECT_THAT(of("concatenate(b, a), dimensions={0}", "18"), HasSubstr("f32[1] collective-permute"));
+  EXPECT_THAT(of("slice(a), slice={[0:8]}", "8"), HasSubstr("f32[8] all-gather(a)"));
+}
+
 TEST(PartitionTest, WindowsOfConvolutionsReachIntoTheTilesBesideThem) {
   const std::string text = Sharded(
                                "ENTRY e {\n  a = f32[1,16,2] parameter(0)\n  k = f32[4,2,3] parameter(1)\n  ROOT c = "
@@ -307,6 +329,39 @@ ENTRY e {
   EXPECT_THAT(text, HasSubstr("window={size=8x1 pad=7_0x0_0}"));  // farther than the next tile: whole
 }
 
+// Ten rows are tiles of three, of which the last one is filled up. What is given and what comes out has equal tiles.
+TEST(PartitionTest, TilesOfADimensionThatIsNotDividedAreFilledUp) {
+  const Sharded s(R"(c { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  a = f32[10,8] parameter(0)
+  k = f32[10,8] copy(a)
+  n = f32[10,8] exponential(k)
+  i = f32[] constant(-inf)
+  m = f32[8] reduce(n, i), dimensions={0}, to_apply=c
+  d = f32[8,8] dot(n, n), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  w = f32[10,8] reduce-window(n, i), window={size=3x1 pad=1_1x0_0}, to_apply=c
+  ROOT t = (f32[10,8], f32[8], f32[8,8]) tuple(w, m, d)
+})",
+                  {"-"}, {"-", "-", "-"}, {{"k", "y|"}});
+  EXPECT_EQ(s.Of("a"), "[{}, {}]");
+  EXPECT_EQ(s.Of("n"), "[{y}, {}]");
+  EXPECT_EQ(s.Of("w"), "[{y}, {}]");
+  const std::string text = s.Device();
+  EXPECT_THAT(text, HasSubstr("f32[3,8] exponential("));
+  EXPECT_THAT(text, HasSubstr("constant({3, 3, 3, 1, 3, 3, 3, 1})"));  // elements of the array in each tile
+  EXPECT_THAT(text, HasSubstr("f32[8] reduce(select"));
+  EXPECT_THAT(text, HasSubstr("f32[8,8] dot(select"));
+  EXPECT_THAT(text, HasSubstr("f32[5,8] concatenate("));
+  EXPECT_THAT(text, HasSubstr("f32[10,8] slice(all-gather)"));
+  // Three devices of four would have nothing.
+  EXPECT_EQ(Sharded("ENTRY e {\n  a = f32[1] parameter(0)\n  k = f32[1] copy(a)\n  ROOT n = f32[1] negate(k)\n}", {"-"},
+                    {}, {{"k", "y"}})
+                .Of("n"),
+            "[{}]");
+}
+
 TEST(PartitionTest, NumbersOfPlacesAreCountedFromTheDevicesTile) {
   const std::string text =
       Sharded(
@@ -337,6 +392,32 @@ TEST(PartitionTest, WhatHasNoRuleIsGivenItsOperandsWhole) {
                                .Device();
   EXPECT_THAT(text, HasSubstr("(u64[8], u32[16]) rng-bit-generator(all-gather)"));
   EXPECT_THAT(text, HasSubstr("ROOT dynamic-slice.1 = u32[4] dynamic-slice("));
+}
+
+// Tokens go to the devices of their experts and come back: what a program by hand does with two all-to-alls.
+TEST(PartitionTest, ExpertsAreGivenTheirTokensByAllToAll) {
+  constexpr int64_t kExperts = 4, kGroups = 4, kCapacity = 8, kWidth = 16;
+  const Sharded s(R"(ENTRY e {
+  x = f32[4,32,16] parameter(0)
+  goes = f32[4,32,4,8] parameter(1)
+  up = f32[4,16,64] parameter(2)
+  down = f32[4,64,16] parameter(3)
+  given = f32[4,4,8,16] dot(goes, x), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  tokens = f32[4,4,8,16] transpose(given), dimensions={1,0,2,3}
+  h = f32[4,4,8,64] dot(tokens, up), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={1}
+  z = f32[] constant(0)
+  zs = f32[4,4,8,64] broadcast(z), dimensions={}
+  r = f32[4,4,8,64] maximum(h, zs)
+  o = f32[4,4,8,16] dot(r, down), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={1}
+  back = f32[4,4,8,16] transpose(o), dimensions={1,0,2,3}
+  ROOT y = f32[4,32,16] dot(goes, back), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2,3}, rhs_contracting_dims={1,2}
+})",
+                  {"y||", "y|||", "y||", "y||"}, {"y||"}, {}, {{"y", kExperts}});
+  const int64_t tokens = kExperts * kGroups / kExperts * kCapacity * kWidth * 4;  // bytes that a device gives
+  const std::string text = s.Device();
+  EXPECT_THAT(text, HasSubstr(fmt::format("all-to-all: 2, {} bytes", 2 * tokens * (kExperts - 1) / kExperts)));
+  for (const char* other : {"all-gather", "all-reduce", "reduce-scatter", "collective-permute"})
+    EXPECT_THAT(text, Not(HasSubstr(other)));
 }
 
 TEST(PartitionTest, ExchangesInLoopsCountAsOftenAsTheyRun) {

@@ -46,6 +46,21 @@ from cases import case, run_cases
 
 SELF = int(GIVEN["process"])
 jax.distributed.initialize(f"127.0.0.1:{GIVEN['port']}", COUNT, SELF)
+# One that has no devices is named by all at once. Then they try again.
+HAS = os.environ.get("VXLA_DEVICES")
+if SELF == COUNT - 1:
+    os.environ["VXLA_DEVICES"] = "no such device"
+BEGIN = time.monotonic()
+try:
+    jax.devices()
+except RuntimeError as error:
+    assert "no such device" in str(error) and (SELF == COUNT - 1 or f"process {COUNT - 1} did not start" in str(error)), error
+    assert time.monotonic() - BEGIN < 60
+else:
+    raise AssertionError("nobody noticed")
+os.environ.pop("VXLA_DEVICES", None)
+if HAS is not None:
+    os.environ["VXLA_DEVICES"] = HAS
 DEVICES = jax.devices()
 LOCAL = len(jax.local_devices())
 

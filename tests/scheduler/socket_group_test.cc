@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <latch>
 #include <mutex>
@@ -83,6 +84,38 @@ TEST(SocketGroupTest, GroupsExchangeNothingWithOneAnother) {
     EXPECT_EQ(give(*all, static_cast<std::byte>(self)), (std::vector{0, 1, 2}));
     all->Finish();
   });
+}
+
+// Of what nobody asks for only so much comes, the rest when somebody asks. What keeps others from coming is an error.
+TEST(SocketGroupTest, WhatNobodyAsksForWaitsUpToALimit) {
+  constexpr size_t kSize = size_t{1} << 20, kMany = 64;  // more than sockets hold
+  std::atomic<bool> all_sent = false;
+  testing::RunRanks(
+      2,
+      [&](const std::shared_ptr<Connections>& connections) {
+        const auto group = connections->All();
+        const auto has_other = [&] { return group->Ended().empty(); };
+        std::vector<std::byte> bytes = Bytes(kSize, group->rank());
+        if (group->rank() == 0) {
+          for (int turn = 0; turn < 2; ++turn) {
+            std::vector<Message> sent(kMany, Message{1, 5, true, bytes.data(), kSize});
+            EXPECT_EQ(group->Move(sent, has_other), "");
+            all_sent = true;
+          }
+          return;
+        }
+        EXPECT_EQ(group->Move({}, has_other), "");  // it is there from now on
+        while (!group->HasArrived(0, 5) && has_other()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        EXPECT_FALSE(all_sent);
+        std::vector<Message> received(kMany, Message{0, 5, false, bytes.data(), kSize});
+        EXPECT_EQ(group->Move(received, has_other), "");
+        EXPECT_EQ(bytes, Bytes(kSize, 0));
+        Message other{0, 6, false, bytes.data(), 1};
+        EXPECT_THAT(group->Move({&other, 1}, has_other),
+                    HasSubstr("bytes that rank 1 has not asked for, of 8000 that may wait"));
+      },
+      uint64_t{1000});
 }
 
 // Rank 2 is gone. Rank 0 waits for it, rank 1 for rank 0, which leaves then.

@@ -29,7 +29,7 @@ class RandomShardings {
         values.push_back(instruction.get());
     }
     for (Instruction* value : values) {
-      std::optional<ArraySharding> sharding = Maybe(value->shape());
+      std::optional<ArraySharding> sharding = Maybe(value->shape(), OneIn(2));
       if (!sharding) continue;
       const std::vector<Instruction*> users(value->users().begin(), value->users().end());
       Instruction* const copy =
@@ -45,8 +45,8 @@ class RandomShardings {
   int Below(int count) { return static_cast<int>(random_() % static_cast<uint32_t>(count)); }
   bool OneIn(int n) { return Below(n) == 0; }
 
-  // Of axes and of halves of axes, as far as they divide the dimensions.
-  std::optional<ArraySharding> Maybe(const Shape& shape) {
+  // Of axes and of halves of axes, as far as they divide the dimensions, unless tiles may be filled up.
+  std::optional<ArraySharding> Maybe(const Shape& shape, bool may_pad = false) {
     if (!shape.IsArray() || OneIn(3)) return std::nullopt;
     ArraySharding sharding;
     sharding.mesh = mesh_;
@@ -63,7 +63,8 @@ class RandomShardings {
       int64_t tiles = part.size == 0 ? axis.size : part.size;
       for (const MeshPart& other : sharding.dimensions[d].axes)
         tiles *= other.size == 0 ? std::ranges::find(mesh_->axes, other.name, &MeshAxis::name)->size : other.size;
-      if (shape.dimension(static_cast<int>(d)) % tiles == 0) sharding.dimensions[d].axes.push_back(std::move(part));
+      if (may_pad || shape.dimension(static_cast<int>(d)) % tiles == 0)
+        sharding.dimensions[d].axes.push_back(std::move(part));
     }
     return sharding;
   }

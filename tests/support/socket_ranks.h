@@ -39,13 +39,14 @@ class RankTexts {
   std::vector<std::string> texts_;
 };
 
-// A thread for each rank of a job.
-inline void RunRanks(int64_t ranks, const std::function<void(const std::shared_ptr<Connections>&)>& run) {
+// A thread for each rank of a job. options: of Connections::Open.
+template <typename... Options>
+void RunRanks(int64_t ranks, const std::function<void(const std::shared_ptr<Connections>&)>& run, Options... options) {
   RankTexts texts(static_cast<size_t>(ranks));
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
-      const auto opened = Connections::Open({rank, ranks}, texts.Of(rank), kRankTimeout);
+      const auto opened = Connections::Open({rank, ranks}, texts.Of(rank), kRankTimeout, options...);
       ASSERT_TRUE(opened.ok()) << opened.status().message();
       run(*opened);
     });

@@ -183,10 +183,13 @@ FactorRule DotRule(const Instruction& instruction) {
 
 // A dimension of the operand of which each `step` elements are one of the result.
 int InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
-  const int factor = rule.AddFactor(results), within = rule.AddFactor(step);
-  rule.factors[static_cast<size_t>(within)].is_whole = true;
-  rule.operands[operand][static_cast<size_t>(from)] = {factor, within};
+  const int factor = rule.AddFactor(results);
+  std::vector<int>& factors = rule.operands[operand][static_cast<size_t>(from)];
+  factors = {factor};
   rule.results[0][static_cast<size_t>(to)] = {factor};
+  if (step == 1) return factor;
+  factors.push_back(rule.AddFactor(step));
+  rule.factors.back().is_whole = true;
   return factor;
 }
 
@@ -354,6 +357,19 @@ FactorRule BatchRule(const Instruction& instruction, int count) {
   return ElementwiseWhere(instruction, [=](int d) { return d < rank - count; });
 }
 
+// What stays of a dimension of these operands, at other places of it.
+void Shift(FactorRule& rule, const Instruction& instruction, int dimension, const std::vector<size_t>& operands) {
+  int64_t least = instruction.shape().dimension(dimension);
+  for (const size_t i : operands)
+    least = std::min(least, instruction.operand(static_cast<int>(i))->shape().dimension(dimension));
+  if (operands.empty() || least < 2) return;
+  const int factor = rule.AddFactor(least);
+  rule.factors.back().is_shifted = true;
+  const size_t at = static_cast<size_t>(dimension);
+  for (const size_t i : operands) rule.operands[i][at] = {factor};
+  rule.results[0][at] = {factor};
+}
+
 FactorRule SliceRule(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
   const std::vector<SliceDimension>& slices = instruction.attributes<SliceAttributes>().slice;
@@ -362,9 +378,37 @@ FactorRule SliceRule(const Instruction& instruction) {
   for (size_t d = 0; d < slices.size(); ++d) {
     const int at = static_cast<int>(d);
     const int64_t results = instruction.shape().dimension(at), step = slices[d].stride;
-    if (step > 1 && slices[d].start < step && results * step == shape.dimension(at))
+    if (step > 1 && slices[d].start < step && results * step == shape.dimension(at)) {
       InSteps(rule, 0, at, at, results, step);
+    } else if (!IsWholeSlice(slices[d], shape.dimension(at))) {
+      Shift(rule, instruction, at, {0});
+    }
   }
+  return rule;
+}
+
+FactorRule PadRule(const Instruction& instruction) {
+  const std::vector<PaddingDimension>& padding = instruction.attributes<PadAttributes>().padding;
+  FactorRule rule =
+      ElementwiseWhere(instruction, [&](int d) { return padding[static_cast<size_t>(d)] == PaddingDimension(); });
+  for (size_t d = 0; d < padding.size(); ++d) {
+    if (padding[d] != PaddingDimension() && padding[d].interior == 0)
+      Shift(rule, instruction, static_cast<int>(d), {0});
+  }
+  return rule;
+}
+
+// Operands that are a small part of the result are whole on each device.
+FactorRule ConcatenateRule(const Instruction& instruction) {
+  const int along = static_cast<int>(instruction.dimensions()[0]);
+  FactorRule rule = ElementwiseWhere(instruction, [along](int d) { return d != along; });
+  constexpr int64_t kSmall = 4;
+  std::vector<size_t> large;
+  for (size_t i = 0; i < rule.operands.size(); ++i) {
+    const Shape& shape = instruction.operand(static_cast<int>(i))->shape();
+    if (shape.dimension(along) * kSmall >= instruction.shape().dimension(along)) large.push_back(i);
+  }
+  Shift(rule, instruction, along, large);
   return rule;
 }
 
@@ -373,7 +417,6 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
   const auto size = [&](int d) { return shape.dimension(d); };
   switch (instruction.opcode()) {
     case Opcode::kReverse:
-    case Opcode::kConcatenate:
     case Opcode::kSort:
       return ElementwiseWhere(instruction, [&](int d) {
         const IntList& whole = instruction.opcode() == Opcode::kSort
@@ -384,9 +427,9 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
     case Opcode::kSlice:
       return SliceRule(instruction);
     case Opcode::kPad:
-      return ElementwiseWhere(instruction, [&](int d) {
-        return instruction.attributes<PadAttributes>().padding[static_cast<size_t>(d)] == PaddingDimension();
-      });
+      return PadRule(instruction);
+    case Opcode::kConcatenate:
+      return ConcatenateRule(instruction);
     case Opcode::kDynamicSlice:
       return ElementwiseWhere(instruction, [&](int d) { return instruction.shape().dimension(d) == size(d); });
     case Opcode::kDynamicUpdateSlice:
@@ -482,7 +525,43 @@ bool HasPlainShapes(const Instruction& instruction) {
   return !leaves.empty() && std::ranges::all_of(leaves, [&](const Shape* leaf) { return plain(*leaf); });
 }
 
+// What is alone in its dimensions, and they are no larger, may be divided as if it were larger.
+void LetPad(FactorRule& rule, const Instruction& instruction) {
+  for (FactorRule::Factor& factor : rule.factors) factor.may_pad = !factor.is_whole;
+  const auto look = [&](const ArrayFactors& array, const Shape& shape) {
+    for (size_t d = 0; d < array.size(); ++d) {
+      for (const int number : array[d]) {
+        FactorRule::Factor& factor = rule.factors[static_cast<size_t>(number)];
+        const bool is_all = factor.is_shifted || factor.size == shape.dimension(static_cast<int>(d));
+        if (array[d].size() > 1 || !is_all) factor.may_pad = false;
+      }
+    }
+  };
+  for (size_t i = 0; i < rule.operands.size(); ++i)
+    look(rule.operands[i], instruction.operand(static_cast<int>(i))->shape());
+  const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
+  for (size_t i = 0; i < rule.results.size(); ++i) look(rule.results[i], *leaves[i]);
+}
+
 }  // namespace
+
+DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimension) {
+  const size_t at = static_cast<size_t>(dimension);
+  switch (instruction.opcode()) {
+    case Opcode::kSlice: {
+      const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[at];
+      return {-slice.start, slice.stride};
+    }
+    case Opcode::kPad:
+      return {instruction.attributes<PadAttributes>().padding[at].low};
+    default: {
+      DimensionShift shift;
+      for (size_t i = 0; i < operand; ++i)
+        shift.low += instruction.operand(static_cast<int>(i))->shape().dimension(dimension);
+      return shift;
+    }
+  }
+}
 
 int64_t HighHalo(const WindowDimension& window) {
   return std::max<int64_t>(0, (window.size - 1) * window.rhs_dilate + 1 - window.pad_low - window.stride);
@@ -493,7 +572,9 @@ std::optional<FactorRule> RuleOf(const Instruction& instruction) {
   if (IsIdentityCall(instruction)) return Elementwise(instruction);
   if (!Has(instruction.opcode(), Trait::kMeets) && HasSideEffect(instruction)) return std::nullopt;
   const bool moves = instruction.operand_count() > 0 || instruction.opcode() == Opcode::kIota;
-  return moves ? RuleByOpcode(instruction) : std::nullopt;
+  std::optional<FactorRule> rule = moves ? RuleByOpcode(instruction) : std::nullopt;
+  if (rule) LetPad(*rule, instruction);
+  return rule;
 }
 
 Attributes TileAttributes(const Instruction& instruction, const std::vector<Shape>& operands, const Shape& result) {

@@ -17,6 +17,8 @@ struct FactorRule {
     int64_t least = 1;        // the next ones only: each device has at least as much
     bool is_whole = false;    // each device has all of it
     bool is_indexed = false;  // of these, the rows that a gather takes: a device has those of its tile
+    bool is_shifted = false;  // elements lie at other places of the result: ShiftOf
+    bool may_pad = false;     // alone in each of its dimensions, of which the last tiles may be filled up
   };
   // By dimension, its factors, major to minor. None: the operation needs the dimension whole.
   using ArrayFactors = std::vector<std::vector<int>>;
@@ -33,6 +35,12 @@ struct FactorRule {
 
 // Nothing: the operation needs all of its operands whole. Bounded dynamic dimensions are never divided.
 std::optional<FactorRule> RuleOf(const Instruction& instruction);
+
+// Of a factor that is_shifted: element j of the result is element j * stride - low of the operand.
+struct DimensionShift {
+  int64_t low = 0, stride = 1;
+};
+DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimension);
 
 // Of a factor that has_halo: how many elements of the next tile windows reach. Of the one before it is pad_low.
 int64_t HighHalo(const WindowDimension& window);

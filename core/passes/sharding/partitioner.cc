@@ -140,7 +140,7 @@ Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) 
     for (const auto& each : value.tiles) {
       if (each.first.is_whole()) from = &each;
     }
-    made = exchange_->Reshard(frame.into, from->second, from->first, tiling);
+    made = exchange_->Reshard(frame.into, from->second, value.whole, from->first, tiling);
   }
   value.tiles.emplace_back(tiling, made);
   return made;

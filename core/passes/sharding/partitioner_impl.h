@@ -58,6 +58,8 @@ class Partitioner {
                                    const std::vector<Atoms>& atoms);
   std::vector<ValuePtr> JoinedValues(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                      const std::vector<Atoms>& atoms);
+  void FillUp(Frame& frame, const Instruction& instruction, const FactorRule& rule, const std::vector<Atoms>& atoms,
+              std::vector<Instruction*>& operands);
   // Of a gather, of whose rows the device has a tile: the places of its rows, and which of the results they are.
   struct OwnRows {
     Instruction *indices, *is_own;
@@ -68,16 +70,22 @@ class Partitioner {
   std::vector<ValuePtr> ConstrainedValues(Frame& frame, const Instruction& copy, const ArraySharding& said);
   // By factor; empty where it stays whole.
   std::vector<Atoms> ChooseAtoms(const Frame& frame, const Instruction& instruction, const FactorRule& rule);
-  // What devices send to have the operands and results so.
+  // What devices send to have the operands and results so, and how often; what other users want too counts in part.
   int64_t CostOf(const Frame& frame, const Instruction& instruction, const FactorRule& rule,
                  const std::vector<Atoms>& atoms);
   int64_t CostOf(const Shape& whole, const Tiling& from, const Tiling& to);
+  int64_t SharersOf(const Frame& frame, const Instruction& array, const Tiling& wanted);
   Tiling JoinedTiling(const Instruction& instruction, const FactorRule& rule, const std::vector<Atoms>& atoms,
                       const ShardingNode& node, Tiling& made) const;
   bool KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const;
   std::vector<Instruction*> TileOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                          const std::vector<Atoms>& atoms, size_t first);
   Instruction* EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands, Shape shape);
+  // Of slices, pads and concatenates along divided dimensions: operands as on one device that has the elements of its
+  // tile of the result.
+  void ShiftOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                     const std::vector<Atoms>& atoms, std::vector<Instruction*>& operands, const Shape& tile,
+                     Attributes& attributes);
   // With the attributes that it has on tiles, and windows over the edges of these.
   Instruction* EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                            const std::vector<Atoms>& atoms, std::vector<Instruction*> operands, Shape shape);

@@ -141,15 +141,21 @@ class Propagation {
       ShardingNode& node = *member.node;
       Atoms& atoms = node.tiling.dimensions[d];
       if (!node.is_open[d] || !EndsWith(rule, member, d, static_cast<size_t>(at - factors.begin()))) return false;
-      int64_t left = rule.factors[static_cast<size_t>(factor)].size / graph_.mesh.SizeOf(own);
-      const size_t before = atoms.size();
-      for (size_t i = own.size(); i < wanted.size(); ++i) {
-        const int64_t size = graph_.mesh.size(wanted[i]);
-        if (left == 0 || left % size != 0 || !node.MayTake(wanted[i])) break;
-        left /= size;
-        atoms.push_back(wanted[i]);
+      const FactorRule::Factor& of = rule.factors[static_cast<size_t>(factor)];
+      const bool pads = of.may_pad && !node.must_divide;
+      const int64_t all = of.may_pad ? node.shape.dimension(static_cast<int>(d)) : of.size;
+      if (of.may_pad && node.must_divide && !graph_.mesh.Divides(wanted, all)) return false;
+      // A part with too few elements for an axis is not cut along a part of the axis.
+      if (of.is_shifted && all < graph_.mesh.SizeOf(wanted)) return false;
+      Atoms more = own;
+      for (size_t i = own.size(); i < wanted.size() && node.MayTake(wanted[i]); ++i) {
+        more.push_back(wanted[i]);
+        if (all > 0 && (pads ? all >= graph_.mesh.SizeOf(more) : graph_.mesh.Divides(more, all))) continue;
+        more.pop_back();
+        break;
       }
-      return atoms.size() > before;
+      atoms.insert(atoms.end(), more.begin() + static_cast<ptrdiff_t>(own.size()), more.end());
+      return more.size() > own.size();
     }
     return false;
   }
@@ -180,6 +186,10 @@ std::vector<Atoms> FactorAtoms(const MeshAtoms& mesh, const FactorRule& rule, co
                                const Tiling& tiling) {
   std::vector<Atoms> atoms(rule.factors.size());
   for (size_t d = 0; d < array.size(); ++d) {
+    if (array[d].size() == 1 && rule.factors[static_cast<size_t>(array[d][0])].may_pad) {
+      atoms[static_cast<size_t>(array[d][0])] = tiling.dimensions[d];
+      continue;
+    }
     size_t k = 0;
     int64_t left = array[d].empty() ? 0 : rule.factors[static_cast<size_t>(array[d][0])].size;
     for (const int atom : tiling.dimensions[d]) {

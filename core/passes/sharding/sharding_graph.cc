@@ -32,6 +32,7 @@ FactorRule IdentityRule(const Shape& shape) {
   rule.operands.emplace_back(static_cast<size_t>(shape.rank()));
   for (int d = 0; d < shape.rank(); ++d)
     rule.operands[0][static_cast<size_t>(d)] = {rule.AddFactor(shape.dimension(d))};
+  for (FactorRule::Factor& factor : rule.factors) factor.may_pad = true;
   rule.results = rule.operands;
   rule.is_elementwise = true;
   return rule;
@@ -64,16 +65,17 @@ class GraphBuilder {
     std::vector<std::vector<int>> parameters;
     for (const Instruction* parameter : entry.parameters()) {
       parameters.push_back(NewNodes(parameter->shape(), {}));
+      for (const int node : parameters.back()) Node(node).must_divide = true;
       const size_t number = static_cast<size_t>(parameter->parameter_number());
       if (number < stated_.parameters.size() && stated_.parameters[number] && parameters.back().size() == 1)
         State(parameters.back()[0], *stated_.parameters[number]);
     }
     graph_.entry = std::make_unique<ShardingScope>();
     VXLA_ASSIGN_OR_RETURN(graph_.results, Walk(*graph_.entry, entry, parameters, {}));
-    for (size_t i = 0; i < graph_.results.size() && i < stated_.results.size(); ++i) {
-      if (!stated_.results[i]) continue;
+    for (size_t i = 0; i < graph_.results.size(); ++i) {
       const int result = NewNode(Node(graph_.results[i]).shape, {});
-      State(result, *stated_.results[i]);
+      Node(result).must_divide = true;
+      if (i < stated_.results.size() && stated_.results[i]) State(result, *stated_.results[i]);
       Relate(IdentityRule(Node(result).shape), {graph_.results[i]}, {result});
       graph_.results[i] = result;
     }
@@ -100,7 +102,8 @@ class GraphBuilder {
     return nodes;
   }
 
-  // What does not divide a dimension does not cut it, nor what cuts the devices in another way than the mesh.
+  // What has not an element for each device does not cut a dimension, nor what cuts the devices in another way than the
+  // mesh, nor what does not divide a dimension that must be divided.
   void State(int number, const ArraySharding& sharding) {
     ShardingNode& node = Node(number);
     const Atoms manual = node.kept_out;
@@ -113,12 +116,13 @@ class GraphBuilder {
     for (size_t d = 0; d < tiling->dimensions.size(); ++d) {
       const DimensionSharding& said = sharding.dimensions[d];
       Atoms atoms;
-      int64_t left = node.shape.dimension(static_cast<int>(d));
+      const int64_t size = node.shape.dimension(static_cast<int>(d));
       for (const int atom : tiling->dimensions[d]) {
-        if (node.shape.is_dynamic_dimension(static_cast<int>(d)) || left % graph_.mesh.size(atom) != 0) break;
-        if (std::ranges::find(manual, atom) != manual.end()) break;
-        left /= graph_.mesh.size(atom);
+        if (node.shape.is_dynamic_dimension(static_cast<int>(d)) || Contains(manual, atom)) break;
         atoms.push_back(atom);
+        if (!node.must_divide ? size >= graph_.mesh.SizeOf(atoms) : graph_.mesh.Divides(atoms, size)) continue;
+        atoms.pop_back();
+        break;
       }
       const bool is_open = said.is_open && node.is_open[d];
       node.is_open[d] = is_open && said.priority == 0;
@@ -310,6 +314,7 @@ class GraphBuilder {
     for (size_t i = 0; i < call.operands().size(); ++i) {
       const Instruction* const operand = call.operand(static_cast<int>(i));
       entering.push_back(NewNode(operand->shape(), scope.manual));
+      Node(entering.back()).must_divide = true;
       State(entering.back(), said.in[i]);
       Merge(Node(entering.back()).kept_out, manual);  // these cut it as is said, no further
       RelateEqual(scope.of(operand), {entering.back()});
@@ -322,6 +327,7 @@ class GraphBuilder {
     const std::vector<const Shape*> leaves = FlattenTuple(call.shape());
     for (size_t i = 0; i < leaves.size(); ++i) {
       leaving.push_back(NewNode(*leaves[i], scope.manual));
+      Node(leaving.back()).must_divide = true;
       State(leaving.back(), said.out[i]);
       Merge(Node(leaving.back()).kept_out, manual);
       Relate(TileRule(*leaves[i], Node(root[i]).shape), {leaving.back()}, {root[i]});

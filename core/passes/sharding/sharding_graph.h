@@ -43,6 +43,7 @@ struct ShardingNode {
   Tiling tiling;
   std::vector<bool> is_open;  // by dimension
   Atoms kept_out;             // of atoms that cut nothing here: replicated, or of a manual computation around it
+  bool must_divide = false;   // what devices are given or give, and what they cut themselves: tiles of one size
   bool is_free = false;       // devices make any tile of it without work: constants, iotas, copies of a scalar
   // Dimensions that are said to wait for those of smaller priorities.
   struct Later {

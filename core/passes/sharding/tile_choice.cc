@@ -1,6 +1,7 @@
 // Among which devices an operation's work is divided.
 #include <algorithm>
 
+#include "core/ceil_divide.h"
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
@@ -11,7 +12,8 @@ namespace {
 // The atoms of factors while arrays are asked in turn: an atom divides one factor only.
 class AtomChoice {
  public:
-  AtomChoice(const MeshAtoms& mesh, const FactorRule& rule) : mesh_(mesh), rule_(rule), atoms_(rule.factors.size()) {}
+  AtomChoice(const MeshAtoms& mesh, const Instruction& instruction, const FactorRule& rule)
+      : mesh_(mesh), instruction_(instruction), rule_(rule), atoms_(rule.factors.size()) {}
 
   void Ask(const FactorRule::ArrayFactors& array, const Tiling& tiling) {
     const std::vector<Atoms> has = FactorAtoms(mesh_, rule_, array, tiling);
@@ -30,6 +32,7 @@ class AtomChoice {
     for (size_t f = 0; f < atoms_.size(); ++f) {
       const FactorRule::Factor& factor = rule_.factors[f];
       while (!atoms_[f].empty() && factor.size / mesh_.SizeOf(atoms_[f]) < factor.least) atoms_[f].pop_back();
+      while (factor.is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f))) atoms_[f].pop_back();
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -43,6 +46,22 @@ class AtomChoice {
   }
 
  private:
+  // Of a shifted factor: whether devices need nothing but what is beside their tiles.
+  bool ReachesNext(int factor) const {
+    const int64_t count = mesh_.SizeOf(atoms_[static_cast<size_t>(factor)]);
+    for (size_t i = 0; i < rule_.operands.size(); ++i) {
+      for (size_t d = 0; d < rule_.operands[i].size(); ++d) {
+        if (std::ranges::find(rule_.operands[i][d], factor) == rule_.operands[i][d].end()) continue;
+        const int dimension = static_cast<int>(d);
+        const int64_t whole = instruction_.operand(static_cast<int>(i))->shape().dimension(dimension);
+        const DimensionShift shift = ShiftOf(instruction_, i, dimension);
+        const int64_t size = CeilDivide(instruction_.shape().dimension(dimension), count) * shift.stride;
+        if (!TileExchange::ReachesNext(CeilDivide(whole, count), count, whole, size, shift.low)) return false;
+      }
+    }
+    return true;
+  }
+
   bool Order(const std::vector<int>& factors) {
     bool is_done = true, changed = false;
     for (const int factor : factors) {
@@ -57,6 +76,7 @@ class AtomChoice {
   }
 
   const MeshAtoms& mesh_;
+  const Instruction& instruction_;
   const FactorRule& rule_;
   std::vector<Atoms> atoms_;
   Atoms used_;
@@ -77,7 +97,7 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
                            [&](int i) { return instruction.operand(i)->shape().ElementCount(); });
   constexpr int kResults = -1;
   const auto choice = [&](std::vector<int> order) {
-    AtomChoice asked(graph_.mesh, rule);
+    AtomChoice asked(graph_.mesh, instruction, rule);
     for (const int i : order) {
       for (size_t k = 0; i == kResults && k < nodes.size(); ++k) asked.Ask(rule.results[k], Node(nodes[k]).tiling);
       if (i != kResults)
@@ -111,17 +131,39 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
 }
 
 int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling& to) {
+  constexpr int64_t kPerByte = 64;  // of as many bytes, fewer exchanges
   if (from == to) return 0;
   Computation scratch("cost");
   const Tiling tiles{from.dimensions, {}};
   Instruction* const tile =
       scratch.Add(Opcode::kParameter, graph_.mesh.TileShape(whole, tiles), {}, ParameterAttributes{0});
-  exchange_->Reshard(scratch, tile, from, to);
+  exchange_->Reshard(scratch, tile, whole, from, to);
   int64_t cost = 0;
   for (const auto& each : scratch.instructions()) {
-    if (Has(each->opcode(), Trait::kMeets)) cost += BytesSent(*each, graph_.mesh.devices());
+    if (Has(each->opcode(), Trait::kMeets)) cost += kPerByte * BytesSent(*each, graph_.mesh.devices()) + 1;
   }
   return cost;
+}
+
+// How many users want the array so, by how their results are to lie: it is brought there once for all of them.
+int64_t Partitioner::SharersOf(const Frame& frame, const Instruction& array, const Tiling& wanted) {
+  constexpr int64_t kMost = 16;
+  int64_t sharers = 0, asked = 0;
+  for (const Instruction* user : array.users()) {
+    if (++asked > kMost) break;
+    const std::optional<FactorRule> rule = RuleOf(*user);
+    if (!rule) continue;
+    const std::vector<int>& nodes = frame.scope.of(user);
+    AtomChoice choice(graph_.mesh, *user, *rule);
+    for (size_t k = 0; k < nodes.size(); ++k) choice.Ask(rule->results[k], Node(nodes[k]).tiling);
+    const std::vector<Atoms> atoms = choice.Take();
+    for (size_t i = 0; i < rule->operands.size(); ++i) {
+      if (user->operand(static_cast<int>(i)) != &array || ArrayTiling(rule->operands[i], atoms) != wanted) continue;
+      ++sharers;
+      break;
+    }
+  }
+  return std::max<int64_t>(1, sharers);
 }
 
 int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, const FactorRule& rule,
@@ -133,7 +175,7 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
     const Tiling wanted = ArrayTiling(rule.operands[i], atoms);
     const bool is_there = std::ranges::any_of(value.tiles, [&](const auto& tile) { return tile.first == wanted; });
     if (value.free == nullptr && value.tiling() != nullptr && !is_there)
-      cost += CostOf(operand->shape(), *value.tiling(), wanted);
+      cost += CostOf(operand->shape(), *value.tiling(), wanted) / SharersOf(frame, *operand, wanted);
   }
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   const std::vector<int>& nodes = frame.scope.of(&instruction);
@@ -160,6 +202,7 @@ Tiling Partitioner::JoinedTiling(const Instruction& instruction, const FactorRul
     const Atoms &has = made.dimensions[d], &asked = node.tiling.dimensions[d];
     if (has.size() > asked.size() || !std::equal(has.begin(), has.end(), asked.begin())) continue;
     const auto rest = std::span(asked).subspan(has.size());
+    if (!has.empty() && !graph_.mesh.Divides(asked, node.shape.dimension(static_cast<int>(d)))) continue;
     if (std::ranges::all_of(rest, [&](int atom) { return Contains(made.addends, atom); })) wanted.dimensions[d] = asked;
   }
   const bool is_sum = instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -36,6 +38,50 @@ Instruction* Constant(Computation& into, Literal literal) {
 
 Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes) {
   return into.Add(Opcode::kReshape, Shape(value->shape().element_type(), sizes), {value});
+}
+
+// How far a device's elements reach beyond its tile, on all devices: into the tiles beside it, and at all.
+struct Reach {
+  int64_t given_low = 0, given_high = 0, low = 0, high = 0;
+};
+Reach ReachOf(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low) {
+  Reach reach;
+  for (int64_t place = 0; place < count; ++place) {
+    const int64_t own = place * tile, begin = place * size - low, end = begin + size;
+    reach.low = std::max(reach.low, own - begin);
+    reach.high = std::max(reach.high, end - own - tile);
+    const int64_t first = std::max<int64_t>(begin, 0), last = std::min(end, whole);
+    if (first >= last) continue;
+    reach.given_low = std::max(reach.given_low, own - first);
+    reach.given_high = std::max(reach.given_high, last - own - tile);
+  }
+  return reach;
+}
+
+Instruction* Padded(Computation& into, Instruction* value, int dimension, int64_t low, int64_t high) {
+  if (low == 0 && high == 0) return value;
+  Shape shape = value->shape();
+  PadAttributes pad;
+  pad.padding.resize(static_cast<size_t>(shape.rank()));
+  pad.padding[static_cast<size_t>(dimension)] = {low, high, 0};
+  shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
+  return into.Add(Opcode::kPad, shape, {value, Constant(into, Literal(Shape(shape.element_type())))}, std::move(pad));
+}
+
+Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size) {
+  Shape shape = value->shape();
+  if (shape.dimension(dimension) == size) return value;
+  SliceAttributes slice;
+  for (const int64_t limit : shape.dimensions()) slice.slice.push_back({0, limit, 1});
+  slice.slice[static_cast<size_t>(dimension)] = {start, start + size, 1};
+  shape.set_dimension(dimension, size);
+  return into.Add(Opcode::kSlice, shape, {value}, std::move(slice));
+}
+
+// Of the first `size` elements of the dimension: filled up, or cut.
+Instruction* Resized(Computation& into, Instruction* value, int dimension, int64_t size) {
+  const int64_t has = value->shape().dimension(dimension);
+  return size > has ? Padded(into, value, dimension, 0, size - has) : Sliced(into, value, dimension, 0, size);
 }
 
 }  // namespace
@@ -102,6 +148,61 @@ Instruction* TileExchange::OnlyOn(Computation& into, const IntList& is_there, In
   return into.Add(Opcode::kSelect, shape, {Filled(into, there, shape), tile, Filled(into, elsewhere, shape)});
 }
 
+bool TileExchange::ReachesNext(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low) {
+  const Reach reach = ReachOf(tile, count, whole, size, low);
+  return std::max(reach.given_low, reach.given_high) <= tile;
+}
+
+Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                   int64_t whole, int64_t size, int64_t low) {
+  const int64_t own = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
+  const Reach reach = ReachOf(own, count, whole, size, low);
+  tile = WithEdges(into, tile, dimension, atoms, reach.given_low, reach.given_high, nullptr);
+  tile = Padded(into, tile, dimension, reach.low - reach.given_low, reach.high - reach.given_high);
+  if (own == size) return Sliced(into, tile, dimension, reach.low - low, size);
+  std::vector<IntList> starts(static_cast<size_t>(tile->shape().rank()));
+  IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
+  for (int64_t& place : start) place = place * (size - own) - low + reach.low;
+  Shape part = tile->shape();
+  part.set_dimension(dimension, size);
+  return CutAt(into, tile, part, starts);
+}
+
+Instruction* TileExchange::ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms,
+                                        int64_t size, int64_t low) {
+  Shape part = array->shape();
+  const int64_t last = part.dimension(dimension) + size;
+  std::vector<IntList> starts(static_cast<size_t>(part.rank()));
+  IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
+  for (int64_t& place : start) place = std::clamp<int64_t>(place * size - low + size, 0, last);
+  part.set_dimension(dimension, size);
+  return CutAt(into, Padded(into, array, dimension, size, size), part, starts);
+}
+
+Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                  int64_t first, int64_t end, Instruction* outside) {
+  const Shape& shape = tile->shape();
+  const int64_t size = shape.dimension(dimension), count = mesh_.SizeOf(atoms);
+  if (outside == nullptr) outside = Constant(into, Literal(Shape(shape.element_type())));
+  Shape places = shape, truth = shape;
+  places.set_element_type(ElementType::kS32);
+  truth.set_element_type(ElementType::kPred);
+  const auto keep = [&](int64_t bound, ComparisonDirection direction) {
+    IntList bounds = mesh_.Places(atoms);
+    for (int64_t& place : bounds) place = std::clamp<int64_t>(bound - place * size, 0, size);
+    CompareAttributes compare;
+    compare.direction = direction;
+    Instruction* const at = into.Add(Opcode::kIota, places, {}, IotaAttributes{dimension});
+    Instruction* const is_inside =
+        into.Add(Opcode::kCompare, truth, {at, Filled(into, OfDevice(into, bounds), places)}, compare);
+    Instruction* const others = outside->shape().rank() == shape.rank() ? outside : Filled(into, outside, shape);
+    tile = into.Add(Opcode::kSelect, shape, {is_inside, tile, others});
+  };
+  if (first > 0) keep(first, ComparisonDirection::kGe);
+  if (end < size * count) keep(end, ComparisonDirection::kLt);
+  return tile;
+}
+
 Instruction* TileExchange::Gather(Computation& into, Instruction* tile, const Sharding& sharding) {
   if (sharding.addends > 1) tile = AllReduce(into, tile, sharding.GroupsOfAddends(), Opcode::kAdd);
   for (size_t d = 0; d < sharding.tiles.size(); ++d) {
@@ -165,7 +266,8 @@ Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int d
 }
 
 // Sums are made, in tiles where `to` goes on with what the sums are over.
-Instruction* TileExchange::Join(Computation& into, Instruction* tile, Tiling& from, const Tiling& to, Opcode joins) {
+Instruction* TileExchange::Join(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+                                const Tiling& to, Opcode joins) {
   Atoms open;
   for (const int atom : from.addends) {
     if (!ContainsAll(to.addends, std::span(&atom, 1))) open.push_back(atom);
@@ -175,9 +277,11 @@ Instruction* TileExchange::Join(Computation& into, Instruction* tile, Tiling& fr
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
     const std::span<const int> rest = Rest(from.dimensions[d], to.dimensions[d]);
     if (rest.empty() || !ContainsAll(open, rest)) continue;
+    if (!from.dimensions[d].empty() && !IsEven(whole, to, d)) continue;
     const int dimension = static_cast<int>(d);
     Shape part = tile->shape();
-    part.set_dimension(dimension, part.dimension(dimension) / mesh_.SizeOf(rest));
+    part.set_dimension(dimension, CeilDivide(part.dimension(dimension), mesh_.SizeOf(rest)));
+    tile = Resized(into, tile, dimension, part.dimension(dimension) * mesh_.SizeOf(rest));
     tile = into.Add(Opcode::kReduceScatter, part, {tile}, Over(mesh_.Groups(rest), {dimension}), {reducer});
     std::erase_if(open, [&](int atom) { return std::ranges::find(rest, atom) != rest.end(); });
     from.dimensions[d] = to.dimensions[d];
@@ -243,17 +347,34 @@ Instruction* TileExchange::AllToAll(Computation& into, Instruction* tile, int jo
   return Reshaped(into, tile, sizes);
 }
 
+bool TileExchange::IsEven(const Shape& whole, const Tiling& tiling, size_t dimension) const {
+  return mesh_.Divides(tiling.dimensions[dimension], whole.dimension(static_cast<int>(dimension)));
+}
+
+// How many atoms of the dimension may stay on the way from one to the other.
+size_t TileExchange::Kept(const Shape& whole, const Tiling& from, const Tiling& to, size_t dimension) const {
+  const Atoms &has = from.dimensions[dimension], &wants = to.dimensions[dimension];
+  if (has != wants && (!IsEven(whole, from, dimension) || !IsEven(whole, to, dimension))) return 0;
+  return CommonLength(has, wants);
+}
+
 // Where a dimension ends with what another one is to go on with.
-Instruction* TileExchange::Exchange(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
+Instruction* TileExchange::Exchange(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+                                    const Tiling& to) {
   for (size_t i = 0; i < from.dimensions.size(); ++i) {
-    const size_t common = CommonLength(from.dimensions[i], to.dimensions[i]);
+    const size_t common = Kept(whole, from, to, i);
     const Atoms given(from.dimensions[i].begin() + static_cast<ptrdiff_t>(common), from.dimensions[i].end());
     if (given.empty()) continue;
     for (size_t j = 0; j < from.dimensions.size(); ++j) {
       const std::span<const int> rest = Rest(from.dimensions[j], to.dimensions[j]);
       if (i == j || rest.size() < given.size() || !std::equal(given.begin(), given.end(), rest.begin())) continue;
+      if (!IsEven(whole, to, j) && (!from.dimensions[j].empty() || rest.size() > given.size())) continue;
+      const int split = static_cast<int>(j);
+      const int64_t parts = mesh_.SizeOf(given);
+      tile = Resized(into, tile, split, CeilDivide(tile->shape().dimension(split), parts) * parts);
       tile = AllToAll(into, tile, static_cast<int>(i), static_cast<int>(j), given);
       from.dimensions[i].resize(common);
+      if (common == 0) tile = Resized(into, tile, static_cast<int>(i), whole.dimension(static_cast<int>(i)));
       from.dimensions[j].insert(from.dimensions[j].end(), given.begin(), given.end());
       break;
     }
@@ -262,7 +383,8 @@ Instruction* TileExchange::Exchange(Computation& into, Instruction* tile, Tiling
 }
 
 // As far as what is to follow cuts nothing yet.
-Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
+Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+                                    const Tiling& to) {
   std::vector<IntList> starts(from.dimensions.size());
   Shape part = tile->shape();
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
@@ -271,9 +393,11 @@ Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, Tiling
       if (from.Uses(atom)) break;
       more.push_back(atom);
     }
-    if (more.empty()) continue;
+    if (more.empty() || (!IsEven(whole, to, d) && more != to.dimensions[d])) continue;
     const int dimension = static_cast<int>(d);
-    part.set_dimension(dimension, part.dimension(dimension) / mesh_.SizeOf(more));
+    const int64_t parts = mesh_.SizeOf(more);
+    part.set_dimension(dimension, CeilDivide(part.dimension(dimension), parts));
+    tile = Resized(into, tile, dimension, part.dimension(dimension) * parts);
     starts[d] = mesh_.Places(more);
     for (int64_t& start : starts[d]) start *= part.dimension(dimension);
     from.dimensions[d].insert(from.dimensions[d].end(), more.begin(), more.end());
@@ -282,11 +406,11 @@ Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, Tiling
 }
 
 // The dimension that has something other than `to`, of these the one whose tiles grow least.
-std::optional<size_t> TileExchange::LeastToGather(const Tiling& from, const Tiling& to) const {
+std::optional<size_t> TileExchange::LeastToGather(const Shape& whole, const Tiling& from, const Tiling& to) const {
   std::optional<size_t> least;
   int64_t growth = 0;
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
-    const size_t common = CommonLength(from.dimensions[d], to.dimensions[d]);
+    const size_t common = Kept(whole, from, to, d);
     if (common == from.dimensions[d].size()) continue;
     const int64_t grows = mesh_.SizeOf(std::span(from.dimensions[d]).subspan(common));
     if (!least || grows < growth) {
@@ -298,9 +422,10 @@ std::optional<size_t> TileExchange::LeastToGather(const Tiling& from, const Tili
 }
 
 // The atoms of each dimension in an order that begins as `to` does, so that the others may be gathered.
-Tiling TileExchange::WantedFirst(const Tiling& from, const Tiling& to) {
+Tiling TileExchange::WantedFirst(const Shape& whole, const Tiling& from, const Tiling& to) const {
   Tiling ordered = from;
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    if (!IsEven(whole, from, d) || !IsEven(whole, to, d)) continue;
     Atoms &atoms = ordered.dimensions[d], first;
     for (const int atom : to.dimensions[d]) {
       if (!Contains(atoms, atom)) break;
@@ -312,21 +437,24 @@ Tiling TileExchange::WantedFirst(const Tiling& from, const Tiling& to) {
   return ordered;
 }
 
-Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, Tiling from, const Tiling& to, Opcode joins) {
+Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, const Shape& whole, Tiling from,
+                                   const Tiling& to, Opcode joins) {
   if (from == to) return tile;
-  tile = Join(into, tile, from, to, joins);
-  tile = CutAlong(into, tile, from, to);
+  tile = Join(into, tile, whole, from, to, joins);
+  tile = CutAlong(into, tile, whole, from, to);
   tile = Permute(into, tile, from, to);
-  tile = Permute(into, tile, from, WantedFirst(from, to));
-  tile = Exchange(into, tile, from, to);
-  while (const std::optional<size_t> least = LeastToGather(from, to)) {
+  tile = Permute(into, tile, from, WantedFirst(whole, from, to));
+  tile = Exchange(into, tile, whole, from, to);
+  while (const std::optional<size_t> least = LeastToGather(whole, from, to)) {
+    const int dimension = static_cast<int>(*least);
     Atoms& atoms = from.dimensions[*least];
-    const size_t common = CommonLength(atoms, to.dimensions[*least]);
-    tile = AllGather(into, tile, static_cast<int>(*least), mesh_.Groups(std::span(atoms).subspan(common)));
-    atoms.resize(common);
-    tile = Exchange(into, tile, from, to);
+    const size_t kept = Kept(whole, from, to, *least);
+    tile = AllGather(into, tile, dimension, mesh_.Groups(std::span(atoms).subspan(kept)));
+    atoms.resize(kept);
+    if (kept == 0) tile = Resized(into, tile, dimension, whole.dimension(dimension));
+    tile = Exchange(into, tile, whole, from, to);
   }
-  tile = CutAlong(into, tile, from, to);
+  tile = CutAlong(into, tile, whole, from, to);
   Atoms more;
   for (const int atom : to.addends) {
     if (!ContainsAll(from.addends, std::span(&atom, 1))) more.push_back(atom);

@@ -15,7 +15,8 @@ class TileExchange {
 
   // Emits into `into`. Of what `joins` joins where `from` has addends that `to` has not: reduce-scatter and all-reduce.
   // Then what is there already is cut, collective-permute, all-to-all and all-gather bring what is not.
-  Instruction* Reshard(Computation& into, Instruction* tile, Tiling from, const Tiling& to,
+  // A dimension that its atoms do not divide goes to another tiling as a whole one.
+  Instruction* Reshard(Computation& into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
                        Opcode joins = Opcode::kAdd);
   // Of tilings that are none of the mesh's.
   Instruction* Gather(Computation& into, Instruction* tile, const Sharding& sharding);
@@ -24,6 +25,18 @@ class TileExchange {
   // have as many.
   Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
                          int64_t high, Instruction* outside);
+  // Of the device at place p the `size` elements from p * size - low on of a dimension of `whole` elements; beyond its
+  // ends any. Expects what ReachesNext takes.
+  Instruction* Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
+                       int64_t size, int64_t low);
+  static bool ReachesNext(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low);
+  // The same of an array of which each device has all.
+  Instruction* ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t size,
+                            int64_t low);
+  // With a scalar, zero (null), or what another array has there, in place of the elements of the whole dimension that
+  // are not in [first, end).
+  Instruction* Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first,
+                      int64_t end, Instruction* outside);
   // The devices' numbers of `values`, by device; a scalar of S32.
   Instruction* OfDevice(Computation& into, const IntList& values);
   // Of two scalars.
@@ -34,14 +47,17 @@ class TileExchange {
 
  private:
   Instruction* AllGather(Computation& into, Instruction* tile, int dimension, std::vector<IntList> groups);
-  Instruction* Join(Computation& into, Instruction* tile, Tiling& from, const Tiling& to, Opcode joins);
+  Instruction* Join(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to,
+                    Opcode joins);
   Instruction* AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins);
   Instruction* Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
-  std::optional<size_t> LeastToGather(const Tiling& from, const Tiling& to) const;
-  static Tiling WantedFirst(const Tiling& from, const Tiling& to);
-  Instruction* Exchange(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  bool IsEven(const Shape& whole, const Tiling& tiling, size_t dimension) const;
+  size_t Kept(const Shape& whole, const Tiling& from, const Tiling& to, size_t dimension) const;
+  std::optional<size_t> LeastToGather(const Shape& whole, const Tiling& from, const Tiling& to) const;
+  Tiling WantedFirst(const Shape& whole, const Tiling& from, const Tiling& to) const;
+  Instruction* Exchange(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
   Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
-  Instruction* CutAlong(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  Instruction* CutAlong(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
   Instruction* CutAt(Computation& into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
   Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low,
                     Instruction* outside);

@@ -1,6 +1,7 @@
 // What a device does for each operation of the program of whole arrays.
 #include <algorithm>
 
+#include "core/ceil_divide.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
@@ -12,6 +13,14 @@ Literal IdentityFor(const Computation& reducer, ElementType type) {
   const Literal identity = *FactsOfReducer(reducer).identity;
   if (identity.shape().element_type() == type) return identity;
   return Literal::Scalar(type, identity.GetDouble(0));
+}
+
+// What changes no sum.
+Literal NoAddend(ElementType type) {
+  Literal nothing{Shape(type)};
+  if (IsFloating(type)) nothing = Literal::Scalar(type, -0.0);
+  if (IsComplex(type)) nothing.SetComplex(0, {-0.0, -0.0});
+  return nothing;
 }
 
 int64_t LargestOf(ElementType type) {
@@ -127,6 +136,8 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
     if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].has_halo) return;
     const Atoms& along = atoms[static_cast<size_t>(factors[0])];
     if (along.empty()) return;
+    const int64_t all = instruction.operand(0)->shape().dimension(static_cast<int>(dimension));
+    operands[0] = exchange_->Masked(frame.into, operands[0], static_cast<int>(dimension), along, 0, all, outside);
     operands[0] = exchange_->WithEdges(frame.into, operands[0], static_cast<int>(dimension), along, window.pad_low,
                                        HighHalo(window), outside);
     window.pad_low = window.pad_high = 0;
@@ -139,9 +150,47 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
     Window& window = std::get<WindowAttributes>(attributes).window;
     for (size_t d = 0; d < window.size(); ++d) reach(static_cast<int64_t>(d), window[d], operands[1]);
   }
+  ShiftOperands(frame, instruction, rule, atoms, operands, shape, attributes);
+  if (operands.size() == 1 && instruction.opcode() == Opcode::kConcatenate) return operands[0];
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
   made->mutable_attributes() = std::move(attributes);
   return made;
+}
+
+void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                                const std::vector<Atoms>& atoms, std::vector<Instruction*>& operands, const Shape& tile,
+                                Attributes& attributes) {
+  constexpr int64_t kNoEnd = INT64_MAX;
+  for (int d = 0; !tile.IsTuple() && d < tile.rank() && d < std::ssize(rule.results[0]); ++d) {
+    const size_t at = static_cast<size_t>(d);
+    const std::vector<int>& factors = rule.results[0][at];
+    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) continue;
+    const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+    if (along.empty()) continue;
+    const auto shifted = [&](size_t i) {
+      const DimensionShift shift = ShiftOf(instruction, i, d);
+      const int64_t size = tile.dimension(d) * shift.stride;
+      if (rule.operands[i][at].empty())
+        return exchange_->ShiftedWhole(frame.into, operands[i], d, along, size, shift.low);
+      const int64_t whole = instruction.operand(static_cast<int>(i))->shape().dimension(d);
+      return exchange_->Shifted(frame.into, operands[i], d, along, whole, size, shift.low);
+    };
+    operands[0] = shifted(0);
+    if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
+      slice->slice[at] = {0, operands[0]->shape().dimension(d), slice->slice[at].stride};
+    } else if (auto* const pad = std::get_if<PadAttributes>(&attributes)) {
+      const PaddingDimension all = std::exchange(pad->padding[at], {});
+      const int64_t end = all.low + instruction.operand(0)->shape().dimension(d);
+      operands[0] =
+          exchange_->Masked(frame.into, operands[0], d, along, all.low, all.high > 0 ? end : kNoEnd, operands[1]);
+    } else {
+      for (size_t i = 1; i < operands.size(); ++i) {
+        const int64_t first = ShiftOf(instruction, i, d).low;
+        operands[0] = exchange_->Masked(frame.into, shifted(i), d, along, first, kNoEnd, operands[0]);
+      }
+      operands.resize(1);
+    }
+  }
 }
 
 std::vector<Partitioner::ValuePtr> Partitioner::PlainValues(Frame& frame, const Instruction& instruction) {
@@ -197,6 +246,29 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   return values;
 }
 
+// What fills up the last tiles of a dimension that devices join over changes nothing.
+void Partitioner::FillUp(Frame& frame, const Instruction& instruction, const FactorRule& rule,
+                         const std::vector<Atoms>& atoms, std::vector<Instruction*>& operands) {
+  const Opcode opcode = instruction.opcode();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (opcode == Opcode::kGather || (opcode == Opcode::kScatter && i != 2)) continue;
+    const Shape& whole = instruction.operand(static_cast<int>(i))->shape();
+    const ElementType type = whole.element_type();
+    for (int d = 0; d < whole.rank(); ++d) {
+      const std::vector<int>& factors = rule.operands[i][static_cast<size_t>(d)];
+      if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_reduced) continue;
+      const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+      if (graph_.mesh.Divides(along, whole.dimension(d))) continue;
+      Literal filler{Shape(type)};  // of products
+      if (opcode == Opcode::kReduce) filler = IdentityFor(*instruction.called(0), type);
+      if (opcode == Opcode::kScatter) filler = NoAddend(type);
+      Instruction* const scalar = frame.into.Add(
+          Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::make_shared<const Literal>(std::move(filler))});
+      operands[i] = exchange_->Masked(frame.into, operands[i], d, along, 0, whole.dimension(d), scalar);
+    }
+  }
+}
+
 // Devices have addends of the result. What it begins with is joined once, afterwards.
 std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const Instruction& instruction,
                                                              const FactorRule& rule, const std::vector<Atoms>& atoms) {
@@ -223,6 +295,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
     first = frame.values.at(instruction.operand(0))[0].get();
     operands[0] = TileExchange::Filled(into, constant(Literal(Shape(whole.element_type()))), tile);
   }
+  FillUp(frame, instruction, rule, atoms, operands);
   OwnRows own{};
   for (size_t f = 0; f < atoms.size(); ++f) {
     if (!rule.factors[f].is_indexed || atoms[f].empty()) continue;
@@ -231,7 +304,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
   }
   Instruction* made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), tile);
   if (own.is_own != nullptr) made = OnlyOwn(into, instruction, made, own.is_own);
-  made = exchange_->Reshard(into, made, tiling, wanted, rule.joins);
+  made = exchange_->Reshard(into, made, whole, tiling, wanted, rule.joins);
   if (first != nullptr) {
     Instruction* const other = first->whole.rank() == whole.rank()
                                    ? Get(frame, *first, wanted)
@@ -247,7 +320,8 @@ Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& 
   Computation& into = frame.into;
   const Shape shape = indices->shape();
   const int dimension = static_cast<int>(gather.attributes<GatherAttributes>().start_index_map[0]);
-  const int64_t rows = gather.operand(0)->shape().dimension(dimension), size = rows / graph_.mesh.SizeOf(atoms);
+  const int64_t rows = gather.operand(0)->shape().dimension(dimension),
+                size = CeilDivide(rows, graph_.mesh.SizeOf(atoms));
   Shape places = shape;
   places.set_element_type(ElementType::kS32);
   const auto number = [&](int64_t value, ElementType type) {
@@ -290,11 +364,8 @@ Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, 
   Instruction* const list = listed == is_own->shape() ? is_own : into.Add(Opcode::kReshape, listed, {is_own});
   Instruction* const chosen = into.Add(Opcode::kBroadcast, truth, {list}, std::move(batch));
   const ElementType type = rows->shape().element_type();
-  Literal nothing{Shape(type)};
-  if (IsFloating(type)) nothing = Literal::Scalar(type, -0.0);
-  if (IsComplex(type)) nothing.SetComplex(0, {-0.0, -0.0});
-  Instruction* const scalar = into.Add(Opcode::kConstant, Shape(type), {},
-                                       ConstantAttributes{std::make_shared<const Literal>(std::move(nothing))});
+  Instruction* const scalar =
+      into.Add(Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::make_shared<const Literal>(NoAddend(type))});
   return into.Add(Opcode::kSelect, rows->shape(), {chosen, rows, TileExchange::Filled(into, scalar, rows->shape())});
 }
 

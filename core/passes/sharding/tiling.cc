@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -128,7 +130,7 @@ std::string MeshAtoms::Text(const Tiling& tiling) const {
 Shape MeshAtoms::TileShape(Shape whole, const Tiling& tiling) const {
   for (int d = 0; d < whole.rank(); ++d) {
     const Atoms& atoms = tiling.dimensions[static_cast<size_t>(d)];
-    if (!atoms.empty()) whole.set_dimension(d, whole.dimension(d) / SizeOf(atoms));
+    if (!atoms.empty()) whole.set_dimension(d, CeilDivide(whole.dimension(d), SizeOf(atoms)));
   }
   return whole;
 }

@@ -48,7 +48,9 @@ class MeshAtoms {
   // `[{"x"}, {}], unreduced={"y"}`
   std::string Text(const Tiling& tiling) const;
 
-  // The tile of a whole array; expects dimensions that their atoms divide.
+  // Of a dimension of that size. Where that is false, tiles are filled up with elements of any values.
+  bool Divides(std::span<const int> atoms, int64_t size) const { return size % SizeOf(atoms) == 0; }
+  // The tile of a whole array: the largest one.
   Shape TileShape(Shape whole, const Tiling& tiling) const;
   Sharding ToSharding(const Tiling& tiling) const;
 

@@ -31,7 +31,7 @@ TellAll TellThrough(const std::string&, JobRank, std::chrono::milliseconds) {
     return Unsupported("processes of a job: not on this system");
   };
 }
-Result<std::shared_ptr<Connections>> Connections::Open(JobRank, const TellAll&, std::chrono::milliseconds) {
+Result<std::shared_ptr<Connections>> Connections::Open(JobRank, const TellAll&, std::chrono::milliseconds, uint64_t) {
   return Unsupported("processes of a job: not on this system");
 }
 Connections::~Connections() = default;
@@ -41,6 +41,8 @@ std::unique_ptr<ProcessGroup> Connections::All() { return nullptr; }
 
 // Whoever does not say who he is within this is somebody else.
 constexpr std::chrono::milliseconds kHello{5000};
+// Of the bytes that may wait, as many may come while something behind them is waited for.
+constexpr uint64_t kTimesAwaited = 8;
 constexpr uint64_t kMagic = 0x31626f6a616c7876;  // "vxlajob1"
 
 namespace sockets {
@@ -242,6 +244,8 @@ struct Connections::Peer {
   sockets::Socket socket;
   std::mutex sending;
   std::atomic<bool> ended = false;
+  uint64_t waiting = 0;  // bytes that nobody has asked for (mutex_)
+  int64_t awaited = 0;   // how many messages to or from it are moved now (mutex_)
   // Of the thread that receives.
   std::array<std::byte, sizeof(Header)> head{};
   Header header;
@@ -262,13 +266,15 @@ class Connections::Members : public ProcessGroup {
 
   std::string Move(std::span<Message> messages, const std::function<bool()>& goes_on) override {
     std::call_once(begun_, [this] { group_ = connections_->NextOf(name_, members_); });
+    const Awaits awaits(*this, messages);
     for (Message& m : messages) {
       if (m.sends) m.done = connections_->Send(ProcessOf(m.peer), group_, m, goes_on);
     }
     while (!Take(messages)) {
       if (goes_on()) continue;
-      Take(messages);  // it may have come while others were asked
-      break;
+      if (Take(messages)) break;  // it may have come while others were asked
+      const std::lock_guard lock(connections_->mutex_);
+      return connections_->error_;
     }
     return {};
   }
@@ -290,7 +296,30 @@ class Connections::Members : public ProcessGroup {
   void Finish() override { connections_->Finish(); }
 
  private:
+  // Whoever waits for a process wants to hear from it, whatever else of it waits.
+  class Awaits {
+   public:
+    Awaits(const Members& members, std::span<const Message> messages) : members_(members), messages_(messages) {
+      Add(1);
+    }
+    ~Awaits() { Add(-1); }
+    Awaits(const Awaits&) = delete;
+
+   private:
+    void Add(int64_t count) const {
+      const std::lock_guard lock(members_.connections_->mutex_);
+      for (const Message& m : messages_) {
+        members_.PeerOf(m.peer).awaited += count;
+        if (!m.sends) members_.connections_->asked_[{members_.group_, members_.ProcessOf(m.peer), m.tag}] += count;
+      }
+      std::erase_if(members_.connections_->asked_, [](const auto& asked) { return asked.second == 0; });
+    }
+    const Members& members_;
+    const std::span<const Message> messages_;
+  };
+
   int64_t ProcessOf(int64_t peer) const { return members_.at(static_cast<size_t>(peer)); }
+  Peer& PeerOf(int64_t peer) const { return *connections_->peers_.at(static_cast<size_t>(ProcessOf(peer))); }
 
   bool Take(std::span<Message> messages) {
     std::unique_lock lock(connections_->mutex_);
@@ -301,6 +330,7 @@ class Connections::Members : public ProcessGroup {
         if (found == connections_->arrived_.end()) continue;
         const std::vector<std::byte>& bytes = found->second.front();
         std::ranges::copy_n(bytes.begin(), static_cast<ptrdiff_t>(std::min(bytes.size(), m.size)), m.bytes);
+        PeerOf(m.peer).waiting -= bytes.size();
         found->second.pop_front();
         if (found->second.empty()) connections_->arrived_.erase(found);
         m.done = true;
@@ -319,13 +349,13 @@ class Connections::Members : public ProcessGroup {
 
 // ---- The connections.
 
-Connections::Connections(JobRank self) : self_(self) {}
+Connections::Connections(JobRank self, uint64_t most_waiting) : self_(self), most_waiting_(most_waiting) {}
 
 Result<std::shared_ptr<Connections>> Connections::Open(JobRank self, const TellAll& tell,
-                                                       std::chrono::milliseconds timeout) {
+                                                       std::chrono::milliseconds timeout, uint64_t most_waiting) {
   if (self.ranks < 1 || self.rank < 0 || self.rank >= self.ranks)
     return InvalidArgument("rank {} of {} ranks: they count from 0", self.rank, self.ranks);
-  std::shared_ptr<Connections> made(new Connections(self));
+  std::shared_ptr<Connections> made(new Connections(self, most_waiting));
   const sockets::Socket listener = sockets::ListenAnywhere();
   if (!listener.is_open()) return DeviceFailure("no port to listen at: {}", sockets::ErrorText(errno));
   std::random_device random;
@@ -383,6 +413,10 @@ Status Connections::Connect(const std::vector<std::string>& texts, int listener,
 }
 
 Connections::~Connections() {
+  {
+    const std::lock_guard lock(mutex_);
+    finishes_ = true;
+  }
   for (const auto& peer : peers_) {
     if (peer != nullptr) shutdown(peer->socket.fd(), SHUT_RDWR);
   }
@@ -393,13 +427,18 @@ void Connections::Receive() {
   for (;;) {
     std::vector<pollfd> open;
     std::vector<Peer*> of;
+    bool all = true;
     for (const auto& peer : peers_) {
       if (peer == nullptr || peer->ended) continue;
+      if (!MayReceive(*peer)) {
+        all = false;
+        continue;
+      }
       open.push_back({peer->socket.fd(), POLLIN, 0});
       of.push_back(peer.get());
     }
-    if (open.empty()) return;
-    if (poll(open.data(), open.size(), -1) < 0) continue;
+    if (open.empty() && all) return;
+    if (poll(open.data(), open.size(), all ? -1 : 1) < 0) continue;
     for (size_t i = 0; i < open.size(); ++i) {
       if (open[i].revents == 0 || ReceiveSome(*of[i])) continue;
       {
@@ -409,6 +448,29 @@ void Connections::Receive() {
       changed_.notify_all();
     }
   }
+}
+
+bool Connections::MayReceive(const Peer& peer) const {
+  const std::lock_guard lock(mutex_);
+  return peer.waiting < most_waiting_ || peer.awaited > 0 || finishes_;
+}
+
+bool Connections::Keep(Peer& peer) {
+  const std::lock_guard lock(mutex_);
+  const Box box{peer.header.group, peer.rank, static_cast<int>(peer.header.tag)};
+  // Who asks for something that is there is about to take it.
+  const bool is_stuck = std::ranges::none_of(asked_, [&](const auto& asked) {
+    return std::get<1>(asked.first) == peer.rank && (asked.first == box || arrived_.contains(asked.first));
+  });
+  if (peer.waiting >= kTimesAwaited * most_waiting_ && is_stuck) {
+    if (finishes_) return true;
+    error_ = fmt::format("rank {} has sent {} bytes that rank {} has not asked for, of {} that may wait", peer.rank,
+                         peer.waiting, self_.rank, kTimesAwaited * most_waiting_);
+    return false;
+  }
+  peer.waiting += peer.body.size();
+  arrived_[box].push_back(std::move(peer.body));
+  return true;
 }
 
 bool Connections::ReceiveSome(Peer& peer) {
@@ -430,10 +492,7 @@ bool Connections::ReceiveSome(Peer& peer) {
   }
   if (peer.got < sizeof(Header) + peer.body.size()) return true;
   peer.got = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    arrived_[{peer.header.group, peer.rank, static_cast<int>(peer.header.tag)}].push_back(std::move(peer.body));
-  }
+  if (!Keep(peer)) return false;
   peer.body = {};
   changed_.notify_all();
   return true;
@@ -482,6 +541,7 @@ void Connections::Finish() {
   }
   // What is on its way arrives only as long as somebody is there who takes what comes.
   std::unique_lock lock(mutex_);
+  finishes_ = true;
   changed_.wait_for(lock, kHello, [&] {
     return std::ranges::all_of(peers_, [](const auto& peer) { return peer == nullptr || peer->ended; });
   });

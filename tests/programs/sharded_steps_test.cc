@@ -1,0 +1,75 @@
+// The steps that `vxla bench sharded` measures: what shardings make of a program is what somebody writes by hand.
+#include "tools/sharded_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "api/sharded_program.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "core/devices/replica_groups.h"
+#include "core/numerics/literal_compare.h"
+#include "core/numerics/random_literal.h"
+#include "core/passes/sharding/exchange_cost.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+struct Exchanged {
+  std::set<Opcode> kinds;
+  double bytes = 0;
+};
+Exchanged ExchangedBy(const Module& module) {
+  Exchanged exchanged;
+  for (const ExchangeCost& cost : ExchangesOf(module)) {
+    exchanged.kinds.insert(cost.kind);
+    exchanged.bytes += static_cast<double>(cost.bytes);
+  }
+  return exchanged;
+}
+
+std::vector<Literal> ResultsOf(const ShardedStep& step, const Module& module) {
+  std::vector<std::vector<Literal>> values(static_cast<size_t>(step.devices));
+  std::vector<std::vector<const Literal*>> pointers(values.size());
+  for (size_t d = 0; d < values.size(); ++d) {
+    // What is not cut is the same on all: so each argument is.
+    uint32_t number = 0;
+    for (const Instruction* parameter : module.entry()->parameters())
+      values[d].push_back(RandomLiteral(parameter->shape(), 0, number++));
+    for (Literal& value : values[d]) {
+      for (int64_t i = 0; i < value.element_count(); ++i) value.SetDouble(i, 0.1 * value.GetDouble(i));
+    }
+    for (const Literal& value : values[d]) pointers[d].push_back(&value);
+  }
+  auto results = EvaluateReplicated(module, {1, step.devices}, pointers);
+  EXPECT_TRUE(results.ok()) << results.status().message();
+  return results.ok() ? *std::move(results) : std::vector<Literal>();
+}
+
+// The same numbers, and collectives of the same kinds, or fewer bytes: what is smaller may move instead.
+TEST(ShardedStepsTest, ExchangeWhatIsWrittenByHand) {
+  const std::vector<ShardedStep> steps = ShardedSteps(32);
+  EXPECT_EQ(steps.size(), 5);
+  for (const ShardedStep& step : steps) {
+    SCOPED_TRACE(step.name);
+    const auto whole = ParseShardedProgram(step.whole), by_hand = ParseShardedProgram(step.by_hand);
+    ASSERT_TRUE(whole.ok()) << whole.status().message();
+    ASSERT_TRUE(by_hand.ok()) << by_hand.status().message();
+    const Exchanged one = ExchangedBy(*whole->module), other = ExchangedBy(*by_hand->module);
+    EXPECT_TRUE(one.kinds == other.kinds || one.bytes < other.bytes);
+    EXPECT_GT(other.bytes, 0);
+    EXPECT_LE(one.bytes, 1.05 * other.bytes);
+    const std::vector<Literal> results = ResultsOf(step, *whole->module), expected = ResultsOf(step, *by_hand->module);
+    ASSERT_EQ(results.size(), expected.size());
+    Tolerance tolerance;
+    tolerance.rtol = 1e-4;
+    tolerance.atol = 1e-5;
+    for (size_t d = 0; d < results.size(); ++d) {
+      const std::vector<const Literal*> a = FlattenLiteral(results[d]), b = FlattenLiteral(expected[d]);
+      for (size_t k = 0; k < a.size(); ++k) EXPECT_EQ(Compare(*a[k], *b[k], tolerance).mismatches, 0) << d << " " << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE
