@@ -122,6 +122,11 @@ TEST(ShardingsTest, LinearAlgebraIsDividedByItsBatch) {
   EXPECT_THAT(eigh("[{\"y\"}, {}, {}]"), HasSubstr("(f32[2,4,4]{2,1,0}, f32[2,4]{1,0}) custom-call(a)"));
   EXPECT_THAT(eigh("[{\"y\"}, {}, {}]"), Not(HasSubstr("all-gather")));
   EXPECT_THAT(eigh("[{}, {\"y\"}, {}]"), HasSubstr("all-gather"));
+  // Of a call of the user's nothing is known.
+  EXPECT_THAT(DeviceText(Of("@mesh, [{\"y\"}]", "tensor<16xf32>",
+                            "    %r = stablehlo.custom_call @own(%a) : (tensor<16xf32>) -> tensor<16xf32>\n    return %r : "
+                            "tensor<16xf32>")),
+              HasSubstr("f32[16] custom-call(all-gather"));
 }
 
 // Both meshes cut the devices into halves, quarters and eighths in the same order.

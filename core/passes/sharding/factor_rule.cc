@@ -442,6 +442,7 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
 
 // Routines of linear algebra do one matrix after the other: all arrays begin with the dimensions of the batch.
 std::optional<FactorRule> LinearAlgebraRule(const Instruction& instruction) {
+  if (!IsLinearAlgebraCall(instruction)) return std::nullopt;
   const Result<LibraryCall> call = LibraryCallOf(instruction);
   if (!call.ok() || call->routine > LibraryRoutine::kPerturbedSolve) return std::nullopt;
   const bool on_vectors =
