@@ -48,7 +48,7 @@ TEST(ShaderCompilerTest, CompilesForTheTarget) {
   ASSERT_TRUE(newer.ok()) << newer.status().message();
   ASSERT_TRUE(older.ok()) << older.status().message();
   EXPECT_EQ((*newer)[1], 0x00010600u);
-  EXPECT_EQ((*older)[1], 0x00010500u);
+  EXPECT_EQ((*older)[1], 0x00010300u);
 }
 
 // glslang keeps one width of a mode.
