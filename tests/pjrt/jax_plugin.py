@@ -221,6 +221,18 @@ def effects_without_results():
 
 
 @case
+def sparse_solutions():
+    from jax.experimental import sparse
+    from jax.experimental.sparse import linalg
+    dense = np.diag(np.arange(2.0, 8)) + np.diag(np.ones(5), 1)
+    matrix = sparse.BCSR.fromdense(jnp.asarray(dense, jnp.float32))
+
+    def solve(data, b):
+        return linalg.spsolve(data, matrix.indices, matrix.indptr, b)
+    check(lambda b: (solve(matrix.data, b), jax.grad(lambda b: solve(matrix.data, b).sum())(b)), numbers(6), tolerance=1e-4)
+
+
+@case
 def buffer_callbacks():
     from jax.experimental.buffer_callback import ExecutionStage, buffer_callback
 

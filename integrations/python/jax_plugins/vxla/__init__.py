@@ -12,6 +12,7 @@ import logging
 import os
 import pathlib
 import secrets
+import sys
 import warnings
 
 PLATFORM = "vulkan"
@@ -240,6 +241,34 @@ def _python_callbacks():
     mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform=PLATFORM)
 
 
+@_guarded("jax.experimental.sparse.linalg.spsolve is missing")
+def _sparse_solve():
+    """SciPy's, as on JAX's CPU. JAX does not import the module by itself: the rule is added when that adds its own."""
+    from jax._src import callback
+    from jax.interpreters import mlir
+    register = mlir.register_lowering
+
+    def solve(data, indices, starts, b):
+        import scipy.sparse.linalg
+        matrix = scipy.sparse.csr_matrix((data, indices, starts), shape=(b.size, b.size))
+        return (scipy.sparse.linalg.spsolve(matrix, b).astype(b.dtype),)
+
+    def lower(ctx, *operands, **_):
+        return callback.emit_python_callback(ctx, solve, None, list(operands), ctx.avals_in, ctx.avals_out,
+                                             has_side_effect=False, returns_token=False)[0]
+
+    @functools.wraps(register)
+    def register_lowering(primitive, rule, platform=None, **options):
+        register(primitive, rule, platform=platform, **options)
+        if platform == "cpu" and primitive.name == "spsolve":
+            register(primitive, lower, platform=PLATFORM)
+
+    mlir.register_lowering = register_lowering
+    known = sys.modules.get("jax.experimental.sparse.linalg")
+    if known is not None:
+        register(known.spsolve_p, lower, platform=PLATFORM)
+
+
 class _Buffer:
     """What jax.experimental.buffer_callback hands to its function: an array in the library's host memory, good during the call."""
     def __init__(self, array, writeable):
@@ -439,5 +468,5 @@ def initialize():
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
     targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
     for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks,
-                 _buffer_callbacks, _partition_custom_functions, _keep_in_children):
+                 _buffer_callbacks, _sparse_solve, _partition_custom_functions, _keep_in_children):
         step()
