@@ -173,6 +173,7 @@ bool MayFlush(const Instruction& instruction) {
       return true;
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
+    case Opcode::kScatter:
       return std::ranges::any_of(instruction.called(0)->instructions(), [](const auto& i) { return MayFlush(*i); });
     case Opcode::kCompare:
     case Opcode::kSelect:
