@@ -360,7 +360,7 @@ const Perturbation::Twin& Perturbation::TwinOf(const Instruction& instruction) {
 namespace {
 
 // Where a partial result overflows in some order: a number (any, if the value is none), an infinity or NaN, as it
-// falls.
+// falls. Where an angle may be off by half turns: some of them.
 Literal Overflown(const Instruction& instruction, std::span<const Literal* const> operands, Literal moved,
                   uint64_t key) {
   const OpBound bound = BoundOf(instruction, operands, moved);
@@ -369,6 +369,12 @@ Literal Overflown(const Instruction& instruction, std::span<const Literal* const
   for (size_t k = 0; k < values.size(); ++k) {
     Literal leaf = *values[k];
     const Literal* may = bound.leaves[k].may_overflow;
+    const Literal* turns = bound.leaves[k].half_turns;
+    for (int64_t i = 0; turns != nullptr && i < leaf.element_count(); ++i) {
+      if (turns->GetInt(i) == 0) continue;
+      const double turn = std::round(2.49 * Draw(key + Mix(k), static_cast<uint64_t>(i))) * 3.141592653589793;
+      leaf.SetComplex(i, leaf.GetComplex(i) + turn);
+    }
     for (int64_t i = 0; may != nullptr && i < leaf.element_count(); ++i) {
       if (may->GetInt(i) == 0) continue;
       const double draw = Draw(key + Mix(k), static_cast<uint64_t>(i));
@@ -402,12 +408,13 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
   noise.norm_units = bound.norm;
   noise.absolute = bound.absolute;
   noise.residual = ResidualsOf(instruction, operands, wide);
-  if (instruction.opcode() != Opcode::kPower || !IsComplex(type))
+  const bool is_power = instruction.opcode() == Opcode::kPower;
+  if (!IsComplex(type) || !(is_power || instruction.opcode() == Opcode::kAtan2))
     return MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
   // The norm is one of the table's times a factor by element; where the angle is not known it may be any.
   const double whole = 1 / (2 * UnitRoundoff(type));
   noise.amplitude.resize(static_cast<size_t>(wide.element_count()));
-  for (int64_t i = 0; i < wide.element_count(); ++i) {
+  for (int64_t i = 0; is_power && i < wide.element_count(); ++i) {
     const double factor = PowerNormFactor(operands[0]->GetComplex(i), operands[1]->GetComplex(i));
     const double unit = UnitInLastPlace(FormatOf(RealPart(type)), std::abs(wide.GetComplex(i)));
     noise.amplitude[static_cast<size_t>(i)] = (std::min(factor, whole) - 1) * noise.norm_units * unit;

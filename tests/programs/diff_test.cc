@@ -273,6 +273,15 @@ TEST(DiffTest, WholeProgramsTakeAFlushedDenormalForZero) {
   EXPECT_EQ(DiffJson(program, 0)["verdict"], "agree");
 }
 
+// The second angle lies on the logarithm's cut, so that each side may give either half turn.
+TEST(DiffTest, AnglesOnACutMayTurnInAProgramOfMore) {
+  const std::string program = WriteScratch(
+      "angles.hlo",
+      "HloModule m\nENTRY e { y = c64[3] constant({(1,1e-30), (-2,-0), (1e-38,-1e-38)})  x = c64[3] constant({(1e7,3e7), "
+      "(2.5,0), (-0.5,2)})\n  a = c64[3] atan2(y, x)  p = c64[3] power(x, y)  ROOT t = (c64[3], c64[3]) tuple(a, p) }");
+  EXPECT_EQ(DiffJson(program, 0)["verdict"], "agree");
+}
+
 // A root of the same device may see the denormal, whose root is NaN where that of -0 is -0.
 TEST(DiffTest, WhatADeviceMayFlushItMayKeep) {
   const std::string root = WriteScratch(
