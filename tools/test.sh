@@ -86,7 +86,11 @@ part_suites() {
 # cannot follow addresses (tests/support/device_test_support.cc). Left out there: tests that open devices of their own choice of
 # memory, which those checks change, that go out of bounds on purpose, or that count a kernel's loops.
 part_validation() {
-  local layers driver with_gpu
+  local layers driver with_gpu files
+  VXLA_TARGETS=kernel_hashes tools/build.sh build
+  mapfile -t files < <(git ls-files | grep -E '\.(hlo|mlir)$'; git grep -l 'R"' -- 'tests/*.cc' 'tests/*.h')
+  build/tests/kernel_hashes --validate "${files[@]}" >"$log" || failed "kernels of bundles are valid SPIR-V"
+  record "kernels of bundles, SPIR-V 1.3, by its validator" "$(grep -c ' generic ' "$log") programs in both binding modes, valid"
   with_gpu=-All/MemoryTest.*:*AccessesFarOutsideABufferHarmNothing*:All/QuirksTest.*
   for suite in vulkan_tests math_vulkan_tests; do
     run_suite "$suite on both drivers, validation core,sync" VXLA_TEST_VALIDATE=core,sync build/tests/$suite
@@ -103,19 +107,12 @@ part_validation() {
   done
 }
 
-# The host's own layer over programs in C.
+# The host's own layer over every program in C of the suite.
 part_hosts() {
-  local what="programs of hosts in C, both drivers, validation core,sync" suite driver bundle
-  bundle=$(mktemp)
-  build/vxla compile tests/c_api/bundle.hlo -o "$bundle"
-  for suite in embedding image memory interposed; do
-    for driver in llvmpipe SwiftShader; do
-      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test "$bundle" >"$log" 2>&1 ||
-        failed "$what: $suite on $driver"
-    done
-  done
-  rm "$bundle"
-  record "$what" "silent"
+  local what="programs of hosts in C, both drivers, validation core,sync"
+  VXLA_TEST_VALIDATE=core,sync ctest --test-dir build -L '^hosts$' --output-on-failure --parallel "$(nproc)" >"$log" 2>&1 ||
+    failed "$what"
+  record "$what" "$(grep -c 'Test .*Passed' "$log") passed, silent"
 }
 
 part_emulated() {
