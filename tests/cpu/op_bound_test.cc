@@ -155,6 +155,20 @@ std::string MayOverflow(const Bounded& b) {
   return text;
 }
 
+// A number beside an infinity in a factor may leave the range, and takes the infinity with it.
+TEST(OpBoundTest, PartsBesideAnInfinityMayOverflow) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto numbers = [](std::initializer_list<std::complex<float>> values) {
+    return Literal::FromVector<std::complex<float>>(Shape(ElementType::kC64, {static_cast<int64_t>(values.size()), 1}),
+                                                    std::vector<std::complex<float>>(values));
+  };
+  const Bounded b = BoundOfRoot(
+      "ENTRY e { x = c64[3,1] parameter(0)  y = c64[1,1] parameter(1)\n"
+      "  ROOT r = c64[3,1] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+      {numbers({{-kInfinity, 2.4e38F}, {-kInfinity, 2.4e37F}, {-kInfinity, kInfinity}}), numbers({{-0.8F, 2.1F}})});
+  EXPECT_EQ(MayOverflow(b), "x..");
+}
+
 TEST(OpBoundTest, ProductsOfBf16LeaveTheRangeAsThoseOfF32Do) {
   const auto matrix = [](std::vector<float> values) {
     Literal made(Shape(ElementType::kBF16, {2, 2}));

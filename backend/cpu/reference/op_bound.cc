@@ -76,15 +76,17 @@ namespace {
 
 // A function of each element's magnitude, with no imaginary part. Other types as they are.
 template <typename Function>
-Literal Formed(const Literal& literal, Function function) {
+Literal Formed(const Literal& literal, Function function, bool of_finite_parts = false) {
   const ElementType type = literal.shape().element_type();
   if (!literal.shape().IsArray() || !HasRounding(type)) return literal;
+  const auto part = [&](double x) { return of_finite_parts && !std::isfinite(x) ? 0 : x; };
   Literal result = literal;
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     if (IsComplex(type)) {
-      result.SetComplex(i, {function(std::abs(literal.GetComplex(i))), 0});
+      const std::complex<double> value = literal.GetComplex(i);
+      result.SetComplex(i, {function(std::abs(std::complex<double>(part(value.real()), part(value.imag())))), 0});
     } else {
-      result.SetDouble(i, function(std::fabs(literal.GetDouble(i))));
+      result.SetDouble(i, function(std::fabs(part(literal.GetDouble(i)))));
     }
   }
   return result;
@@ -487,9 +489,10 @@ class BoundMaker {
     const auto reach = [](ElementType type) { return FormatOf(RealPart(type)).bias; };
     const bool may_leave = reach(leaf.shape().element_type()) == reach(accumulator);
     if (may_leave && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
-      // An infinite term is infinite in any order.
+      // An infinite term is infinite in any order. Of a complex number the other part may leave the range still.
       const Literal* finite = ValueOf(first, [](const Literal& operand) {
-        return Formed(operand, [](double x) { return std::isfinite(x) ? x : 0; });
+        return Formed(
+            operand, [](double x) { return x; }, /*of_finite_parts=*/true);
       });
       if (finite != nullptr)
         tolerance.may_overflow = Overflows(*FlattenLiteral(*finite)[k], tolerance.magnitude_factor);
