@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/mlir/importer/import_operations.h"
 #include "core/library/library_calls.h"
+#include "core/mlir/importer/import_operations.h"
 #include "core/mlir/lexer.h"
 #include "core/text/lexer.h"
 
