@@ -58,7 +58,7 @@ TEST(LoadsFirstTest, NothingMovesOverWhatIsNoDeclaration) {
     return Order({Local("float", "a", "tanh_f32(x)"), std::move(between), Load("b", "i")});
   };
   EXPECT_EQ(with(Raw("x = 1.0f;\n")), "a - b");
-  EXPECT_EQ(with({.kind = Statement::Kind::kStore, .target = {.tensor = "0"}}), "a - b");
+  EXPECT_EQ(with({.kind = Statement::Kind::kStore, .target = {"0", "f32", 1, "i"}}), "a - b");
   EXPECT_EQ(with({.kind = Statement::Kind::kBarrier}), "a - b");
   EXPECT_EQ(with(Raw("uint n = atomicAdd(ELEMENT(0, u32, i), 1u);\n")), "a - b");
 }

@@ -94,7 +94,4 @@ class Module {
 // are known, or a switch is among them.
 bool FindWholeVariables(std::vector<Block>& blocks, std::unordered_set<uint32_t>* variables);
 
-// What an instruction on integers of 32 bits gives, or on truths, which are 0 and 1 as the results of comparisons are.
-std::optional<uint32_t> Calculated(uint32_t op, uint32_t a, uint32_t b);
-
 }  // namespace VXLA_NAMESPACE::vulkan::spirv

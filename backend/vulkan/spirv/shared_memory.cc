@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "backend/vulkan/spirv/module.h"
-
 namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
 
