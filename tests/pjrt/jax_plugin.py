@@ -587,6 +587,14 @@ def sums_that_are_still_to_be_made():
     with jax.set_mesh(mesh):
         partial = jax.jit(lambda x, y: jnp.einsum("ij,jk->ik", x, y, out_sharding=P(None, None, unreduced={"x"})))(x, y)
         np.testing.assert_allclose(np.asarray(jax.reshard(partial, P(None, None))), a @ b, rtol=1e-4, atol=1e-5)
+        # Each device has its addend: of a product, of a sum, and of an array that lay in tiles.
+        sums = jax.jit(lambda x: lax.reduce_sum(x, (1,), out_sharding=P(None, unreduced={"x"})))(x)
+        tile = jax.jit(lambda x: x, out_shardings=P(None, None, unreduced={"x"}))(x)
+        for d, (product, total, own) in enumerate(zip(*(v.addressable_shards for v in (partial, sums, tile)))):
+            half = slice(4 * d, 4 * d + 4)
+            np.testing.assert_allclose(np.asarray(product.data), a[:, half] @ b[half], rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(np.asarray(total.data), a[:, half].sum(1), rtol=1e-5, atol=1e-5)
+            np.testing.assert_array_equal(np.asarray(own.data), np.where(np.arange(8) // 4 == d, a, 0))
 
 
 @case
