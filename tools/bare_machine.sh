@@ -77,7 +77,7 @@ run_install() {
   cp "$1"/vxla_*.deb "$root/packages/"
   inside "$install /packages/vxla_*.deb mesa-vulkan-drivers liblapack3 >/dev/null"
   # What a new user types, and the verdict on results that are another run's.
-  inside 'vxla --version && vxla devices | head -n 3 && vxla diff /usr/share/vxla/corpus/*.hlo -j "$(nproc)" | tail -n 1
+  inside 'vxla --version && vxla devices | head -n 3 && vxla diff /usr/share/vxla/corpus/* -j "$(nproc)" | tail -n 1
     cd /packages && vxla run /usr/share/vxla/corpus/dot_f32.hlo --seed 1 -o other.npz 2>/dev/null
     vxla diff /usr/share/vxla/corpus/dot_f32.hlo --seed 2 --against other.npz 2>/dev/null | head -n 1 | grep ^DIFFER' --net
 }
