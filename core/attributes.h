@@ -384,6 +384,7 @@ struct Notes {
   int64_t forall = 0, result = 0;
   IntList strides;
   bool begins = false;
+  std::string asserted;  // of set-dimension-size: what the program says of a size out of range, which it asserts
   bool by_partition = false;  // the devices of a group, of all partitions: partition by partition
   // Of an instruction with effects that a program of whole arrays runs once, though each of its devices runs the
   // program: its operands are the same on all of them.
@@ -407,6 +408,7 @@ struct Notes {
     visit("result", s.result, kOptional);
     visit("strides", s.strides, kOptional);
     visit("begins", s.begins, kOptional);
+    visit("asserted", s.asserted, kOptional);
     visit("by_partition", s.by_partition, kOptional);
     visit("once", s.once, kOptional);
     visit("device", s.device, kOwn);

@@ -43,7 +43,8 @@ class VxlaConan(ConanFile):
     def build(self):
         cmake = CMake(self)
         cmake.configure()
-        cmake.build()
+        # What the component sdk holds.
+        cmake.build(target=["vxla_shared", "vxla_runtime_shared"] if self.options.shared else ["vxla_archive", "vxla_runtime_static"])
 
     def package(self):
         CMake(self).install(component="sdk")

@@ -1,5 +1,7 @@
 #include "core/passes/sizes/size_math.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/numerics/comparison.h"
@@ -158,7 +160,9 @@ void SizeMath::Require(ComparisonDirection direction, Instruction* a, Instructio
     context_.refused = true;
     return;
   }
-  context_.messages.push_back(std::string(OpcodeText(instruction().opcode())) + ": " + std::move(message));
+  const std::string& asserted = instruction().notes().asserted;
+  context_.messages.push_back(!asserted.empty() ? asserted
+                                                : fmt::format("{}: {}", OpcodeText(instruction().opcode()), message));
   Instruction* const number = Number(static_cast<int64_t>(context_.messages.size()));
   Instruction* const failed = Compare(Opposite(direction), a, b);
   Merge({Selected(failed, number, Number(0)), first, second});
