@@ -379,12 +379,11 @@ struct Notes {
   // Of a program: what the importer of StableHLO knows and HLO has no words for.
   // The operation of the text that is undefined out of bounds, where --checked looks; and of parallel updates: the loop
   // (from 1 on), which of its results they write, the strides of the elements, whether they are the loop's first.
-  std::string checked;
+  std::string checked;  // of set-dimension-size: what the text asserts of its size
   bool unique = false;
   int64_t forall = 0, result = 0;
   IntList strides;
   bool begins = false;
-  std::string asserted;  // of set-dimension-size: what the program says of a size out of range, which it asserts
   bool by_partition = false;  // the devices of a group, of all partitions: partition by partition
   // Of an instruction with effects that a program of whole arrays runs once, though each of its devices runs the
   // program: its operands are the same on all of them.
@@ -408,7 +407,6 @@ struct Notes {
     visit("result", s.result, kOptional);
     visit("strides", s.strides, kOptional);
     visit("begins", s.begins, kOptional);
-    visit("asserted", s.asserted, kOptional);
     visit("by_partition", s.by_partition, kOptional);
     visit("once", s.once, kOptional);
     visit("device", s.device, kOwn);

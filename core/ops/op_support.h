@@ -12,10 +12,9 @@
 
 namespace VXLA_NAMESPACE {
 
-// "slice: ...", or what the program asserts by the instruction.
+// "slice: ..."
 template <typename... Args>
 Status OpError(const Instruction& instruction, fmt::format_string<Args...> format, Args&&... args) {
-  if (!instruction.notes().asserted.empty()) return InvalidArgument("{}", instruction.notes().asserted);
   return InvalidArgument("{}: {}", OpcodeText(instruction.opcode()), fmt::format(format, std::forward<Args>(args)...));
 }
 

@@ -3,7 +3,7 @@ takes what it needs from Debian. Conan 2.34 has exported, resolved and configure
 import os
 
 from conan import ConanFile
-from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain
 from conan.tools.files import copy
 
 
@@ -31,7 +31,8 @@ class VxlaConan(ConanFile):
             self.requires(needed, visible=False)
 
     def layout(self):
-        cmake_layout(self)
+        self.folders.build = "build"
+        self.folders.generators = "build/generators"
 
     def generate(self):
         CMakeDeps(self).generate()

@@ -223,7 +223,7 @@ Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
         Add(frame, Opcode::kSelect, Shape(ElementType::kS32), {holds, size, Number(frame, ElementType::kS32, -1)});
     VXLA_ASSIGN_OR_RETURN(frame.values[id], AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, checked},
                                                         DimensionsAttributes{{dimension}}, {}, value->shape()));
-    frame.values[id]->mutable_notes().asserted = message;
+    frame.values[id]->mutable_notes().checked = message;
   }
   return !sized.empty();
 }

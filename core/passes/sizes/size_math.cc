@@ -1,7 +1,5 @@
 #include "core/passes/sizes/size_math.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/numerics/comparison.h"
@@ -160,9 +158,9 @@ void SizeMath::Require(ComparisonDirection direction, Instruction* a, Instructio
     context_.refused = true;
     return;
   }
-  const std::string& asserted = instruction().notes().asserted;
-  context_.messages.push_back(!asserted.empty() ? asserted
-                                                : fmt::format("{}: {}", OpcodeText(instruction().opcode()), message));
+  const bool asserted = instruction().opcode() == Opcode::kSetDimensionSize && !instruction().notes().checked.empty();
+  if (!asserted) message = std::string(OpcodeText(instruction().opcode())) + ": " + message;
+  context_.messages.push_back(std::move(message));
   Instruction* const number = Number(static_cast<int64_t>(context_.messages.size()));
   Instruction* const failed = Compare(Opposite(direction), a, b);
   Merge({Selected(failed, number, Number(0)), first, second});
