@@ -1,5 +1,5 @@
 """Conan 2: the library of this folder's checkout. `conan create packaging/conan`, from the top of the sources. debian12.profile
-takes what it needs from Debian. Conan 2.34 has exported, resolved and configured it."""
+takes what it needs from Debian."""
 import os
 
 from conan import ConanFile
