@@ -367,15 +367,18 @@ double PartBeyond(double draw) {
   return draw < 0.75 ? HUGE_VAL : -HUGE_VAL;
 }
 
+// What is no larger than what it may be off by may as well be lost.
 void Underflown(const Tolerance& bound, uint64_t key, Literal* product) {
   for (int64_t i = 0; bound.magnitudes != nullptr && i < product->element_count(); ++i) {
     const double most = bound.magnitude_factor * std::abs(bound.magnitudes->GetComplex(i));
-    const std::complex<double> off(most * Draw(key, static_cast<uint64_t>(2 * i)),
-                                   most * Draw(key, static_cast<uint64_t>(2 * i + 1)));
+    const auto draw = [&](uint64_t number) { return Draw(key, 3 * static_cast<uint64_t>(i) + number); };
+    const std::complex<double> value = product->GetComplex(i);
+    const bool is_lost = std::abs(value) <= most && draw(2) < 0;
+    const auto moved = [&](double part, uint64_t number) { return is_lost ? part * 0 : part + most * draw(number); };
     if (IsComplex(product->shape().element_type())) {
-      product->SetComplex(i, product->GetComplex(i) + off);
+      product->SetComplex(i, {moved(value.real(), 0), moved(value.imag(), 1)});
     } else {
-      product->SetDouble(i, product->GetDouble(i) + off.real());
+      product->SetDouble(i, moved(value.real(), 0));
     }
   }
 }
@@ -435,21 +438,18 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
   // that vanishes lies in any quadrant.
   const double whole = 1 / (2 * UnitRoundoff(type));
   noise.amplitude.resize(static_cast<size_t>(wide.element_count()));
-  std::vector<int64_t> anywhere;
+  std::vector<int64_t> vanished;
   for (int64_t i = 0; is_power && i < wide.element_count(); ++i) {
     const double factor = PowerNormFactor(operands[0]->GetComplex(i), operands[1]->GetComplex(i));
     const double size = std::abs(wide.GetComplex(i)), unit = UnitInLastPlace(FormatOf(RealPart(type)), size);
     noise.amplitude[static_cast<size_t>(i)] =
         std::min((std::min(factor, whole) - 1) * noise.norm_units * unit, 2 * size + unit);
-    if (factor >= whole) anywhere.push_back(i);
+    if (factor >= whole && size == 0) vanished.push_back(i);
   }
   Literal moved = MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
-  for (const int64_t i : anywhere) {
-    const auto quadrant = [&](double part, uint64_t at) {
-      return part == 0 ? std::copysign(part, Draw(key, 2 * static_cast<uint64_t>(i) + at)) : part;
-    };
-    const std::complex<double> value = moved.GetComplex(i);
-    moved.SetComplex(i, {quadrant(value.real(), 0), quadrant(value.imag(), 1)});
+  for (const int64_t i : vanished) {
+    const auto zero = [&](uint64_t part) { return std::copysign(0.0, Draw(key, 2 * static_cast<uint64_t>(i) + part)); };
+    moved.SetComplex(i, {zero(0), zero(1)});
   }
   return Overflown(instruction, operands, std::move(moved), key);
 }
