@@ -216,7 +216,6 @@ class LoopRowsWriter : LoopRowSums {
   }
 
  private:
-
   // Lanes take turns, or neighbouring steps where the order of the elements counts.
   void OpenSteps(int64_t together = 1) {
     if (ordered_) {
