@@ -36,8 +36,8 @@ Run::Run(std::shared_ptr<ExecutableState> state, const ExecuteOptions& options)
 }
 
 Run::~Run() {
-  Unpin();
   Abandon();
+  Unpin();
 }
 
 void Run::Unpin() {
@@ -47,12 +47,16 @@ void Run::Unpin() {
   pins_ = false;
 }
 
-// A run that failed half-way: nothing may be given back while the device still works on it.
+// A run that failed half-way: what it holds knows until when the device works on it, and nobody waits here.
 void Run::Abandon() {
   if (context_ == nullptr) return;
-  (void)device_.Wait(Later(after_, context_->finished()));
-  context_.reset();
-  state_->contexts->Forget();
+  const Moment used = Later(after_, context_->finished());
+  for (const auto* memories : {&parameters_, &borrowed_, &results_}) {
+    for (const auto& memory : *memories) {
+      if (memory != nullptr) memory->NoteUse(used);
+    }
+  }
+  state_->contexts->Release(std::move(context_));
 }
 
 Status Run::Begin(std::span<const Argument> arguments, RunStatistics& statistics) {
