@@ -83,8 +83,9 @@ Literal MoveAndRound(const Literal& wide, ElementType type, const Noise& noise, 
     for (int64_t i = begin; i < end; ++i) {
       double* element = parts.data() + i * step;
       const double beside =
-          (noise.amplitude.empty() ? 0 : noise.amplitude[static_cast<size_t>(i)]) +
-          (noise.norm_units > 0 ? noise.norm_units * UnitInLastPlace(format, std::hypot(element[0], element[step - 1])) : 0);
+          (noise.amplitude.empty() ? 0 : noise.amplitude[i]) +
+          (noise.norm_units > 0 ? noise.norm_units * UnitInLastPlace(format, std::hypot(element[0], element[step - 1]))
+                                : 0);
       for (int p = 0; p < step; ++p) {
         const double value = element[p];
         if (!std::isfinite(value) || !std::isfinite(beside) || (value == 0 && beside == 0)) continue;
@@ -413,11 +414,11 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
     return MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
   // The norm is one of the table's times a factor by element; where the angle is not known it may be any.
   const double whole = 1 / (2 * UnitRoundoff(type));
-  noise.amplitude.resize(static_cast<size_t>(wide.element_count()));
+  noise.amplitude.resize(wide.element_count());
   for (int64_t i = 0; is_power && i < wide.element_count(); ++i) {
     const double factor = PowerNormFactor(operands[0]->GetComplex(i), operands[1]->GetComplex(i));
     const double unit = UnitInLastPlace(FormatOf(RealPart(type)), std::abs(wide.GetComplex(i)));
-    noise.amplitude[static_cast<size_t>(i)] = (std::min(factor, whole) - 1) * noise.norm_units * unit;
+    noise.amplitude[i] = (std::min(factor, whole) - 1) * noise.norm_units * unit;
   }
   return Overflown(instruction, operands, MoveAndRound(wide, type, noise, key, options_.evaluate.threads), key);
 }
@@ -501,8 +502,8 @@ Result<Literal> Perturbation::MoveOperands(const Instruction& instruction, std::
         ParallelFor(static_cast<int64_t>(parts.size()), kGrain, options_.evaluate.threads,
                     [&](int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i) {
-                        double& part = parts[static_cast<size_t>(i)];
-                        const double size = matrix > 0 ? sizes[static_cast<size_t>(i / matrix)] : part;
+                        double& part = parts[i];
+                        const double size = matrix > 0 ? sizes[i / matrix] : part;
                         part += walk * unit * size * Draw(operand_key, static_cast<uint64_t>(i));
                       }
                     });
