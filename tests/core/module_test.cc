@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/module_equal.h"
-
 namespace VXLA_NAMESPACE {
 namespace {
 

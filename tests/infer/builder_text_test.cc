@@ -3,7 +3,6 @@
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/infer/infer_test_support.h"
-#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -9,7 +9,6 @@
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/spec/spec_test_support.h"
-#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
-#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE {
 
