@@ -178,6 +178,8 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     const DevicePlaces at{state->place_of(), number, link, choices.form};
     const Status added = state->AddPlace(module, at, shared, true, options_of(number), nullptr, evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+      state->places->Clear();
+      state->hosts.clear();
       VXLA_ASSIGN_OR_RETURN(state->program, state->Separately());
       return PlacedExecutable(std::move(state));
     }
