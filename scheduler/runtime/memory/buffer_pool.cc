@@ -200,7 +200,7 @@ void BufferPool::GiveBack(NumberedBuffer buffer, MemoryKind kind, const Moment& 
   try {
     if (buffer.lent && device_->IsDone(last_use)) return;
     std::lock_guard lock(mutex_);
-    auto& idle = buffer.lent ? lent_ : idle_[kind][buffer.buffer->size_bytes()];
+    auto& idle = buffer.lent ? lent_ : idle_[static_cast<size_t>(kind)][buffer.buffer->size_bytes()];
     idle.push_back({buffer, last_use});
   } catch (const std::bad_alloc&) {
     // There is no memory to remember it by: it is freed once the device has finished with it.
@@ -211,7 +211,7 @@ void BufferPool::GiveBack(NumberedBuffer buffer, MemoryKind kind, const Moment& 
 NumberedBuffer BufferPool::FindIdle(MemoryKind kind, int64_t capacity, Writer writer, uint64_t preferred,
                                     Moment& last_use) {
   std::lock_guard lock(mutex_);
-  Buckets& buckets = idle_[kind];
+  Buckets& buckets = idle_[static_cast<size_t>(kind)];
   // A device may hand out a little more than was asked for; much larger memory is left for those who need it.
   const auto first = buckets.lower_bound(capacity),
              last = buckets.upper_bound(capacity + capacity / 8 + kBlockAlignment);
