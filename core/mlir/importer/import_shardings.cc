@@ -50,7 +50,8 @@ Result<ArraySharding> ShardingImporter::ReadSharding(const OperationReader& read
   ArraySharding sharding;
   sharding.mesh = std::make_shared<const DeviceMesh>(std::move(devices));
   sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
-  if (sharding.mesh->axes.empty()) return sharding;
+  // Without axes it may still say which dimensions others may divide.
+  if (sharding.mesh->axes.empty() && dimensions->elements.empty()) return sharding;
   if (std::ssize(dimensions->elements) != shape.rank())
     return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
   int64_t total = 1;
@@ -67,6 +68,7 @@ Result<ArraySharding> ShardingImporter::ReadSharding(const OperationReader& read
     sharding.dimensions[d].is_open = open != nullptr && open->integer != 0;
     sharding.dimensions[d].priority = priority == nullptr ? 0 : priority->integer;
   }
+  if (sharding.mesh->axes.empty()) return sharding;
   if (const Attribute* const unreduced = said.Find("unreduced"); unreduced != nullptr) {
     VXLA_ASSIGN_OR_RETURN(sharding.unreduced, take(*unreduced));
   }
