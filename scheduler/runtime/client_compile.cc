@@ -22,12 +22,6 @@ struct Optimized {
   std::unique_ptr<Module> module;  // null: of none yet
 };
 
-// Whether the passes are asked for the same: a way to bind decides these alone (TargetOf).
-bool AskTheSame(const TargetInfo& a, const TargetInfo& b) {
-  return a.merges_loops == b.merges_loops && a.max_fusion_buffers == b.max_fusion_buffers &&
-         a.max_joined_buffers == b.max_joined_buffers && a.max_kernel_buffers == b.max_kernel_buffers;
-}
-
 // Everything but kernels and constants.
 Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
                                                  const CompileOptions& options, BindingMode mode,
@@ -53,7 +47,7 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
       if (options.proceed) VXLA_RETURN_IF_ERROR(options.proceed({CallProgress::Stage::kPasses, 0, 0, run.name}));
       return options.after_pass ? options.after_pass(run, as_it_is) : OkStatus();
     };
-    if (optimized.module == nullptr || !AskTheSame(optimized.target, target)) {
+    if (optimized.module == nullptr || !(optimized.target == target)) {
       VXLA_ASSIGN_OR_RETURN(optimized.module, Optimize(module, target, after));
       optimized.target = target;
     }
