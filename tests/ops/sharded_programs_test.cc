@@ -9,7 +9,9 @@ namespace {
 
 TEST(ShardedProgramsDeviceTest, RandomProgramsAgreeWithTheReference) {
   RunShardedPrograms(12, [](const ShardedRun& run) {
-    ExpectArgumentsAgree(*run.module, run.grid, run.pointers(), /*equal=*/0, /*at_places=*/false);
+    RunOptions judged;
+    judged.leaf_tolerances = run.tolerances();
+    ExpectArgumentsAgree(*run.module, run.grid, run.pointers(), /*equal=*/0, /*at_places=*/false, judged);
   });
 }
 
@@ -19,7 +21,9 @@ TEST(ShardedProgramsPlacesTest, TwoDriversTogetherAgreeWithTheReference) {
   RunShardedPrograms(2, [&](const ShardedRun& run) {
     const auto expected = EvaluateReplicated(*run.module, run.grid, run.pointers());
     ASSERT_TRUE(expected.ok()) << expected.status().message();
-    ExpectPlacesAgree(*run.module, run.grid, run.pointers(), places, *expected);
+    RunOptions judged;
+    judged.leaf_tolerances = run.tolerances();
+    ExpectPlacesAgree(*run.module, run.grid, run.pointers(), places, *expected, {}, judged);
   });
 }
 
@@ -56,6 +60,81 @@ TEST(ShardedProgramsPlacesTest, RanksOfAJobGiveWhatOneDeviceGives) {
     }
     ExpectResultsOf(run, leaves);
   });
+}
+
+// Windows of any kind along a divided dimension of integers: what devices exchange for them, or gather, changes no bit.
+TEST(ShardedProgramsTest, WindowsAlongADividedDimensionAreThoseOfOneDevice) {
+  const DeviceMesh mesh{{{"x", 4}}, {}};
+  const auto said = [shared = std::make_shared<const DeviceMesh>(mesh)](const Shape& shape, int dimension) {
+    ArraySharding sharding;
+    sharding.mesh = shared;
+    sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+    if (dimension >= 0) sharding.dimensions[static_cast<size_t>(dimension)].axes = {{"x"}};
+    return sharding;
+  };
+  int gathered = 0;
+  const auto run_one = [&](const std::string& program, int operand_dimension, int result_dimension) {
+    SCOPED_TRACE(program);
+    ShardedRun run;
+    const auto state = [&](const Module& module) {
+      StatedShardings stated;
+      stated.mesh = std::make_shared<const DeviceMesh>(mesh);
+      for (const Instruction* parameter : module.entry()->parameters()) {
+        const bool is_first = parameter->parameter_number() == 0;
+        stated.parameters.push_back(said(parameter->shape(), is_first ? operand_dimension : -1));
+      }
+      const Shape& result = module.entry()->root()->shape();
+      const bool is_even = result.dimension(result_dimension) % 4 == 0;
+      stated.results.push_back(said(result, is_even ? result_dimension : -1));
+      return stated;
+    };
+    const Status made = PartitionRun(program, mesh, 47, state, run);
+    ASSERT_TRUE(made.ok()) << made.message();
+    SCOPED_TRACE(run.text);
+    run.errors = {0};
+    gathered += run.text.find("all-gather(a)") != std::string::npos ? 1 : 0;
+    const auto results = EvaluateReplicated(*run.module, run.grid, run.pointers());
+    ASSERT_TRUE(results.ok()) << results.status().message();
+    std::vector<std::vector<const Literal*>> leaves;
+    for (const Literal& result : *results) leaves.push_back(FlattenLiteral(result));
+    ExpectResultsOf(run, leaves);
+  };
+  struct Window {
+    int64_t size = 1, stride = 1, low = 0, high = 0, every = 1, apart = 1;
+  };
+  const Window windows[] = {{3},
+                            {3, 2},
+                            {3, 2, 1, 1},
+                            {2, 3, 0, 2},
+                            {3, 1, 2, 0, 1, 2},
+                            {4, 2, -1, 3},
+                            {3, 1, 1, 1, 2},
+                            {3, 2, 2, 1, 2, 2},
+                            {2, 1, 3, 3, 3},
+                            {3, 3, 1, 1, 2},
+                            {3, 1, -1, 1, 2},
+                            {12, 1, 11, 0}};
+  for (const int64_t size : {16, 20}) {
+    for (const Window& w : windows) {
+      const int64_t places = (size - 1) * w.every + 1 + w.low + w.high;
+      const int64_t results = (places - (w.size - 1) * w.apart - 1) / w.stride + 1;
+      const auto window = [&](std::string_view other) {
+        const bool two = !other.empty();
+        return fmt::format("{{size={}{} stride={}{} pad={}_{}{} lhs_dilate={}{} rhs_dilate={}{}}}", w.size, other, w.stride,
+                           other, w.low, w.high, two ? "x0_0" : "", w.every, other, w.apart, other);
+      };
+      run_one(fmt::format("HloModule m\nc {{\n  x = s32[] parameter(0)\n  y = s32[] parameter(1)\n  ROOT r = s32[] "
+                          "add(x, y)\n}}\nENTRY e {{\n  a = s32[{},2] parameter(0)\n  i = s32[] constant(5)\n  ROOT w "
+                          "= s32[{},2] reduce-window(a, i), window={}, to_apply=c\n}}",
+                          size, results, window("x1")),
+              0, 0);
+      run_one(fmt::format("HloModule m\nENTRY e {{\n  a = s32[1,{},2] parameter(0)\n  k = s32[{},2,3] parameter(1)\n  ROOT "
+                          "w = s32[1,3,{}] convolution(a, k), window={}, dim_labels=b0f_0io->bf0\n}}",
+                          size, w.size, results, window("")),
+              1, 2);
+    }
+  }
+  EXPECT_GT(gathered, 0);
 }
 
 }  // namespace

@@ -207,6 +207,8 @@ class Importer {
   Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
   Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
                            const std::vector<std::string>& axes, const Shape& whole) const;
+  Result<std::vector<std::string>> ManualAxes(const OperationReader& reader, const Operation& operation,
+                                              const DeviceMesh* mesh) const;
   Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
                                                      const std::vector<ValueId>& values);
   Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
@@ -226,6 +228,7 @@ class Importer {
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
   int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
+  std::vector<std::string> manual_axes_;  // there
   CheckBuilder* checks_ = nullptr;
   std::optional<SpecializedModule> question_;
   std::vector<std::unique_ptr<Computation>> retired_;
