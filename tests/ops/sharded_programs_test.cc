@@ -1,5 +1,9 @@
 // Random programs of whole arrays with random shardings, on the devices of one physical device, of two, and of the
 // processes of a job.
+#include <cstdlib>
+#include <numeric>
+
+#include "core/host/hash.h"
 #include "tests/support/replica_runs.h"
 #include "tests/support/sharded_runs.h"
 #include "tests/support/socket_ranks.h"
@@ -27,23 +31,46 @@ TEST(ShardedProgramsPlacesTest, TwoDriversTogetherAgreeWithTheReference) {
   });
 }
 
-// On the reference in each: tests/pjrt/processes_test.py has Vulkan devices.
+// Of a job of processes that VXLA_COORDINATOR, VXLA_RANKS and VXLA_RANK tell of, this one; else null.
+std::shared_ptr<Connections> JobOfProcesses() {
+  const char *const coordinator = std::getenv("VXLA_COORDINATOR"), *const ranks = std::getenv("VXLA_RANKS"),
+                    *const rank = std::getenv("VXLA_RANK");
+  if (coordinator == nullptr || ranks == nullptr || rank == nullptr) return nullptr;
+  const JobRank self{std::atoi(rank), std::atoi(ranks)};
+  auto opened = Connections::Open(self, TellThrough(coordinator, self, kRankTimeout), kRankTimeout);
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  return opened.ok() ? *std::move(opened) : nullptr;
+}
+
+// On the reference in each: tests/pjrt/processes_test.py has Vulkan devices. Ranks are threads, or processes that are
+// started with the three variables.
 TEST(ShardedProgramsPlacesTest, RanksOfAJobGiveWhatOneDeviceGives) {
-  RunShardedPrograms(6, [](const ShardedRun& run) {
+  const std::shared_ptr<Connections> job = JobOfProcesses();
+  RunShardedPrograms(6, [&](const ShardedRun& run) {
     std::optional<Literal> stacked;
-    RunRanks(std::min<int64_t>(4, run.grid.count()), [&](const std::shared_ptr<Connections>& connections) {
-      const auto group = connections->All();
-      DeviceOptions reference;
-      reference.device = "cpu";
-      auto placed = PlacedExecutable::CompileInJob(*run.module, run.grid, run.pointers(),
-                                                   {group.get(), {kRankTimeout, nullptr}, reference}, {});
+    const auto run_rank = [&](ProcessGroup& group) {
+      JobMembership member{&group, {kRankTimeout, nullptr}, {}};
+      member.options.device = "cpu";
+      member.order = MemberOrder::kInARow;
+      auto placed = PlacedExecutable::CompileInJob(*run.module, run.grid, run.pointers(), member, {});
       ASSERT_TRUE(placed.ok()) << placed.status().message();
       auto result = placed->RunInJob(run.pointers());
       ASSERT_TRUE(result.ok()) << result.status().message();
-      EXPECT_EQ(result->has_value(), group->rank() == 0);
+      EXPECT_EQ(result->has_value(), group.rank() == 0);
       if (result->has_value()) stacked = std::move(**result);
-      group->Finish();
-    });
+    };
+    if (job != nullptr) {
+      std::vector<int64_t> all(static_cast<size_t>(job->self().ranks));
+      std::iota(all.begin(), all.end(), 0);
+      run_rank(*job->Group(all, HashText(run.text)));
+      if (job->self().rank > 0) return;
+    } else {
+      RunRanks(std::min<int64_t>(4, run.grid.count()), [&](const std::shared_ptr<Connections>& connections) {
+        const auto group = connections->All();
+        run_rank(*group);
+        group->Finish();
+      });
+    }
     ASSERT_TRUE(stacked.has_value());
     std::vector<std::vector<Literal>> rows(run.expected.size());
     std::vector<std::vector<const Literal*>> leaves(run.expected.size());
@@ -59,6 +86,13 @@ TEST(ShardedProgramsPlacesTest, RanksOfAJobGiveWhatOneDeviceGives) {
       }
     }
     ExpectResultsOf(run, leaves);
+    // The same bits as of threads that meet one another: the reference adds up alike.
+    const auto together = EvaluateReplicated(*run.module, run.grid, run.pointers());
+    ASSERT_TRUE(together.ok()) << together.status().message();
+    for (size_t d = 0; d < leaves.size(); ++d) {
+      const auto want = FlattenLiteral((*together)[d]);
+      for (size_t k = 0; k < want.size(); ++k) EXPECT_TRUE(*leaves[d][k] == *want[k]) << "result " << k << " of " << d;
+    }
   });
 }
 
