@@ -86,7 +86,11 @@ part_suites() {
 # cannot follow addresses (tests/support/device_test_support.cc). Left out there: tests that open devices of their own choice of
 # memory, which those checks change, that go out of bounds on purpose, or that count a kernel's loops.
 part_validation() {
-  local layers driver with_gpu
+  local layers driver with_gpu files
+  VXLA_TARGETS=kernel_hashes tools/build.sh build
+  mapfile -t files < <(git ls-files | grep -E '\.(hlo|mlir)$'; git grep -l 'R"' -- 'tests/*.cc' 'tests/*.h')
+  build/tests/kernel_hashes --validate "${files[@]}" >"$log" || failed "kernels of bundles are valid SPIR-V"
+  record "kernels of bundles, SPIR-V 1.3, by its validator" "$(grep -c ' generic ' "$log") programs in both binding modes, valid"
   with_gpu=-All/MemoryTest.*:*AccessesFarOutsideABufferHarmNothing*:All/QuirksTest.*
   for suite in vulkan_tests math_vulkan_tests; do
     run_suite "$suite on both drivers, validation core,sync" VXLA_TEST_VALIDATE=core,sync build/tests/$suite
@@ -103,19 +107,12 @@ part_validation() {
   done
 }
 
-# The host's own layer over programs in C.
+# The host's own layer over every program in C of the suite.
 part_hosts() {
-  local what="programs of hosts in C, both drivers, validation core,sync" suite driver bundle
-  bundle=$(mktemp)
-  build/vxla compile tests/c_api/bundle.hlo -o "$bundle"
-  for suite in embedding image memory interposed; do
-    for driver in llvmpipe SwiftShader; do
-      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test "$bundle" >"$log" 2>&1 ||
-        failed "$what: $suite on $driver"
-    done
-  done
-  rm "$bundle"
-  record "$what" "silent"
+  local what="programs of hosts in C, both drivers, validation core,sync"
+  VXLA_TEST_VALIDATE=core,sync ctest --test-dir build -L '^hosts$' --output-on-failure --parallel "$(nproc)" >"$log" 2>&1 ||
+    failed "$what"
+  record "$what" "$(grep -c 'Test .*Passed' "$log") passed, silent"
 }
 
 part_emulated() {
@@ -188,7 +185,7 @@ part_sanitizers() {
   record "programs of hosts in C, both drivers, ASan and UBSan" "nothing reported"
   suites="cpu_tests cpu_oracle_tests scheduler_tests"
   local threaded="threads_test async_test programs_test"
-  VXLA_TARGETS="$suites ops_tests $threaded" tools/build.sh --preset=tsan
+  VXLA_TARGETS="$suites ops_tests $threaded pjrt_threads_test" tools/build.sh --preset=tsan
   for suite in $threaded; do
     for device in llvmpipe swiftshader; do
       TSAN_OPTIONS=suppressions=tests/support/tsan.supp VXLA_TEST_DEVICE=$device build-tsan/tests/$suite >"$log" 2>&1 ||
@@ -196,6 +193,9 @@ part_sanitizers() {
     done
   done
   record "programs of hosts in C with threads, both drivers, TSan" "nothing reported"
+  TSAN_OPTIONS=suppressions=tests/support/tsan.supp ctest --test-dir build-tsan -R '^pjrt_threads_on_' --output-on-failure >"$log" 2>&1 ||
+    failed "the PJRT plugin called from threads, TSan"
+  record "the PJRT plugin called from eight threads, both drivers, TSan" "nothing reported"
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
   run_suite "replicas and host steps on the drivers, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp \
     build-tsan/tests/ops_tests --gtest_filter='*Replica*:*Job*:*OneDevice*:*HostStep*'

@@ -84,7 +84,8 @@ Literal MoveAndRound(const Literal& wide, ElementType type, const Noise& noise, 
       double* element = parts.data() + i * step;
       const double beside =
           (noise.amplitude.empty() ? 0 : noise.amplitude[static_cast<size_t>(i)]) +
-          (noise.norm_units > 0 ? noise.norm_units * UnitInLastPlace(format, std::hypot(element[0], element[step - 1])) : 0);
+          (noise.norm_units > 0 ? noise.norm_units * UnitInLastPlace(format, std::hypot(element[0], element[step - 1]))
+                                : 0);
       for (int p = 0; p < step; ++p) {
         const double value = element[p];
         if (!std::isfinite(value) || !std::isfinite(beside) || (value == 0 && beside == 0)) continue;
@@ -359,10 +360,34 @@ const Perturbation::Twin& Perturbation::TwinOf(const Instruction& instruction) {
 
 namespace {
 
+// A draw between -1 and 1 as what is left of a number beyond the range: some number, NaN or an infinity.
+double PartBeyond(double draw) {
+  if (std::fabs(draw) < 0.5) return 1;
+  if (draw < 0) return std::numeric_limits<double>::quiet_NaN();
+  return draw < 0.75 ? HUGE_VAL : -HUGE_VAL;
+}
+
+// What is no larger than what it may be off by may as well be lost.
+void Underflown(const Tolerance& bound, uint64_t key, Literal* product) {
+  for (int64_t i = 0; bound.magnitudes != nullptr && i < product->element_count(); ++i) {
+    const double most = bound.magnitude_factor * std::abs(bound.magnitudes->GetComplex(i));
+    const auto draw = [&](uint64_t number) { return Draw(key, 3 * static_cast<uint64_t>(i) + number); };
+    const std::complex<double> value = product->GetComplex(i);
+    const bool is_lost = std::abs(value) <= most && draw(2) < 0;
+    const auto moved = [&](double part, uint64_t number) { return is_lost ? part * 0 : part + most * draw(number); };
+    if (IsComplex(product->shape().element_type())) {
+      product->SetComplex(i, {moved(value.real(), 0), moved(value.imag(), 1)});
+    } else {
+      product->SetDouble(i, moved(value.real(), 0));
+    }
+  }
+}
+
 // Where a partial result overflows in some order: a number (any, if the value is none), an infinity or NaN, as it
-// falls. Where an angle may be off by half turns: some of them.
-Literal Overflown(const Instruction& instruction, std::span<const Literal* const> operands, Literal moved,
-                  uint64_t key) {
+// falls, each part of a complex number by itself. Where an angle may be off by half turns: some of them. And what a
+// product is off by once a partial one has left the normal numbers.
+Literal Overflown(const Instruction& instruction, std::span<const Literal* const> operands, Literal moved, uint64_t key,
+                  const std::vector<ReducerKind>& kinds = {}) {
   const OpBound bound = BoundOf(instruction, operands, moved);
   std::vector<Literal> leaves;
   const auto values = FlattenLiteral(moved);
@@ -370,25 +395,23 @@ Literal Overflown(const Instruction& instruction, std::span<const Literal* const
     Literal leaf = *values[k];
     const Literal* may = bound.leaves[k].may_overflow;
     const Literal* turns = bound.leaves[k].half_turns;
+    const bool is_complex = IsComplex(leaf.shape().element_type());
+    const auto draw_of = [&](int64_t i, int part) { return Draw(key + Mix(2 * k + part), static_cast<uint64_t>(i)); };
     for (int64_t i = 0; turns != nullptr && i < leaf.element_count(); ++i) {
       if (turns->GetInt(i) == 0) continue;
-      const double turn = std::round(2.49 * Draw(key + Mix(k), static_cast<uint64_t>(i))) * 3.141592653589793;
+      const double turn = std::round(2.49 * draw_of(i, 0)) * 3.141592653589793;
       leaf.SetComplex(i, leaf.GetComplex(i) + turn);
     }
+    if (k < kinds.size() && kinds[k] == ReducerKind::kProduct) Underflown(bound.leaves[k], key + Mix(k), &leaf);
     for (int64_t i = 0; may != nullptr && i < leaf.element_count(); ++i) {
       if (may->GetInt(i) == 0) continue;
-      const double draw = Draw(key + Mix(k), static_cast<uint64_t>(i));
-      const bool number = std::fabs(draw) < 0.5, nan = draw < 0;
       const std::complex<double> value = leaf.GetComplex(i);
-      if (number && std::isfinite(value.real()) && std::isfinite(value.imag())) continue;
-      const double other = number        ? 1
-                           : nan         ? std::numeric_limits<double>::quiet_NaN()
-                           : draw < 0.75 ? HUGE_VAL
-                                         : -HUGE_VAL;
-      if (IsComplex(leaf.shape().element_type())) {
-        leaf.SetComplex(i, {other, other});
+      const bool is_number = std::isfinite(value.real()) && std::isfinite(value.imag());
+      if (std::fabs(draw_of(i, 0)) < 0.5 && is_number) continue;
+      if (is_complex) {
+        leaf.SetComplex(i, {PartBeyond(draw_of(i, 0)), PartBeyond(draw_of(i, 1))});
       } else {
-        leaf.SetDouble(i, other);
+        leaf.SetDouble(i, PartBeyond(draw_of(i, 0)));
       }
     }
     leaves.push_back(std::move(leaf));
@@ -411,15 +434,24 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
   const bool is_power = instruction.opcode() == Opcode::kPower;
   if (!IsComplex(type) || !(is_power || instruction.opcode() == Opcode::kAtan2))
     return MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
-  // The norm is one of the table's times a factor by element; where the angle is not known it may be any.
+  // The norm is one of the table's times a factor by element; where the angle is not known it may be any, and a result
+  // that vanishes lies in any quadrant.
   const double whole = 1 / (2 * UnitRoundoff(type));
   noise.amplitude.resize(static_cast<size_t>(wide.element_count()));
+  std::vector<int64_t> vanished;
   for (int64_t i = 0; is_power && i < wide.element_count(); ++i) {
     const double factor = PowerNormFactor(operands[0]->GetComplex(i), operands[1]->GetComplex(i));
-    const double unit = UnitInLastPlace(FormatOf(RealPart(type)), std::abs(wide.GetComplex(i)));
-    noise.amplitude[static_cast<size_t>(i)] = (std::min(factor, whole) - 1) * noise.norm_units * unit;
+    const double size = std::abs(wide.GetComplex(i)), unit = UnitInLastPlace(FormatOf(RealPart(type)), size);
+    noise.amplitude[static_cast<size_t>(i)] =
+        std::min((std::min(factor, whole) - 1) * noise.norm_units * unit, 2 * size + unit);
+    if (factor >= whole && size == 0) vanished.push_back(i);
   }
-  return Overflown(instruction, operands, MoveAndRound(wide, type, noise, key, options_.evaluate.threads), key);
+  Literal moved = MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
+  for (const int64_t i : vanished) {
+    const auto zero = [&](uint64_t part) { return std::copysign(0.0, Draw(key, 2 * static_cast<uint64_t>(i) + part)); };
+    moved.SetComplex(i, {zero(0), zero(1)});
+  }
+  return Overflown(instruction, operands, std::move(moved), key);
 }
 
 // Partial sums of terms in an order that does not depend on them walk from zero to the sum: their squares are
@@ -478,7 +510,7 @@ Result<Literal> Perturbation::MoveSum(const Instruction& instruction, std::span<
     leaves.push_back(MoveAndRound(*sum_leaves[k], type, noise, key + Mix(k), options_.evaluate.threads));
   }
   Literal moved = Assemble(instruction, std::move(leaves));
-  return may_overflow ? Overflown(instruction, operands, std::move(moved), key) : std::move(moved);
+  return may_overflow ? Overflown(instruction, operands, std::move(moved), key, kinds) : std::move(moved);
 }
 
 // An algorithm or a custom combiner: rounding on the way is taken for a change of what went in, as backward error

@@ -93,6 +93,8 @@ Result<std::vector<int64_t>> StridesOf(const PJRT_Buffer_MemoryLayout* layout, c
     return std::vector<int64_t>(known.strides.byte_strides, known.strides.byte_strides + rank);
   }
   if (known.tiled.num_tiles != 0) return Unsupported("a tiled layout of the host's memory");
+  // What jaxlib writes of a literal whose layout nobody stated.
+  if (known.tiled.minor_to_major_size == 0) return std::vector<int64_t>();
   if (known.tiled.minor_to_major_size != rank)
     return InvalidArgument("a layout of {} dimensions for {}", known.tiled.minor_to_major_size, shape.ToString());
   std::vector<int64_t> strides(rank, -1);

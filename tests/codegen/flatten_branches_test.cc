@@ -51,6 +51,27 @@ TEST(FlattenBranchesTest, LongSidesStayBranches) {
   EXPECT_EQ(CountOf(FlattenBranches(words, 60), kBranchConditional), 0);
 }
 
+// SPIR-V 1.3 selects scalars and, by a vector of conditions, vectors: a structure of structures, an array and vectors
+// go member by member there.
+TEST(FlattenBranchesTest, BeforeSpirv14MembersAreSelected) {
+  const std::string functions =
+      "struct Inner { uvec3 v; float w[2]; };\nstruct Outer { Inner a; uint b; };\n"
+      "Outer f(uint x) { Outer o; o.a.v = uvec3(x, 2u, x + 1u); o.a.w[0] = float(x); o.a.w[1] = 2.0f; o.b = x * 3u; "
+      "return o; }";
+  const std::string body =
+      "uint x = data[3];\nOuter o = f(data[0]);\nif (data[1] > 3u) { o = f(7u); }\nuvec2 y = data[2] > 5u ? uvec2(1u, "
+      "x) : o.a.v.xy;\n"
+      "data[4] = o.b + o.a.v.z + uint(o.a.w[1]) + y.x;";
+  const auto older = CompileMain(body, functions, {.spirv_1_6 = false});
+  const auto newer = CompileMain(body, functions);
+  for (const auto& words : {older, newer}) {
+    const auto flat = FlattenBranches(words);
+    EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
+    ExpectValid(flat);
+  }
+  EXPECT_GT(CountOf(FlattenBranches(older), kSelect), CountOf(FlattenBranches(newer), kSelect));
+}
+
 TEST(FlattenBranchesTest, LoopsStay) {
   const auto words =
       CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");

@@ -19,18 +19,19 @@ inline int CountOf(const std::vector<uint32_t>& words, uint32_t op) {
   return count;
 }
 
-inline std::vector<uint32_t> CompileMain(const std::string& main_body, const std::string& functions = "") {
+inline std::vector<uint32_t> CompileMain(const std::string& main_body, const std::string& functions = "",
+                                         const CompileTarget& target = {}) {
   const auto words = CompileGlsl(
       "#version 460\nlayout(local_size_x = 1) in;\nlayout(set = 0, binding = 0, std430) buffer Data { uint data[]; "
       "};\n" +
           functions + "\nvoid main() {\n" + main_body + "\n}\n",
-      "test", CompileTarget{});
+      "test", target);
   EXPECT_TRUE(words.ok()) << words.status().message();
   return words.ok() ? *words : std::vector<uint32_t>();
 }
 
 inline void ExpectValid(const std::vector<uint32_t>& words) {
-  spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
+  spvtools::SpirvTools tools(words.size() > 1 && words[1] < 0x10400 ? SPV_ENV_VULKAN_1_1 : SPV_ENV_VULKAN_1_3);
   std::string messages;
   tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
     messages += text + std::string("\n");

@@ -155,6 +155,20 @@ std::string MayOverflow(const Bounded& b) {
   return text;
 }
 
+// A number beside an infinity in a factor may leave the range, and takes the infinity with it.
+TEST(OpBoundTest, PartsBesideAnInfinityMayOverflow) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto numbers = [](std::initializer_list<std::complex<float>> values) {
+    return Literal::FromVector<std::complex<float>>(Shape(ElementType::kC64, {static_cast<int64_t>(values.size()), 1}),
+                                                    std::vector<std::complex<float>>(values));
+  };
+  const Bounded b = BoundOfRoot(
+      "ENTRY e { x = c64[3,1] parameter(0)  y = c64[1,1] parameter(1)\n"
+      "  ROOT r = c64[3,1] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+      {numbers({{-kInfinity, 2.4e38F}, {-kInfinity, 2.4e37F}, {-kInfinity, kInfinity}}), numbers({{-0.8F, 2.1F}})});
+  EXPECT_EQ(MayOverflow(b), "x..");
+}
+
 TEST(OpBoundTest, ProductsOfBf16LeaveTheRangeAsThoseOfF32Do) {
   const auto matrix = [](std::vector<float> values) {
     Literal made(Shape(ElementType::kBF16, {2, 2}));
@@ -174,7 +188,8 @@ TEST(OpBoundTest, ADeviceThatFlushesLosesMoreOfAPartialProduct) {
       "f { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT r = f32[] multiply(x, y) }\nENTRY e { a = f32[4] "
       "parameter(0)  i = f32[] constant(1)  ROOT r = f32[] reduce(a, i), dimensions={0}, to_apply=f }");
   ASSERT_TRUE(module.ok());
-  const Literal factors = Literal::FromVector<float>(Shape(ElementType::kF32, {4}), std::vector<float>{1e-20F, 1e-19F, 1e30F, 3});
+  const Literal factors =
+      Literal::FromVector<float>(Shape(ElementType::kF32, {4}), std::vector<float>{1e-20F, 1e-19F, 1e30F, 3});
   const Literal* const arguments[] = {&factors};
   const Literal expected = Literal::FromVector<float>(Shape(ElementType::kF32, {}), std::vector<float>{3e-9F});
   const Literal lost = Literal::FromVector<float>(Shape(ElementType::kF32, {}), std::vector<float>{0});
@@ -216,7 +231,8 @@ TEST(OpBoundTest, TheBoundOfAComplexPowerGrowsWithItsLogarithm) {
   EXPECT_EQ(MayOverflow(b), "...x.x.");
   ASSERT_NE(tolerance.magnitudes, nullptr);
   const auto units = [&](int64_t i) {
-    return tolerance.magnitude_factor * tolerance.magnitudes->GetDouble(i) / std::abs(b.expected.GetComplex(i)) * 0x1p23;
+    return tolerance.magnitude_factor * tolerance.magnitudes->GetDouble(i) / std::abs(b.expected.GetComplex(i)) *
+           0x1p23;
   };
   const double size = std::abs(powers[1] * std::log(std::complex<double>(0.5, -3)));
   EXPECT_GT(units(1), size / 64 / 2);
@@ -238,21 +254,22 @@ TEST(OpBoundTest, TheBoundOfAComplexPowerGrowsWithItsLogarithm) {
 }
 
 TEST(OpBoundTest, AComplexAngleMayTurnNextToItsCuts) {
-  Literal y(Shape(ElementType::kC64, {4})), x(Shape(ElementType::kC64, {4}));
+  Literal y(Shape(ElementType::kC64, {5})), x(Shape(ElementType::kC64, {5}));
   const std::vector<std::pair<std::complex<double>, std::complex<double>>> points = {
       {{1, 2}, {3, -1}},                    // nowhere near
       {{-2e-14, 568}, {4e-26, 3.5e32}},     // the square root's
       {{-3e-25, 3e-26}, {-5e11, 5e-11}},    // the logarithm's
-      {{-2.5e38, -1e38}, {-1e38, 3.2e38}}};  // nowhere near, next to the largest numbers
-  for (int64_t i = 0; i < 4; ++i) {
+      {{-2.5e38, -1e38}, {-1e38, 3.2e38}},  // nowhere near, next to the largest numbers
+      {{0, -3e-45}, {0, -1.5e-45}}};        // the square root's, of the smallest numbers
+  for (int64_t i = 0; i < 5; ++i) {
     y.SetComplex(i, points[static_cast<size_t>(i)].first);
     x.SetComplex(i, points[static_cast<size_t>(i)].second);
   }
   const Bounded b =
-      BoundOfRoot("ENTRY e { y = c64[4] parameter(0)  x = c64[4] parameter(1)  ROOT r = c64[4] atan2(y, x) }", {y, x});
+      BoundOfRoot("ENTRY e { y = c64[5] parameter(0)  x = c64[5] parameter(1)  ROOT r = c64[5] atan2(y, x) }", {y, x});
   const Literal* const may = b.bound.leaves.at(0).half_turns;
   ASSERT_NE(may, nullptr);
-  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(may->GetInt(i), i == 1 || i == 2 ? 1 : 0) << i;
+  for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(may->GetInt(i), i == 1 || i == 2 || i == 4 ? 1 : 0) << i;
   const auto agrees = [&](int64_t i, std::complex<double> apart) {
     Literal actual = b.expected;
     actual.SetComplex(i, b.expected.GetComplex(i) + apart);
@@ -281,21 +298,26 @@ TEST(OpBoundTest, SolutionsLeaveTheRangeFromTheElementOnWhereTheirTermsDo) {
   EXPECT_EQ(MayOverflow(b), "..x.x.");
   // x1 = -9.9e17 x0 / 13 is beyond the range of f32, which the reference computes x2 = 391 of all the same. The other
   // ways round are the same system.
-  const auto others = [&](const std::string& attributes, const std::string& left, std::vector<float> matrix, bool is_row) {
+  const auto others = [&](const std::string& attributes, const std::string& left, std::vector<float> matrix,
+                          bool is_row) {
     const std::string right = is_row ? "f32[1,3]" : "f32[3,1]";
-    return MayOverflow(
-        BoundOfRoot("ENTRY e { a = f32[3,3] parameter(0)  b = " + right + " parameter(1)\n  ROOT r = " + right +
-                        " triangular-solve(a, b), left_side=" + left + ", " + attributes + " }",
-                    {made({3, 3}, std::move(matrix)),
-                     made(is_row ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, {-3.6e-2F, -1e-8F, -3e38F})}));
+    return MayOverflow(BoundOfRoot(
+        "ENTRY e { a = f32[3,3] parameter(0)  b = " + right + " parameter(1)\n  ROOT r = " + right +
+            " triangular-solve(a, b), left_side=" + left + ", " + attributes + " }",
+        {made({3, 3}, std::move(matrix)),
+         made(is_row ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{3, 1}, {-3.6e-2F, -1e-8F, -3e38F})}));
   };
-  EXPECT_EQ(others("lower=true, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 9.9e17F, 13, 0, 4e-33F, 5e-17F, -7.7e35F}, false),
+  EXPECT_EQ(others("lower=true, transpose_a=NO_TRANSPOSE", "true",
+                   {2e-33F, 0, 0, 9.9e17F, 13, 0, 4e-33F, 5e-17F, -7.7e35F}, false),
             ".xx");
-  EXPECT_EQ(others("lower=false, transpose_a=TRANSPOSE", "true", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, false),
+  EXPECT_EQ(others("lower=false, transpose_a=TRANSPOSE", "true",
+                   {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, false),
             ".xx");
-  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "false", {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, true),
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "false",
+                   {2e-33F, 9.9e17F, 4e-33F, 0, 13, 5e-17F, 0, 0, -7.7e35F}, true),
             ".xx");
-  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 0, 1, 9.9e17F, 0, 0, 13}, false), "xx.");
+  EXPECT_EQ(others("lower=false, transpose_a=NO_TRANSPOSE", "true", {2e-33F, 0, 0, 0, 1, 9.9e17F, 0, 0, 13}, false),
+            "xx.");
 }
 
 // Feature by feature: the squares of 1e25 leave f32, those of 1 do not.
@@ -305,7 +327,8 @@ TEST(OpBoundTest, BatchNormsLeaveTheRangeFeatureByFeature) {
   };
   const Literal x = made({3, 2}, {1e25F, 1, -1e25F, 2, 3, 4}), ones = made({2}, {1, 1});
   const Bounded training = BoundOfRoot(
-      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  ROOT r = (f32[3,2], f32[2], "
+      "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  ROOT r = (f32[3,2], "
+      "f32[2], "
       "f32[2]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1 }",
       {x, ones, ones});
   EXPECT_EQ(MayOverflow(training), "x.x.x.");
@@ -316,15 +339,17 @@ TEST(OpBoundTest, BatchNormsLeaveTheRangeFeatureByFeature) {
   }
   const std::string text =
       "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  o = f32[2] parameter(2)  m = f32[2] parameter(3)\n"
-      "  v = f32[2] parameter(4)  ROOT r = f32[3,2] batch-norm-inference(x, s, o, m, v), epsilon=0.001, feature_index=1 }";
+      "  v = f32[2] parameter(4)  ROOT r = f32[3,2] batch-norm-inference(x, s, o, m, v), epsilon=0.001, "
+      "feature_index=1 }";
   EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, ones, ones, ones, ones})), "");
   EXPECT_EQ(MayOverflow(BoundOfRoot(text, {x, made({2}, {1e20F, 1}), ones, ones, ones})), "x.x.x.");
-  EXPECT_EQ(MayOverflow(BoundOfRoot(
-                "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  m = f32[2] parameter(2)  v = f32[2] "
-                "parameter(3)\n  g = f32[3,2] parameter(4)  ROOT r = (f32[3,2], f32[2], f32[2]) batch-norm-grad(x, s, m, v, "
-                "g), epsilon=0.001, feature_index=1 }",
-                {x, ones, ones, ones, made({3, 2}, {1e20F, 1e30F, 1, 1, 1, 1})})),
-            "x.x.x.");
+  EXPECT_EQ(
+      MayOverflow(BoundOfRoot(
+          "ENTRY e { x = f32[3,2] parameter(0)  s = f32[2] parameter(1)  m = f32[2] parameter(2)  v = f32[2] "
+          "parameter(3)\n  g = f32[3,2] parameter(4)  ROOT r = (f32[3,2], f32[2], f32[2]) batch-norm-grad(x, s, m, v, "
+          "g), epsilon=0.001, feature_index=1 }",
+          {x, ones, ones, ones, made({3, 2}, {1e20F, 1e30F, 1, 1, 1, 1})})),
+      "x.x.x.");
 }
 
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {

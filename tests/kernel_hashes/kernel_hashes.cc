@@ -1,9 +1,11 @@
 // Prints a hash of the kernels that programs become on made-up devices, so that two states of the code can be compared:
-//   kernel_hashes [--keep FOLDER] [FILE ...] > before
+//   kernel_hashes [--keep FOLDER] [--validate] [FILE ...] > before
 // A line for each program and device: its name, how many kernels it has, and a hash of their whole texts as they are
 // given to shaderc, of the counts and constants that name them in the cache, and of what the steps pass to them. Of a
 // C++ file, each raw string that is a whole program is one. The programs of `vxla bench` are always among them.
-// --keep writes each text into the folder once, named by its hash, and which texts a line stands for.
+// --keep writes each text into the folder once, named by its hash, and which texts a line stands for. --validate takes
+// the devices that bundles are made for alone, in SPIR-V 1.3 too, and says which of the modules that a bundle or a
+// driver gets is not valid; it exits with 1 if there is one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include <iostream>
 #include <iterator>
 #include <set>
+#include <spirv-tools/libspirv.hpp>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,7 @@
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
 #include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "core/host/hash.h"
 #include "core/passes/base/pipeline.h"
@@ -98,11 +102,43 @@ std::vector<MadeUpDevice> Devices() {
   return devices;
 }
 
+// Those that bundles are made for, and a driver that wants flat kernels of Vulkan 1.1.
+std::vector<MadeUpDevice> OlderDevices() {
+  std::vector<MadeUpDevice> devices;
+  for (const auto mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    devices.push_back({"generic", vulkan::GenericFacts(mode), mode});
+    DeviceFacts flat = vulkan::GenericFacts(mode);
+    flat.kind = DeviceFacts::Kind::kSoftware;
+    flat.quirks.walks_every_path = true;
+    devices.push_back({"flat", flat, mode});
+    auto all = vulkan::GenericFactsOf(mode, "generic+i64+f64+f16+storage16+storage8+fma+subgroups32");
+    if (all.ok()) devices.push_back({"generic_all", *all, mode});
+  }
+  return devices;
+}
+
+// What SPIR-V's validator says against the module, of a version for its own environment.
+std::string Complaints(const std::vector<uint32_t>& words) {
+  const bool older = words[1] < 0x10400;
+  spvtools::SpirvTools tools(older ? SPV_ENV_VULKAN_1_1 : SPV_ENV_VULKAN_1_3);
+  std::string complaints;
+  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
+    complaints += text + std::string("; ");
+  });
+  spvtools::ValidatorOptions options;
+  options.SetScalarBlockLayout(true);
+  const bool valid = tools.Validate(words.data(), words.size(), options);
+  return valid ? "" : complaints;
+}
+
 class KernelHashes {
  public:
-  explicit KernelHashes(std::string folder) : folder_(std::move(folder)) {
+  KernelHashes(std::string folder, bool validates)
+      : folder_(std::move(folder)), validates_(validates), devices_(validates ? OlderDevices() : Devices()) {
     if (!folder_.empty()) std::filesystem::create_directories(folder_);
   }
+
+  int invalid() const { return invalid_; }
 
   void Add(const Program& program) {
     const auto module = ParseProgram(program.text);
@@ -125,6 +161,9 @@ class KernelHashes {
     for (const KernelKey& key : plan.kernels) {
       VXLA_ASSIGN_OR_RETURN(const std::string text, vulkan::AssembleShader(key, device.facts, device.mode));
       const std::string hash = HashText(text).Hex();
+      if (validates_ && texts_.insert(hash + device.name).second) {
+        VXLA_RETURN_IF_ERROR(Validate(key, text, device, name));
+      }
       all += fmt::format("{} {} {} {} {}\n", hash, key.buffer_count, key.param_count, fmt::join(key.constants, ","),
                          key.algorithm);
       index += fmt::format("{} {} {}\n", name, device.name, hash);
@@ -139,8 +178,24 @@ class KernelHashes {
     return fmt::format("{} {}", plan.kernels.size(), HashText(all).Hex());
   }
 
+  // As a driver gets the module, and as a bundle holds it.
+  Status Validate(const KernelKey& key, const std::string& text, const MadeUpDevice& device, const std::string& name) {
+    const vulkan::ModuleTarget target(device.facts, device.mode);
+    VXLA_ASSIGN_OR_RETURN(const auto words, compiler_.compile(key, text, target));
+    for (const auto& module : {words, compiler_.optimize(words, key, target)}) {
+      const std::string complaints = Complaints(module);
+      if (complaints.empty()) continue;
+      ++invalid_;
+      fmt::print("{} {} {}: not valid: {}\n", name, device.name, key.algorithm, complaints);
+    }
+    return OkStatus();
+  }
+
   const std::string folder_;
-  const std::vector<MadeUpDevice> devices_ = Devices();
+  const bool validates_;
+  const std::vector<MadeUpDevice> devices_;
+  const vulkan::ModuleCompiler compiler_ = vulkan::ShadercCompiler();
+  int invalid_ = 0;
   std::set<std::string> seen_, texts_;
 };
 
@@ -160,11 +215,16 @@ void AddProgramsOf(const std::string& file, const std::string& text, std::vector
 
 int Run(const std::vector<std::string>& arguments) {
   std::string folder;
+  bool validates = false;
   std::vector<Program> programs;
   for (const BenchCase& bench : BenchCases()) programs.push_back({"bench:" + bench.name, bench.hlo});
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--keep" && i + 1 < arguments.size()) {
       folder = arguments[++i];
+      continue;
+    }
+    if (arguments[i] == "--validate") {
+      validates = true;
       continue;
     }
     std::ifstream in(arguments[i], std::ios::binary);
@@ -179,9 +239,9 @@ int Run(const std::vector<std::string>& arguments) {
       programs.push_back({arguments[i], text});
     }
   }
-  KernelHashes hashes(folder);
+  KernelHashes hashes(folder, validates);
   for (const Program& program : programs) hashes.Add(program);
-  return 0;
+  return hashes.invalid() == 0 ? 0 : 1;
 }
 
 }  // namespace

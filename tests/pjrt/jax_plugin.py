@@ -456,11 +456,12 @@ def several_devices():
     def body(v):
         index = lax.axis_index("d")
         return (lax.all_gather(v, "d"), lax.ppermute(v, "d", [(i, (i + 1) % 4) for i in range(4)]),
-                lax.psum_scatter(jnp.tile(v, (4, 1)), "d", tiled=True), v * index)
+                lax.psum_scatter(jnp.tile(v, (4, 1)), "d", tiled=True), v * index, lax.pbroadcast(v, "d", 2))
     along = jax.sharding.NamedSharding(mesh, P("d"))
     sharded = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=False),
                       in_shardings=along, out_shardings=along)
-    gathered, moved, scattered, scaled = sharded(x)
+    gathered, moved, scattered, scaled, sent = sharded(x)
+    np.testing.assert_array_equal(np.asarray(sent), np.tile(x[2], (4, 1)))
     np.testing.assert_array_equal(np.asarray(gathered)[:4, 0], x)
     np.testing.assert_array_equal(np.asarray(moved), np.roll(x, 1, axis=0))
     np.testing.assert_allclose(np.asarray(scattered), np.tile(x.sum(0), (4, 1)), rtol=1e-5)

@@ -405,6 +405,21 @@ def how_arrays_lie_is_told():
         raise AssertionError("the callback's exception is lost")
 
 
+@case
+def memories_of_tiles():
+    a, mesh = np.arange(16).reshape(8, 2), mesh_of(VULKAN, (4, 2), ("x", "y"))
+    device = NamedSharding(mesh, P("x", "y"))
+    host = device.with_memory_kind("pinned_host")
+    for begin, end in ((host, device), (device, host)):
+        for function, wanted in ((lambda v: v, a), (lambda v: v * 2, a * 2), (lambda v: jax.device_put(v, end) + 1, a + 1)):
+            given = jax.jit(function, in_shardings=begin, out_shardings=end)(jax.device_put(a, begin))
+            np.testing.assert_array_equal(np.asarray(given), wanted)
+            assert given.sharding.memory_kind == end.memory_kind, given.sharding
+    on_cpu = jax.device_put(jax.device_put(a, device), NamedSharding(mesh_of(CPU, (4, 2), ("x", "y")), P("x", "y")))
+    for shard in on_cpu.addressable_shards:
+        np.testing.assert_array_equal(np.asarray(shard.data), a[shard.index])
+
+
 def compare(name, ours, by_hand, arguments, within=0.05):
     """The same kinds, and bytes that are as many within so much."""
     given, wanted = exchanges(ours, *arguments), exchanges(by_hand, *arguments)

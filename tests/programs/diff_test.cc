@@ -277,9 +277,29 @@ TEST(DiffTest, WholeProgramsTakeAFlushedDenormalForZero) {
 TEST(DiffTest, AnglesOnACutMayTurnInAProgramOfMore) {
   const std::string program = WriteScratch(
       "angles.hlo",
-      "HloModule m\nENTRY e { y = c64[3] constant({(1,1e-30), (-2,-0), (1e-38,-1e-38)})  x = c64[3] constant({(1e7,3e7), "
+      "HloModule m\nENTRY e { y = c64[3] constant({(1,1e-30), (-2,-0), (1e-38,-1e-38)})  x = c64[3] "
+      "constant({(1e7,3e7), "
       "(2.5,0), (-0.5,2)})\n  a = c64[3] atan2(y, x)  p = c64[3] power(x, y)  ROOT t = (c64[3], c64[3]) tuple(a, p) }");
   EXPECT_EQ(DiffJson(program, 0)["verdict"], "agree");
+}
+
+// A power that vanishes lies in any quadrant where its angle is not known: what is divided by it is an infinity of any
+// sign. And a product of narrow floats may vanish on the way, whatever comes after it.
+TEST(DiffTest, WhatVanishesLeavesSignsAndProductsOpen) {
+  const std::string powers = WriteScratch("powers.hlo",
+                                          "HloModule m\nENTRY e { z = c128[4] constant({(-1.4e-6,-2.2e214), "
+                                          "(2.2e-308,-7.8e150), (-3e276,0), (7e110,-5.4e193)})\n"
+                                          "  o = c128[4] constant({(-2,-0.2), (-0.3,-0.7), (-1,0), (1,2)})  p = "
+                                          "c128[4] power(z, z)  ROOT r = c128[4] divide(o, p) }");
+  EXPECT_EQ(DiffJson(powers, 0)["verdict"], "agree");
+  const std::string product = WriteScratch(
+      "narrow_product.hlo",
+      "HloModule m\nf { x = f16[] parameter(0)  y = f16[] parameter(1)  ROOT r = f16[] multiply(x, y) }\n"
+      "ENTRY e { a = f16[3,4] constant({{-1e-4, 1e-4, 1e4, 3}, {1e4, -1e-4, 2, 1e-4}, {3, 1e3, 2e-4, 1e-6}})  i = "
+      "f16[] constant(1)\n"
+      "  p = f16[3] reduce(a, i), dimensions={1}, to_apply=f  b = f16[3,2] broadcast(p), dimensions={0}\n"
+      "  c = f16[3,2] ceil(b)  d = f16[3,2] power(c, b)  ROOT t = (f16[3], f16[3,2], f16[3,2]) tuple(p, c, d) }");
+  EXPECT_EQ(DiffJson(product, 0)["verdict"], "agree");
 }
 
 // A root of the same device may see the denormal, whose root is NaN where that of -0 is -0.

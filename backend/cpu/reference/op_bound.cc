@@ -74,17 +74,21 @@ std::vector<ReducerKind> KindsOfReducer(const Computation& computation) {
 
 namespace {
 
+double LargestPart(std::complex<double> z) { return std::max(std::fabs(z.real()), std::fabs(z.imag())); }
+
 // A function of each element's magnitude, with no imaginary part. Other types as they are.
 template <typename Function>
-Literal Formed(const Literal& literal, Function function) {
+Literal Formed(const Literal& literal, Function function, bool of_finite_parts = false) {
   const ElementType type = literal.shape().element_type();
   if (!literal.shape().IsArray() || !HasRounding(type)) return literal;
+  const auto part = [&](double x) { return of_finite_parts && !std::isfinite(x) ? 0 : x; };
   Literal result = literal;
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     if (IsComplex(type)) {
-      result.SetComplex(i, {function(std::abs(literal.GetComplex(i))), 0});
+      const std::complex<double> value = literal.GetComplex(i);
+      result.SetComplex(i, {function(std::abs(std::complex<double>(part(value.real()), part(value.imag())))), 0});
     } else {
-      result.SetDouble(i, function(std::fabs(literal.GetDouble(i))));
+      result.SetDouble(i, function(std::fabs(part(literal.GetDouble(i)))));
     }
   }
   return result;
@@ -208,7 +212,8 @@ class BoundMaker {
                (part > error && log_size - error + std::log(part - error) > largest);
       };
       const double angle = power.imag() / kScale;
-      if (off < kScale ? decided(std::fabs(std::cos(angle))) && decided(std::fabs(std::sin(angle))) : vanishes) continue;
+      if (off < kScale ? decided(std::fabs(std::cos(angle))) && decided(std::fabs(std::sin(angle))) : vanishes)
+        continue;
       may.SetInt(i, 1);
       overflows = true;
     }
@@ -230,9 +235,15 @@ class BoundMaker {
     Literal may(Shape(ElementType::kPred, {leaf.shape().dimensions().begin(), leaf.shape().dimensions().end()}));
     bool any = false;
     for (int64_t i = 0; i < leaf.element_count(); ++i) {
-      const std::complex<double> y = operands_[0]->GetComplex(i) / 4.0, x = operands_[1]->GetComplex(i) / 4.0;
+      // Neither a sum of the largest numbers leaves the range, nor is anything lost of the smallest.
+      const auto scaled = [&](const Literal& operand) {
+        const double larger =
+            std::max(LargestPart(operands_[0]->GetComplex(i)), LargestPart(operands_[1]->GetComplex(i)));
+        return operand.GetComplex(i) / larger;
+      };
+      const std::complex<double> y = scaled(*operands_[0]), x = scaled(*operands_[1]);
       const auto direction = [](std::complex<double> z) {
-        const double size = std::max(std::fabs(z.real()), std::fabs(z.imag()));
+        const double size = LargestPart(z);
         return z / size / std::abs(z / size);
       };
       const std::complex<double> p = direction({x.real() - y.imag(), x.imag() + y.real()}),
@@ -331,8 +342,8 @@ class BoundMaker {
   }
 
   // Of a solution with the matrix's elements off its diagonal as -|a| and the rest as |a| all terms have one sign: no
-  // partial result of any order exceeds its elements, nor these times the diagonal. What is solved after an element that
-  // leaves the range reads it.
+  // partial result of any order exceeds its elements, nor these times the diagonal. What is solved after an element
+  // that leaves the range reads it.
   void MakeTriangularSolve() {
     MakeDefault();
     const auto& solve = instruction_.attributes<TriangularSolveAttributes>();
@@ -487,9 +498,10 @@ class BoundMaker {
     const auto reach = [](ElementType type) { return FormatOf(RealPart(type)).bias; };
     const bool may_leave = reach(leaf.shape().element_type()) == reach(accumulator);
     if (may_leave && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
-      // An infinite term is infinite in any order.
+      // An infinite term is infinite in any order. Of a complex number the other part may leave the range still.
       const Literal* finite = ValueOf(first, [](const Literal& operand) {
-        return Formed(operand, [](double x) { return std::isfinite(x) ? x : 0; });
+        return Formed(
+            operand, [](double x) { return x; }, /*of_finite_parts=*/true);
       });
       if (finite != nullptr)
         tolerance.may_overflow = Overflows(*FlattenLiteral(*finite)[k], tolerance.magnitude_factor);

@@ -18,6 +18,9 @@ struct ModuleFacts {
   std::unordered_map<uint32_t, uint32_t> storage_class;  // of pointer types
   std::unordered_map<uint32_t, uint32_t> type_of;        // of values
   std::unordered_set<uint32_t> pure_functions;           // they touch nothing but locals and read what is always there
+  // Types of values that are selected member by member, each with the types of its members: none from SPIR-V 1.4 on,
+  // where a selection takes what it is given.
+  std::unordered_map<uint32_t, std::vector<uint32_t>> members;
 };
 
 class FunctionFlattener {
@@ -141,9 +144,28 @@ class FunctionFlattener {
       const uint32_t old = ids_.Fresh(), chosen = ids_.Fresh();
       types_[old] = types_[chosen] = type;
       out->push_back(Make(kLoad, {type, old, pointer}));
-      out->push_back(Make(kSelect, {type, chosen, condition, when ? value : old, when ? old : value}));
+      Select(type, chosen, condition, when ? value : old, when ? old : value, out);
       out->push_back(Make(kStore, {pointer, chosen}));
     }
+  }
+
+  // `result`, of that type, is one of both.
+  void Select(uint32_t type, uint32_t result, uint32_t condition, uint32_t yes, uint32_t no, Instructions* out) {
+    const auto members = facts_.members.find(type);
+    if (members == facts_.members.end()) {
+      out->push_back(Make(kSelect, {type, result, condition, yes, no}));
+      return;
+    }
+    Instruction whole = Make(kCompositeConstruct, {type, result});
+    for (uint32_t at = 0; at < members->second.size(); ++at) {
+      const uint32_t member = members->second[at], of_yes = ids_.Fresh(), of_no = ids_.Fresh(), chosen = ids_.Fresh();
+      out->push_back(Make(kCompositeExtract, {member, of_yes, yes, at}));
+      out->push_back(Make(kCompositeExtract, {member, of_no, no, at}));
+      Select(member, chosen, condition, of_yes, of_no, out);
+      whole.words.push_back(chosen);
+    }
+    whole.words[0] = static_cast<uint32_t>(whole.words.size()) << 16 | kCompositeConstruct;
+    out->push_back(std::move(whole));
   }
 
   // Variables that only this block uses: temporaries of a call, which may hold anything elsewhere. (A pointer into a
@@ -181,8 +203,7 @@ class FunctionFlattener {
       }
       const Words& w = instruction.words;  // type, result, value, label, value, label
       const bool first_is_then = w[4] == then_label;
-      body.push_back(
-          Make(kSelect, {w[1], w[2], shape.condition, first_is_then ? w[3] : w[5], first_is_then ? w[5] : w[3]}));
+      Select(w[1], w[2], shape.condition, first_is_then ? w[3] : w[5], first_is_then ? w[5] : w[3], &body);
     }
     head.body = std::move(body);
     for (Block& block : blocks) {
@@ -206,11 +227,30 @@ class FunctionFlattener {
   const size_t most_in_side_;
 };
 
+// Of a type that is made of others.
+std::vector<uint32_t> MembersOf(const Module& module, const Words& type) {
+  switch (type[0] & 0xffffu) {
+    case kTypeStruct:
+      return {type.begin() + 2, type.end()};
+    case kTypeVector:
+    case kTypeMatrix:
+      return std::vector<uint32_t>(type[3], type[2]);
+    case kTypeArray:
+      return std::vector<uint32_t>(module.Value(type[3]).value_or(0), type[2]);
+    default:
+      return {};
+  }
+}
+
 void ReadFacts(const Module& module, ModuleFacts* facts) {
   for (const Instruction& each : module.declarations) {
     const uint32_t op = each.op();
     const Words& w = each.words;
     if (op == kTypePointer) facts->storage_class[w[1]] = w[2];
+    if (module.version() < kVersion14) {
+      if (std::vector<uint32_t> members = MembersOf(module, w); !members.empty())
+        facts->members[w[1]] = std::move(members);
+    }
     const bool value = op == kUndef || (op >= kFirstConstant && op <= kLastConstant) || op == kVariable;
     if (value && w.size() > 2) facts->type_of[w[2]] = w[1];
   }

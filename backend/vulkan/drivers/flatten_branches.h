@@ -11,9 +11,10 @@ namespace VXLA_NAMESPACE::vulkan {
 // A module in which an if or ?: whose sides only compute (no access to buffers or shared memory, no call of a function
 // that has one, no loop of their own) computes both sides and selects. Results are the same: the other side's values go
 // nowhere. For compilers that walk every path through the branches of a kernel, so that their time doubles with each of
-// them: SwiftShader took 2 minutes and 20 GB for an emulated f64 exponential, whose ?: of GLSL are branches. `words` is
-// a valid module of SPIR-V 1.4 or later. Sides of more instructions stay branches, as those that are rarely taken cost
-// processors with real branches more than the selection saves.
+// them: SwiftShader took 2 minutes and 20 GB for an emulated f64 exponential, whose ?: of GLSL are branches. Below
+// SPIR-V 1.4, which selects scalars alone by one condition, other values are selected member by member. Sides of more
+// instructions stay branches, as those that are rarely taken cost processors with real branches more than the selection
+// saves.
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words,
                                       size_t most_in_side = std::numeric_limits<size_t>::max());
 

@@ -21,7 +21,6 @@ struct FloatMode {
 };
 
 // Before SPIR-V 1.4 they are an extension's, which the module names.
-constexpr uint32_t kVersionWord = 1, kVersion14 = 0x10400;
 constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
 
 std::vector<uint32_t> NameOfExtension() {

@@ -67,6 +67,7 @@ class Module {
   // The same with other instructions in the place of all functions; `gone` says of which ids nothing is left.
   Words With(const Instructions& rewritten, const std::function<bool(uint32_t)>& gone) const;
 
+  uint32_t version() const { return header_[kVersionWord]; }
   // Constants that are integers of 32 bits, and such a constant, which is declared where it was not.
   bool IsInteger(uint32_t type) const { return integers_.contains(type); }
   std::optional<uint32_t> Value(uint32_t constant) const;

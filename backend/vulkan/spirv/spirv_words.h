@@ -8,7 +8,8 @@
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
 
-constexpr size_t kHeaderWords = 5, kBoundWord = 3;
+constexpr size_t kHeaderWords = 5, kVersionWord = 1, kBoundWord = 3;
+constexpr uint32_t kVersion14 = 0x10400;
 
 enum Op : uint32_t {
   kNop = 0,
@@ -26,6 +27,7 @@ enum Op : uint32_t {
   kTypeInt = 21,
   kTypeFloat = 22,
   kTypeVector = 23,
+  kTypeMatrix = 24,
   kTypeArray = 28,
   kTypeStruct = 30,
   kTypePointer = 32,
@@ -55,6 +57,7 @@ enum Op : uint32_t {
   // OpVectorExtractDynamic ... OpDPdyCoarse are pure but for derivatives, which compute kernels lack.
   kFirstArithmetic = 77,
   kVectorShuffle = 79,
+  kCompositeConstruct = 80,
   kCompositeExtract = 81,
   kCompositeInsert = 82,
   kFirstImage = 86,  // OpSampledImage ... OpImageQuerySamples

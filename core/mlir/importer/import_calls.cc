@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/library/library_calls.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/mlir/lexer.h"
 #include "core/text/lexer.h"
@@ -85,8 +86,9 @@ Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape>
     call->mutable_common().backend_config.text = PrintAttribute(*config);
   if (const Attribute* sharding = operation.Find("mhlo.sharding"))
     call->mutable_common().sharding.text = sharding->text;
+  // What only hands its operand on, whatever effect it states, does so on each device with the device's own tile.
   if (frame.importer.module().attributes().num_partitions > 1 && frame.importer.manual_depth() == 0 &&
-      HasSideEffect(*call))
+      HasSideEffect(*call) && !IsIdentityCall(*call))
     call->mutable_notes().once = true;
   return BindResults(frame, operation, call);
 }

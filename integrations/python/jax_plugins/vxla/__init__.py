@@ -131,6 +131,15 @@ def _special_functions():
         mlir.register_lowering(getattr(module, primitive), functools.partial(rule, name), platform=PLATFORM)
 
 
+@_guarded("jax.lax.pbroadcast is missing")
+def _broadcast():
+    """JAX writes it for GPUs alone."""
+    from jax._src.interpreters import mlir
+    from jax._src.lax import parallel
+    mlir.register_lowering(parallel.pbroadcast_p, parallel._pbroadcast_lowering, platform=PLATFORM)
+    mlir.register_lowering(parallel.pbroadcast_start_p, parallel._start_lowering(parallel._pbroadcast_lowering), platform=PLATFORM)
+
+
 @_guarded("exported programs with special functions need DisabledSafetyCheck.custom_call")
 def _export():
     """What these calls mean does not change."""
@@ -467,6 +476,6 @@ def initialize():
     c_api = xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
     targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
-    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _export, _dlpack, _python_callbacks,
-                 _buffer_callbacks, _sparse_solve, _partition_custom_functions, _keep_in_children):
+    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _broadcast, _export, _dlpack,
+                 _python_callbacks, _buffer_callbacks, _sparse_solve, _partition_custom_functions, _keep_in_children):
         step()
