@@ -178,9 +178,9 @@ part_sanitizers() {
   VXLA_TARGETS="$suites" tools/build.sh --preset=asan
   # A size that no host has is refused there too, not a reason to stop.
   for suite in $suites; do run_suite "$suite, ASan and UBSan" ASAN_OPTIONS=allocator_may_return_null=1 build-asan/tests/$suite; done
-  VXLA_TARGETS="vxla $programs" tools/build.sh --preset=asan
+  VXLA_TARGETS="vxla $programs pjrt_threads_test" tools/build.sh --preset=asan
   # What a driver's library still held when it was unloaded looks like a leak.
-  ASAN_OPTIONS=detect_leaks=0 ctest --test-dir build-asan -R "^(${programs// /|})" --output-on-failure >"$log" 2>&1 ||
+  ASAN_OPTIONS=detect_leaks=0 ctest --test-dir build-asan -R "^(${programs// /|}|pjrt_threads_on_)" --output-on-failure >"$log" 2>&1 ||
     failed "programs of hosts in C, ASan and UBSan"
   record "programs of hosts in C, both drivers, ASan and UBSan" "nothing reported"
   suites="cpu_tests cpu_oracle_tests scheduler_tests"

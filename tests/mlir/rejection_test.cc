@@ -68,6 +68,11 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
   EXPECT_EQ(BodyError("%p = stablehlo.constant dense<true> : tensor<i1>\n  %0 = chlo.broadcast_select %p, %a, %b : "
                       "(tensor<i1>, tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
             "3:8: chlo.broadcast_select: broadcast: dimension 0 of f32[2] is neither 1 nor 4");
+  EXPECT_EQ(
+      BodyError("%t = stablehlo.create_token : !stablehlo.token\n  %0 = \"stablehlo.send\"(%a, %t) <{channel_handle = "
+                "#stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[0, 1, 1]> : "
+                "tensor<3xi64>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token"),
+      "3:8: stablehlo.send: source_target_pairs hold 3 numbers");
   EXPECT_EQ(BodyError("%0:2 = stablehlo.negate %a : tensor<4xf32>"),
             "2:10: stablehlo.negate: 2 results have names, the operation has 1");
   EXPECT_EQ(BodyError("%0 = stablehlo.custom_call @f(%a) {backend_config = \"x : (tensor<4xf32>) -> tensor<4xf32>"),

@@ -11,10 +11,12 @@
 namespace VXLA_NAMESPACE {
 namespace sharding_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Axes by dimension as "x y|" for [{x, y}, {}]; a dimension that ends with ? is open, with p1 of that priority.
+// Axes by dimension as "x y|" for [{x, y}, {}]; a dimension that ends with ? is open, with p1 of that priority. +x: x
+// is unreduced.
 ArraySharding Said(const std::shared_ptr<const DeviceMesh>& mesh, std::string_view text) {
   ArraySharding sharding;
   sharding.mesh = mesh;
@@ -27,6 +29,8 @@ ArraySharding Said(const std::shared_ptr<const DeviceMesh>& mesh, std::string_vi
       dimension.is_open = true;
     } else if (text[i] == 'p') {
       dimension.priority = text[++i] - '0';
+    } else if (text[i] == '+') {
+      sharding.unreduced.push_back({std::string(1, text[++i])});
     } else if (text[i] != ' ') {
       dimension.axes.push_back({std::string(1, text[i])});
     }
@@ -394,6 +398,33 @@ TEST(PartitionTest, WhatHasNoRuleIsGivenItsOperandsWhole) {
                                .Device();
   EXPECT_THAT(text, HasSubstr("(u64[8], u32[16]) rng-bit-generator(all-gather)"));
   EXPECT_THAT(text, HasSubstr("ROOT dynamic-slice.1 = u32[4] dynamic-slice("));
+}
+
+// What begins a sum is added on the first of the devices.
+TEST(PartitionTest, AddendsThatAreWantedAreNotJoined) {
+  const std::string sum = "s { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";
+  const std::string reduced =
+      Sharded(sum +
+                  "ENTRY e {\n  a = f32[8,16] parameter(0)\n  z = f32[] constant(5)\n  r = f32[16] reduce(a, z), "
+                  "dimensions={0}, to_apply=s\n  ROOT c = f32[16] copy(r)\n}",
+              {"x|"}, {"+x"}, {{"c", "+x"}})
+          .Device();
+  EXPECT_THAT(reduced, AllOf(HasSubstr("no exchanges"), HasSubstr("select(")));
+  const std::string scattered =
+      Sharded(sum +
+                  "ENTRY e {\n  o = f32[16] parameter(0)\n  i = s32[8,1] parameter(1)\n  u = f32[8] parameter(2)\n"
+                  "  r = f32[16] scatter(o, i, u), update_window_dims={}, inserted_window_dims={0}, "
+                  "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=s\n  ROOT c = f32[16] copy(r)\n}",
+              {"", "x|", "x"}, {"+x"}, {{"c", "+x"}})
+          .Device();
+  EXPECT_THAT(scattered, HasSubstr("no exchanges"));
+}
+
+TEST(PartitionTest, ATileAmongZerosIsAnAddend) {
+  const std::string text = Sharded("ENTRY e {\n  a = f32[8,16] parameter(0)\n  ROOT c = f32[8,16] copy(a)\n}", {"x|y"},
+                                   {"|y+x"}, {{"c", "|y+x"}})
+                               .Device();
+  EXPECT_THAT(text, AllOf(HasSubstr("no exchanges"), HasSubstr("f32[8,4] dynamic-update-slice(")));
 }
 
 // Tokens go to the devices of their experts and come back: what a program by hand does with two all-to-alls.

@@ -442,6 +442,15 @@ def many_threads():
 
 
 @case
+def products_with_scales_of_blocks():
+    a, b = (jnp.asarray(numbers(1, 8, 64, seed=k), jnp.float8_e4m3fn) for k in range(2))
+    scales = [jnp.asarray(2.0 ** np.arange(-8, 8).reshape(1, 8, 2), jnp.float8_e8m0fnu) for _ in range(2)]
+    given = jax.jit(jax.nn.scaled_matmul)(*(jax.device_put(v, VULKAN[0]) for v in (a, b, *scales)))
+    wide = [np.asarray(v, np.float64) * np.repeat(np.asarray(s, np.float64), 32, axis=2) for v, s in zip((a, b), scales)]
+    np.testing.assert_allclose(np.asarray(given), np.einsum("bik,bjk->bij", *wide), rtol=1e-5, atol=1e-4)
+
+
+@case
 def several_devices():
     if len(VULKAN) < 4:
         raise AssertionError("VXLA_DEVICES gives fewer than 4")
@@ -462,6 +471,13 @@ def several_devices():
                       in_shardings=along, out_shardings=along)
     gathered, moved, scattered, scaled, sent = sharded(x)
     np.testing.assert_array_equal(np.asarray(sent), np.tile(x[2], (4, 1)))
+
+    def onward(v):
+        pairs = [(0, 1), (2, 3)]
+        return lax.precv(lax.psend(v, "d", pairs), jax.ShapeDtypeStruct(v.shape, v.dtype), "d", pairs)
+    # Who is sent nothing receives zeros.
+    received = jax.jit(jax.shard_map(onward, mesh=mesh, in_specs=P("d"), out_specs=P("d"), check_vma=False))(x)
+    np.testing.assert_array_equal(np.asarray(received), np.stack([0 * x[0], x[0], 0 * x[0], x[2]]))
     np.testing.assert_array_equal(np.asarray(gathered)[:4, 0], x)
     np.testing.assert_array_equal(np.asarray(moved), np.roll(x, 1, axis=0))
     np.testing.assert_allclose(np.asarray(scattered), np.tile(x.sum(0), (4, 1)), rtol=1e-5)
@@ -587,6 +603,14 @@ def sums_that_are_still_to_be_made():
     with jax.set_mesh(mesh):
         partial = jax.jit(lambda x, y: jnp.einsum("ij,jk->ik", x, y, out_sharding=P(None, None, unreduced={"x"})))(x, y)
         np.testing.assert_allclose(np.asarray(jax.reshard(partial, P(None, None))), a @ b, rtol=1e-4, atol=1e-5)
+        # Each device has its addend: of a product, of a sum, and of an array that lay in tiles.
+        sums = jax.jit(lambda x: lax.reduce_sum(x, (1,), out_sharding=P(None, unreduced={"x"})))(x)
+        tile = jax.jit(lambda x: x, out_shardings=P(None, None, unreduced={"x"}))(x)
+        for d, (product, total, own) in enumerate(zip(*(v.addressable_shards for v in (partial, sums, tile)))):
+            half = slice(4 * d, 4 * d + 4)
+            np.testing.assert_allclose(np.asarray(product.data), a[:, half] @ b[half], rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(np.asarray(total.data), a[:, half].sum(1), rtol=1e-5, atol=1e-5)
+            np.testing.assert_array_equal(np.asarray(own.data), np.where(np.arange(8) // 4 == d, a, 0))
 
 
 @case

@@ -345,6 +345,20 @@ Status ImportOutfeed(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {outfeed});
 }
 
+// Between which devices, in HLO's form of it. Nothing: the channel's number alone joins them.
+Status StatePairs(const OperationReader& reader, const Operation& operation, std::initializer_list<Instruction*> both) {
+  if (operation.Find("source_target_pairs") == nullptr) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const IntList numbers, reader.Ints("source_target_pairs"));
+  if (numbers.size() % 2 != 0) return reader.Error("source_target_pairs hold {} numbers", numbers.size());
+  std::vector<std::string> pairs;
+  for (size_t i = 0; i < numbers.size(); i += 2) pairs.push_back(fmt::format("{{{},{}}}", numbers[i], numbers[i + 1]));
+  for (Instruction* const each : both) {
+    each->mutable_common().frontend_attributes.text =
+        fmt::format("{{_xla_send_recv_source_target_pairs=\"{{{}}}\"}}", fmt::join(pairs, ","));
+  }
+  return OkStatus();
+}
+
 // (T..., token) -> token
 Status ImportSend(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
@@ -359,6 +373,7 @@ Status ImportSend(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const send,
                         AddInferred(frame, operation, Opcode::kSend, {data, token}, attributes));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kSendDone, {send}, attributes));
+  VXLA_RETURN_IF_ERROR(StatePairs(reader, operation, {send, done}));
   return BindValues(frame, operation, {done});
 }
 
@@ -379,6 +394,7 @@ Status ImportRecv(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const recv,
                         AddInferred(frame, operation, Opcode::kRecv, std::move(operands), attributes, {}, context));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kRecvDone, {recv}, attributes));
+  VXLA_RETURN_IF_ERROR(StatePairs(reader, operation, {recv, done}));
   Instruction* const value = Element(frame, done, 0);
   std::vector<Instruction*> results;
   if (count == 1) results.push_back(value);

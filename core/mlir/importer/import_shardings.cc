@@ -51,8 +51,8 @@ Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, cons
   ArraySharding sharding;
   sharding.mesh = std::make_shared<const DeviceMesh>(std::move(devices));
   sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
-  const auto names = [](const Attribute& dimension) { return !dimension.elements.empty(); };
-  if (sharding.mesh->axes.empty() && std::ranges::none_of(dimensions->elements, names)) return sharding;
+  // Without axes it may still say which dimensions others may divide.
+  if (sharding.mesh->axes.empty() && dimensions->elements.empty()) return sharding;
   if (std::ssize(dimensions->elements) != shape.rank())
     return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
   int64_t total = 1;
@@ -69,6 +69,7 @@ Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, cons
     sharding.dimensions[d].is_open = open != nullptr && open->integer != 0;
     sharding.dimensions[d].priority = priority == nullptr ? 0 : priority->integer;
   }
+  if (sharding.mesh->axes.empty()) return sharding;
   if (const Attribute* const unreduced = said.Find("unreduced"); unreduced != nullptr) {
     VXLA_ASSIGN_OR_RETURN(sharding.unreduced, take(*unreduced));
   }

@@ -10,6 +10,19 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+// The tuple of which these are all elements in their order: what ends a transfer is given what began it.
+Instruction* TupleOf(std::span<Instruction* const> elements) {
+  Instruction* tuple = nullptr;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i]->opcode() != Opcode::kGetTupleElement) return nullptr;
+    Instruction* const of = elements[i]->operand(0);
+    if (i == 0) tuple = of;
+    const int64_t index = elements[i]->attributes<GetTupleElementAttributes>().index;
+    if (of != tuple || index != static_cast<int64_t>(i)) return nullptr;
+  }
+  return tuple != nullptr && tuple->shape().tuple_elements().size() == elements.size() ? tuple : nullptr;
+}
+
 // The elements of an operand or state by their nesting.
 Instruction* Nested(Computation& into, const Shape& shape, std::span<Instruction* const> leaves, size_t& next) {
   if (!shape.IsTuple()) return leaves[next++];
@@ -19,6 +32,7 @@ Instruction* Nested(Computation& into, const Shape& shape, std::span<Instruction
     elements.push_back(Nested(into, element, leaves, next));
     shapes.push_back(elements.back()->shape());
   }
+  if (Instruction* const known = TupleOf(elements)) return known;
   return into.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(elements));
 }
 

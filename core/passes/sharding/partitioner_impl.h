@@ -75,8 +75,8 @@ class Partitioner {
                  const std::vector<Atoms>& atoms);
   int64_t CostOf(const Shape& whole, const Tiling& from, const Tiling& to);
   int64_t SharersOf(const Frame& frame, const Instruction& array, const Tiling& wanted);
-  Tiling JoinedTiling(const Instruction& instruction, const FactorRule& rule, const std::vector<Atoms>& atoms,
-                      const ShardingNode& node, Tiling& made) const;
+  Tiling JoinedTiling(const FactorRule& rule, const std::vector<Atoms>& atoms, const ShardingNode& node,
+                      Tiling& made) const;
   bool KeepsGroups(const Instruction& collective, const std::vector<Atoms>& atoms) const;
   std::vector<Instruction*> TileOperands(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                          const std::vector<Atoms>& atoms, size_t first);

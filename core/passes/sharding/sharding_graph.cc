@@ -270,7 +270,9 @@ class GraphBuilder {
   void KeepAddends(const ShardingScope& scope, const Instruction& constraint, int node) {
     const Atoms addends = Node(node).tiling.addends;
     const Instruction* const made = constraint.operand(0);
-    if (!addends.empty() && made->users().size() == 1 && made->opcode() == Opcode::kDot)
+    if (addends.empty() || made->users().size() != 1) return;
+    const std::optional<FactorRule> rule = RuleOf(*made);
+    if (rule && rule->joins == Opcode::kAdd && std::ranges::any_of(rule->factors, &FactorRule::Factor::is_reduced))
       Node(scope.of(made)[0]).tiling.addends = addends;
   }
 

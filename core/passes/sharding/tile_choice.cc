@@ -180,7 +180,7 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
   for (size_t k = 0; k < leaves.size(); ++k) {
     const ShardingNode& node = Node(nodes[k]);
     Tiling made;
-    const Tiling joined = JoinedTiling(instruction, rule, atoms, node, made);
+    const Tiling joined = JoinedTiling(rule, atoms, node, made);
     if (k == 0) cost += CostOf(*leaves[k], made, joined);
     const Tiling result = k == 0 ? joined : ArrayTiling(rule.results[k], atoms);
     cost += CostOf(*leaves[k], result, node.tiling);
@@ -189,8 +189,8 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
 }
 
 // How the (only) result lies before and after devices join what they have of it.
-Tiling Partitioner::JoinedTiling(const Instruction& instruction, const FactorRule& rule,
-                                 const std::vector<Atoms>& atoms, const ShardingNode& node, Tiling& made) const {
+Tiling Partitioner::JoinedTiling(const FactorRule& rule, const std::vector<Atoms>& atoms, const ShardingNode& node,
+                                 Tiling& made) const {
   made = ArrayTiling(rule.results[0], atoms);
   for (size_t f = 0; f < atoms.size(); ++f) {
     if (rule.factors[f].is_reduced) made.addends.insert(made.addends.end(), atoms[f].begin(), atoms[f].end());
@@ -203,9 +203,8 @@ Tiling Partitioner::JoinedTiling(const Instruction& instruction, const FactorRul
     if (!has.empty() && !graph_.mesh.Divides(asked, node.shape.dimension(static_cast<int>(d)))) continue;
     if (std::ranges::all_of(rest, [&](int atom) { return Contains(made.addends, atom); })) wanted.dimensions[d] = asked;
   }
-  const bool is_sum = instruction.opcode() == Opcode::kDot || instruction.opcode() == Opcode::kConvolution;
   for (const int atom : node.tiling.addends) {
-    if (is_sum && Contains(made.addends, atom)) wanted.addends.push_back(atom);
+    if (rule.joins == Opcode::kAdd && Contains(made.addends, atom)) wanted.addends.push_back(atom);
   }
   return wanted;
 }

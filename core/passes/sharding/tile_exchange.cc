@@ -291,6 +291,28 @@ Instruction* TileExchange::Join(Computation& into, Instruction* tile, const Shap
   return open.empty() ? tile : AllReduce(into, tile, mesh_.Groups(open), joins);
 }
 
+// A tile among zeros is an addend of the array: nothing is sent.
+Instruction* TileExchange::Spread(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+                                  const Tiling& to) {
+  for (size_t d = 0; d < from.dimensions.size(); ++d) {
+    const std::span<const int> rest = Rest(to.dimensions[d], from.dimensions[d]);
+    if (rest.empty() || !ContainsAll(to.addends, rest) || !IsEven(whole, from, d)) continue;
+    Shape shape = tile->shape();
+    const int64_t size = shape.dimension(static_cast<int>(d));
+    shape.set_dimension(static_cast<int>(d), size * mesh_.SizeOf(rest));
+    IntList starts = mesh_.Places(rest);
+    for (int64_t& start : starts) start *= size;
+    Instruction* const zero = Constant(into, Literal(Shape(shape.element_type())));
+    std::vector<Instruction*> operands{Filled(into, zero, shape), tile};
+    for (size_t k = 0; k < from.dimensions.size(); ++k)
+      operands.push_back(k == d ? OfDevice(into, starts) : Constant(into, Literal::ScalarInt(ElementType::kS32, 0)));
+    tile = into.Add(Opcode::kDynamicUpdateSlice, shape, std::move(operands));
+    from.addends.insert(from.addends.end(), rest.begin(), rest.end());
+    from.dimensions[d] = to.dimensions[d];
+  }
+  return tile;
+}
+
 // Tiles of the same shape that lie on other devices.
 Instruction* TileExchange::Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
   Atoms had, wanted;
@@ -443,6 +465,7 @@ Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, const S
                                    const Tiling& to, Opcode joins) {
   if (from == to) return tile;
   tile = Join(into, tile, whole, from, to, joins);
+  tile = Spread(into, tile, whole, from, to);
   tile = CutAlong(into, tile, whole, from, to);
   tile = Permute(into, tile, from, to);
   tile = Permute(into, tile, from, WantedFirst(whole, from, to));

@@ -49,6 +49,7 @@ class TileExchange {
   Instruction* Join(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to,
                     Opcode joins);
   Instruction* AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins);
+  Instruction* Spread(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
   Instruction* Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
   bool IsEven(const Shape& whole, const Tiling& tiling, size_t dimension) const;
   size_t Kept(const Shape& whole, const Tiling& from, const Tiling& to, size_t dimension) const;

@@ -272,7 +272,7 @@ void Partitioner::FillUp(Frame& frame, const Instruction& instruction, const Fac
 std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const Instruction& instruction,
                                                              const FactorRule& rule, const std::vector<Atoms>& atoms) {
   Tiling tiling;
-  const Tiling wanted = JoinedTiling(instruction, rule, atoms, Node(frame.scope.of(&instruction)[0]), tiling);
+  const Tiling wanted = JoinedTiling(rule, atoms, Node(frame.scope.of(&instruction)[0]), tiling);
   const Shape& whole = instruction.shape();
   const bool scatters = instruction.opcode() == Opcode::kScatter;
   std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, scatters ? 1 : 0);
@@ -305,9 +305,11 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
   if (own.is_own != nullptr) made = OnlyOwn(into, instruction, made, own.is_own);
   made = exchange_->Reshard(into, made, whole, tiling, wanted, rule.joins);
   if (first != nullptr) {
-    Instruction* const other = first->whole.rank() == whole.rank()
-                                   ? Get(frame, *first, wanted)
-                                   : TileExchange::Filled(into, Whole(frame, *first), made->shape());
+    Instruction* const other =
+        first->whole.rank() == whole.rank()
+            ? Get(frame, *first, wanted)
+            : exchange_->Reshard(into, TileExchange::Filled(into, Whole(frame, *first), made->shape()), whole,
+                                 Tiling{wanted.dimensions, {}}, wanted);
     made = into.Add(rule.joins, made->shape(), {other, made});
   }
   return {Made(made, whole, wanted)};

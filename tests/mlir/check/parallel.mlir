@@ -55,6 +55,34 @@ module @sr {
 
 // -----
 
+// Who is a target of nobody receives zeros, and waits for nobody.
+module @pairs {
+  func.func public @one(%operand : tensor<2xi64>) -> tensor<2xi64> {
+    %token = stablehlo.create_token : !stablehlo.token
+    %sent = "stablehlo.send"(%operand, %token) {
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[1, 0], [2, 1]]> : tensor<2x2xi64>
+    } : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+    %results:2 = "stablehlo.recv"(%sent) {
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[1, 0], [2, 1]]> : tensor<2x2xi64>
+    } : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+    return %results#0 : tensor<2xi64>
+  }
+  func.func public @main() {
+    %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %1 = stablehlo.constant dense<[3, 4]> : tensor<2xi64>
+    %2 = stablehlo.constant dense<[5, 6]> : tensor<2xi64>
+    %results:3 = "interpreter.run_parallel"(%0, %1, %2) {
+      programs=[[@one], [@one], [@one]]
+    } : (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>)
+    check.expect_eq_const %results#0, dense<[3, 4]> : tensor<2xi64>
+    check.expect_eq_const %results#1, dense<[5, 6]> : tensor<2xi64>
+    check.expect_eq_const %results#2, dense<[0, 0]> : tensor<2xi64>
+    func.return
+  }
+}
+
+// -----
+
 module @inf {
   func.func @infeed_q0() -> (tensor<2x2xi64>) {
     %0 = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>

@@ -131,13 +131,25 @@ def _special_functions():
         mlir.register_lowering(getattr(module, primitive), functools.partial(rule, name), platform=PLATFORM)
 
 
-@_guarded("jax.lax.pbroadcast is missing")
-def _broadcast():
-    """JAX writes it for GPUs alone."""
+@_guarded("jax.lax.pbroadcast, jax.lax.psend and jax.nn.scaled_matmul are missing")
+def _written_for_gpus():
+    """What JAX lowers for GPUs alone, in operations that vxla has."""
+    from jax._src.cudnn import scaled_matmul_stablehlo as scaled
     from jax._src.interpreters import mlir
     from jax._src.lax import parallel
-    mlir.register_lowering(parallel.pbroadcast_p, parallel._pbroadcast_lowering, platform=PLATFORM)
-    mlir.register_lowering(parallel.pbroadcast_start_p, parallel._start_lowering(parallel._pbroadcast_lowering), platform=PLATFORM)
+
+    def as_on_gpus(rule):
+        # The rules ask whether the platform is one of those.
+        return lambda ctx, *operands, **parameters: rule(
+            ctx.replace(module_context=ctx.module_context.replace(platforms=("cuda",))), *operands, **parameters)
+
+    for primitive, rule in (
+            (parallel.pbroadcast_p, parallel._pbroadcast_lowering),
+            (parallel.pbroadcast_start_p, parallel._start_lowering(parallel._pbroadcast_lowering)),
+            (parallel.psend_p, as_on_gpus(parallel._psend_lowering_gpu)),
+            (parallel.precv_p, parallel._precv_lowering_gpu),
+            (scaled._scaled_matmul_p, scaled._scaled_matmul_gpu_lowering)):
+        mlir.register_lowering(primitive, rule, platform=PLATFORM)
 
 
 @_guarded("exported programs with special functions need DisabledSafetyCheck.custom_call")
@@ -476,6 +488,6 @@ def initialize():
     c_api = xla_bridge.register_plugin(PLATFORM, priority=400, library_path=path,
                                        options={"call_python": ctypes.cast(_call_python, ctypes.c_void_p).value})
     targets = _guarded("functions of jax.ffi are missing")(functools.partial(_take_ffi_targets, c_api))
-    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _broadcast, _export, _dlpack,
+    for step in (targets, _fail_quietly, _donate, _cache, _linear_algebra, _special_functions, _written_for_gpus, _export, _dlpack,
                  _python_callbacks, _buffer_callbacks, _sparse_solve, _partition_custom_functions, _keep_in_children):
         step()
