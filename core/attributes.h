@@ -379,7 +379,7 @@ struct Notes {
   // Of a program: what the importer of StableHLO knows and HLO has no words for.
   // The operation of the text that is undefined out of bounds, where --checked looks; and of parallel updates: the loop
   // (from 1 on), which of its results they write, the strides of the elements, whether they are the loop's first.
-  std::string checked;
+  std::string checked;  // of set-dimension-size: what the text asserts of its size
   bool unique = false;
   int64_t forall = 0, result = 0;
   IntList strides;

@@ -75,11 +75,21 @@ run_package() {
 run_install() {
   mkdir "$root/packages"
   cp "$1"/vxla_*.deb "$root/packages/"
-  inside "$install /packages/vxla_*.deb mesa-vulkan-drivers liblapack3 >/dev/null"
+  cp -r examples/custom_kernel "$root/example"
+  # A compiler for README's first example alone.
+  inside "$install /packages/vxla_*.deb mesa-vulkan-drivers liblapack3 g++ >/dev/null"
   # What a new user types, and the verdict on results that are another run's.
-  inside 'vxla --version && vxla devices | head -n 3 && vxla diff /usr/share/vxla/corpus/*.hlo -j "$(nproc)" | tail -n 1
+  inside 'vxla --version && vxla devices | head -n 3 && vxla diff /usr/share/vxla/corpus/* -j "$(nproc)" | tail -n 1 >/packages/corpus.txt
     cd /packages && vxla run /usr/share/vxla/corpus/dot_f32.hlo --seed 1 -o other.npz 2>/dev/null
     vxla diff /usr/share/vxla/corpus/dot_f32.hlo --seed 2 --against other.npz 2>/dev/null | head -n 1 | grep ^DIFFER' --net
+  # README's first example: the forgotten factor is found, and gone once it is back.
+  local example
+  example=$(sed -n 's/^\$ \(vxla diff .*\)/\1/p' README.md)
+  inside "cd /example && c++ -O2 -shared -fPIC swish.cc -o libswish.so && cp swish.comp whole.comp && sed -i 's/-ATTR_beta \* x/-x/' swish.comp
+    $example >out.txt || [ \$? -eq 1 ]
+    cat out.txt && grep -q '^DIFFER: .*fault: algorithm' out.txt && [ -s out.html ]
+    cp whole.comp swish.comp && ${example/ --bisect --report out.html/} | grep ^AGREE
+    printf '%s; README'\\''s fault is found\\n' \"\$(cat /packages/corpus.txt)\"" --net
 }
 
 for command in "${commands[@]}"; do

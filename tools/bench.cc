@@ -650,12 +650,10 @@ CommandBody AddBench(CLI::App& app) {
   app.add_option(
          "NAME", flags->names,
          "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
-         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...); all_reduce_places: all-reduces of 1 KiB to 64 MiB "
-         "over 3, 4 and 8 logical devices of the one that is named; sharded: steps of transformers over 4 logical "
-         "devices, "
-         "data, tensor, sequence and expert parallel and fully sharded: time, and bytes that a device sends, beside "
-         "the "
-         "same step written by hand for each device")
+         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...). all_reduce_places: all-reduces of 1 KiB to 64 MiB "
+         "over 3, 4 and 8 logical devices of the one that is named. sharded: steps of transformers over 4 logical "
+         "devices, data, tensor, sequence and expert parallel and fully sharded: time, and bytes that a device sends, "
+         "beside the same step written by hand for each device")
       ->type_name("");
   AddArgumentOptions(app, flags->arguments);
   app.option_defaults()->group(kRunOptions);
@@ -674,8 +672,8 @@ CommandBody AddBench(CLI::App& app) {
   app.add_flag(
       "--tune{keep-bits}", flags->tune,
       "measure workgroup sizes, tiles and elements of an invocation on this device, and keep what is faster for "
-      "every program from now on: keep-bits: where no result changes; any-bits: also what changes the order of "
-      "sums; forget: back to the built-in table");
+      "every program from now on. keep-bits: where no result changes. any-bits: also what changes the order of "
+      "sums. forget: back to the built-in table");
   app.add_option("--iree", flags->iree,
                  "where iree-compile and iree-benchmark-module are, which embed runs too (without: on the PATH, or in "
                  "iree_venv/bin beside vxla)")

@@ -64,11 +64,10 @@ def anchors(text):
 
 
 def cells(text):
-    """Of tables. Semicolons end sentences there: options and rules are lists of phrases."""
+    """Of tables."""
     for line in without_code(text).splitlines():
         if line.startswith("|"):
-            for cell in re.split(r"(?<!\\)\|", line):
-                yield from cell.split("; ")
+            yield from re.split(r"(?<!\\)\|", line)
 
 
 def sentences(text):
@@ -92,9 +91,10 @@ def sentences_of_text(text):
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", "\n".join(lines)):
         block = re.sub(r"^\s*(?:[-*]|\d+\.) ", "", block)
         block = re.sub(r"\]\([^)]*\)", "]", block)
-        block = re.sub(r"`[^`]*`", "code", block)
+        # What is between backquotes ends no sentence, and counts as the words that it is.
+        block = re.sub(r"`[^`]*`", lambda code: re.sub(r"\S+", "code", code[0].strip("`")), block)
         block = " ".join(block.split())
-        for sentence in re.split(r"(?<=[.?!])(?<!e\.g\.)\**\)? +(?=[\"'(\[*A-Z`\d]|code|vxla|f\d|dot )", block):
+        for sentence in re.split(r"(?<=[.?!])(?<!e\.g\.)\**\)? +(?=[\"'(\[*A-Z`\d]|code|vxla|f\d|dot |[a-z][\w., ]*:)", block):
             if sentence.strip():
                 yield sentence.strip()
 

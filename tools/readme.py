@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
-"""README's numbers, output and picture of a report: from the data, and from the program.
+"""README's numbers, output, commands and picture of a report: from the data, and from the program.
 
     tools/readme.py                            # exit code 1: a number is not what its source says, or has no source
-    tools/readme.py --run build/vxla           # also the output of `vxla diff`; 77: there is no lavapipe
+    tools/readme.py --run build/vxla           # also the output of `vxla diff`, and the commands; 77: there is no lavapipe
     tools/readme.py --run build/vxla --write   # writes that output into README.md
     tools/readme.py --run build/vxla --picture chromium   # docs/pictures/report.png, by a browser: the page of that diff
 """
 import argparse
 import json
 import math
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -159,6 +161,30 @@ def check_output(vxla, readme, write, picture):
     return [f"README.md: the program prints, shortened,\n{block}" for block in missing]
 
 
+def check_commands(vxla, readme):
+    """Each line of README's shell blocks that calls vxla, as it is written, beside a program, its arguments and a corpus."""
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```", readme, re.S | re.M) for line in block.splitlines() if line.startswith("vxla ")]
+    wrong = [] if len(lines) > 4 else [f"README.md: {len(lines)} commands that call vxla, and there were more when this was written"]
+    environment = {**os.environ, "PATH": f"{vxla.parent}{os.pathsep}{os.environ['PATH']}"}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "corpus").mkdir()
+        for program in ("softmax_f32.mlir", "dot_f32.hlo"):
+            shutil.copy(ROOT / "examples/corpus" / program, folder / "corpus")
+        shutil.copy(ROOT / "examples/corpus/softmax_f32.mlir", folder / "program.mlir")
+        # Its result is of the shape of its argument.
+        subprocess.run([str(vxla), "run", "program.mlir", "--device", "cpu", "-o", "saved.npz"], cwd=folder, check=True, capture_output=True)
+        with zipfile.ZipFile(folder / "saved.npz") as saved, zipfile.ZipFile(folder / "args.npz", "w") as arguments:
+            arguments.writestr("arg_0.npy", saved.read("result_0.npy"))
+        for line in lines:
+            done = subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+            written = re.findall(r"(?:-o|--report|--junit) (\S+)", line)
+            missing = [file for file in written if not (folder / file).is_file()]
+            if done.returncode != 0 or missing:
+                wrong.append(f"README.md: {line}\n  exit code {done.returncode}; not written: {missing}\n{done.stdout}{done.stderr}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
     parser.add_argument("--run", type=pathlib.Path)
@@ -169,6 +195,7 @@ def main():
     wrong = check_numbers(readme)
     if options.run:
         wrong += check_output(options.run.resolve(), readme, options.write, options.picture)
+        wrong += check_commands(options.run.resolve(), readme)
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -33,8 +33,8 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
       ->type_name("N");
   CLI::Option* const places = app.add_option(
       "--devices", devices,
-      "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one twice is two "
-      "logical devices; all: every one of this machine. run and explain: one number from 2 on is so many logical "
+      "the devices that replicas and partitions are spread over: numbers, or as --device takes them. One twice is two "
+      "logical devices. all: every one of this machine. run and explain: one number from 2 on is so many logical "
       "devices, which go round the GPUs. Default: all on --device");
   places->delimiter(',')->type_name("LIST");
   if (CLI::Option* const device = app.get_option_no_throw("--device")) places->excludes(device);

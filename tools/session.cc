@@ -28,10 +28,10 @@ void DeviceFlags::AddTo(CLI::App& app) {
                "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
   app.add_option(
          "--emulate", emulate,
-         "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
-         "driver runs the kernels of GPUs, with matrices also those of matrix units; gcn, rdna2, rdna3, nvidia, "
-          "intel, apple, adreno, mali, mobile: of such a GPU; queues: its one queue stands for several; vulkan1.1: a "
-          "device of that version; synchronization2: one without it")
+         "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them. gpu: a software "
+         "driver runs the kernels of GPUs, with matrices also those of matrix units. gcn, rdna2, rdna3, nvidia, intel, "
+         "apple, adreno, mali, mobile: of such a GPU. queues: its one queue stands for several. vulkan1.1: a device of "
+         "that version. synchronization2: one without it")
       ->type_name("LIST");
   app.add_option("--queues", queues, "open so many of the device's queues at most (default: all that are of use)")
       ->check(WholeNumber(1, INT32_MAX))
@@ -61,8 +61,8 @@ void AddArgumentOptions(CLI::App& app, ArgumentSource& arguments) {
       ->capture_default_str();
   app.add_option_function<std::string>(
          "--fill", [&arguments](const std::string& name) { arguments.fill = *ParseFill(name); },
-         "what seeded arguments hold. small: floats normal, integers from 0 to 7; full-range: integers over their "
-         "type, finite floats of every magnitude; special: infinities, NaN, zeros of both signs, largest, smallest "
+         "what seeded arguments hold. small: floats normal, integers from 0 to 7. full-range: integers over their "
+         "type, finite floats of every magnitude. special: infinities, NaN, zeros of both signs, largest, smallest "
          "and subnormal numbers, extremes of integers, among ordinary values (default: small)")
       ->check(OneOf({"small", "full-range", "special"}));
 }

@@ -1,5 +1,7 @@
 #include "core/sizes/live_instruction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -15,6 +17,18 @@ bool IsRowMajor(const Shape& shape) {
 }
 
 }  // namespace
+
+std::string SizeRangeText(const Instruction& set, size_t k, std::string_view size, const Shape& array) {
+  if (!set.notes().checked.empty()) return set.notes().checked;
+  const int64_t d = set.dimensions()[k];
+  return fmt::format("size {} is not in 0 to {}, the bound of dimension {} of {}", size,
+                     array.dimension(static_cast<int>(d)), d, array.ToString());
+}
+
+Status SizeRangeError(const Instruction& set, size_t k, int64_t size, const Shape& array) {
+  const std::string text = SizeRangeText(set, k, std::to_string(size), array);
+  return set.notes().checked.empty() ? OpError(set, "{}", text) : InvalidArgument("{}", text);
+}
 
 Status LiveInstruction::Build() {
   VXLA_RETURN_IF_ERROR(AgreeOnSizes(original_, live_));

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/sizes/live_dimensions.h"
 
 namespace VXLA_NAMESPACE {
+
+// What set-dimension-size says of a size that its k-th dimension cannot have: what the text asserts, or its range.
+std::string SizeRangeText(const Instruction& set, size_t k, std::string_view size, const Shape& array);
+Status SizeRangeError(const Instruction& set, size_t k, int64_t size, const Shape& array);
 
 // A copy of an instruction, of static shapes, whose operands (parameters that belong to the copy) have the live sizes.
 class LiveInstruction {

@@ -1,9 +1,9 @@
 """Conan 2: the library of this folder's checkout. `conan create packaging/conan`, from the top of the sources. debian12.profile
-takes what it needs from Debian. Conan 2.34 has exported, resolved and configured it."""
+takes what it needs from Debian."""
 import os
 
 from conan import ConanFile
-from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain
 from conan.tools.files import copy
 
 
@@ -31,7 +31,8 @@ class VxlaConan(ConanFile):
             self.requires(needed, visible=False)
 
     def layout(self):
-        cmake_layout(self)
+        self.folders.build = "build"
+        self.folders.generators = "build/generators"
 
     def generate(self):
         CMakeDeps(self).generate()
@@ -43,7 +44,8 @@ class VxlaConan(ConanFile):
     def build(self):
         cmake = CMake(self)
         cmake.configure()
-        cmake.build()
+        # What the component sdk holds.
+        cmake.build(target=["vxla_shared", "vxla_runtime_shared"] if self.options.shared else ["vxla_archive", "vxla_runtime_static"])
 
     def package(self):
         CMake(self).install(component="sdk")

@@ -13,11 +13,11 @@ See [this heading](#a-page), [that page]({DOCS}/other.md#two-words) and {DOCS}/o
 
     a block of code with [no link](nowhere.md)
 
-| a table | """ + "word " * 30 + "; " + "word " * 30 + """|
+| a table | """ + "word " * 30 + ". name: " + "word " * 30 + """|
 |---|---|
 
 - an item
-- another item, with `code that is one word however long it may be`
+- another item, with `code.Of(it), ends. No sentence`
 """
 
 
@@ -51,6 +51,9 @@ class DocsCheckTest(unittest.TestCase):
 
     def test_a_sentence_of_forty_one_words(self):
         self.assertIn("README.md: a sentence of 41 words (at most 40): So word", self.found("\nSo " + "word " * 39 + "ends.\n"))
+
+    def test_words_of_code_count(self):
+        self.assertIn("README.md: a sentence of 41 words", self.found("\nSo `" + "word " * 39 + "ends`.\n"))
 
     def test_a_long_cell_of_a_table(self):
         self.assertIn("README.md: a sentence of 41 words", self.found("\n| a |\n|---|\n| " + "word " * 41 + "|\n"))

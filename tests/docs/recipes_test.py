@@ -2,7 +2,10 @@
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCES = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -39,6 +42,23 @@ class RecipesTest(unittest.TestCase):
     def test_both_need_the_same_libraries(self):
         ports = {OTHER_NAMES.get(name, name) for name in MANIFEST["dependencies"] if isinstance(name, str)}
         self.assertEqual(ports, set(required_by_conan()))
+
+    # vcpkg's own functions say what they are called with; the rest of the port is CMake's.
+    def test_the_port_runs_as_cmake(self):
+        functions = ("vcpkg_cmake_configure", "vcpkg_cmake_install", "vcpkg_cmake_config_fixup", "vcpkg_fixup_pkgconfig", "vcpkg_copy_tools",
+                     "vcpkg_install_copyright")
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "port.cmake"
+            script.write_text("".join(f'function({name})\n  message("{name};${{ARGN}}")\nendfunction()\n' for name in functions) +
+                              f'set(VCPKG_LIBRARY_LINKAGE static)\nset(CURRENT_PACKAGES_DIR "{folder}")\ninclude("{SOURCES}/packaging/vcpkg/portfile.cmake")\n')
+            done = subprocess.run([shutil.which("cmake"), "-P", script], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        calls = {words[0]: words[1:] for words in (line.split(";") for line in done.stderr.splitlines())}
+        self.assertEqual(set(calls), set(functions))
+        self.assertTrue((pathlib.Path(calls["vcpkg_cmake_configure"][1]) / "CMakeLists.txt").is_file())
+        self.assertIn("-DVXLA_SHARED=0", calls["vcpkg_cmake_configure"])
+        for file in calls["vcpkg_install_copyright"][1:]:
+            self.assertTrue(pathlib.Path(file).is_file(), file)
 
     def test_debians_packages_are_new_enough(self):
         there = dict(re.findall(r"^([a-z_0-9-]+)/([\d.]+)$", PROFILE, re.M))

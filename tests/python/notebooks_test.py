@@ -1,14 +1,25 @@
-"""Runs the code of notebooks, cell after cell, and that they hold no outputs: notebooks_test.py NOTEBOOK ..."""
+"""Runs the code of notebooks, cell after cell, and that they hold no outputs; of pages, what is fenced as Python: notebooks_test.py FILE ..."""
 import json
 import pathlib
+import re
 import sys
 import traceback
 
 
+def cells_of(path):
+    text = pathlib.Path(path).read_text()
+    if path.endswith(".ipynb"):
+        return json.loads(text)["cells"]
+    return [{"cell_type": "code", "outputs": [], "execution_count": None, "source": code}
+            for code in re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)]
+
+
 def run(path):
-    notebook = json.loads(pathlib.Path(path).read_text())
+    cells = cells_of(path)
+    if not cells:
+        return f"{path}: holds no code"
     names = {"__name__": "__main__"}
-    for number, cell in enumerate(notebook["cells"]):
+    for number, cell in enumerate(cells):
         if cell["cell_type"] != "code":
             continue
         if cell["outputs"] or cell["execution_count"] is not None:
@@ -21,5 +32,5 @@ def run(path):
 
 
 wrong = [said for path in sys.argv[1:] if (said := run(path))]
-print("\n".join(wrong) or f"{len(sys.argv) - 1} notebooks run")
+print("\n".join(wrong) or f"{len(sys.argv) - 1} files run")
 sys.exit(1 if wrong or len(sys.argv) < 2 else 0)

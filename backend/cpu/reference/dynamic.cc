@@ -162,10 +162,7 @@ EvalResult EvalSetDimensionSize(EvalContext&, const Instruction& instruction, st
   for (size_t k = 0; k < instruction.dimensions().size(); ++k) {  // one in programs
     const int dimension = static_cast<int>(instruction.dimensions()[k]);
     const int64_t size = operands[k + 1].literal().GetInt(0);
-    if (size < 0 || size > shape.dimension(dimension)) {
-      return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", size,
-                     shape.dimension(dimension), dimension, shape.ToString());
-    }
+    if (size < 0 || size > shape.dimension(dimension)) return SizeRangeError(instruction, k, size, shape);
     Shape dynamic = result.shape();
     dynamic.set_dynamic_dimension(dimension, true);
     result = std::move(result).Reshaped(dynamic);

@@ -204,6 +204,9 @@ Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const holds, Lookup(frame, operation, operation.operands[0]));
   if (holds->shape() != Shape(ElementType::kPred))
     return reader.Error("operand 0 is {}, tensor<i1> needed", PrintType(holds->shape()));
+  // Values are not known before a run, and the device keeps none for its message.
+  VXLA_ASSIGN_OR_RETURN(std::string message, reader.Text("error_message", kShapesDoNotFit));
+  message = FillIn(message, std::vector<std::string>(operation.operands.size() - 1, "?"));
   std::map<ValueId, Instruction*> sized;
   for (const auto& [id, value] : frame.values) {
     const Instruction* from = value;
@@ -220,6 +223,7 @@ Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
         Add(frame, Opcode::kSelect, Shape(ElementType::kS32), {holds, size, Number(frame, ElementType::kS32, -1)});
     VXLA_ASSIGN_OR_RETURN(frame.values[id], AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, checked},
                                                         DimensionsAttributes{{dimension}}, {}, value->shape()));
+    frame.values[id]->mutable_notes().checked = message;
   }
   return !sized.empty();
 }

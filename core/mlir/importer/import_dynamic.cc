@@ -9,20 +9,7 @@
 #include "core/passes/base/control_flow.h"
 
 namespace VXLA_NAMESPACE::mlir {
-namespace {
 
-// Numbers that sizes are computed with: lists of sizes, pads and starts, and tables of indices made of them.
-constexpr int64_t kMaxFoldedElements = 1024;
-// Functions that call functions twice each grow with every level.
-constexpr int64_t kMaxInlinedOperations = int64_t{1} << 20;
-constexpr int kMaxQuestionDepth = 1000;
-
-bool IsSmallInteger(const Shape& shape) {
-  return shape.IsArray() && !shape.IsDynamic() && shape.ElementCount() <= kMaxFoldedElements &&
-         !IsFloating(shape.element_type()) && !IsComplex(shape.element_type());
-}
-
-// "... {0} ..." with the values in the places of the numbers.
 std::string FillIn(std::string_view text, std::span<const std::string> values) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -41,6 +28,19 @@ std::string FillIn(std::string_view text, std::span<const std::string> values) {
   return out;
 }
 
+namespace {
+
+// Numbers that sizes are computed with: lists of sizes, pads and starts, and tables of indices made of them.
+constexpr int64_t kMaxFoldedElements = 1024;
+// Functions that call functions twice each grow with every level.
+constexpr int64_t kMaxInlinedOperations = int64_t{1} << 20;
+constexpr int kMaxQuestionDepth = 1000;
+
+bool IsSmallInteger(const Shape& shape) {
+  return shape.IsArray() && !shape.IsDynamic() && shape.ElementCount() <= kMaxFoldedElements &&
+         !IsFloating(shape.element_type()) && !IsComplex(shape.element_type());
+}
+
 // custom_call @shape_assertion(%holds, %value ...) {error_message = "... {0} ..."}
 Status ImportShapeAssertion(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
@@ -53,7 +53,7 @@ Status ImportShapeAssertion(Frame& frame, const Operation& operation) {
     VXLA_ASSIGN_OR_RETURN(const IntList value, ConstantInts(frame, operation, i));
     values.push_back(JoinInts(value));
   }
-  VXLA_ASSIGN_OR_RETURN(const std::string message, reader.Text("error_message", "the shapes do not fit"));
+  VXLA_ASSIGN_OR_RETURN(const std::string message, reader.Text("error_message", kShapesDoNotFit));
   return InvalidArgument("{}", FillIn(message, values)).At(operation.location);
 }
 

@@ -131,6 +131,10 @@ Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instructi
                              int64_t bound);
 Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value, int dimension,
                                     Instruction* size, Instruction* stated);
+// What an assertion without a message says.
+constexpr char kShapesDoNotFit[] = "the shapes do not fit";
+// "... {0} ..." with the values in the places of the numbers.
+std::string FillIn(std::string_view text, std::span<const std::string> values);
 Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation);
 Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
                  Attributes attributes, size_t list);

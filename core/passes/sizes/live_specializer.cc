@@ -344,10 +344,7 @@ class Specializer {
     const int dimension = static_cast<int>(instruction.dimensions()[0]);
     const Shape& shape = operands[0].stated;
     VXLA_ASSIGN_OR_RETURN(const int64_t size, SizeOf(operands[1], shape.dimension(dimension)));
-    if (size < 0 || size > shape.dimension(dimension)) {
-      return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", size,
-                     shape.dimension(dimension), dimension, shape.ToString());
-    }
+    if (size < 0 || size > shape.dimension(dimension)) return SizeRangeError(instruction, 0, size, shape);
     Sized result = std::move(operands[0]);
     if (size > result.whole->shape().dimension(dimension)) result.whole = AtBounds(instruction, result);
     result.live[static_cast<size_t>(dimension)] = size;

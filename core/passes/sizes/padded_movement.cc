@@ -2,6 +2,7 @@
 
 #include "core/ops/op_support.h"
 #include "core/passes/sizes/padded_op.h"
+#include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
@@ -254,9 +255,7 @@ PaddedOp::Result PaddedOp::SetDimensionSize() {
   Sizes sizes = Operand(0).sizes;
   Instruction* size = Operand(1).array;
   if (IsNumber(size)) size = Number(size->literal().GetInt(0));
-  RequireWithin(size, bound,
-                fmt::format("size {{0}} is not in 0 to {}, the bound of dimension {} of {}", bound, d,
-                            instruction().operand(0)->shape().ToString()));
+  RequireWithin(size, bound, SizeRangeText(instruction(), 0, "{0}", instruction().operand(0)->shape()));
   sizes[static_cast<size_t>(d)] = Least(Most(size, Number(0)), Number(bound));
   return One(Operand(0).array, std::move(sizes));
 }

@@ -158,7 +158,9 @@ void SizeMath::Require(ComparisonDirection direction, Instruction* a, Instructio
     context_.refused = true;
     return;
   }
-  context_.messages.push_back(std::string(OpcodeText(instruction().opcode())) + ": " + std::move(message));
+  const bool asserted = instruction().opcode() == Opcode::kSetDimensionSize && !instruction().notes().checked.empty();
+  if (!asserted) message = std::string(OpcodeText(instruction().opcode())) + ": " + message;
+  context_.messages.push_back(std::move(message));
   Instruction* const number = Number(static_cast<int64_t>(context_.messages.size()));
   Instruction* const failed = Compare(Opposite(direction), a, b);
   Merge({Selected(failed, number, Number(0)), first, second});
