@@ -174,8 +174,12 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     facts.push_back(known ? &*known : nullptr);
   }
   const PlaceLink link = LinkOf(choices.sharing.value_or(ChooseSharing(facts)));
+  MemberOrder order = MemberOrder::kInARow;
+  for (int64_t place = 0; place < used; ++place) {
+    if (!IsCpu(options_of(place).device)) order = MemberOrder::kPairs;
+  }
   for (int64_t number = 0; number < used; ++number) {
-    const DevicePlaces at{state->place_of(), number, link, choices.form};
+    const DevicePlaces at{state->place_of(), number, link, choices.form, order};
     const Status added = state->AddPlace(module, at, shared, true, options_of(number), nullptr, evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported) {
       state->places->Clear();
@@ -224,7 +228,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
       VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, member.Open());
       return CompileApartInJob(*source, {grid, place_of}, device, *member.group, member.waits, evaluate, compile);
     };
-    const DevicePlaces at{state->place_of(), group.rank(), PlaceLink::kProcesses, choices.form};
+    const DevicePlaces at{state->place_of(), group.rank(), PlaceLink::kProcesses, choices.form, member.order};
     const Status added = state->AddPlace(module, at, SharedParameters(arguments), !is_reference, member.options,
                                          member.device, evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported) {

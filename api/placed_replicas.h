@@ -44,6 +44,7 @@ struct JobMembership {
   std::shared_ptr<Device> device = {};     // that one, opened already; null: not
   std::optional<IntList> process_of = {};  // of each device, a rank; nothing: PlaceDevices
   std::vector<std::string> names = {};     // of the ranks, for messages; empty: "rank N"
+  MemberOrder order = MemberOrder::kPairs;  // as all processes say; kInARow: each of them has the reference
 
   Result<std::shared_ptr<Device>> Open() const;
 };

@@ -300,7 +300,7 @@ struct JobMember {
 };
 
 Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module& module, ProcessGroup& group,
-                     const JobWaits& waits, JobMember& member) {
+                     const JobWaits& waits, MemberOrder order, JobMember& member) {
   VXLA_RETURN_IF_ERROR(CheckJobFlags(flags));
   VXLA_ASSIGN_OR_RETURN(member.arguments, ArgumentsFor(flags, module, grid));
   member.pointers = member.arguments.pointers(grid.count());
@@ -315,11 +315,20 @@ Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module
   member.parts[2].hash = HashText(data);
   member.host_steps = flags.compile.evaluate_options(flags.program.arguments.seed);
   const auto start = Clock::now();
-  VXLA_ASSIGN_OR_RETURN(member.executable, PlacedExecutable::CompileInJob(module, grid, member.pointers,
-                                                                          {&group, waits, flags.device.options()},
+  JobMembership membership{&group, waits, flags.device.options()};
+  membership.order = order;
+  VXLA_ASSIGN_OR_RETURN(member.executable, PlacedExecutable::CompileInJob(module, grid, member.pointers, membership,
                                                                           member.host_steps, flags.compile.options()));
   member.compile_ms = MsSince(start);
   return OkStatus();
+}
+
+// As the reference adds up, where each process has it. All processes call it.
+Result<MemberOrder> OrderInJob(const RunFlags& flags, ProcessGroup& group, const JobWaits& waits) {
+  const auto own = static_cast<std::byte>(IsCpu(flags.device.device));
+  VXLA_ASSIGN_OR_RETURN(const auto all, Gather(group, "the start of the job", {own}, GatherAt::kAll, waits));
+  const bool everywhere = std::ranges::all_of(all, [](const auto& of_rank) { return of_rank.at(0) != std::byte{}; });
+  return everywhere ? MemberOrder::kInARow : MemberOrder::kPairs;
 }
 
 // The job that this process is one of; the process has the group to its end.
@@ -345,9 +354,10 @@ Result<Literal> RunInJob(const RunFlags& flags, const Result<std::unique_ptr<Mod
                          ProcessGroup& group, Json& report) {
   std::signal(SIGTERM, [](int) { job_is_ended = true; });
   const JobWaits waits{flags.replicas.collective_timeout(), &job_is_ended};
+  VXLA_ASSIGN_OR_RETURN(const MemberOrder order, OrderInJob(flags, group, waits));
   JobMember member;
   Status ready = module.status();
-  if (ready.ok()) ready = PrepareMember(flags, grid, **module, group, waits, member);
+  if (ready.ok()) ready = PrepareMember(flags, grid, **module, group, waits, order, member);
   const Status met = MeetOthers(group, ready, member.parts, waits);
   if (!met.ok()) {
     if (met.code() != StatusCode::kDeviceFailure) group.Finish();

@@ -13,13 +13,15 @@ constexpr int64_t kMostDevices = 1 << 20;
 
 class OpShardingReader {
  public:
-  OpShardingReader(std::string_view text, int rank) : text_(text), left_(text), rank_(rank) {}
+  OpShardingReader(std::string_view text, int rank, int64_t devices)
+      : text_(text), left_(text), rank_(rank), devices_(devices) {}
 
   Result<std::optional<ArraySharding>> Read() {
     if (!Eat("{")) return Error("'{{' is missing");
-    for (const std::string_view word : {"replicated", "manual", "unknown", "maximal"}) {
+    for (const std::string_view word : {"replicated", "manual", "unknown"}) {
       if (Eat(word)) return std::optional<ArraySharding>();
     }
+    if (Eat("maximal")) return Maximal();
     if (At("{")) return Error("shardings of several arrays");
     if (!Eat("devices=")) return Error("devices=[...] is missing");
     VXLA_ASSIGN_OR_RETURN(tiles_, Bracketed());
@@ -32,6 +34,14 @@ class OpShardingReader {
   template <typename... Args>
   Status Error(fmt::format_string<Args...> format, Args&&... args) const {
     return InvalidArgument("the sharding '{}': {}", text_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // On one device: each of them computes it.
+  Result<std::optional<ArraySharding>> Maximal() {
+    if (!Eat("device=")) return Error("device=N is missing at '{}'", left_);
+    VXLA_ASSIGN_OR_RETURN(const int64_t device, Number());
+    if (device >= devices_) return Error("device {} of {}", device, devices_);
+    return std::optional<ArraySharding>();
   }
 
   void SkipSpaces() {
@@ -166,13 +176,14 @@ class OpShardingReader {
 
   std::string_view text_, left_;
   int rank_;
+  int64_t devices_;
   IntList tiles_;
 };
 
 }  // namespace
 
-Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank) {
-  return OpShardingReader(text, rank).Read();
+Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank, int64_t devices) {
+  return OpShardingReader(text, rank, devices).Read();
 }
 
 }  // namespace VXLA_NAMESPACE

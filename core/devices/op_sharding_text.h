@@ -10,8 +10,9 @@
 
 namespace VXLA_NAMESPACE {
 
-// Of an array of this rank; nothing: the text cuts nothing ({replicated}, {maximal device=0}, {manual}, {unknown}).
+// Of an array of this rank in a program of so many devices; nothing: the text cuts nothing ({replicated}, {maximal
+// device=0}, {manual}, {unknown}).
 // The mesh that it gets has an axis for each dimension that is cut, and one for the copies of tiles.
-Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank);
+Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank, int64_t devices);
 
 }  // namespace VXLA_NAMESPACE

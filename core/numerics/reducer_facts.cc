@@ -112,6 +112,19 @@ ReducerFacts FactsOfReducer(const Computation& computation) {
   return facts;
 }
 
+std::optional<Literal> NeutralElement(const Computation& reducer, ElementType type) {
+  const ReducerFacts facts = FactsOfReducer(reducer);
+  if (!facts.identity) return std::nullopt;
+  Literal neutral = *facts.identity;
+  if (neutral.shape().element_type() != type) neutral = Literal::Scalar(type, neutral.GetDouble(0));
+  if (!facts.adds_floats) return neutral;
+  if (IsComplex(type)) {
+    neutral.SetComplex(0, {-0.0, -0.0});
+    return neutral;
+  }
+  return Literal::Scalar(type, -0.0);
+}
+
 ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result) {
   bool complex = false, floating = false, wide = false;
   for (ElementType type : {lhs, rhs, result}) {

@@ -25,6 +25,9 @@ struct ReducerFacts {
   CombinerOrder order = CombinerOrder::kUnknown;
   bool in_order() const { return order == CombinerOrder::kInOrder; }
 };
+// What a reduction of elements of that type may begin with as well, bit by bit: of sums of floats it is -0. Nothing: no
+// such value is known.
+std::optional<Literal> NeutralElement(const Computation& reducer, ElementType type);
 // Whether the instruction has the same result with its two operands exchanged.
 bool Commutes(const Instruction& instruction);
 ReducerFacts FactsOfReducer(const Computation& computation);

@@ -348,6 +348,47 @@ TEST(ShardingsTest, OlderShardingsThatAreNoneAreNamed) {
   EXPECT_THAT(error("{devices=[2,1,4]<=[8] last_tile_dims={manual}}"),
               HasSubstr("last_tile_dims of other kinds than 'replicated'"));
   EXPECT_THAT(error("{devices=[8,1]<=[8]} x"), HasSubstr("at its end"));
+  EXPECT_THAT(error("{maximal device=8}"), HasSubstr("device 8 of 8"));
+  EXPECT_THAT(error("{maximal}"), HasSubstr("device=N is missing at '}'"));
+  EXPECT_THAT(DeviceText("  func.func @main(%a: tensor<2xf32> {mhlo.sharding = 3 : i32}) -> tensor<2xf32> {\n"
+                         "    return %a : tensor<2xf32>\n  }"),
+              HasSubstr("mhlo.sharding: 3 : i32 is no string"));
+}
+
+TEST(ShardingsTest, MeshesThatAreNoneAreNamed) {
+  const auto error = [](const std::string& mesh, const std::string& sharding) {
+    return DeviceText(mesh + Of(sharding, "tensor<16xf32>", "    return %a : tensor<16xf32>"));
+  };
+  EXPECT_THAT(error("  sdy.mesh @mesh = <[\"x\"=8]>\n", "@mesh, [{\"x\"}]"),
+              HasSubstr("the module has two meshes '@mesh'"));
+  EXPECT_THAT(error("  sdy.mesh @none = <[]>\n", "@none, [{\"x\"}]"), HasSubstr("the mesh has no axis \"x\""));
+  EXPECT_THAT(error("  sdy.mesh @ids = <[\"x\"=8], device_ids=[0, 1, 2, 3, 4, 5, 6, 9]>\n", "@ids, [{\"x\"}]"),
+              HasSubstr("the mesh has device 9, the program has devices 0 to 7"));
+}
+
+TEST(ShardingsTest, ManualComputationsThatContradictAreNamed) {
+  const auto error = [](const std::string& lists, const std::string& body) {
+    return DeviceText("  func.func @main(%a: tensor<16xf32>) -> tensor<16xf32> {\n    %0 = sdy.manual_computation(%a) " +
+                      lists + " (%p: tensor<8xf32>) {\n" + body +
+                      "    } : (tensor<16xf32>) -> tensor<16xf32>\n    return %0 : tensor<16xf32>\n  }");
+  };
+  const std::string x = "<@mesh, [{\"x\"}]>", of_x = "in_shardings=[" + x + "] out_shardings=[" + x + "] manual_axes={";
+  const std::string returns = "      sdy.return %p : tensor<8xf32>\n";
+  EXPECT_THAT(error("in_shardings=[] out_shardings=[" + x + "] manual_axes={\"x\"}", returns),
+              HasSubstr("in_shardings: 0 for 1 arrays"));
+  EXPECT_THAT(error("in_shardings=[" + x + "] out_shardings=[] manual_axes={\"x\"}", returns),
+              HasSubstr("out_shardings: 0 for 1 arrays"));
+  EXPECT_THAT(error(of_x + "\"w\"}", returns), HasSubstr("manual_axes: the mesh has no axis \"w\""));
+  EXPECT_THAT(error(of_x + "\"x\"}", "      %q = sdy.sharding_constraint %p " + x +
+                                         " : tensor<8xf32>\n      sdy.return %q : tensor<8xf32>\n"),
+              HasSubstr("axis \"x\" is manual here"));
+  const std::string whole = "<@mesh, [{}]>";
+  EXPECT_THAT(error(of_x + "\"x\"}", "      %q = sdy.manual_computation(%p) in_shardings=[" + whole +
+                                         "] out_shardings=[" + whole +
+                                         "] manual_axes={\"x\"} (%r: tensor<8xf32>) {\n        sdy.return %r : "
+                                         "tensor<8xf32>\n      } : (tensor<8xf32>) -> tensor<8xf32>\n      sdy.return "
+                                         "%q : tensor<8xf32>\n"),
+              HasSubstr("manual_axes: axis \"x\" is manual around it already"));
 }
 
 }  // namespace

@@ -334,6 +334,27 @@ TEST(FusionTest, SmallResultsSideBySideShareKernels) {
   EXPECT_EQ(FusionCount(text, few), kCount / 8);
 }
 
+// What a copied reshape reads in another kernel is a result of the first one.
+TEST(FusionTest, SmallLoopsBindNoMoreThanTheyMay) {
+  std::string text = "ENTRY e {\n", shapes, names;
+  for (int k = 0; k < 12; ++k) {
+    const std::string n = std::to_string(k);
+    text += "p" + n + " = f32[2] parameter(" + n + ")\na" + n + " = f32[2] tanh(p" + n + ")\nr" + n +
+            " = f32[1,2] reshape(a" + n + ")\nn" + n + " = f32[1,2] negate(r" + n + ")\nc" + n +
+            " = f32[1,1] slice(r" + n + "), slice={[0:1], [0:1]}\n";
+    shapes += k > 0 ? ", f32[1,2], f32[1,1]" : "f32[1,2], f32[1,1]";
+    names += (k > 0 ? ", n" : "n") + n + ", c" + n;
+  }
+  TargetInfo few;
+  few.max_fusion_buffers = few.max_joined_buffers = 10;
+  auto module = Optimized(text + "ROOT t = (" + shapes + ") tuple(" + names + ")\n}\n", few);
+  for (const auto& i : module->entry()->instructions()) {
+    if (i->opcode() != Opcode::kFusion) continue;
+    const size_t leaves = FlattenTuple(i->shape()).size();
+    EXPECT_LE(i->operands().size() + leaves, 10U) << i->name();
+  }
+}
+
 TEST(FusionTest, SmallResultsOfLargeValuesStayApart) {
   const std::string large = "f32[100000]";
   std::string text = "ENTRY e {\np = " + large + " parameter(0)\n";

@@ -325,12 +325,14 @@ ENTRY e {
   EXPECT_EQ(s.Of("w"), "[{y}, {x}]");
   EXPECT_EQ(s.Of("v"), "[{y}, {x}]");
   const std::string text = s.Device();
-  EXPECT_THAT(text, HasSubstr("f32[1,4] select("));
+  EXPECT_THAT(text, HasSubstr("f32[1,4] collective-permute("));
   EXPECT_THAT(text, HasSubstr("f32[6,4] concatenate("));
-  EXPECT_THAT(text, HasSubstr("f32[4,4] reduce-window(concatenate, i), window={size=3x1}"));
+  EXPECT_THAT(text, HasSubstr("constant({1, 0, 0, 0, 1, 0, 0, 0})"));  // elements before the array
+  EXPECT_THAT(text, HasSubstr("f32[4,4] reduce-window(select.1, i), window={size=3x1}"));
   EXPECT_THAT(text, HasSubstr("f32[5,4] concatenate("));
   EXPECT_THAT(text, HasSubstr("window={size=3x1 stride=2x1}"));
-  EXPECT_THAT(text, HasSubstr("window={size=8x1 pad=7_0x0_0}"));  // farther than the next tile: whole
+  EXPECT_THAT(text, HasSubstr("f32[4,4] all-gather(v)"));  // farther than the next tile: in larger ones
+  EXPECT_THAT(text, HasSubstr("f32[4,4] reduce-window(select.3, i), window={size=8x1}"));
 }
 
 // Ten rows are tiles of three, of which the last one is filled up. What is given and what comes out has equal tiles.

@@ -47,10 +47,17 @@ inline std::vector<std::string> TwoDrivers() {
   return places;
 }
 
+// Of one result, how it is judged.
+inline RunOptions LeafOf(const RunOptions& judged, size_t leaf) {
+  RunOptions one;
+  if (!judged.leaf_tolerances.empty()) one.tolerance = judged.leaf_tolerances[leaf];
+  return one;
+}
+
 // The same over several places, `expected` by device.
 inline void ExpectPlacesAgree(const Module& module, const DeviceGrid& grid, const Pointers& arguments,
                               const std::vector<std::string>& places, const std::vector<Literal>& expected,
-                              const PlaceChoices& choices = {}) {
+                              const PlaceChoices& choices = {}, const RunOptions& judged = {}) {
   const std::optional<SharingWay> sharing = choices.sharing;
   SCOPED_TRACE(fmt::format("{} {} {}", fmt::join(places, " "), sharing ? SharingText(*sharing) : "",
                            choices.form ? ReductionFormText(*choices.form) : ""));
@@ -70,13 +77,13 @@ inline void ExpectPlacesAgree(const Module& module, const DeviceGrid& grid, cons
     for (const Literal& of_device : expected) leaves.push_back(FlattenLiteral(of_device)[k]);
     const auto want = StackByDevice(leaves, "expected");
     ASSERT_TRUE(want.ok()) << want.status().message();
-    ExpectAgreement(*stacked[k], *want, {}, fmt::format("leaf {}", k));
+    ExpectAgreement(*stacked[k], *want, LeafOf(judged, k), fmt::format("leaf {}", k));
   }
 }
 
 // `pointers`: by device and parameter. at_places: also over several, where all devices' results have one shape.
 inline void ExpectArgumentsAgree(const Module& module, const DeviceGrid& grid, const Pointers& pointers,
-                                 int64_t equal = 0, bool at_places = true) {
+                                 int64_t equal = 0, bool at_places = true, const RunOptions& judged = {}) {
   std::vector<bool> is_shared(pointers[0].size());
   for (size_t p = 0; p < is_shared.size(); ++p) {
     is_shared[p] = std::ranges::all_of(pointers, [&](const auto& own) { return own[p] == pointers[0][p]; });
@@ -106,7 +113,7 @@ inline void ExpectArgumentsAgree(const Module& module, const DeviceGrid& grid, c
       const auto want = FlattenLiteral((*expected)[d]);
       ASSERT_EQ((*leaves)[d].size(), want.size());
       for (size_t k = 0; k < want.size(); ++k) {
-        ExpectAgreement(*(*leaves)[d][k], *want[k], {}, fmt::format("leaf {}", k));
+        ExpectAgreement(*(*leaves)[d][k], *want[k], LeafOf(judged, k), fmt::format("leaf {}", k));
         EXPECT_TRUE(equal == 0 || *(*leaves)[d][k] == *(*leaves)[0][k]) << "leaf " << k;
       }
     }

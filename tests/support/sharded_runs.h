@@ -25,6 +25,13 @@ struct ShardedRun {
   DeviceGrid grid;
   std::vector<std::vector<Literal>> arguments, expected;  // by device: the arguments' tiles, those of the results
   std::vector<double> errors;                             // by result
+  // What devices add up, they do in another order: a bound for one order is half of one for two. Of the whole results:
+  // a tile need not have the elements that an error is in proportion to.
+  std::vector<Tolerance> tolerances() const {
+    std::vector<Tolerance> all(errors.size());
+    for (size_t k = 0; k < all.size(); ++k) all[k].atol = 2 * errors[k];
+    return all;
+  }
   std::vector<std::vector<const Literal*>> pointers() const {
     std::vector<std::vector<const Literal*>> all(arguments.size());
     for (size_t d = 0; d < all.size(); ++d) {
@@ -34,25 +41,20 @@ struct ShardedRun {
   }
 };
 
-inline Status MakeShardedRun(int seed, ShardedRun& run) {
-  const std::vector<DeviceMesh> meshes = MeshesToTry();
-  const DeviceMesh& mesh = meshes[static_cast<size_t>(seed) % meshes.size()];
-  RandomProgramOptions options;
-  options.even_sizes = seed % 4 != 3;
-  options.families = seed % 2 == 1;
-  const RandomProgram program = MakeRandomProgram(static_cast<uint64_t>(seed), options);
-  run.text = fmt::format("seed {}\n{}", seed, program.text);
-  run.errors = program.errors;
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> whole, ParseHlo(program.text));
+// `state` says how arrays of the program lie, and may add copies to it.
+template <typename State>
+Status PartitionRun(const std::string& program, const DeviceMesh& mesh, uint64_t seed, State state, ShardedRun& run) {
+  run.text = fmt::format("seed {}\n{}", seed, program);
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> whole, ParseHlo(program));
   VXLA_RETURN_IF_ERROR(Verify(*whole));
   std::vector<Literal> arguments;
   std::vector<const Literal*> pointers;
   uint32_t number = 0;
   for (const Instruction* parameter : whole->entry()->parameters())
-    arguments.push_back(RandomLiteral(parameter->shape(), static_cast<uint64_t>(seed), number++));
+    arguments.push_back(RandomLiteral(parameter->shape(), seed, number++));
   for (const Literal& argument : arguments) pointers.push_back(&argument);
   VXLA_ASSIGN_OR_RETURN(const Literal expected, Evaluate(*whole, pointers, {}));
-  const StatedShardings stated = RandomShardings(static_cast<uint64_t>(seed), mesh).Of(*whole);
+  const StatedShardings stated = state(*whole);
   whole->entry()->SortTopologically();
   VXLA_ASSIGN_OR_RETURN(const std::string shardings, PrintShardings(*whole, stated));
   run.text += "\n" + shardings;
@@ -78,13 +80,23 @@ inline Status MakeShardedRun(int seed, ShardedRun& run) {
   return OkStatus();
 }
 
-// What devices add up, they do in another order: a bound for one order is half of one for two.
+inline Status MakeShardedRun(int seed, ShardedRun& run) {
+  const std::vector<DeviceMesh> meshes = MeshesToTry();
+  const DeviceMesh& mesh = meshes[static_cast<size_t>(seed) % meshes.size()];
+  RandomProgramOptions options;
+  options.even_sizes = seed % 4 != 3;
+  options.families = seed % 2 == 1;
+  const RandomProgram program = MakeRandomProgram(static_cast<uint64_t>(seed), options);
+  run.errors = program.errors;
+  const auto state = [&](const Module& module) { return RandomShardings(static_cast<uint64_t>(seed), mesh).Of(module); };
+  return PartitionRun(program.text, mesh, static_cast<uint64_t>(seed), state, run);
+}
+
 inline void ExpectResultsOf(const ShardedRun& run, const std::vector<std::vector<const Literal*>>& results) {
+  const std::vector<Tolerance> tolerances = run.tolerances();
   for (size_t d = 0; d < results.size(); ++d) {
     for (size_t k = 0; k < run.expected[d].size(); ++k) {
-      Tolerance tolerance;
-      if (run.errors[k] > 0) tolerance.atol = 2 * run.errors[k];
-      EXPECT_EQ(Compare(*results[d][k], run.expected[d][k], tolerance).mismatches, 0)
+      EXPECT_EQ(Compare(*results[d][k], run.expected[d][k], tolerances[k]).mismatches, 0)
           << fmt::format("result {} of device {}, by more than {}", k, d, run.errors[k]);
     }
   }

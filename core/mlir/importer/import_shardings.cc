@@ -33,6 +33,8 @@ Result<std::vector<MeshPart>> ShardingImporter::ReadAxes(const OperationReader& 
     VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kSharding));
     const auto found = std::ranges::find(mesh.axes, part.name, &MeshAxis::name);
     if (found == mesh.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
+    if (std::ranges::find(manual_axes_, part.name) != manual_axes_.end())
+      return reader.Error("{}: axis {} is manual here: arrays are a device's along it", kSharding, part.name);
     const int64_t size = part.size == 0 ? found->size : part.size;
     if (size > kMostTiles / total) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
     total *= size;
@@ -96,6 +98,8 @@ Status ShardingImporter::CheckDevices(const OperationReader& reader, const Devic
     for (const int64_t device : group) last = std::max(last, device);
   }
   if (count == module.num_partitions && last == module.num_partitions - 1) return OkStatus();
+  if (count == module.num_partitions)
+    return reader.Error("{}: the mesh has device {}, the program has devices 0 to {}", what, last, count - 1);
   return reader.NotSupported("{}: a mesh of {} devices in a program of {} partitions", what, count,
                              module.num_partitions);
 }
@@ -107,7 +111,10 @@ void ShardingImporter::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
 // mhlo.sharding = "{...}".
 Result<std::optional<ArraySharding>> ShardingImporter::ReadOldSharding(const OperationReader& reader,
                                                                        const Attribute& said, const Shape& shape) {
-  Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank());
+  if (said.kind != Attribute::Kind::kString)
+    return reader.Error("{}: {} is no string", kOpSharding, PrintAttribute(said));
+  Result<std::optional<ArraySharding>> sharding =
+      ReadOpSharding(said.text, shape.rank(), importer_.module().attributes().num_partitions);
   if (sharding.status().code() == StatusCode::kUnsupported)
     return reader.NotSupported("{}", sharding.status().message());
   if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
@@ -307,6 +314,8 @@ Result<std::vector<ArraySharding>> ShardingImporter::ManualShardings(const Opera
                                                                      const std::vector<ValueId>& values) {
   const OperationReader reader(operation);
   const Attribute* const said = operation.Find(list);
+  const size_t stated = said == nullptr ? 0 : said->elements.size();
+  if (stated != values.size()) return reader.Error("{}: {} for {} arrays", list, stated, values.size());
   std::vector<ArraySharding> shardings;
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape& shape = importer_.typed().ShapeOf(values[i]);
@@ -317,6 +326,24 @@ Result<std::vector<ArraySharding>> ShardingImporter::ManualShardings(const Opera
     VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
   }
   return shardings;
+}
+
+// Of axes that are not manual around it already.
+Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationReader& reader, const Operation& operation,
+                                                              const DeviceMesh* mesh) const {
+  std::vector<std::string> names;
+  const Attribute* const axes = operation.Find("manual_axes");
+  if (axes == nullptr || !IsPartitioned()) return names;
+  for (const Attribute& axis : axes->elements) {
+    const Attribute* const said = axis.Find("name");
+    const std::string name = "\"" + (said == nullptr ? axis.text : said->text) + "\"";
+    const bool is_known = mesh == nullptr || std::ranges::find(mesh->axes, name, &MeshAxis::name) != mesh->axes.end();
+    if (!is_known) return reader.Error("manual_axes: the mesh has no axis {}", name);
+    if (std::ranges::find(manual_axes_, name) != manual_axes_.end())
+      return reader.Error("manual_axes: axis {} is manual around it already", name);
+    names.push_back(name);
+  }
+  return names;
 }
 
 // The body is a device's: it sees tiles.
@@ -333,12 +360,7 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
       if (said.mesh == nullptr || said.mesh->axes.empty()) said.mesh = sharding.mesh;
     }
   }
-  if (const Attribute* const axes = operation.Find("manual_axes"); axes != nullptr && IsPartitioned()) {
-    for (const Attribute& axis : axes->elements) {
-      const Attribute* const name = axis.Find("name");
-      said.axes.push_back("\"" + (name == nullptr ? axis.text : name->text) + "\"");
-    }
-  }
+  VXLA_ASSIGN_OR_RETURN(said.axes, ManualAxes(reader, operation, said.mesh.get()));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   std::vector<Shape> tiles;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -358,7 +380,9 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
         Add(body, Opcode::kParameter, tiles[i], {}, ParameterAttributes{static_cast<int64_t>(i)});
   }
   ++manual_depth_;
+  manual_axes_.insert(manual_axes_.end(), said.axes.begin(), said.axes.end());
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(body, *block));
+  manual_axes_.resize(manual_axes_.size() - said.axes.size());
   --manual_depth_;
   std::vector<Shape> wholes;
   for (size_t i = 0; i < operation.results.size(); ++i)

@@ -141,6 +141,8 @@ class ShardingImporter {
   Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
   Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
                            const std::vector<std::string>& axes, const Shape& whole) const;
+  Result<std::vector<std::string>> ManualAxes(const OperationReader& reader, const Operation& operation,
+                                              const DeviceMesh* mesh) const;
   Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
                                                      const std::vector<ValueId>& values);
   Status Ask(Frame& frame, const Operation& operation);
@@ -155,7 +157,8 @@ class ShardingImporter {
   std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
-  int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
+  int manual_depth_ = 0;                  // of what is written for a device rather than for whole arrays
+  std::vector<std::string> manual_axes_;  // there
 };
 
 // One program on its way into a module: which functions are called, what is known of values, and what is said of the

@@ -5,16 +5,21 @@ namespace {
 
 constexpr std::string_view kGroups = "replica_groups";
 
-const Attribute* MeshCalled(const Program& program, std::string_view name) {
+Result<const Attribute*> MeshCalled(const OperationReader& reader, const Program& program, std::string_view name,
+                                    std::string_view what) {
+  const Attribute* found = nullptr;
   for (const Region& region : program.module.regions) {
     for (const Block& block : region.blocks) {
       for (const Operation& operation : block.operations) {
         const Attribute* const symbol = operation.Find("sym_name");
-        if (operation.name == "sdy.mesh" && symbol != nullptr && symbol->text == name) return operation.Find("mesh");
+        if (operation.name != "sdy.mesh" || symbol == nullptr || symbol->text != name) continue;
+        if (found != nullptr) return reader.Error("{}: the module has two meshes '@{}'", what, name);
+        found = operation.Find("mesh");
       }
     }
   }
-  return nullptr;
+  if (found == nullptr) return reader.Error("{}: the module has no mesh '@{}'", what, name);
+  return found;
 }
 
 Result<std::string> NameOf(const OperationReader& reader, const Attribute& axis, std::string_view what) {
@@ -123,8 +128,7 @@ Result<DeviceMesh> ReadMesh(const OperationReader& reader, const Program& progra
                             std::string_view what) {
   const Attribute* mesh = &attribute;
   if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString) {
-    mesh = MeshCalled(program, attribute.text);
-    if (mesh == nullptr) return reader.Error("{}: the module has no mesh '@{}'", what, attribute.text);
+    VXLA_ASSIGN_OR_RETURN(mesh, MeshCalled(reader, program, attribute.text, what));
   }
   const Attribute* const list = mesh->Find("axes");
   if (list == nullptr) return reader.Error("{}: {} is no mesh", what, PrintAttribute(*mesh));

@@ -77,6 +77,7 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
   const std::vector<Values> own = given;
   const bool in_blocks = places_ != nullptr && GoesInBlocks(instruction);
   if (in_blocks) given = InBlocks(make, given);
+  const MemberOrder order = places_ == nullptr ? MemberOrder::kPairs : places_->order;
   const int64_t block = places_ == nullptr ? 1 : ReduceAtPlaces(frame.into, instruction, takers, given);
   std::optional<Values> reduced;
   if (places_ != nullptr && KindOfCollective(instruction) == Opcode::kAllReduce)
@@ -95,7 +96,7 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
     results.assign(given.size(), result_shape(instruction).IsTuple() ? make.TupleOf(*reduced) : (*reduced)[0]);
   } else {
     results = Exchanged(make, given, result_shape(instruction), in_blocks,
-                        [&](Computation* computation) { return PlainCopyOf(computation); });
+                        [&](Computation* computation) { return PlainCopyOf(computation); }, order);
   }
   for (size_t m = 0; m < members.size(); ++m) {
     const Instruction& at = *members[m].instruction;

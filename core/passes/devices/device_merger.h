@@ -21,6 +21,7 @@ struct DevicePlaces {
   int64_t here = 0;
   PlaceLink link = PlaceLink::kStaging;    // between any two
   std::optional<ReductionForm> form = {};  // of all-reduces over several places; not given: ChooseReductionForm
+  MemberOrder order = MemberOrder::kPairs;
   bool IsHere(int64_t device) const { return place_of[static_cast<size_t>(device)] == here; }
 };
 

@@ -275,7 +275,7 @@ Instruction* Merger::GiveSums(Expansion& make, const PartedReduction& reduction,
                              : make.Element(parts, reduction.received.at({g, k})));
       }
       reduced.push_back(
-          Reduced(make, values, type, [&](Computation* computation) { return PlainCopyOf(computation); }));
+          Reduced(make, values, type, [&](Computation* computation) { return PlainCopyOf(computation); }, places_->order));
     }
   }
   return CallOf(reduction.into, reduction.instruction, std::move(sums), std::move(reduced), whole);
@@ -291,7 +291,7 @@ int64_t Merger::ReduceAtPlaces(Computation& into, const Instruction& instruction
       std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
   const Opcode kind = KindOfCollective(instruction);
   if (block == 1 || dynamic || (kind != Opcode::kAllReduce && kind != Opcode::kReduceScatter)) return 1;
-  if (OrderOf(*instruction.called(0)) == CombinerOrder::kInOrder) return 1;
+  if (places_->order == MemberOrder::kInARow || OrderOf(*instruction.called(0)) == CombinerOrder::kInOrder) return 1;
   Expansion make(into, instruction);
   const auto of_block = [&](size_t begin, size_t k) {
     Values values;

@@ -60,7 +60,8 @@ Instruction* ReducedFrom(Expansion& make, Instruction* call, int64_t members) {
   for (int64_t k = 0; k < arrays; ++k) {
     std::vector<Instruction*> values;
     for (int64_t m = 0; m < members; ++m) values.push_back(make.Element(call, m * arrays + k));
-    Instruction* result = Reduced(make, values, values[0]->shape().element_type(), [](Computation* c) { return c; });
+    Instruction* result = Reduced(make, values, values[0]->shape().element_type(), [](Computation* c) { return c; },
+                                  MemberOrder::kPairs);
     const Shape& shape = result->shape();
     if (reduction.opcode() == Opcode::kReduceScatter) {
       const int64_t dimension = reduction.attributes<CollectiveAttributes>().dimensions[0];

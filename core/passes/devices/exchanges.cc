@@ -6,6 +6,7 @@
 
 #include "core/devices/permute_slices.h"
 #include "core/numerics/combiner_order.h"
+#include "core/numerics/reducer_facts.h"
 #include "core/passes/base/cse.h"
 
 namespace VXLA_NAMESPACE {
@@ -142,10 +143,27 @@ Instruction* InPairs(Expansion& make, Values values, const CopyOfComputation& co
   return values[0];
 }
 
+// Null: nothing is known to begin with, or sizes are known in runs alone.
+Instruction* OneAfterTheOther(Expansion& make, const Values& values, const CopyOfComputation& copy_of) {
+  Computation* const reducer = make.instruction().called(0);
+  const Shape& shape = values[0]->shape();
+  const std::optional<Literal> neutral = NeutralElement(*reducer, shape.element_type());
+  if (!neutral || shape.IsDynamic()) return nullptr;
+  IntList row = SizesOf(shape);
+  row.insert(row.begin(), 1);
+  Values rows;
+  for (Instruction* value : values) rows.push_back(make.Reshaped(value, row));
+  return make.Add(Opcode::kReduce, Shape(shape.element_type(), SizesOf(shape)),
+                  {make.Concatenated(rows, 0), make.Constant(*neutral)}, DimensionsAttributes{{0}}, {copy_of(reducer)});
+}
+
 }  // namespace
 
-Instruction* Reduced(Expansion& make, Values values, ElementType type, const CopyOfComputation& copy_of) {
+Instruction* Reduced(Expansion& make, Values values, ElementType type, const CopyOfComputation& copy_of,
+                     MemberOrder order) {
   if (values.size() == 1) return make.Converted(values[0], type);
+  Instruction* const sum = order == MemberOrder::kInARow ? OneAfterTheOther(make, values, copy_of) : nullptr;
+  if (sum != nullptr) return sum;
   return make.Converted(InPairs(make, std::move(values), copy_of), type);
 }
 
@@ -414,7 +432,7 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
 }
 
 Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape, bool in_blocks,
-                 const CopyOfComputation& copy_of) {
+                 const CopyOfComputation& copy_of, MemberOrder order) {
   const Instruction& instruction = make.instruction();
   // Operands, and members: of a reduction those that give a part are fewer.
   const auto operands = static_cast<size_t>(instruction.operand_count());
@@ -441,7 +459,7 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
     for (const Values& of_member : given) values.push_back(of_member[k]);
     return values;
   };
-  const auto reduced = [&](const Values& values) { return Reduced(make, values, type, copy_of); };
+  const auto reduced = [&](const Values& values) { return Reduced(make, values, type, copy_of, order); };
   const auto all = [&](Instruction* value) { return Values(static_cast<size_t>(count), value); };
   const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
   // Of operand k of all members, what is for member m.

@@ -6,6 +6,7 @@
 
 #include "core/devices/replica_groups.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/devices/reduction_form.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -29,7 +30,7 @@ Shape PartOfReduction(const Instruction& reduction, const Shape& operand);
 // All of them, or all such parts of them, in that order and of that type; `make` is at the reduction. copy_of: as
 // below.
 Instruction* Reduced(Expansion& make, std::vector<Instruction*> values, ElementType type,
-                     const std::function<Computation*(Computation*)>& copy_of);
+                     const std::function<Computation*(Computation*)>& copy_of, MemberOrder order);
 
 // Whether each member gets a block of each operand, and given[m] as the blocks of member m's operands, in their order.
 bool GoesInBlocks(const Instruction& instruction);
@@ -63,6 +64,7 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
 // instruction gives (of a start, its second element). copy_of: a reducer in the module that the result is for.
 using CopyOfComputation = std::function<Computation*(Computation*)>;
 std::vector<Instruction*> Exchanged(Expansion& make, const std::vector<std::vector<Instruction*>>& given,
-                                    const Shape& shape, bool in_blocks, const CopyOfComputation& copy_of);
+                                    const Shape& shape, bool in_blocks, const CopyOfComputation& copy_of,
+                                    MemberOrder order);
 
 }  // namespace VXLA_NAMESPACE

@@ -20,6 +20,12 @@ enum class ReductionForm : uint8_t {
            // each
 };
 
+// How what the members of a group give is joined.
+enum class MemberOrder : uint8_t {
+  kPairs,   // in pairs, and pairs of those
+  kInARow,  // as the reference reduces, in its accumulators: where all places are the reference
+};
+
 struct ReductionFacts {
   int64_t bytes = 0;   // of what a place gives
   int64_t places = 0;  // that take part

@@ -40,7 +40,6 @@ class GroupBuffers {
   void Leave(const Instruction& i);
   // How many tensors the kernel would bind with this instruction in it.
   int CountWith(const Instruction& i, bool copied = false) const;
-  int outputs() const { return outputs_; }
   // What it reads, without what costs nothing.
   std::vector<const Instruction*> Inputs() const;
 

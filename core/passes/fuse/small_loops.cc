@@ -70,8 +70,10 @@ int FusionGroups::BuffersOfBoth(int a, int b) const {
       if (!is_member(input)) tensors.insert(input);
     }
     for (const Instruction* member : groups_[g].members) {
+      // A user that is copied into other kernels reads it there.
       const bool leaves = member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) {
-                            return !is_member(user);
+                            const std::vector<int>& groups = GroupsOf(user);
+                            return groups.empty() || std::ranges::any_of(groups, [&](int o) { return o != a && o != b; });
                           });
       if (leaves) tensors.insert(member);
     }
@@ -137,7 +139,7 @@ void FusionGroups::JoinSmallLoops() {
     for (int g : loops) {
       const auto own = buffers_[g].Inputs();
       const auto added = std::ranges::count_if(own, [&](const Instruction* i) { return !inputs.contains(i); });
-      const int more = buffers_[g].outputs() + static_cast<int>(added);
+      const int more = static_cast<int>(OutputsOf(groups_[g]).size()) + static_cast<int>(added);
       const bool fits =
           to >= 0 && buffers + more <= target_.max_joined_buffers &&
           static_cast<int>(groups_[to].members.size() + groups_[g].members.size()) <= target_.max_fusion_instructions &&
@@ -145,7 +147,7 @@ void FusionGroups::JoinSmallLoops() {
       if (!fits) {
         to = g;
         inputs = {own.begin(), own.end()};
-        buffers = buffers_[g].outputs() + static_cast<int>(own.size());
+        buffers = static_cast<int>(OutputsOf(groups_[g]).size()) + static_cast<int>(own.size());
         continue;
       }
       MoveMembers(g, to);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/ceil_divide.h"
 #include "core/library/library_calls.h"
 #include "core/numerics/reducer_facts.h"
 
@@ -182,34 +183,36 @@ FactorRule DotRule(const Instruction& instruction) {
 }
 
 // A dimension of the operand of which each `step` elements are one of the result.
-int InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
+void InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
   const int factor = rule.AddFactor(results);
   std::vector<int>& factors = rule.operands[operand][static_cast<size_t>(from)];
   factors = {factor};
   rule.results[0][static_cast<size_t>(to)] = {factor};
-  if (step == 1) return factor;
+  if (step == 1) return;
   factors.push_back(rule.AddFactor(step));
   rule.factors.back().is_whole = true;
-  return factor;
 }
 
-// Windows over as many strides as there are elements, of which some lie in front of the first and behind the last one.
-bool HasHalos(const WindowDimension& w, int64_t size, int64_t results) {
-  return w.lhs_dilate == 1 && !w.reversal && w.pad_low >= 0 && w.pad_high >= 0 && size == results * w.stride;
-}
-
-void OverEdges(FactorRule& rule, int64_t from, int64_t to, int64_t results, const WindowDimension& w) {
-  const int number = InSteps(rule, 0, from, to, results, w.stride);
-  FactorRule::Factor& factor = rule.factors[static_cast<size_t>(number)];
-  factor.has_halo = true;
-  factor.least = (std::max(w.pad_low, HighHalo(w)) + w.stride - 1) / w.stride;
-}
+// Whether places between elements, if there are any, lie in front of the first one as padding.
+bool CanShift(const WindowDimension& w) { return w.lhs_dilate == 1 || w.pad_low >= 0; }
 
 // Windows that lie beside one another and take all elements.
 bool IsTile(const WindowDimension& w, int64_t size, int64_t results) {
   WindowDimension tile;
   tile.size = tile.stride = w.size;
   return w == tile && size == results * w.size;
+}
+
+// Of dimensions of these operands results take elements at other places.
+void Shift(FactorRule& rule, const Instruction& instruction, int from, int to, const std::vector<size_t>& operands) {
+  int64_t least = instruction.shape().dimension(to);
+  for (const size_t i : operands)
+    least = std::min(least, instruction.operand(static_cast<int>(i))->shape().dimension(from));
+  if (operands.empty() || least < 2) return;
+  const int factor = rule.AddFactor(least);
+  rule.factors.back().is_shifted = true;
+  for (const size_t i : operands) rule.operands[i][static_cast<size_t>(from)] = {factor};
+  rule.results[0][static_cast<size_t>(to)] = {factor};
 }
 
 FactorRule ConvolutionRule(const Instruction& instruction) {
@@ -230,8 +233,8 @@ FactorRule ConvolutionRule(const Instruction& instruction) {
     const WindowDimension& w = a.window[i];
     if (IsTile(w, size, results)) {
       InSteps(builder.rule(), 0, from, to, results, w.size);
-    } else if (HasHalos(w, size, results)) {
-      OverEdges(builder.rule(), from, to, results, w);
+    } else if (CanShift(w)) {
+      Shift(builder.rule(), instruction, static_cast<int>(from), static_cast<int>(to), {0});
     }
   }
   return builder.Take();
@@ -344,8 +347,8 @@ std::optional<FactorRule> WindowRule(const Instruction& instruction) {
     if (IsPoint(window[d])) continue;
     if (IsTile(window[d], size, results)) {
       InSteps(rule, 0, at, at, results, window[d].size);
-    } else if (HasHalos(window[d], size, results)) {
-      OverEdges(rule, at, at, results, window[d]);
+    } else if (CanShift(window[d])) {
+      Shift(rule, instruction, at, at, {0});
     }
   }
   return rule;
@@ -355,19 +358,6 @@ std::optional<FactorRule> WindowRule(const Instruction& instruction) {
 FactorRule BatchRule(const Instruction& instruction, int count) {
   const int rank = FlattenTuple(instruction.shape())[0]->rank();
   return ElementwiseWhere(instruction, [=](int d) { return d < rank - count; });
-}
-
-// What stays of a dimension of these operands, at other places of it.
-void Shift(FactorRule& rule, const Instruction& instruction, int dimension, const std::vector<size_t>& operands) {
-  int64_t least = instruction.shape().dimension(dimension);
-  for (const size_t i : operands)
-    least = std::min(least, instruction.operand(static_cast<int>(i))->shape().dimension(dimension));
-  if (operands.empty() || least < 2) return;
-  const int factor = rule.AddFactor(least);
-  rule.factors.back().is_shifted = true;
-  const size_t at = static_cast<size_t>(dimension);
-  for (const size_t i : operands) rule.operands[i][at] = {factor};
-  rule.results[0][at] = {factor};
 }
 
 FactorRule SliceRule(const Instruction& instruction) {
@@ -381,7 +371,7 @@ FactorRule SliceRule(const Instruction& instruction) {
     if (step > 1 && slices[d].start < step && results * step == shape.dimension(at)) {
       InSteps(rule, 0, at, at, results, step);
     } else if (!IsWholeSlice(slices[d], shape.dimension(at))) {
-      Shift(rule, instruction, at, {0});
+      Shift(rule, instruction, at, at, {0});
     }
   }
   return rule;
@@ -393,7 +383,7 @@ FactorRule PadRule(const Instruction& instruction) {
       ElementwiseWhere(instruction, [&](int d) { return padding[static_cast<size_t>(d)] == PaddingDimension(); });
   for (size_t d = 0; d < padding.size(); ++d) {
     if (padding[d] != PaddingDimension() && padding[d].interior == 0)
-      Shift(rule, instruction, static_cast<int>(d), {0});
+      Shift(rule, instruction, static_cast<int>(d), static_cast<int>(d), {0});
   }
   return rule;
 }
@@ -408,7 +398,7 @@ FactorRule ConcatenateRule(const Instruction& instruction) {
     const Shape& shape = instruction.operand(static_cast<int>(i))->shape();
     if (shape.dimension(along) * kSmall >= instruction.shape().dimension(along)) large.push_back(i);
   }
-  Shift(rule, instruction, along, large);
+  Shift(rule, instruction, along, along, large);
   return rule;
 }
 
@@ -546,17 +536,34 @@ void LetPad(FactorRule& rule, const Instruction& instruction) {
 
 }  // namespace
 
+namespace {
+
+DimensionShift ShiftOfWindow(const WindowDimension& w, int64_t results) {
+  return {results, w.pad_low, w.stride, (w.size - 1) * w.rhs_dilate + 1, w.lhs_dilate};
+}
+
+}  // namespace
+
 DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimension) {
   const size_t at = static_cast<size_t>(dimension);
+  const auto results = [&](int64_t d) { return instruction.shape().dimension(static_cast<int>(d)); };
   switch (instruction.opcode()) {
     case Opcode::kSlice: {
       const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[at];
-      return {-slice.start, slice.stride};
+      return {results(dimension), -slice.start, slice.stride, slice.stride};
     }
     case Opcode::kPad:
-      return {instruction.attributes<PadAttributes>().padding[at].low};
+      return {results(dimension), instruction.attributes<PadAttributes>().padding[at].low};
+    case Opcode::kReduceWindow:
+      return ShiftOfWindow(instruction.attributes<WindowAttributes>().window[at], results(dimension));
+    case Opcode::kConvolution: {
+      const auto& a = instruction.attributes<ConvolutionAttributes>();
+      const auto spatial = std::ranges::find(a.dim_labels->input_spatial, dimension) - a.dim_labels->input_spatial.begin();
+      const size_t i = static_cast<size_t>(spatial);
+      return ShiftOfWindow(a.window[i], results(a.dim_labels->output_spatial[i]));
+    }
     default: {
-      DimensionShift shift;
+      DimensionShift shift{results(dimension)};
       for (size_t i = 0; i < operand; ++i)
         shift.low += instruction.operand(static_cast<int>(i))->shape().dimension(dimension);
       return shift;
@@ -564,8 +571,16 @@ DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimen
   }
 }
 
-int64_t HighHalo(const WindowDimension& window) {
-  return std::max<int64_t>(0, (window.size - 1) * window.rhs_dilate + 1 - window.pad_low - window.stride);
+std::optional<TileSource> SourceOf(const DimensionShift& shift, int64_t results) {
+  const int64_t every = shift.every, places = (results - 1) * shift.stride + shift.reach;
+  if (results * shift.stride % every != 0) return std::nullopt;
+  TileSource source;
+  source.step = results * shift.stride / every;
+  source.low = every == 1 ? shift.low : CeilDivide(shift.low, every);
+  source.pad_low = shift.low - source.low * every;  // below 0: places of the first element that are cut off
+  source.size = (places - 1 - source.pad_low) / every + 1;
+  source.pad_high = places - source.pad_low - (source.size - 1) * every - 1;
+  return source;
 }
 
 std::optional<FactorRule> RuleOf(const Instruction& instruction) {

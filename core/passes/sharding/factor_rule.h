@@ -13,11 +13,9 @@ struct FactorRule {
   struct Factor {
     int64_t size = 1;
     bool is_reduced = false;  // no result has it: devices have addends of the results, or what else `joins` joins
-    bool has_halo = false;    // windows reach over the edges of tiles, into
-    int64_t least = 1;        // the next ones only: each device has at least as much
     bool is_whole = false;    // each device has all of it
     bool is_indexed = false;  // of these, the rows that a gather takes: a device has those of its tile
-    bool is_shifted = false;  // elements lie at other places of the result: ShiftOf
+    bool is_shifted = false;  // results are made of elements at other places of the operand: ShiftOf
     bool may_pad = false;     // alone in each of its dimensions, of which the last tiles may be filled up
   };
   // By dimension, its factors, major to minor. None: the operation needs the dimension whole.
@@ -36,14 +34,21 @@ struct FactorRule {
 // Nothing: the operation needs all of its operands whole. Bounded dynamic dimensions are never divided.
 std::optional<FactorRule> RuleOf(const Instruction& instruction);
 
-// Of a factor that is_shifted: element j of the result is element j * stride - low of the operand.
+// Of a factor that is_shifted: element j of the result is made of `reach` places from j * stride - low on, of which each
+// `every` has an element of the operand.
 struct DimensionShift {
-  int64_t low = 0, stride = 1;
+  int64_t results = 0;
+  int64_t low = 0, stride = 1, reach = 1, every = 1;
 };
 DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimension);
 
-// Of a factor that has_halo: how many elements of the next tile windows reach. Of the one before it is pad_low.
-int64_t HighHalo(const WindowDimension& window);
+// What the device at place p needs of the operand for `results` results: `size` elements from p * step - low on, with
+// such padding around their places. Nothing: places of other devices begin between elements.
+struct TileSource {
+  int64_t step = 0, size = 0, low = 0;
+  int64_t pad_low = 0, pad_high = 0;
+};
+std::optional<TileSource> SourceOf(const DimensionShift& shift, int64_t results);
 
 // Of an instruction that has a rule: its attributes where operands and results are tiles.
 Attributes TileAttributes(const Instruction& instruction, const std::vector<Shape>& operands, const Shape& result);

@@ -30,9 +30,7 @@ class AtomChoice {
   // A factor behind another one of its dimension is divided only where that one is to the end.
   std::vector<Atoms> Take() {
     for (size_t f = 0; f < atoms_.size(); ++f) {
-      const FactorRule::Factor& factor = rule_.factors[f];
-      while (!atoms_[f].empty() && factor.size / mesh_.SizeOf(atoms_[f]) < factor.least) atoms_[f].pop_back();
-      while (factor.is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f))) atoms_[f].pop_back();
+      while (rule_.factors[f].is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f))) atoms_[f].pop_back();
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -55,8 +53,8 @@ class AtomChoice {
         const int dimension = static_cast<int>(d);
         const int64_t whole = instruction_.operand(static_cast<int>(i))->shape().dimension(dimension);
         const DimensionShift shift = ShiftOf(instruction_, i, dimension);
-        const int64_t size = CeilDivide(instruction_.shape().dimension(dimension), count) * shift.stride;
-        if (!TileExchange::ReachesNext(CeilDivide(whole, count), count, whole, size, shift.low)) return false;
+        const std::optional<TileSource> source = SourceOf(shift, CeilDivide(shift.results, count));
+        if (!source || !TileExchange::ReachesNext(CeilDivide(whole, count), count, whole, *source)) return false;
       }
     }
     return true;

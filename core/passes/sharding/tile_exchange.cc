@@ -44,10 +44,10 @@ Instruction* Reshaped(Computation& into, Instruction* value, const IntList& size
 struct Reach {
   int64_t given_low = 0, given_high = 0, low = 0, high = 0;
 };
-Reach ReachOf(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low) {
+Reach ReachOf(int64_t tile, int64_t count, int64_t whole, const TileSource& source) {
   Reach reach;
   for (int64_t place = 0; place < count; ++place) {
-    const int64_t own = place * tile, begin = place * size - low, end = begin + size;
+    const int64_t own = place * tile, begin = place * source.step - source.low, end = begin + source.size;
     reach.low = std::max(reach.low, own - begin);
     reach.high = std::max(reach.high, end - own - tile);
     const int64_t first = std::max<int64_t>(begin, 0), last = std::min(end, whole);
@@ -148,21 +148,22 @@ Instruction* TileExchange::OnlyOn(Computation& into, const IntList& is_there, In
   return into.Add(Opcode::kSelect, shape, {Filled(into, there, shape), tile, Filled(into, elsewhere, shape)});
 }
 
-bool TileExchange::ReachesNext(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low) {
-  const Reach reach = ReachOf(tile, count, whole, size, low);
+bool TileExchange::ReachesNext(int64_t tile, int64_t count, int64_t whole, const TileSource& source) {
+  const Reach reach = ReachOf(tile, count, whole, source);
   return std::max(reach.given_low, reach.given_high) <= tile;
 }
 
 Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                   int64_t whole, int64_t size, int64_t low) {
+                                   int64_t whole, const TileSource& source) {
+  const auto& [step, size, low, pad_low, pad_high] = source;
   const int64_t own = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
-  const Reach reach = ReachOf(own, count, whole, size, low);
-  tile = WithEdges(into, tile, dimension, atoms, reach.given_low, reach.given_high, nullptr);
+  const Reach reach = ReachOf(own, count, whole, source);
+  tile = WithEdges(into, tile, dimension, atoms, reach.given_low, reach.given_high);
   tile = Padded(into, tile, dimension, reach.low - reach.given_low, reach.high - reach.given_high);
-  if (own == size) return Sliced(into, tile, dimension, reach.low - low, size);
+  if (own == step) return Sliced(into, tile, dimension, reach.low - low, size);
   std::vector<IntList> starts(static_cast<size_t>(tile->shape().rank()));
   IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
-  for (int64_t& place : start) place = place * (size - own) - low + reach.low;
+  for (int64_t& place : start) place = place * (step - own) - low + reach.low;
   Shape part = tile->shape();
   part.set_dimension(dimension, size);
   return CutAt(into, tile, part, starts);
@@ -181,15 +182,21 @@ Instruction* TileExchange::ShiftedWhole(Computation& into, Instruction* array, i
 
 Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
                                   int64_t first, int64_t end, Instruction* outside) {
+  const int64_t size = tile->shape().dimension(dimension);
+  return Masked(into, tile, dimension, atoms, first, end, outside, {size, size});
+}
+
+Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                  int64_t first, int64_t end, Instruction* outside, const TileSource& source) {
   const Shape& shape = tile->shape();
-  const int64_t size = shape.dimension(dimension), count = mesh_.SizeOf(atoms);
+  const int64_t size = source.size, last = (mesh_.SizeOf(atoms) - 1) * source.step - source.low + size;
   if (outside == nullptr) outside = Constant(into, Literal(Shape(shape.element_type())));
   Shape places = shape, truth = shape;
   places.set_element_type(ElementType::kS32);
   truth.set_element_type(ElementType::kPred);
   const auto keep = [&](int64_t bound, ComparisonDirection direction) {
     IntList bounds = mesh_.Places(atoms);
-    for (int64_t& place : bounds) place = std::clamp<int64_t>(bound - place * size, 0, size);
+    for (int64_t& place : bounds) place = std::clamp<int64_t>(bound - place * source.step + source.low, 0, size);
     CompareAttributes compare;
     compare.direction = direction;
     Instruction* const at = into.Add(Opcode::kIota, places, {}, IotaAttributes{dimension});
@@ -198,8 +205,8 @@ Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dime
     Instruction* const others = outside->shape().rank() == shape.rank() ? outside : Filled(into, outside, shape);
     tile = into.Add(Opcode::kSelect, shape, {is_inside, tile, others});
   };
-  if (first > 0) keep(first, ComparisonDirection::kGe);
-  if (end < size * count) keep(end, ComparisonDirection::kLt);
+  if (first > -source.low) keep(first, ComparisonDirection::kGe);
+  if (end < last) keep(end, ComparisonDirection::kLt);
   return tile;
 }
 
@@ -228,9 +235,9 @@ Instruction* TileExchange::Cut(Computation& into, Instruction* whole, const Shar
   return OnlyOn(into, is_first, cut, Constant(into, Literal(Shape(cut->shape().element_type()))));
 }
 
-// The end of the tile before, or the beginning of the tile behind.
+// The end of the tile before, or the beginning of the tile behind; zeros where there is none.
 Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size,
-                                bool is_low, Instruction* outside) {
+                                bool is_low) {
   SliceAttributes slice;
   for (const int64_t all : tile->shape().dimensions()) slice.slice.push_back({0, all, 1});
   SliceDimension& along = slice.slice[static_cast<size_t>(dimension)];
@@ -245,20 +252,15 @@ Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimens
       pairs.source_target_pairs.emplace_back(group[is_low ? k : k + 1], group[is_low ? k + 1 : k]);
   }
   std::ranges::sort(pairs.source_target_pairs);
-  Instruction* const given = into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
-  if (outside == nullptr) return given;  // nobody gives zeros
-  IntList has_neighbor = mesh_.Places(atoms);
-  const int64_t end = is_low ? 0 : mesh_.SizeOf(atoms) - 1;
-  for (int64_t& place : has_neighbor) place = place == end ? 0 : 1;
-  return OnlyOn(into, has_neighbor, given, outside);
+  return into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
 }
 
 Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                     int64_t low, int64_t high, Instruction* outside) {
+                                     int64_t low, int64_t high) {
   std::vector<Instruction*> parts;
-  if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true, outside));
+  if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true));
   parts.push_back(tile);
-  if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false, outside));
+  if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false));
   if (parts.size() == 1) return tile;
   Shape shape = tile->shape();
   shape.set_dimension(dimension, shape.dimension(dimension) + low + high);

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/module.h"
+#include "core/passes/sharding/factor_rule.h"
 #include "core/passes/sharding/tiling.h"
 
 namespace VXLA_NAMESPACE {
@@ -21,22 +22,20 @@ class TileExchange {
   // Of tilings that are none of the mesh's.
   Instruction* Gather(Computation& into, Instruction* tile, const Sharding& sharding);
   Instruction* Cut(Computation& into, Instruction* whole, const Sharding& sharding);
-  // With so many elements of the tiles before and behind; at the ends of the array a scalar, or zeros (null). The tiles
-  // have as many.
-  Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
-                         int64_t high, Instruction* outside);
-  // Of the device at place p the `size` elements from p * size - low on of a dimension of `whole` elements; beyond its
-  // ends any. Expects what ReachesNext takes.
+  // What devices need of a dimension of `whole` elements; zeros beyond the ends of what the tiles have. Expects what
+  // ReachesNext takes.
   Instruction* Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
-                       int64_t size, int64_t low);
-  static bool ReachesNext(int64_t tile, int64_t count, int64_t whole, int64_t size, int64_t low);
+                       const TileSource& source);
+  static bool ReachesNext(int64_t tile, int64_t count, int64_t whole, const TileSource& source);
   // The same of an array of which each device has all.
   Instruction* ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t size,
                             int64_t low);
   // With a scalar, zero (null), or what another array has there, in place of the elements of the whole dimension that
-  // are not in [first, end).
+  // are not in [first, end). source: where the device's are; by itself a tile's.
   Instruction* Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first,
                       int64_t end, Instruction* outside);
+  Instruction* Masked(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t first,
+                      int64_t end, Instruction* outside, const TileSource& source);
   // The devices' numbers of `values`, by device; a scalar of S32.
   Instruction* OfDevice(Computation& into, const IntList& values);
   // Of two scalars.
@@ -60,8 +59,9 @@ class TileExchange {
   Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
   Instruction* CutAlong(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
   Instruction* CutAt(Computation& into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
-  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low,
-                    Instruction* outside);
+  Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
+                         int64_t high);
+  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low);
   // On devices whose number is 1 there, the other array elsewhere; a scalar of it.
   Instruction* OnlyOn(Computation& into, const IntList& is_there, Instruction* tile, Instruction* elsewhere);
 

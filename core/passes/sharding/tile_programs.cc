@@ -9,12 +9,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-Literal IdentityFor(const Computation& reducer, ElementType type) {
-  const Literal identity = *FactsOfReducer(reducer).identity;
-  if (identity.shape().element_type() == type) return identity;
-  return Literal::Scalar(type, identity.GetDouble(0));
-}
-
 // What changes no sum.
 Literal NoAddend(ElementType type) {
   Literal nothing{Shape(type)};
@@ -131,26 +125,32 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
   std::vector<Shape> given;
   for (const Instruction* operand : operands) given.push_back(operand->shape());
   Attributes attributes = TileAttributes(instruction, given, *FlattenTuple(shape)[0]);
-  const auto reach = [&](int64_t dimension, WindowDimension& window, Instruction* outside) {
-    const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(dimension)];
-    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].has_halo) return;
+  const auto reach = [&](int64_t from, int64_t to, WindowDimension& window, Instruction* outside) {
+    const int dimension = static_cast<int>(from);
+    const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(from)];
+    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) return;
     const Atoms& along = atoms[static_cast<size_t>(factors[0])];
     if (along.empty()) return;
-    const int64_t all = instruction.operand(0)->shape().dimension(static_cast<int>(dimension));
-    operands[0] = exchange_->Masked(frame.into, operands[0], static_cast<int>(dimension), along, 0, all, outside);
-    operands[0] = exchange_->WithEdges(frame.into, operands[0], static_cast<int>(dimension), along, window.pad_low,
-                                       HighHalo(window), outside);
-    window.pad_low = window.pad_high = 0;
+    const int64_t all = instruction.operand(0)->shape().dimension(dimension);
+    const std::optional<TileSource> source =
+        SourceOf(ShiftOf(instruction, 0, dimension), shape.dimension(static_cast<int>(to)));
+    operands[0] = exchange_->Shifted(frame.into, operands[0], dimension, along, all, *source);
+    if (outside != nullptr || !graph_.mesh.Divides(along, all))
+      operands[0] = exchange_->Masked(frame.into, operands[0], dimension, along, 0, all, outside, *source);
+    window.pad_low = source->pad_low;
+    window.pad_high = source->pad_high;
   };
   if (auto* const convolution = std::get_if<ConvolutionAttributes>(&attributes)) {
     const IntList& spatial = convolution->dim_labels->input_spatial;
     for (size_t i = 0; i < spatial.size() && i < convolution->window.size(); ++i)
-      reach(spatial[i], convolution->window[i], nullptr);
+      reach(spatial[i], convolution->dim_labels->output_spatial[i], convolution->window[i], nullptr);
   } else if (instruction.opcode() == Opcode::kReduceWindow) {
     Window& window = std::get<WindowAttributes>(attributes).window;
-    for (size_t d = 0; d < window.size(); ++d) reach(static_cast<int64_t>(d), window[d], operands[1]);
+    for (size_t d = 0; d < window.size(); ++d)
+      reach(static_cast<int64_t>(d), static_cast<int64_t>(d), window[d], operands[1]);
+  } else {
+    ShiftOperands(frame, instruction, rule, atoms, operands, shape, attributes);
   }
-  ShiftOperands(frame, instruction, rule, atoms, operands, shape, attributes);
   if (operands.size() == 1 && instruction.opcode() == Opcode::kConcatenate) return operands[0];
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), std::move(shape));
   made->mutable_attributes() = std::move(attributes);
@@ -168,12 +168,11 @@ void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, co
     const Atoms& along = atoms[static_cast<size_t>(factors[0])];
     if (along.empty()) continue;
     const auto shifted = [&](size_t i) {
-      const DimensionShift shift = ShiftOf(instruction, i, d);
-      const int64_t size = tile.dimension(d) * shift.stride;
+      const std::optional<TileSource> source = SourceOf(ShiftOf(instruction, i, d), tile.dimension(d));
       if (rule.operands[i][at].empty())
-        return exchange_->ShiftedWhole(frame.into, operands[i], d, along, size, shift.low);
+        return exchange_->ShiftedWhole(frame.into, operands[i], d, along, source->size, source->low);
       const int64_t whole = instruction.operand(static_cast<int>(i))->shape().dimension(d);
-      return exchange_->Shifted(frame.into, operands[i], d, along, whole, size, shift.low);
+      return exchange_->Shifted(frame.into, operands[i], d, along, whole, *source);
     };
     operands[0] = shifted(0);
     if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
@@ -260,7 +259,7 @@ void Partitioner::FillUp(Frame& frame, const Instruction& instruction, const Fac
       const Atoms& along = atoms[static_cast<size_t>(factors[0])];
       if (graph_.mesh.Divides(along, whole.dimension(d))) continue;
       Literal filler{Shape(type)};  // of products
-      if (opcode == Opcode::kReduce) filler = IdentityFor(*instruction.called(0), type);
+      if (opcode == Opcode::kReduce) filler = *NeutralElement(*instruction.called(0), type);
       if (opcode == Opcode::kScatter) filler = NoAddend(type);
       Instruction* const scalar = frame.into.Add(
           Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::make_shared<const Literal>(std::move(filler))});
@@ -286,7 +285,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
   };
   Value* first = nullptr;  // is joined to what the devices have together
   if (instruction.opcode() == Opcode::kReduce) {
-    const Literal identity = IdentityFor(*instruction.called(0), whole.element_type());
+    const Literal identity = *NeutralElement(*instruction.called(0), whole.element_type());
     if (!IsIdentity(*instruction.operand(1), identity)) {
       first = frame.values.at(instruction.operand(1))[0].get();
       operands[1] = constant(identity);
