@@ -10,7 +10,7 @@ namespace {
 bool Scales(TexelNumbers numbers) { return numbers != TexelNumbers::kFloat && numbers != TexelNumbers::kInteger; }
 
 int BitsOf(const ImageFormat& format, int channel) {
-  return format.packed() ? format.bits[static_cast<size_t>(channel)] : BitWidth(format.texel);
+  return format.packed() ? format.bits[channel] : BitWidth(format.texel);
 }
 
 // The number that stands for 1.

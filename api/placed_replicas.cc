@@ -42,9 +42,9 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
     if (physical.empty()) return DeviceFailure("--devices all: no device of this machine runs programs");
     const Seating placement = SpreadDevices(devices, physical);
     for (const LogicalPlace& place : placement.places) {
-      places.devices.push_back(names[static_cast<size_t>(place.physical)]);
-      places.queues.push_back(physical[static_cast<size_t>(place.physical)].queues);
-      places.facts.emplace_back(running[static_cast<size_t>(place.physical)]);
+      places.devices.push_back(names[place.physical]);
+      places.queues.push_back(physical[place.physical].queues);
+      places.facts.emplace_back(running[place.physical]);
     }
     places.place_of = placement.place_of;
     return places;
@@ -53,7 +53,7 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
     places.devices.push_back(DeviceOfPlace(text));
     const Result<int> index = IsCpu(text) ? Result<int>(-1) : vulkan::ChooseDevice(known, places.devices.back());
     places.facts.emplace_back();
-    if (index.ok() && *index >= 0) places.facts.back() = known[static_cast<size_t>(*index)];
+    if (index.ok() && *index >= 0) places.facts.back() = known[*index];
     places.queues.push_back(places.facts.back() ? queues(*places.facts.back()) : 1);
   }
   places.place_of = PlaceDevices(devices, std::ssize(list));
@@ -155,7 +155,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   const int64_t used = list.place_of.back() + 1;
   const auto options_of = [options, devices = list.devices](int64_t place) {
     DeviceOptions device = options;
-    device.device = devices[static_cast<size_t>(place)];
+    device.device = devices[place];
     return device;
   };
   state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = list.place_of, used,
@@ -164,13 +164,13 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     for (int64_t place = 0; place < used; ++place) {
       const DeviceOptions device = options_of(place);
       if (IsCpu(device.device)) continue;
-      VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
+      VXLA_ASSIGN_OR_RETURN(devices[place], OpenDevice(device));
     }
     return CompileApart(*source, {grid, place_of}, devices, evaluate, compile);
   };
   std::vector<const DeviceFacts*> facts;
   for (int64_t place = 0; place < used; ++place) {
-    const auto& known = list.facts[static_cast<size_t>(place)];
+    const auto& known = list.facts[place];
     facts.push_back(known ? &*known : nullptr);
   }
   const PlaceLink link = LinkOf(choices.sharing.value_or(ChooseSharing(facts)));
@@ -182,6 +182,8 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     const DevicePlaces at{state->place_of(), number, link, choices.form, order};
     const Status added = state->AddPlace(module, at, shared, true, options_of(number), nullptr, evaluate, compile);
     if (!added.ok() && added.code() == StatusCode::kUnsupported) {
+      state->places->Clear();
+      state->hosts.clear();
       VXLA_ASSIGN_OR_RETURN(state->program, state->Separately());
       return PlacedExecutable(std::move(state));
     }

@@ -82,7 +82,7 @@ Result<std::unique_ptr<DevicesApart>> CompileApartInJob(const Module& module, co
   EvaluateOptions own = evaluate;
   own.collective_timeout = waits.timeout;
   std::vector<std::shared_ptr<Device>> places(static_cast<size_t>(std::ranges::max(assignment.device_of) + 1));
-  places.at(static_cast<size_t>(group.rank())) = device;
+  places.at(group.rank()) = device;
   return Build(std::move(parts), module, assignment, places, own, options);
 }
 

@@ -43,7 +43,7 @@ class WeightHoister {
       if (place == std::ssize(read)) read.push_back(number);
       return made = computation.InsertBefore(
                  computation.instructions().front().get(),
-                 std::make_unique<Instruction>(Opcode::kParameter, weights_[static_cast<size_t>(number)].value.shape(),
+                 std::make_unique<Instruction>(Opcode::kParameter, weights_[number].value.shape(),
                                                std::vector<Instruction*>{}, ParameterAttributes{first + place}));
     };
     const auto parameters_for = [&](const Numbers& numbers) {

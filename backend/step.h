@@ -29,6 +29,8 @@ struct KernelKey {
   bool in_parts = false;         // dispatches say at which workgroup they begin
   bool small_subgroups = false;  // runs best in the smallest subgroups that the device lets a pipeline ask for
   bool is_module = false;        // `generated` is a whole SPIR-V module, its words as bytes
+  // Of a kernel of the user's: what messages call it, and the part of the text that they show.
+  std::string user_file = {}, user_text = {};
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 

@@ -130,9 +130,6 @@ class Module {
 Instruction* CloneInto(const Computation& source, Computation& target, std::span<Instruction* const> arguments,
                        const std::function<Computation*(Computation*)>& map_called);
 
-// Equal structure, names included (what a printed and parsed module must satisfy); locations do not count.
-bool Equal(const Module& a, const Module& b, std::string* difference = nullptr);
-
 // Computations call one another no deeper than kMaxCallDepth (core/limits.h). Callees must come before their callers.
 Status CheckCallDepth(const Module& module);
 

@@ -30,18 +30,22 @@ enum class OpcodeKind : uint8_t {
 
 // What holds of an opcode wherever it stands.
 enum class Trait : uint32_t {
-  kMeets = 1 << 0,        // a collective: devices of a group give one another values
-  kTransfers = 1 << 1,    // to or from the host or one other device
-  kDraws = 1 << 2,        // from a state of its device
-  kTellsPlace = 1 << 3,   // which device it is
-  kOnScalars = 1 << 4,    // its computations are applied to scalars, element by element, in no certain order
-  kCalls = 1 << 5,        // may call computations otherwise
-  kPassesOn = 1 << 6,     // computes nothing: values, or their order, go on as they are
-  kStatesSizes = 1 << 7,  // its result at other bounds does not follow from its operands at these
-  kWholeBounds = 1 << 8,  // its kernels go through the bounds, however little of them lives
-  kAssociates = 1 << 9,   // of numbers, rounding aside; and commutes
-  kCostly = 1 << 10,      // elementwise: some instructions
-  kDear = 1 << 11,        // elementwise: tens of instructions
+  kMeets = 1 << 0,          // a collective: devices of a group give one another values
+  kTransfers = 1 << 1,      // to or from the host or one other device
+  kDraws = 1 << 2,          // from a state of its device
+  kTellsPlace = 1 << 3,     // which device it is
+  kOnScalars = 1 << 4,      // its computations are applied to scalars, element by element, in no certain order
+  kCalls = 1 << 5,          // may call computations otherwise
+  kPassesOn = 1 << 6,       // computes nothing: values, or their order, go on as they are
+  kStatesSizes = 1 << 7,    // its result at other bounds does not follow from its operands at these
+  kWholeBounds = 1 << 8,    // its kernels go through the bounds, however little of them lives
+  kAssociates = 1 << 9,     // of numbers, rounding aside; and commutes
+  kCostly = 1 << 10,        // elementwise: some instructions
+  kDear = 1 << 11,          // elementwise: tens of instructions
+  kStatesShape = 1 << 12,   // its shape does not follow from its operands and attributes
+  kAccumulates = 1 << 13,   // rounds sums to the result's type in the end
+  kWidthVariant = 1 << 14,  // shaders compute it by another function for each width of integers
+  kF16Variant = 1 << 15,    // and by one of its own for f16
 };
 
 struct OpcodeFacts {

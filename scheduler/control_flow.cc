@@ -41,7 +41,7 @@ std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
     const BufferSlice initial = SliceOf(*loop.operand(0), leaf);
     int buffer = initial.buffer;
     if (!(graph_.origins.Of(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf})) {
-      buffer = AddBuffer(LeafName(loop, leaf), DeviceBytes(*FlattenTuple(loop.shape())[static_cast<size_t>(leaf)]));
+      buffer = AddBuffer(LeafName(loop, leaf), DeviceBytes(*FlattenTuple(loop.shape())[leaf]));
       AddCopy(initial.buffer, buffer);
     }
     graph_.buffer_of[{&loop, leaf}] = buffer;

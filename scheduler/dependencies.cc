@@ -31,7 +31,7 @@ std::vector<int> Dependencies::ReadersOf(int buffer) const {
 }
 
 void Dependencies::AddEdge(int from, int to) {
-  std::vector<int>& before = before_[static_cast<size_t>(to)];
+  std::vector<int>& before = before_[to];
   if (from != to && (before.empty() || before.back() != from)) before.push_back(from);
 }
 

@@ -35,15 +35,15 @@ class HostOverlap {
     const int count = static_cast<int>(graph_.operations.size());
     for (int i = 0; i < count; ++i) {
       if (const auto* mark = MarkAt(i); mark != nullptr && mark->kind == DecisionMark::Kind::kClose)
-        close_[static_cast<size_t>(mark->decision)] = i;
+        close_[mark->decision] = i;
     }
-    order_.reserve(static_cast<size_t>(count));
+    order_.reserve(count);
     AddBlock(0, count);
     if (std::ranges::is_sorted(order_)) return false;
     std::vector<Operation> ordered;
     ordered.reserve(order_.size());
     for (const int i : order_) {
-      ordered.push_back(std::move(graph_.operations[static_cast<size_t>(i)]));
+      ordered.push_back(std::move(graph_.operations[i]));
       ordered.back().group = group_of_.contains(i) ? group_of_.at(i) : 0;
     }
     graph_.operations = std::move(ordered);
@@ -51,7 +51,7 @@ class HostOverlap {
   }
 
  private:
-  const Operation& At(int i) const { return graph_.operations[static_cast<size_t>(i)]; }
+  const Operation& At(int i) const { return graph_.operations[i]; }
   const DecisionMark* MarkAt(int i) const { return std::get_if<DecisionMark>(&At(i).action); }
   bool IsHost(int i) const { return std::holds_alternative<HostEvaluate>(At(i).action); }
 
@@ -61,7 +61,7 @@ class HostOverlap {
     for (int i = begin; i < end;) {
       Node node{i, i + 1, IsHost(i) ? Node::Kind::kHost : Node::Kind::kDevice, {}};
       if (const DecisionMark* mark = MarkAt(i)) {
-        node.end = close_[static_cast<size_t>(mark->decision)] + 1;
+        node.end = close_[mark->decision] + 1;
         node.kind = RunsAhead(node.begin, node.end) ? Node::Kind::kDevice : Node::Kind::kFence;
       }
       i = node.end;
@@ -96,7 +96,7 @@ class HostOverlap {
       if (IsHost(i)) return false;
       const DecisionMark* mark = MarkAt(i);
       if (mark == nullptr || mark->kind != DecisionMark::Kind::kOpen) continue;
-      const int64_t count = graph_.decisions[static_cast<size_t>(mark->decision)].trip_count;
+      const int64_t count = graph_.decisions[mark->decision].trip_count;
       if (count < 0 || count > kMostIterationsAhead) return false;
       iterations *= std::max<int64_t>(count, 1);
       if (iterations > kMostIterationsAhead) return false;
@@ -153,11 +153,11 @@ class HostOverlap {
   void FindDependencies(std::vector<Node>& nodes) const {
     Dependencies dependencies(Dependencies::By::kBuffers);
     for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
-      Node& node = nodes[static_cast<size_t>(n)];
+      Node& node = nodes[n];
       for (int i = node.begin; i < node.end; ++i) {
         if (const auto* copy = std::get_if<CopyBytes>(&At(i).action)) {
           for (const int reader : dependencies.ReadersOf(copy->source.buffer)) {
-            if (nodes[static_cast<size_t>(reader)].kind == Node::Kind::kHost) node.before.push_back(reader);
+            if (nodes[reader].kind == Node::Kind::kHost) node.before.push_back(reader);
           }
         }
         dependencies.Add(At(i), n);
@@ -184,7 +184,7 @@ class HostOverlap {
     for (size_t n = nodes.size(); n-- > 0;) {
       const int needed_by = number[n] >= 0 ? number[n] : nodes[n].needed_by;
       for (const int before : nodes[n].before) {
-        Node& node = nodes[static_cast<size_t>(before)];
+        Node& node = nodes[before];
         node.needed_by = std::min(node.needed_by, needed_by);
       }
     }
@@ -231,15 +231,15 @@ std::vector<int> DecisionsBefore(const Plan& plan) {
     const auto* decision = std::get_if<HostDecide>(&plan.segments[i]);
     if (decision == nullptr) continue;
     ++count[i];
-    for (const int end : decision->region_ends) ++count[static_cast<size_t>(end)];
+    for (const int end : decision->region_ends) ++count[end];
   }
   std::partial_sum(count.begin(), count.end(), count.begin());
   return count;
 }
 
 bool AreBesideEachOther(const Plan& plan, int a, int b) {
-  const auto& first = std::get<GpuCommands>(plan.segments[static_cast<size_t>(a)]);
-  const auto& second = std::get<GpuCommands>(plan.segments[static_cast<size_t>(b)]);
+  const auto& first = std::get<GpuCommands>(plan.segments[a]);
+  const auto& second = std::get<GpuCommands>(plan.segments[b]);
   return first.overlap != 0 && first.overlap == second.overlap && first.queue != second.queue;
 }
 
@@ -261,7 +261,7 @@ void FindHostWaits(Plan& plan) {
   const std::vector<int> decisions_before = DecisionsBefore(plan);
   std::vector<std::pair<int, CommandsMemory>> device;
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
-    const auto* gpu = std::get_if<GpuCommands>(&plan.segments[static_cast<size_t>(i)]);
+    const auto* gpu = std::get_if<GpuCommands>(&plan.segments[i]);
     if (gpu == nullptr) continue;
     CommandsMemory& memory = device.emplace_back(i, CommandsMemory()).second;
     for (const GpuCommand& command : gpu->commands) {
@@ -269,7 +269,7 @@ void FindHostWaits(Plan& plan) {
     }
   }
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
-    auto* evaluation = std::get_if<HostEvaluate>(&plan.segments[static_cast<size_t>(i)]);
+    auto* evaluation = std::get_if<HostEvaluate>(&plan.segments[i]);
     if (evaluation == nullptr) continue;
     std::vector<MemoryUse> uses;
     for (const HostEvaluate::Operand& operand : evaluation->operands) {
@@ -281,7 +281,7 @@ void FindHostWaits(Plan& plan) {
         std::ranges::any_of(uses, [](const MemoryUse& use) { return TouchesBoundary(use.range); });
     evaluation->waits_for.clear();
     for (const auto& [segment, memory] : device) {
-      if (segment > i && !in_loop[static_cast<size_t>(i)]) break;
+      if (segment > i && !in_loop[i]) break;
       if (std::ranges::none_of(uses, [&, &memory = memory](const MemoryUse& use) { return memory.IsBefore(use); }))
         continue;
       // Whoever waits for a segment waits for those submitted before it, but for those beside it; a decision between

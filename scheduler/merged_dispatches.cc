@@ -67,7 +67,7 @@ class LoopMerger {
   bool MayMerge(const GpuCommand& command) const {
     const auto* dispatch = std::get_if<Dispatch>(&command);
     if (dispatch == nullptr || dispatch->parts > 1 || dispatch->groups_at.buffer >= 0) return false;
-    const Step& step = plan_.steps[static_cast<size_t>(dispatch->step)];
+    const Step& step = plan_.steps[dispatch->step];
     const size_t constants = PiecesConstant(step.kernel);
     return constants > 0 && step.kernel.constants.size() == constants && !step.kernel.in_parts && step.groups[1] == 1 &&
            step.groups[2] == 1;
@@ -75,7 +75,7 @@ class LoopMerger {
 
   void Take(std::vector<Bundle>& bundles, const GpuCommand& command, size_t at) const {
     const int number = std::get<Dispatch>(command).step;
-    const Step& step = plan_.steps[static_cast<size_t>(number)];
+    const Step& step = plan_.steps[number];
     for (Bundle& bundle : bundles) {
       const bool fits =
           bundle.steps.size() < kMostPieces && bundle.groups + step.groups[0] <= facts_.max_group_count[0];
@@ -150,13 +150,13 @@ class LoopMerger {
 
   Step MergedStep(const KernelKey& kernel, std::span<const int> steps) const {
     Step merged;
-    merged.name = fmt::format("{} and {} more", plan_.steps[static_cast<size_t>(steps[0])].name, steps.size() - 1);
+    merged.name = fmt::format("{} and {} more", plan_.steps[steps[0]].name, steps.size() - 1);
     merged.kernel = kernel;
     merged.kernel.constants.push_back(static_cast<uint32_t>(steps.size()));
     merged.part_bytes = 0;
     uint32_t groups = 0;
     for (int number : steps) {
-      const Step& step = plan_.steps[static_cast<size_t>(number)];
+      const Step& step = plan_.steps[number];
       merged.params.push_back(groups);
       groups += step.groups[0];
       merged.flop += step.flop;
@@ -165,7 +165,7 @@ class LoopMerger {
       merged.bindings.insert(merged.bindings.end(), step.bindings.begin(), step.bindings.end());
     }
     for (int number : steps) {
-      const Step& step = plan_.steps[static_cast<size_t>(number)];
+      const Step& step = plan_.steps[number];
       merged.params.insert(merged.params.end(), step.params.begin(), step.params.end());
     }
     merged.groups = {groups, 1, 1};
@@ -191,9 +191,7 @@ class LoopMerger {
   };
 
   TensorArrays ArraysOf(std::span<const int> steps) const {
-    const auto bindings_of = [&](size_t i) -> const std::vector<Binding>& {
-      return plan_.steps[static_cast<size_t>(steps[i])].bindings;
-    };
+    const auto bindings_of = [&](size_t i) -> const std::vector<Binding>& { return plan_.steps[steps[i]].bindings; };
     const size_t tensors = bindings_of(0).size();
     TensorArrays arrays;
     arrays.is_written.assign(tensors, false);

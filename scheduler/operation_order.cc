@@ -24,7 +24,7 @@ bool OnDevice(const Operation& operation) {
 
 // Buffers without a place are memory of their own.
 PhysicalRange RangeBefore(const Plan& plan, const BufferSlice& slice) {
-  const Placement& placement = plan.buffers[static_cast<size_t>(slice.buffer)].placement;
+  const Placement& placement = plan.buffers[slice.buffer].placement;
   const bool placed = placement.space == MemorySpace::kParameter;
   return {placement.space, placed ? placement.index : slice.buffer, slice.offset_bytes,
           slice.offset_bytes + slice.size_bytes};
@@ -106,10 +106,9 @@ std::vector<int> MemoryOf(const StepGraph& graph) {
   for (size_t leaf = 0; leaf < graph.donors.size(); ++leaf) {
     const int donor = graph.donors[leaf].parameter_leaf;
     if (donor < 0) continue;
-    const int from = plan.parameters[static_cast<size_t>(donor)].buffer, to = plan.results[leaf].buffer;
-    const bool after =
-        plan.buffers[static_cast<size_t>(from)].last_use <= plan.buffers[static_cast<size_t>(to)].first_use;
-    if (after) memory[static_cast<size_t>(to)] = from;
+    const int from = plan.parameters[donor].buffer, to = plan.results[leaf].buffer;
+    const bool after = plan.buffers[from].last_use <= plan.buffers[to].first_use;
+    if (after) memory[to] = from;
   }
   return memory;
 }
@@ -119,7 +118,7 @@ std::vector<int> OrderOf(const StepGraph& graph, const std::vector<int>& memory,
   std::vector<int> order;
   const auto count = static_cast<int>(graph.operations.size());
   for (int begin = 0; begin < count;) {
-    const auto at = [&](int i) -> const Operation& { return graph.operations[static_cast<size_t>(i)]; };
+    const auto at = [&](int i) -> const Operation& { return graph.operations[i]; };
     int end = begin + 1;
     if (OnDevice(at(begin))) {
       while (end < count && end - begin < stretch && OnDevice(at(end)) && at(end).group == at(begin).group) ++end;
@@ -141,7 +140,7 @@ Result<int64_t> BytesAtOnce(StepGraph& graph, bool by_waves) {
   int64_t fixed = 0;
   std::vector<Lifetime> lifetimes;
   for (int i = 0; i < static_cast<int>(graph.plan.buffers.size()); ++i) {
-    const PlanBuffer& buffer = graph.plan.buffers[static_cast<size_t>(i)];
+    const PlanBuffer& buffer = graph.plan.buffers[i];
     if (buffer.first_use < 0) continue;
     const bool scratch = buffer.placement.space == MemorySpace::kScratch && !results.contains(i);
     if (!scratch) fixed += RoundUp(buffer.size_bytes, kBlockAlignment);
@@ -152,7 +151,7 @@ Result<int64_t> BytesAtOnce(StepGraph& graph, bool by_waves) {
 
 // operations[k] = those[order[k]]
 void Arrange(std::vector<Operation>& operations, std::vector<Operation> those, const std::vector<int>& order) {
-  for (size_t k = 0; k < order.size(); ++k) operations[k] = std::move(those[static_cast<size_t>(order[k])]);
+  for (size_t k = 0; k < order.size(); ++k) operations[k] = std::move(those[order[k]]);
 }
 
 }  // namespace
@@ -180,7 +179,7 @@ std::vector<int> WavesOf(const StepGraph& graph) {
 }
 
 Lifetime LifetimeOf(const PlanBuffer& buffer, const std::vector<int>& waves) {
-  const auto wave = [&](int operation) { return waves.empty() ? operation : waves[static_cast<size_t>(operation)]; };
+  const auto wave = [&](int operation) { return waves.empty() ? operation : waves[operation]; };
   return {wave(buffer.first_use), wave(buffer.last_use), buffer.size_bytes};
 }
 
@@ -193,7 +192,7 @@ Result<bool> ShareBarriers(StepGraph& graph) {
     const std::vector<int> order = OrderOf(graph, memory, stretch);
     if (std::ranges::is_sorted(order)) continue;
     std::vector<int> back(order.size());
-    for (size_t k = 0; k < order.size(); ++k) back[static_cast<size_t>(order[k])] = static_cast<int>(k);
+    for (size_t k = 0; k < order.size(); ++k) back[order[k]] = static_cast<int>(k);
     std::vector<Operation> those = graph.operations;
     Arrange(graph.operations, std::move(those), order);
     VXLA_ASSIGN_OR_RETURN(const int64_t after, BytesAtOnce(graph, true));

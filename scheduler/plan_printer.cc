@@ -66,10 +66,10 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
 std::vector<std::string> WaitsOf(const Plan& plan, const HostEvaluate& evaluation) {
   std::vector<std::string> waits;
   for (const int segment : evaluation.waits_for) {
-    const auto& commands = std::get<GpuCommands>(plan.segments.at(static_cast<size_t>(segment))).commands;
+    const auto& commands = std::get<GpuCommands>(plan.segments.at(segment)).commands;
     const auto* dispatch = std::get_if<Dispatch>(&commands.back());
     const auto* copy = std::get_if<CopyBytes>(&commands.back());
-    waits.push_back(dispatch != nullptr ? plan.steps.at(static_cast<size_t>(dispatch->step)).name
+    waits.push_back(dispatch != nullptr ? plan.steps.at(dispatch->step).name
                     : copy != nullptr   ? "copy to " + SliceText(plan, copy->target)
                                         : "barrier");
   }

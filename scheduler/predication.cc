@@ -355,7 +355,7 @@ Status Predicator::RebuildNest(int segment) {
   const int kept = nest.counters;
   nest.counters = counter;
   gates_[nest.gates].table.assign(static_cast<size_t>(4 * (1 + kept)), 0);
-  for (int gate = 0; gate <= kept; ++gate) gates_[nest.gates].table[static_cast<size_t>(4 * gate)] = kNoBranch;
+  for (int gate = 0; gate <= kept; ++gate) gates_[nest.gates].table[4 * gate] = kNoBranch;
   EmitChange(nest, nullptr, 0, {ModeChange::Kind::kStart, 0, begins}, Commands());
   const int decision = static_cast<int>(made_.size());
   HostDecide ahead = loop;
@@ -368,7 +368,7 @@ Status Predicator::RebuildNest(int segment) {
   EndRegion(decision);
   std::vector<GpuCommand> commands;
   VXLA_RETURN_IF_ERROR(EmitTrip(segment, nest, begins, 0, counter, commands));
-  for (const int change : nest.changes) deciders_[static_cast<size_t>(change)].request.change->counters = kept;
+  for (const int change : nest.changes) deciders_[change].request.change->counters = kept;
   Commands() = std::move(commands);
   EndRegion(decision);
   ChooseBatch(decision);

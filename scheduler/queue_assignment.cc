@@ -67,7 +67,7 @@ class QueueAssignment {
       const auto* mark = std::get_if<DecisionMark>(&graph_.operations[i].action);
       if (mark == nullptr) continue;
       if (mark->kind == DecisionMark::Kind::kOpen) {
-        const HostDecide& decision = graph_.decisions[static_cast<size_t>(mark->decision)];
+        const HostDecide& decision = graph_.decisions[mark->decision];
         allows.push_back(allows.back() && decision.kind == HostDecide::Kind::kWhile && decision.trip_count >= 0);
       } else if (mark->kind == DecisionMark::Kind::kClose) {
         allows.pop_back();
@@ -190,7 +190,7 @@ class QueueAssignment {
 QueueWork WorkOf(const Operation& operation, const Plan& plan, const DeviceFacts& facts) {
   double seconds = 0, share = 1;
   if (const auto* dispatch = std::get_if<Dispatch>(&operation.action)) {
-    const Step& step = plan.steps[static_cast<size_t>(dispatch->step)];
+    const Step& step = plan.steps[dispatch->step];
     const double groups = static_cast<double>(step.groups[0]) * step.groups[1] * step.groups[2];
     seconds = EstimateSeconds(step, facts) * kTrust;
     share = std::min(1.0, groups / static_cast<double>(std::max<int64_t>(1, facts.busy_workgroups)));

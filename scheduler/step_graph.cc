@@ -30,7 +30,7 @@ Result<int> LeafAt(const Shape& shape, const IntList& index) {
     if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_elements().size())) {
       return InvalidArgument("input_output_alias: {{{}}} is not an index into {}", JoinInts(index), shape.ToString());
     }
-    for (int64_t before = 0; before < i; ++before) leaf += LeafCount(at->tuple_elements()[static_cast<size_t>(before)]);
+    for (int64_t before = 0; before < i; ++before) leaf += LeafCount(at->tuple_elements()[before]);
     at = &at->tuple_elements()[i];
   }
   if (at->IsTuple()) {
@@ -139,7 +139,7 @@ void StepGraphBuilder::AddLeaves(const Instruction& instruction) {
   const auto leaves = FlattenTuple(instruction.shape());
   for (int leaf = 0; leaf < static_cast<int>(leaves.size()); ++leaf) {
     const auto [at, fresh] = graph_.buffer_of.emplace(std::pair(&instruction, leaf), -1);
-    if (fresh) at->second = AddBuffer(LeafName(instruction, leaf), DeviceBytes(*leaves[static_cast<size_t>(leaf)]));
+    if (fresh) at->second = AddBuffer(LeafName(instruction, leaf), DeviceBytes(*leaves[leaf]));
   }
 }
 
@@ -381,7 +381,7 @@ void StepGraphBuilder::AddResults() {
 }
 
 int StepGraphBuilder::AddResultCopy(int source, int leaf) {
-  const Shape& shape = *FlattenTuple(entry_.root()->shape())[static_cast<size_t>(leaf)];
+  const Shape& shape = *FlattenTuple(entry_.root()->shape())[leaf];
   const int target = AddBuffer(fmt::format("result {}", leaf), DeviceBytes(shape));
   AddCopy(source, target);
   return target;

@@ -14,8 +14,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-std::string_view TextOr(const char* text, std::string_view otherwise) { return text != nullptr ? text : otherwise; }
-
 DeviceOptions OptionsOf(const VxlaDeviceInfo& info) {
   DeviceOptions options;
   options.device = TextOr(info.device, options.device);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/device.h"
@@ -135,6 +136,10 @@ struct VxlaValue_T : vxla::CHandle<vxla::HandleKind::kValue, vxla::CValue> {};
 struct VxlaEvent_T : vxla::CHandle<vxla::HandleKind::kEvent, vxla::CEvent> {};
 
 namespace VXLA_NAMESPACE {
+
+inline std::string_view TextOr(const char* text, std::string_view otherwise) {
+  return text != nullptr ? text : otherwise;
+}
 
 // kInvalidArgument: `what` is NULL or another kind of handle than `wanted`.
 Status CheckHandleKind(const void* handle, HandleKind wanted, const char* what);

@@ -69,8 +69,6 @@ struct VxlaRecording_T : vxla::CHandle<vxla::HandleKind::kRecording, vxla::CReco
 namespace VXLA_NAMESPACE {
 namespace {
 
-std::string_view WordOr(const char* text, std::string_view otherwise) { return text != nullptr ? text : otherwise; }
-
 VxlaRequirements Describe(const vulkan::DeviceRequirements& asked) {
   VxlaRequirements described = {};
   described.needed_extension_count = static_cast<uint32_t>(asked.needed_extensions);
@@ -193,15 +191,15 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   VXLA_RETURN_IF_ERROR(ReadQueues(info, adopted));
   VXLA_ASSIGN_OR_RETURN(adopted.host.memory, MemoryCallsOf(info.memory));
   vulkan::OpenOptions options;
-  if (const std::string_view words = WordOr(info.bindings, "auto"); words != "auto") {
+  if (const std::string_view words = TextOr(info.bindings, "auto"); words != "auto") {
     if (words != "addresses" && words != "descriptors")
       return InvalidArgument("bindings '{}': none of auto, addresses, descriptors", words);
     options.bindings = words == "addresses" ? BindingMode::kAddresses : BindingMode::kDescriptors;
   }
-  VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(WordOr(info.emulate, "")));
+  VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(TextOr(info.emulate, "")));
   options.cache = (info.flags & VXLA_DEVICE_NO_CACHE) == 0;
   options.same_bits = (info.flags & VXLA_DEVICE_SAME_BITS) != 0;
-  options.cache_dir = WordOr(info.cache_folder, "");
+  options.cache_dir = TextOr(info.cache_folder, "");
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::AdoptDevice(adopted, options, HooksOfLibrary()));
   return NewDevice(std::move(device), info.flags, /*adopted=*/true);
 }

@@ -212,7 +212,7 @@ Status FunctionRun::RunOnGrid(const ParallelRun& run) {
   observer_.End();
   const size_t each = run.results.size() / devices;
   for (size_t i = 0; i < run.results.size(); ++i) {
-    Literal& of_device = results[static_cast<size_t>(run.owners[i])];
+    Literal& of_device = results[run.owners[i]];
     const bool one = !run.shared && each == 1;
     const size_t index = run.shared ? i : i % each;
     values_[run.results[i]] =

@@ -72,7 +72,7 @@ class ProgramCutter {
         attributes.number = static_cast<int64_t>(arguments_.size());
         // Constants keep a name of their own, so that a parameter is not mistaken for one.
         at = entry_->Add(Opcode::kParameter, operand.shape(), {}, attributes, {}, operand.name());
-        arguments_.push_back(operands[static_cast<size_t>(k)]);
+        arguments_.push_back(operands[k]);
       }
       mapped.push_back(at);
     }

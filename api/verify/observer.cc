@@ -85,7 +85,7 @@ Literal Filled(const Literal& value, const Shape& shape) {
 void Observer::Begin(const DeviceGrid& grid) {
   grid_ = grid;
   seen_.clear();
-  seen_.resize(static_cast<size_t>(grid.count()));
+  seen_.resize(grid.count());
 }
 
 void Observer::See(const Instruction& observation, std::span<const Literal> inputs, Literal& agrees,
@@ -94,7 +94,7 @@ void Observer::See(const Instruction& observation, std::span<const Literal> inpu
   const bool known = number >= 0 && number < static_cast<int64_t>(function_.checks.size()) && device >= 0 &&
                      device < static_cast<int64_t>(seen_.size());
   if (!known) return status.SetFailure(fmt::format("no check {} on device {}", number, device));
-  const Check& check = function_.checks[static_cast<size_t>(number)];
+  const Check& check = function_.checks[number];
   const auto value = [&](size_t k) { return AsShown(inputs[k], observation.operand(static_cast<int>(k))->shape()); };
   Seen seen{static_cast<size_t>(number), OkStatus(), std::nullopt};
   const bool kept =
@@ -107,7 +107,7 @@ void Observer::See(const Instruction& observation, std::span<const Literal> inpu
   }
   agrees.SetInt(0, seen.judged.ok() ? 1 : 0);
   const std::lock_guard lock(mutex_);
-  seen_[static_cast<size_t>(device)].push_back(std::move(seen));
+  seen_[device].push_back(std::move(seen));
 }
 
 void Observer::End() {
@@ -133,7 +133,7 @@ Status Observer::Count(Seen seen, const std::string& device) {
     case Check::Kind::kProbed: {
       const std::vector<Literal>& kept = probes_[check.text];
       if (check.iteration >= 0 && check.iteration < static_cast<int64_t>(kept.size()))
-        seen.judged = Judge(check, kept[static_cast<size_t>(check.iteration)], *seen.value);
+        seen.judged = Judge(check, kept[check.iteration], *seen.value);
       else
         seen.judged =
             Mismatch("{} at {}:{}: probe '{}' has kept {} values, iteration {} is none of them", check.operation,

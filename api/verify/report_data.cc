@@ -47,7 +47,7 @@ DistanceHistogram HistogramOf(const Literal& actual, const Literal& expected) {
       ++histogram.counts.back();
     } else {
       const int power = static_cast<int>(std::ceil(std::log2(distance)));
-      ++histogram.counts[static_cast<size_t>(std::clamp(power + 2, 1, DistanceHistogram::kPowers + 1))];
+      ++histogram.counts[std::clamp(power + 2, 1, DistanceHistogram::kPowers + 1)];
     }
   }
   return histogram;
@@ -66,7 +66,7 @@ HeatMap HeatMapOf(const Literal& actual, const Literal& expected) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = i / map.array_columns * map.rows / map.array_rows;
     const int64_t column = i % map.array_columns * map.columns / map.array_columns;
-    double& cell = map.worst[static_cast<size_t>(row * map.columns + column)];
+    double& cell = map.worst[row * map.columns + column];
     cell = std::max(cell, ElementDistance(actual, expected, i));
   }
   return map;

@@ -77,30 +77,6 @@ const Row* FindRow(std::string_view name) {
   return it != kNames.end() && *it == key ? &kRows[it - kNames.begin()] : nullptr;
 }
 
-// Accumulating ops round their sum to the result's type in the end.
-bool Accumulates(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-    case Opcode::kConvolution:
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kScan:
-    case Opcode::kFft:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return true;
-    default:
-      return false;
-  }
-}
-
 UlpBound BoundOf(const Row& row, ElementType type) {
   if (type == ElementType::kF32) return row.f32;
   if (type == ElementType::kF64) return row.f64;
@@ -150,7 +126,7 @@ int64_t FftLength(const Instruction& instruction) {
 
 UlpBound AccuracyOf(Opcode opcode, ElementType type) {
   if (!IsFloating(type) && !IsComplex(type)) return kExact;
-  if (Accumulates(opcode)) return kRounded;
+  if (Has(opcode, Trait::kAccumulates)) return kRounded;
   const Row* row = FindRow(OpcodeText(opcode));
   if (row == nullptr) return kExact;
   return IsNarrowFloat(type) ? NarrowBoundOf(*row) : BoundOf(*row, type);
@@ -240,47 +216,9 @@ AccumulationBound AccumulationOf(ElementType accumulator, int64_t length) {
   return {certain, std::min(certain, 12 * std::sqrt(steps) * unit)};
 }
 
-bool HasWidthVariant(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kClz:
-    case Opcode::kPopulationCount:
-    case Opcode::kMulhi:
-      return true;
-    default:
-      return false;
-  }
-}
+bool HasWidthVariant(Opcode opcode) { return Has(opcode, Trait::kWidthVariant); }
 
-bool HasF16Variant(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kSinh:
-    case Opcode::kCosh:
-    case Opcode::kAsinh:
-    case Opcode::kAcosh:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kTan:
-    case Opcode::kAcos:
-    case Opcode::kAtan:
-    case Opcode::kDigamma:
-    case Opcode::kErf:
-    case Opcode::kErfc:
-    case Opcode::kErfInv:
-    case Opcode::kLgamma:
-    case Opcode::kCbrt:
-      return true;
-    default:
-      return false;
-  }
-}
+bool HasF16Variant(Opcode opcode) { return Has(opcode, Trait::kF16Variant); }
 
 bool HasOddVariant(Opcode opcode) { return opcode == Opcode::kPower || opcode == Opcode::kAtan2; }
 

@@ -164,6 +164,40 @@ Result<Shape> InferDynamicUpdateSlice(const Instruction& instruction) {
   return WithElementType(array, array.element_type());
 }
 
+namespace {
+
+struct GatherOffsets {
+  std::vector<int64_t> sizes;
+  std::vector<bool> dynamic;
+};
+
+// What a slice has beside its dropped dimensions.
+Result<GatherOffsets> OffsetsOf(const Instruction& instruction, const GatherAttributes& a, const Shape& array) {
+  VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "slice_sizes", a.slice_sizes.size(), array));  // gather_c20
+  GatherOffsets offsets;
+  for (int i = 0; i < array.rank(); ++i) {
+    if (a.slice_sizes[i] < 0 || a.slice_sizes[i] > array.dimension(i)) {  // gather_c21
+      return OpError(instruction, "slice size {} is not in 0 to {}, dimension {} of {}", a.slice_sizes[i],
+                     array.dimension(i), i, array.ToString());
+    }
+    const bool dropped = Contains(a.collapsed_slice_dims, i) || Contains(a.operand_batching_dims, i);
+    if (dropped && a.slice_sizes[i] > 1) {  // gather_c8, gather_c12
+      return OpError(instruction, "slice size {} of the collapsed or batching dimension {} exceeds 1", a.slice_sizes[i],
+                     i);
+    }
+    if (dropped) continue;
+    offsets.sizes.push_back(a.slice_sizes[i]);
+    offsets.dynamic.push_back(array.is_dynamic_dimension(i) && a.slice_sizes[i] == array.dimension(i));
+  }
+  if (a.offset_dims.size() != offsets.sizes.size()) {  // gather_c1
+    return OpError(instruction, "offset_dims has {} entries for {} dimensions of the slice", a.offset_dims.size(),
+                   offsets.sizes.size());
+  }
+  return offsets;
+}
+
+}  // namespace
+
 Result<Shape> InferGather(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectArray(instruction, 0));
   VXLA_RETURN_IF_ERROR(ExpectIntegerArray(instruction, 1, "start indices"));
@@ -177,29 +211,9 @@ Result<Shape> InferGather(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, "collapsed_slice_dims", a.collapsed_slice_dims));
   VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "collapsed_slice_dims and operand_batching_dims",
                                       a.collapsed_slice_dims, a.operand_batching_dims));
-  VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "slice_sizes", a.slice_sizes.size(), array));  // gather_c20
-  std::vector<int64_t> offset_sizes;
-  std::vector<bool> offset_dynamic;
-  for (int i = 0; i < array.rank(); ++i) {
-    if (a.slice_sizes[i] < 0 || a.slice_sizes[i] > array.dimension(i)) {  // gather_c21
-      return OpError(instruction, "slice size {} is not in 0 to {}, dimension {} of {}", a.slice_sizes[i],
-                     array.dimension(i), i, array.ToString());
-    }
-    const bool dropped = Contains(a.collapsed_slice_dims, i) || Contains(a.operand_batching_dims, i);
-    if (dropped && a.slice_sizes[i] > 1) {  // gather_c8, gather_c12
-      return OpError(instruction, "slice size {} of the collapsed or batching dimension {} exceeds 1", a.slice_sizes[i],
-                     i);
-    }
-    if (dropped) continue;
-    offset_sizes.push_back(a.slice_sizes[i]);
-    offset_dynamic.push_back(array.is_dynamic_dimension(i) && a.slice_sizes[i] == array.dimension(i));
-  }
-  if (a.offset_dims.size() != offset_sizes.size()) {  // gather_c1
-    return OpError(instruction, "offset_dims has {} entries for {} dimensions of the slice", a.offset_dims.size(),
-                   offset_sizes.size());
-  }
+  VXLA_ASSIGN_OR_RETURN(const GatherOffsets offsets, OffsetsOf(instruction, a, array));
   const std::vector<int64_t> batch_sizes = BatchSizes(indices, a.index_vector_dim);
-  const int64_t rank = static_cast<int64_t>(batch_sizes.size() + offset_sizes.size());
+  const int64_t rank = static_cast<int64_t>(batch_sizes.size() + offsets.sizes.size());
   VXLA_RETURN_IF_ERROR(CheckWindowDimensions(instruction, "offset_dims", a.offset_dims, rank));
   std::vector<int64_t> sizes;
   std::vector<bool> dynamic, with_array;
@@ -207,8 +221,8 @@ Result<Shape> InferGather(const Instruction& instruction) {
   int next_batch = 0;
   for (int64_t i = 0; i < rank; ++i) {
     if (Contains(a.offset_dims, i)) {
-      sizes.push_back(offset_sizes[next_offset]);
-      dynamic.push_back(offset_dynamic[next_offset++]);
+      sizes.push_back(offsets.sizes[next_offset]);
+      dynamic.push_back(offsets.dynamic[next_offset++]);
       with_array.push_back(dynamic.back());
     } else {
       if (next_batch == a.index_vector_dim) ++next_batch;

@@ -39,58 +39,6 @@ Result<Shape> InferShape(const Instruction& instruction) {
   return shape;
 }
 
-bool ShapeCanBeInferred(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBitcast:
-    case Opcode::kBitcastConvert:
-    case Opcode::kBroadcast:
-    case Opcode::kConstant:
-    case Opcode::kConvert:
-    case Opcode::kStochasticConvert:
-    case Opcode::kCustomCall:
-    case Opcode::kFusion:
-    case Opcode::kInfeed:
-    case Opcode::kIota:
-    case Opcode::kOutfeed:
-    case Opcode::kParameter:
-    case Opcode::kReducePrecision:
-    case Opcode::kReshape:
-    case Opcode::kDynamicReshape:
-    case Opcode::kRng:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kRngGetAndUpdateState:
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kSlice:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kScaledDot:
-    case Opcode::kScan:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return false;
-    default:
-      return true;
-  }
-}
+bool ShapeCanBeInferred(Opcode opcode) { return !Has(opcode, Trait::kStatesShape); }
 
 }  // namespace VXLA_NAMESPACE

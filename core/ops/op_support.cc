@@ -299,4 +299,37 @@ Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, i
   return static_cast<int64_t>((padded - reach) / window.stride + 1);
 }
 
+Result<int> ExpectArraysAndInits(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 1));
+  VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 2));  // reduce_window_c1
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  if (instruction.operand_count() % 2 != 0) {  // reduce_c3, reduce_window_c1
+    return OpError(instruction, "{} operands are not N arrays and N initial values", instruction.operand_count());
+  }
+  return instruction.operand_count() / 2;
+}
+
+Result<Shape> InferReduced(const Instruction& instruction, const Shape& reduced, const Shape& least) {
+  const int n = instruction.operand_count() / 2;
+  const auto of_type = [](const Shape& shape, ElementType type) {
+    Shape other = shape;
+    other.set_element_type(type);
+    return other;
+  };
+  std::vector<Shape> scalars, results, leasts;
+  for (int k = 0; k < n; ++k) {
+    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // reduce_c1, reduce_window_c2
+    VXLA_RETURN_IF_ERROR(ExpectScalar(instruction, n + k));
+    VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + k, k));  // reduce_c2, reduce_window_c3
+    scalars.push_back(ScalarOf(instruction.operand(k)->shape()));
+    results.push_back(of_type(reduced, scalars.back().element_type()));
+    leasts.push_back(of_type(least, scalars.back().element_type()));
+  }
+  const Shape result = Collate(scalars);
+  scalars.insert(scalars.end(), scalars.begin(), scalars.begin() + n);
+  // reduce_c6, reduce_window_c13
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), scalars, &result));
+  return StatedOr(instruction, Collate(std::move(leasts)), Collate(std::move(results)));
+}
+
 }  // namespace VXLA_NAMESPACE

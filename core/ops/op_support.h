@@ -80,4 +80,10 @@ Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, i
 // size elements, one every `dilation` places; 128 bits because the text is hostile.
 __int128 DilatedSize(int64_t size, int64_t dilation);
 
+// Of reduce and reduce-window: N arrays, then N initial values; the computation takes N accumulators, then N values.
+// Gives N.
+Result<int> ExpectArraysAndInits(const Instruction& instruction);
+// Their results, which have the sizes of `reduced`, or state those of `least` (StatedOr).
+Result<Shape> InferReduced(const Instruction& instruction, const Shape& reduced, const Shape& least);
+
 }  // namespace VXLA_NAMESPACE

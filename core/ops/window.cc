@@ -24,38 +24,21 @@ Result<std::vector<int64_t>> WindowedSizes(const Instruction& instruction, const
 
 }  // namespace
 
-// N arrays, then N initial values; the computation takes N accumulators, then N values.
 Result<Shape> InferReduceWindow(const Instruction& instruction) {
-  VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 1));
-  VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 2));  // reduce_window_c1
-  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  if (instruction.operand_count() % 2 != 0) {  // reduce_window_c1
-    return OpError(instruction, "{} operands are not N arrays and N initial values", instruction.operand_count());
-  }
-  const int n = instruction.operand_count() / 2;
+  VXLA_ASSIGN_OR_RETURN(const int n, ExpectArraysAndInits(instruction));
   const Shape first = WithFlagsOfOperands(instruction, n);
   for (const WindowDimension& dimension : instruction.attributes<WindowAttributes>().window) {
     // reduce_window_c4
     if (dimension.reversal) return OpError(instruction, "a reversed window has no meaning here");
   }
   VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WindowedSizes(instruction, first));  // reduce_window_c15
-  std::vector<Shape> scalars, results, least;
-  for (int k = 0; k < n; ++k) {
-    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // reduce_window_c2
-    VXLA_RETURN_IF_ERROR(ExpectScalar(instruction, n + k));
-    VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + k, k));  // reduce_window_c3
-    scalars.push_back(ScalarOf(instruction.operand(k)->shape()));
-    results.push_back(Shape(scalars.back().element_type(), sizes));
-    least.push_back(results.back());
-    for (int i = 0; i < first.rank(); ++i) {
-      results.back().set_dynamic_dimension(i, first.is_dynamic_dimension(i));
-      least.back().set_dynamic_dimension(i, instruction.operand(0)->shape().is_dynamic_dimension(i));
-    }
+  const Shape& own = instruction.operand(0)->shape();
+  Shape reduced(own.element_type(), sizes), least = reduced;
+  for (int i = 0; i < first.rank(); ++i) {
+    reduced.set_dynamic_dimension(i, first.is_dynamic_dimension(i));
+    least.set_dynamic_dimension(i, own.is_dynamic_dimension(i));
   }
-  const Shape result = Collate(scalars);
-  scalars.insert(scalars.end(), scalars.begin(), scalars.begin() + n);
-  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), scalars, &result));  // reduce_window_c13
-  return StatedOr(instruction, Collate(std::move(least)), Collate(std::move(results)));
+  return InferReduced(instruction, reduced, least);
 }
 
 // select-and-scatter(operand, source, init), select, scatter

@@ -120,8 +120,8 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
     if (!parser.found) return lexer_.Error("unknown attribute '{}' of {}", name, OpcodeText(draft.opcode));
     VXLA_RETURN_IF_ERROR(parser.status);
     if (name == "frontend_attributes") {
-      Status notes = TakeNotes(draft);
-      if (!notes.ok()) return std::move(notes).At(location);
+      // Places in the notes are of no use to who reads the file.
+      if (const Status notes = TakeNotes(draft); !notes.ok()) return Status(notes.code(), notes.message(), location);
     }
     if (name != "result_accuracy") continue;
     const std::string& accuracy = std::get<UnaryAttributes>(draft.attributes).result_accuracy.text;

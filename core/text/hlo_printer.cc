@@ -14,9 +14,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// Arrays longer than this are shortened in messages.
-constexpr int64_t kMessageElements = 16;
-
 // Words that this parser or XLA's would take for something else than a name.
 bool IsReserved(std::string_view name) {
   constexpr std::string_view kWords[] = {"ENTRY",         "ROOT",          "HloModule",  "FileNames",
@@ -130,7 +127,7 @@ void AppendAttributes(std::string& out, const Instruction& instruction) {
   AppendFields(out, WithNotes(instruction), opcode);
 }
 
-void AppendInstruction(std::string& out, const Instruction& instruction, int64_t max_elements) {
+void AppendInstruction(std::string& out, const Instruction& instruction) {
   AppendName(out, instruction.name());
   out += " = ";
   AppendShape(out, instruction.shape());
@@ -139,8 +136,7 @@ void AppendInstruction(std::string& out, const Instruction& instruction, int64_t
     fmt::format_to(std::back_inserter(out), "{}", instruction.parameter_number());
   } else if (instruction.opcode() == Opcode::kConstant) {
     const auto& literal = instruction.attributes<ConstantAttributes>().literal;
-    out +=
-        literal == nullptr ? (instruction.shape().IsTuple() ? "..." : "{...}") : PrintLiteral(*literal, max_elements);
+    out += literal == nullptr ? (instruction.shape().IsTuple() ? "..." : "{...}") : PrintLiteral(*literal);
   }
   for (int i = 0; i < instruction.operand_count(); ++i) {
     if (i > 0) out += ", ";
@@ -156,7 +152,7 @@ void AppendComputation(std::string& out, const Computation& computation, bool is
   out += " {\n";
   for (const auto& instruction : computation.instructions()) {
     out += instruction.get() == computation.root() ? "  ROOT " : "  ";
-    AppendInstruction(out, *instruction, INT64_MAX);
+    AppendInstruction(out, *instruction);
     out += '\n';
   }
   out += '}';
@@ -186,18 +182,6 @@ std::string PrintHlo(const Module& module) {
   std::vector<const Computation*> order;
   for (const auto& computation : module.computations()) PlaceCallees(computation.get(), placed, order);
   for (const Computation* computation : order) AppendComputation(out, *computation, computation == module.entry());
-  return out;
-}
-
-std::string PrintInstruction(const Instruction& instruction) {
-  std::string out;
-  AppendInstruction(out, instruction, kMessageElements);
-  return out;
-}
-
-std::string PrintAttributes(const Instruction& instruction) {
-  std::string out;
-  AppendAttributes(out, instruction);
   return out;
 }
 

@@ -9,9 +9,5 @@
 namespace VXLA_NAMESPACE {
 
 std::string PrintHlo(const Module& module);
-// One line for messages: no ROOT, long constants shortened to {...}.
-std::string PrintInstruction(const Instruction& instruction);
-// ", dimensions={0}, to_apply=add, ..."; empty if there is nothing to say.
-std::string PrintAttributes(const Instruction& instruction);
 
 }  // namespace VXLA_NAMESPACE

@@ -47,7 +47,7 @@ typedef struct VxlaEvent_T* VxlaEvent;
 typedef int32_t VxlaCode;
 enum {
   VXLA_OK = 0,
-  VXLA_MISMATCH = 1,            // it ran, and a loop reached its limit
+  VXLA_MISMATCH = 1,            // it ran, and a loop reached its limit, or vxlaDiff's results disagree
   VXLA_INVALID_ARGUMENT = 2,    // handles, structs, sizes, the text of a program
   VXLA_UNSUPPORTED = 3,         // valid, but not done here
   VXLA_DEVICE_FAILURE = 4,      // no device, device lost, errors of the driver
@@ -311,9 +311,9 @@ typedef struct VxlaExecutableDescription {
   uint32_t weight_count;  // VxlaCompileInfo::weight_bytes
 } VxlaExecutableDescription;
 
-// VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores. VXLA_UNSUPPORTED, as
-// vxlaDiff, in libvxla_runtime: it loads bundles. An executable of several devices is a
-// handle of each of them, and runs by vxlaExecuteOnDevices alone.
+// VXLA_INVALID_ARGUMENT: the text, with line:column. VXLA_NOT_FOUND: a bound of what the program does not have.
+// Compiles its kernels, on all cores. VXLA_UNSUPPORTED, as vxlaDiff, in libvxla_runtime: it loads bundles. An
+// executable of several devices is a handle of each of them, and runs by vxlaExecuteOnDevices alone.
 VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable,
                               VxlaMessage* message);
 
@@ -351,8 +351,7 @@ VXLA_API void vxlaFreeBytes(VxlaBytes* bytes);
 enum {
   // vxlaLoadBundle returns before the driver has made the pipelines. vxla's threads go on with that, of several bundles
   // one after the other, each on all cores. What needs the pipelines waits, and gives their error: vxlaRun,
-  // vxlaExecute,
-  // vxlaCreateRecording.
+  // vxlaExecute, vxlaCreateRecording.
   VXLA_LOAD_IN_BACKGROUND = 4
 };
 
@@ -385,8 +384,7 @@ VXLA_API VxlaCode vxlaDescribeArgument(VxlaExecutable executable, uint32_t index
 VXLA_API VxlaCode vxlaDescribeResult(VxlaExecutable executable, uint32_t index, VxlaArray* array, VxlaMessage* message);
 
 // Uploads, runs, waits and downloads. VXLA_UNSUPPORTED: an argument or a result has dynamic dimensions (vxlaExecute).
-// VXLA_INVALID_ARGUMENT names the argument or the result whose count or size is
-// wrong, and nothing has run.
+// VXLA_INVALID_ARGUMENT names the argument or the result whose count or size is wrong, and nothing has run.
 VXLA_API VxlaCode vxlaRun(VxlaExecutable executable, uint32_t argument_count, const VxlaConstBytes* arguments,
                           uint32_t result_count, const VxlaBytes* results, VxlaMessage* message);
 

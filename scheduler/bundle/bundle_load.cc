@@ -48,7 +48,7 @@ class ConstantUpload {
       begin_ = place.offset_bytes;
       if (bytes.size() >= kMostBytes) return Upload(bytes);
     }
-    piece_.resize(static_cast<size_t>(place.offset_bytes - begin_));
+    piece_.resize(place.offset_bytes - begin_);
     piece_.insert(piece_.end(), bytes.begin(), bytes.end());
     return OkStatus();
   }

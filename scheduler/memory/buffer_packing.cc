@@ -92,7 +92,7 @@ class Sweep {
   }
 
   void Free(Packing::Place place, int64_t size) {
-    auto& gaps = by_offset_[static_cast<size_t>(place.block)];
+    auto& gaps = by_offset_[place.block];
     int64_t begin = place.offset_bytes, end = begin + size;
     auto behind = gaps.lower_bound(begin);
     if (behind != gaps.end() && behind->first == end) {
@@ -130,11 +130,11 @@ class Sweep {
   }
 
   void Add(int block, int64_t offset, int64_t size) {
-    by_offset_[static_cast<size_t>(block)].emplace(offset, size);
+    by_offset_[block].emplace(offset, size);
     by_size_.emplace(size, block, offset);
   }
   void Remove(int block, int64_t offset) {
-    auto& gaps = by_offset_[static_cast<size_t>(block)];
+    auto& gaps = by_offset_[block];
     const auto at = gaps.find(offset);
     by_size_.erase({at->second, block, offset});
     gaps.erase(at);

@@ -136,7 +136,7 @@ class Elision {
       const auto at = number_.find(result.buffer);
       if (at == number_.end()) continue;
       is_result_[at->second] = true;
-      classes_[static_cast<size_t>(at->second)].has_result = true;
+      classes_[at->second].has_result = true;
     }
   }
 
@@ -167,7 +167,7 @@ class Elision {
         if (use.access == Access::kRead) continue;
         writes_[i].push_back(n);
         writers_[n].push_back(i);
-        classes_[static_cast<size_t>(n)].writers.insert(i);
+        classes_[n].writers.insert(i);
       }
     }
   }
@@ -255,8 +255,8 @@ class Elision {
   // Something is written to one while the other holds a value that is still wanted. Looked at from `b`: a class may
   // grow to all the states of thousands of loops, and is then asked about by small ones.
   bool WritesWhileLiveIn(int a, int b) const {
-    const std::set<int>& writers = classes_[static_cast<size_t>(a)].writers;
-    for (int member : classes_[static_cast<size_t>(b)].members) {
+    const std::set<int>& writers = classes_[a].writers;
+    for (int member : classes_[b].members) {
       for (const auto& [begin, end] : runs_[member]) {
         for (auto i = writers.lower_bound(begin); i != writers.end() && *i <= end; ++i) {
           if (Overwritten(*i, a, b, true)) return true;
@@ -271,7 +271,7 @@ class Elision {
 
   // The same from `a`.
   bool WritesWhileLive(int a, int b) const {
-    for (int i : classes_[static_cast<size_t>(a)].writers) {
+    for (int i : classes_[a].writers) {
       if (Overwritten(i, a, b, LivesBehind(i, b))) return true;
     }
     return false;
@@ -304,7 +304,7 @@ class Elision {
   }
 
   bool Interfere(int a, int b) const {
-    const Class &x = classes_[static_cast<size_t>(a)], &y = classes_[static_cast<size_t>(b)];
+    const Class &x = classes_[a], &y = classes_[b];
     if (x.has_result && y.has_result) return true;
     if (x.size > y.size) std::swap(a, b);
     return WritesWhileLive(a, b) || WritesWhileLiveIn(b, a);
@@ -312,10 +312,10 @@ class Elision {
 
   // A result keeps its buffer; otherwise the target's name is the better one.
   void Merge(int source, int target) {
-    const bool source_stays = classes_[static_cast<size_t>(source)].has_result;
+    const bool source_stays = classes_[source].has_result;
     const int kept = source_stays ? source : target, gone = source_stays ? target : source;
     parent_[gone] = kept;
-    Class &into = classes_[static_cast<size_t>(kept)], &from = classes_[static_cast<size_t>(gone)];
+    Class &into = classes_[kept], &from = classes_[gone];
     into.has_result |= from.has_result;
     into.size += from.size;
     if (into.writers.size() < from.writers.size()) std::swap(into.writers, from.writers);

@@ -63,7 +63,7 @@ void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor, const std
   const bool after = from.last_use < write;
   const bool in_place = from.last_use == write &&
                         CanRunInPlace(graph, write, parameter.buffer, plan.results[result_leaf].buffer) &&
-                        writers[static_cast<size_t>(plan.results[result_leaf].buffer)] == 1;
+                        writers[plan.results[result_leaf].buffer] == 1;
   if (after || in_place || handed_on) {
     to.placement = from.placement;
     parameter.donated_to = result_leaf;

@@ -44,13 +44,13 @@ void ExtendOverHostSteps(StepGraph& graph) {
     if (std::holds_alternative<DecisionMark>(operation.action)) last_mark = i;
     if (!std::holds_alternative<HostEvaluate>(operation.action)) {
       for (const Binding& use : operation.uses) {
-        if (use.access != Access::kRead) device_writer[static_cast<size_t>(use.slice.buffer)] = i;
+        if (use.access != Access::kRead) device_writer[use.slice.buffer] = i;
       }
       continue;
     }
     int waited = last_mark;
     for (const Binding& use : operation.uses) {
-      if (use.access == Access::kRead) waited = std::max(waited, device_writer[static_cast<size_t>(use.slice.buffer)]);
+      if (use.access == Access::kRead) waited = std::max(waited, device_writer[use.slice.buffer]);
     }
     for (const Binding& use : operation.uses) {
       PlanBuffer& buffer = plan.buffers.at(use.slice.buffer);

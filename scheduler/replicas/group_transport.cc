@@ -150,15 +150,14 @@ Status GroupTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t pla
   std::vector<std::vector<std::byte>> sent(names_.size()), theirs(names_.size());
   for (const int64_t peer : exchange.places) {
     if (peer == place) continue;
-    for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(peer)]) {
+    for (const PlaceExchange::Piece& piece : exchange.takes[peer]) {
       if (piece.place != place) continue;
       const auto* const bytes = static_cast<const std::byte*>(own[piece.which]) + piece.begin_bytes;
-      sent[static_cast<size_t>(peer)].insert(sent[static_cast<size_t>(peer)].end(), bytes,
-                                             bytes + exchange.SizeOf(piece));
+      sent[peer].insert(sent[peer].end(), bytes, bytes + exchange.SizeOf(piece));
     }
   }
-  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
-    auto& from = theirs[static_cast<size_t>(piece.place)];
+  for (const PlaceExchange::Piece& piece : exchange.takes[place]) {
+    auto& from = theirs[piece.place];
     if (piece.place != place) from.resize(from.size() + static_cast<size_t>(exchange.SizeOf(piece)));
   }
   std::vector<Message> messages;
@@ -175,10 +174,10 @@ Status GroupTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t pla
     Abandon(std::move(theirs));
     if (!waited.ok()) return Status(waited.status()).WithPrefix(exchange.what + ": ");
     return Miss(place, DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what,
-                                     place, names_[static_cast<size_t>(place)], missing, names_[missing], why));
+                                     place, names_[place], missing, names_[missing], why));
   }
   std::vector<size_t> at(names_.size());
-  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+  for (const PlaceExchange::Piece& piece : exchange.takes[place]) {
     const auto from = static_cast<size_t>(piece.place), size = static_cast<size_t>(exchange.SizeOf(piece));
     if (piece.place == place || size == 0) continue;
     std::memcpy(static_cast<std::byte*>(received[piece.result]) + piece.at_bytes, theirs[from].data() + at[from], size);

@@ -31,7 +31,7 @@ Seating SpreadDevices(int64_t devices, std::span<const PlacementFacts> physical)
   for (int64_t p = 0; p < std::ssize(physical); ++p) {
     const int64_t count = std::ranges::count(on, p);
     if (count == 0) continue;
-    const PlacementFacts& facts = physical[static_cast<size_t>(p)];
+    const PlacementFacts& facts = physical[p];
     const int64_t each = std::max<int64_t>(1, facts.queues);
     // As many logical devices as it takes for each to have a queue of its own.
     const int64_t logical = std::clamp<int64_t>((count + each - 1) / each, 1, std::max<int64_t>(1, facts.logical));
@@ -52,9 +52,9 @@ std::vector<std::string> PlaceTitles(const DeviceGrid& grid, const IntList& plac
   for (int64_t place = 0; place < std::ssize(names); ++place) {
     IntList devices;
     for (int64_t device = 0; device < grid.count(); ++device) {
-      if (place_of[static_cast<size_t>(device)] == place) devices.push_back(device);
+      if (place_of[device] == place) devices.push_back(device);
     }
-    titles.push_back(fmt::format("{}: {}", names[static_cast<size_t>(place)], grid.Names(devices)));
+    titles.push_back(fmt::format("{}: {}", names[place], grid.Names(devices)));
   }
   return titles;
 }

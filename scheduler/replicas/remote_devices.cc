@@ -68,7 +68,7 @@ Result<std::optional<Waited>> ReceiveFrom(ProcessGroup& group, int64_t peer, int
   auto waited = receive(head);
   if (!waited.ok() || *waited) return waited;
   std::memcpy(&header, head.data(), sizeof header);
-  body.resize(static_cast<size_t>(header.size));
+  body.resize(header.size);
   return receive(body);
 }
 

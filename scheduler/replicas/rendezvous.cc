@@ -150,7 +150,7 @@ IntList Rendezvous::AllDevices() const {
 }
 
 DeviceSituation Rendezvous::SituationOf(int64_t device) const {
-  const Device& it = devices_[static_cast<size_t>(device)];
+  const Device& it = devices_[device];
   if (it.state == State::kWaiting) return {it.state, it.waits_at, it.waits_for()};
   return {it.state, it.current.load(std::memory_order_relaxed), {}};
 }

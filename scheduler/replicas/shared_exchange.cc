@@ -46,11 +46,11 @@ Result<std::unique_ptr<SharedExchange>> SharedExchange::Create(const PlaceExchan
   shared->sides_.resize(devices.size());
   for (const int64_t place : exchange.places) {
     Side& side = shared->SideOf(place);
-    side.device = devices[static_cast<size_t>(place)];
+    side.device = devices[place];
     side.boxes.resize(devices.size());
   }
   for (const int64_t place : exchange.places) {
-    const int64_t bytes = BoxOffsets(exchange.posted[static_cast<size_t>(place)]).back();
+    const int64_t bytes = BoxOffsets(exchange.posted[place]).back();
     for (size_t box = 0; box < kBoxes; ++box) VXLA_RETURN_IF_ERROR(shared->MakeBox(place, box, bytes, devices));
   }
   VXLA_RETURN_IF_ERROR(shared->MakeLines());
@@ -206,16 +206,16 @@ Status SharedExchange::Receive(const PlaceExchange& exchange, int64_t place, Dev
   std::vector<std::vector<int64_t>> offsets;
   for (const std::vector<Shape>& posted : exchange.posted) offsets.push_back(BoxOffsets(posted));
   for (const int64_t from : exchange.places) {
-    Buffer& taken = *side.boxes[static_cast<size_t>(from)][box];
+    Buffer& taken = *side.boxes[from][box];
     if (from != place && way_ == SharingWay::kExternalMemory) commands->Acquire({&taken, 0, taken.size_bytes()});
   }
-  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+  for (const PlaceExchange::Piece& piece : exchange.takes[place]) {
     const auto from = static_cast<size_t>(piece.place), which = static_cast<size_t>(piece.which);
     const DeviceStep::Operand* const mine = piece.place == place ? &step.operands[which] : nullptr;
     const BufferRange array = mine != nullptr && mine->constant == nullptr
                                   ? mine->range
                                   : BufferRange{side.boxes[from][box].get(), offsets[from][which], 0};
-    const BufferRange& result = step.results[static_cast<size_t>(piece.result)];
+    const BufferRange& result = step.results[piece.result];
     const int64_t size = exchange.SizeOf(piece);
     CopyPart(*commands, {array.buffer, array.offset_bytes + piece.begin_bytes, size},
              {result.buffer, result.offset_bytes + piece.at_bytes, size});

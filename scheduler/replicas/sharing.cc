@@ -24,7 +24,7 @@ bool AreOne(std::span<const DeviceFacts* const> places) {
 
 std::vector<const DeviceFacts*> FactsOf(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
   std::vector<const DeviceFacts*> taking_part;
-  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
+  for (const int64_t place : exchange.places) taking_part.push_back(devices[place]);
   return taking_part;
 }
 

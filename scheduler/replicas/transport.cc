@@ -13,7 +13,7 @@ std::vector<size_t> OffsetsOf(const std::vector<Shape>& shapes) {
 }
 
 void TakeOwnPieces(const PlaceExchange& exchange, int64_t place, const void* const* own, void* const* received) {
-  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+  for (const PlaceExchange::Piece& piece : exchange.takes[place]) {
     if (piece.place != place || exchange.SizeOf(piece) == 0) continue;
     std::memcpy(static_cast<std::byte*>(received[piece.result]) + piece.at_bytes,
                 static_cast<const std::byte*>(own[piece.which]) + piece.begin_bytes,
@@ -34,17 +34,17 @@ Status Transport::Miss(int64_t place, Status status) {
 
 Status LocalTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t place, const void* const* own,
                                       void* const* received) {
-  const std::vector<size_t> places = OffsetsOf(exchange.posted[static_cast<size_t>(place)]);
+  const std::vector<size_t> places = OffsetsOf(exchange.posted[place]);
   std::vector<std::byte> posted(places.back());
   for (size_t i = 0; i + 1 < places.size(); ++i) {
     if (places[i + 1] > places[i]) std::memcpy(posted.data() + places[i], own[i], places[i + 1] - places[i]);
   }
   VXLA_ASSIGN_OR_RETURN(const auto all, Exchange(exchange, place, std::move(posted)));
   TakeOwnPieces(exchange, place, own, received);
-  for (const PlaceExchange::Piece& piece : exchange.takes[static_cast<size_t>(place)]) {
+  for (const PlaceExchange::Piece& piece : exchange.takes[place]) {
     const auto from = static_cast<size_t>(piece.place);
     if (piece.place == place || exchange.SizeOf(piece) == 0) continue;
-    const size_t begin = OffsetsOf(exchange.posted[from])[static_cast<size_t>(piece.which)];
+    const size_t begin = OffsetsOf(exchange.posted[from])[piece.which];
     std::memcpy(static_cast<std::byte*>(received[piece.result]) + piece.at_bytes,
                 all[from]->data() + begin + piece.begin_bytes, static_cast<size_t>(exchange.SizeOf(piece)));
   }
@@ -53,7 +53,7 @@ Status LocalTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t pla
 
 const int64_t* LocalTransport::Missing(const PlaceExchange& exchange, const Meeting& meeting) const {
   for (const int64_t& place : exchange.places) {
-    if (meeting.posted[static_cast<size_t>(place)] == nullptr) return &place;
+    if (meeting.posted[place] == nullptr) return &place;
   }
   return nullptr;
 }
@@ -64,11 +64,11 @@ Result<std::vector<PostedBytes>> LocalTransport::Exchange(const PlaceExchange& e
   const std::pair key(exchange.number, times_[{exchange.number, place}]++);
   Meeting& meeting = meetings_[key];
   meeting.posted.resize(names_.size());
-  meeting.posted[static_cast<size_t>(place)] = std::make_shared<const std::vector<std::byte>>(std::move(posted));
+  meeting.posted[place] = std::make_shared<const std::vector<std::byte>>(std::move(posted));
   changed_.notify_all();
   const auto done = [&] {
     const int64_t* const missing = Missing(exchange, meeting);
-    return missing == nullptr || left_[static_cast<size_t>(*missing)];
+    return missing == nullptr || left_[*missing];
   };
   bool in_time = true;
   if (timeout_.count() > 0) {
@@ -77,10 +77,9 @@ Result<std::vector<PostedBytes>> LocalTransport::Exchange(const PlaceExchange& e
     changed_.wait(lock, done);
   }
   if (const int64_t* const missing = Missing(exchange, meeting)) {
-    return Miss(place,
-                DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what, place,
-                              names_[static_cast<size_t>(place)], *missing, names_[static_cast<size_t>(*missing)],
-                              in_time ? "has ended" : fmt::format("has not come in {} ms", timeout_.count())));
+    return Miss(place, DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what,
+                                     place, names_[place], *missing, names_[*missing],
+                                     in_time ? "has ended" : fmt::format("has not come in {} ms", timeout_.count())));
   }
   std::vector<PostedBytes> all = meeting.posted;
   if (++meeting.taken == exchange.places.size()) meetings_.erase(key);
@@ -89,7 +88,7 @@ Result<std::vector<PostedBytes>> LocalTransport::Exchange(const PlaceExchange& e
 
 void LocalTransport::Leave(int64_t place) {
   const std::lock_guard lock(mutex_);
-  left_[static_cast<size_t>(place)] = true;
+  left_[place] = true;
   changed_.notify_all();
 }
 

@@ -436,7 +436,7 @@ static void TestBounds(VxlaDevice device) {
   info.bounds = "0.0=7";
   EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "7 is more than 6");
   info.bounds = "n=5";
-  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT,
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_NOT_FOUND,
               "bound of 'n': no size of the program is called so");
   info.text = kLoop;
   EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT,

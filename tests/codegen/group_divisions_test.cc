@@ -40,7 +40,7 @@ Statement Load(std::string name, int i) {
 // Two quotients, the second of a difference, and a store of their sum.
 std::vector<Statement> Two() {
   return {Quotient("v2", "v0.x", "v1"), Float("v3", Call(MadeBy::kSubtract, {"v0.y", "v1"})),
-          Quotient("v4", "v3", "v1"), statements::StoreValues(1, "f32", "", {Stored("v2 + v4")}, "0u")};
+          Quotient("v4", "v3", "v1"), statements::StoreValues(1, "f32", {Stored("v2 + v4")}, "0u")};
 }
 
 TEST(GroupDivisionsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
@@ -88,7 +88,7 @@ TEST(GroupDivisionsTest, ExponentialsShareTheirRestAndDivisionsStandBehind) {
   const std::string grouped =
       Grouped({Quotient("v0", "a.x", "b"), Exponential("v1", "a.x"), Quotient("v2", "v1", "b"),
                Quotient("v3", "a.y", "b"), Exponential("v4", "a.y"), Quotient("v5", "v4", "b"),
-               statements::StoreValues(0, "f32x4", "vec4", {Stored("v0"), Stored("v2"), Stored("v3"), Stored("v5")})});
+               statements::StoreValues(0, "f32", {Stored("v0"), Stored("v2"), Stored("v3"), Stored("v5")})});
   EXPECT_EQ(Count(grouped, " = exponential_middle_f32("), 2) << grouped;
   EXPECT_EQ(Count(grouped, " = exponential_f32("), 1) << grouped;
   EXPECT_EQ(Count(grouped, " = divide_middle_f32("), 4) << grouped;
@@ -142,7 +142,7 @@ TEST(GroupDivisionsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
                                             "precise float v3", "precise float v4", "precise float v7",
                                             "precise float v8", "if", "sums"));
   const std::vector<Statement> ends = {{.kind = Statement::Kind::kOpen, .depth = 1, .text = "for (;;)"},
-                                       statements::StoreValues(0, "f32", "", {Stored("v2")}),
+                                       statements::StoreValues(0, "f32", {Stored("v2")}),
                                        Raw("  float other = f(v2);\n")};
   for (const Statement& end : ends) {
     const std::string apart = Grouped({Quotient("v2", "v0", "v1"), end, Quotient("v3", "v0", "v5")});

@@ -8,6 +8,13 @@ namespace loads_first_test {
 Statement Local(const std::string& type, const std::string& name, const std::string& value) {
   return {.kind = Statement::Kind::kDeclare, .type = type, .name = name, .value = Expression{value}};
 }
+// Loads its place from tensor 0.
+Statement Load(const std::string& name, const std::string& index, int count = 1) {
+  return {.kind = Statement::Kind::kDeclare,
+          .type = count == 1 ? "float" : "vec4",
+          .name = name,
+          .value = Expression(Elements{"0", "f32", count, index})};
+}
 Statement Raw(const std::string& text) { return {.kind = Statement::Kind::kRaw, .text = text}; }
 
 // The names of what is declared, in their order; "-": something else.
@@ -20,19 +27,27 @@ std::string Order(std::vector<Statement> statements) {
 }
 
 TEST(LoadsFirstTest, CalculationsWaitForTheLoadsBehindThem) {
-  EXPECT_EQ(Order({Local("float", "a", "LOAD(0, f32, i)"), Local("float", "b", "tanh_f32(a)"),
-                   Local("uint", "j", "i + 1u"), Local("float", "c", "LOAD(1, f32, j)"), Local("float", "d", "b + c")}),
+  EXPECT_EQ(Order({Load("a", "i"), Local("float", "b", "tanh_f32(a)"), Local("uint", "j", "i + 1u"), Load("c", "j"),
+                   Local("float", "d", "b + c")}),
             "a j c b d");
 }
 
 TEST(LoadsFirstTest, WhatAPlaceFollowsFromDoesNotWait) {
   EXPECT_EQ(Order({Local("float", "a", "floor(x)"), Local("float", "b", "sin(x)"), Local("uint", "j", "uint(a)"),
-                   Local("float", "c", "LOAD(1, f32, j)")}),
+                   Load("c", "j")}),
             "a j c b");
 }
 
+TEST(LoadsFirstTest, ConstantsAreNotWaitedFor) {
+  const Statement constant = {.kind = Statement::Kind::kDeclare,
+                              .type = "float",
+                              .name = "c",
+                              .value = Expression("uintBitsToFloat(P(0))", MadeBy::kConstant)};
+  EXPECT_EQ(Order({Load("a", "i"), constant, Load("b", "j")}), "a c b");
+}
+
 TEST(LoadsFirstTest, OrderStaysWhereNothingIsLoadedLater) {
-  EXPECT_EQ(Order({Local("float", "a", "LOAD(0, f32, i)"), Local("float", "b", "a * a"), Local("uint", "j", "i + 1u"),
+  EXPECT_EQ(Order({Load("a", "i"), Local("float", "b", "a * a"), Local("uint", "j", "i + 1u"),
                    Local("float", "c", "b + 1.0f")}),
             "a b j c");
 }
@@ -40,18 +55,17 @@ TEST(LoadsFirstTest, OrderStaysWhereNothingIsLoadedLater) {
 // Another statement may change what is loaded, or a local.
 TEST(LoadsFirstTest, NothingMovesOverWhatIsNoDeclaration) {
   const auto with = [](Statement between) {
-    return Order({Local("float", "a", "tanh_f32(x)"), std::move(between), Local("float", "b", "LOAD(0, f32, i)")});
+    return Order({Local("float", "a", "tanh_f32(x)"), std::move(between), Load("b", "i")});
   };
   EXPECT_EQ(with(Raw("x = 1.0f;\n")), "a - b");
-  EXPECT_EQ(with({.kind = Statement::Kind::kStore, .tensor = "0"}), "a - b");
+  EXPECT_EQ(with({.kind = Statement::Kind::kStore, .target = {"0", "f32", 1, "i"}}), "a - b");
   EXPECT_EQ(with({.kind = Statement::Kind::kBarrier}), "a - b");
-  EXPECT_EQ(with(Local("uint", "n", "atomicAdd(ELEMENT(0, u32, i), 1u)")), "a n b");
+  EXPECT_EQ(with(Raw("uint n = atomicAdd(ELEMENT(0, u32, i), 1u);\n")), "a - b");
 }
 
 TEST(LoadsFirstTest, NoMoreComeForwardThanRegistersTake) {
   std::vector<Statement> statements = {Local("float", "a", "tanh_f32(x)")};
-  for (int k = 0; k < 9; ++k)
-    statements.push_back(Local("vec4", "l" + std::to_string(k), "LOAD(0, f32x4, " + std::to_string(k) + "u)"));
+  for (int k = 0; k < 9; ++k) statements.push_back(Load("l" + std::to_string(k), std::to_string(k) + "u", 4));
   EXPECT_EQ(Order(std::move(statements)), "l0 l1 l2 l3 l4 l5 l6 l7 a l8");
 }
 

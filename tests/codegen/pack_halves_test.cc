@@ -35,8 +35,7 @@ TEST(PackHalvesTest, AChainOfTwoWordsIsComputedInPairs) {
   const Statements values = {Rounded("m", MadeBy::kMultiply, "a", "s"), Rounded("n", MadeBy::kMultiply, "b", "s"),
                              Rounded("x", MadeBy::kAdd, "m", "c"),      Rounded("y", MadeBy::kAdd, "n", "d"),
                              Rounded("z", MadeBy::kSubtract, "c", "s"), Rounded("t", MadeBy::kSubtract, "d", "s")};
-  const Statements store = {
-      StorePairs(2, "u32x2", "uvec2", {{ElementType::kF16, "x", "y"}, {ElementType::kF16, "z", "t"}})};
+  const Statements store = {StorePairs(2, {{ElementType::kF16, "x", "y"}, {ElementType::kF16, "z", "t"}})};
   EXPECT_EQ(PackHalves(Code(Together({loads, values, store}))).Print(),
             Code(Together({loads, values})).Print() +
                 "  precise f16vec2 half_0 = unpackFloat2x16(w.x);\n"
@@ -56,7 +55,7 @@ TEST(PackHalvesTest, AChainOfTwoWordsIsComputedInPairs) {
 TEST(PackHalvesTest, OthersStayAsTheyAre) {
   const Statements loads = {Half("a", MadeBy::kHalfOfAnyNan, "w"), Half("b", MadeBy::kUpperHalfOfAnyNan, "w"),
                             Half("c", MadeBy::kHalfOfAnyNan, "v"), Half("d", MadeBy::kUpperHalfOfAnyNan, "u")};
-  const Statements store = {StorePairs(0, "u32", "", {{ElementType::kF16, "x", "y"}})};
+  const Statements store = {StorePairs(0, {{ElementType::kF16, "x", "y"}})};
   const Statements sums = {Rounded("x", MadeBy::kAdd, "a", "c"), Rounded("y", MadeBy::kAdd, "b", "d")};
   const auto convert = [](std::string name, std::string from) {
     return Float(std::move(name), {std::move(from), MadeBy::kOther, {}, ElementType::kF16});
@@ -69,11 +68,8 @@ TEST(PackHalvesTest, OthersStayAsTheyAre) {
         Together({loads, {Rounded("x", MadeBy::kAdd, "a", "a"), Rounded("y", MadeBy::kMultiply, "b", "b")}, store}),
         Together({loads, {Rounded("x", MadeBy::kAdd, "c", "c"), Rounded("y", MadeBy::kAdd, "d", "d")}, store}),
         Together({loads, sums, {open}, store, {close}}), Together({loads, sums, {changed}, store}),
-        Together({loads, sums, {StorePairs(0, "u32", "", {{ElementType::kBF16, "x", "y"}})}}),
-        Together(
-            {loads,
-             sums,
-             {StorePairs(0, "u32x2", "uvec2", {{ElementType::kF16, "x", "y"}, {ElementType::kF16, "a", "b"}})}})}) {
+        Together({loads, sums, {StorePairs(0, {{ElementType::kBF16, "x", "y"}})}}),
+        Together({loads, sums, {StorePairs(0, {{ElementType::kF16, "x", "y"}, {ElementType::kF16, "a", "b"}})}})}) {
     EXPECT_EQ(PackHalves(Code(all)).Print(), Code(all).Print());
   }
 }

@@ -19,11 +19,11 @@ Statement Rounded(std::string name, std::string from, ElementType type) {
 }
 
 TEST(PackRoundingsTest, OneTestServesAllValuesOfAStore) {
-  const Code body(Statements{
-      Float("v4", Call(MadeBy::kAdd, {"v1", "v3"}, ElementType::kBF16)), Float("v5", {"decode_bf16(w)"}),
-      Float("v7", Call(MadeBy::kMultiply, {"v5", "v6"}, ElementType::kBF16)), Rounded("v8", "v5", ElementType::kBF16),
-      Rounded("v9", "v6", ElementType::kBF16),
-      StorePairs(2, "u32x2", "uvec2", {{ElementType::kBF16, "v4", "v7"}, {ElementType::kBF16, "v8", "v9"}})});
+  const Code body(Statements{Float("v4", Call(MadeBy::kAdd, {"v1", "v3"}, ElementType::kBF16)),
+                             Float("v5", {"decode_bf16(w)"}),
+                             Float("v7", Call(MadeBy::kMultiply, {"v5", "v6"}, ElementType::kBF16)),
+                             Rounded("v8", "v5", ElementType::kBF16), Rounded("v9", "v6", ElementType::kBF16),
+                             StorePairs(2, {{ElementType::kBF16, "v4", "v7"}, {ElementType::kBF16, "v8", "v9"}})});
   EXPECT_EQ(PackRoundings(Code::Function("void element(uint i)", body), true).Print(),
             "void element(uint i) {\n"
             "  precise float v4 = add_f32(v1, v3);\n"
@@ -41,7 +41,7 @@ TEST(PackRoundingsTest, OneTestServesAllValuesOfAStore) {
 
 TEST(PackRoundingsTest, OneWordIsOneToo) {
   EXPECT_EQ(PackRoundings(Code(Statements{Rounded("a", "x", ElementType::kF16), Rounded("b", "y", ElementType::kF16),
-                                          StorePairs(0, "u32", "", {{ElementType::kF16, "a", "b"}})}),
+                                          StorePairs(0, {{ElementType::kF16, "a", "b"}})}),
                           true)
                 .Print(),
             "  precise float a = x;\n  precise float b = y;\n"
@@ -55,15 +55,15 @@ TEST(PackRoundingsTest, OneWordIsOneToo) {
 // integers.
 TEST(PackRoundingsTest, OthersStayAsTheyAre) {
   const Statement a = Rounded("a", "x", ElementType::kBF16), b = Rounded("b", "y", ElementType::kBF16),
-                  store = StorePairs(0, "u32", "", {{ElementType::kBF16, "a", "b"}});
+                  store = StorePairs(0, {{ElementType::kBF16, "a", "b"}});
   for (const Statements& all :
-       {Statements{a, b, Float("c", {"a"}), store}, Statements{a, b, store, StoreValues(1, "f32", "", {Stored("b")})},
-        Statements{a, b, StorePairs(0, "u32", "", {{ElementType::kBF16, "a", "a"}})},
+       {Statements{a, b, Float("c", {"a"}), store}, Statements{a, b, store, StoreValues(1, "f32", {Stored("b")})},
+        Statements{a, b, StorePairs(0, {{ElementType::kBF16, "a", "a"}})},
         Statements{a, b, {.kind = Statement::Kind::kOpen, .depth = 1}, store},
         Statements{a, b, {.kind = Statement::Kind::kRaw, .text = "  a = 0.0f;\n"}, store},
         Statements{a, Rounded("b", "y", ElementType::kF16), store}, Statements{a, store},
         Statements{Rounded("a", "x", ElementType::kF16), Rounded("b", "y", ElementType::kF16),
-                   StorePairs(0, "u32", "", {{ElementType::kF16, "a", "b"}})}}) {
+                   StorePairs(0, {{ElementType::kF16, "a", "b"}})}}) {
     EXPECT_EQ(PackRoundings(Code(all), false).Print(), Code(all).Print());
   }
 }

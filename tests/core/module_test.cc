@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/module_equal.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 

@@ -11,6 +11,7 @@
 #include "core/passes/devices/device_merger.h"
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
+#include "tests/support/merged_results.h"
 
 namespace VXLA_NAMESPACE::testing {
 

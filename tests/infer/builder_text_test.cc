@@ -3,6 +3,7 @@
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/infer/infer_test_support.h"
+#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

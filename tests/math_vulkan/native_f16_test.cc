@@ -121,7 +121,7 @@ TEST_P(NativeF16Test, PairsAreComputedAsTheirHalvesAre) {
   rounded("q", MadeBy::kSubtract, "n", "d");
   rounded("x", MadeBy::kAdd, "p", "a");
   rounded("y", MadeBy::kAdd, "q", "b");
-  code.Add(statements::StorePairs(2, "u32", "", {{ElementType::kF16, "x", "y"}}));
+  code.Add(statements::StorePairs(2, {{ElementType::kF16, "x", "y"}}));
   const std::string text = PackHalves(code).Print();
   ASSERT_NE(text.find("f16vec2"), std::string::npos);
   const KernelKey key = ElementKernel({"u32", "u32", "u32"}, text, 16);

@@ -12,6 +12,7 @@
 #include "core/passes/base/verifier.h"
 #include "core/passes/devices/device_merger.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/merged_results.h"
 #include "tests/support/replica_runs.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -63,6 +63,25 @@ gpu queue 0
 }
 
 // `k` is made before the loop and read in it: nothing that an iteration writes may lie in its bytes.
+// A lowering that asks for places and then finds that the loop does not fit a kernel.
+class RefusingLowering final : public FakeLowering {
+ public:
+  using FakeLowering::FakeLowering;
+  Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
+    buffers.Scratch(1024);
+    buffers.Constant({1, 2, 3});
+    return FakeLowering::LowerLoop(loop, buffers);
+  }
+};
+
+TEST(ControlFlowPlanTest, ARefusedLoopLeavesNothingBehind) {
+  const RefusingLowering lowering(std::make_shared<KernelRegistry>());
+  const auto plan = MakePlan(*Parse(kLoop), lowering, FakeFacts({}), {});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->constants.size(), 0u);
+  EXPECT_EQ(ToText(*plan), ToText(PlanOf(kLoop)));
+}
+
 TEST(ControlFlowPlanTest, WhatALoopReadsLivesToItsEnd) {
   const Plan plan = PlanOf(kLoop);
   const auto buffer = [&](const std::string& name) {

@@ -9,6 +9,7 @@
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/spec/spec_test_support.h"
+#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {

@@ -7,6 +7,7 @@
 #include "core/text/hlo_printer.h"
 #include "core/text/literal_text.h"
 #include "core/text/shape_text.h"
+#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {

@@ -390,7 +390,10 @@ class FakeDevice : public Device {
     Line& line = lines_[static_cast<size_t>(fake.queue)];
     VXLA_CHECK(fake.Enter(), "submitted while in flight");
     VXLA_CHECK(IsSubmitted(after), "waits for what nobody has submitted");
-    if (fail_submit) return DeviceFailure("the device is lost");
+    if (fail_submit) {
+      --fake.in_flight;
+      return DeviceFailure("the device is lost");
+    }
     try {
       line.submitted.push_back({&fake, {fake.queue, line.next_value + 1}, after, across_});
     } catch (...) {

@@ -18,6 +18,7 @@
 #include "core/passes/devices/device_merger.h"
 #include "core/sizes/live_sizes.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/merged_results.h"
 
 namespace VXLA_NAMESPACE::testing {
 

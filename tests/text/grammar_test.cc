@@ -478,16 +478,6 @@ TEST(InstructionTextTest, LiteralOfACustomCallWithAndWithoutLayout) {
   EXPECT_EQ(literal("d").literal, nullptr);
 }
 
-TEST(InstructionTextTest, MessagesShortenLongConstants) {
-  const auto module =
-      RoundTrip(Entry("a = s32[17] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17})\n ROOT b = s32[17] negate(a), "
-                      "sharding={manual}"));
-  ASSERT_NE(module, nullptr);
-  EXPECT_EQ(PrintInstruction(*Find(*module, "a")), "a = s32[17] constant({...})");
-  EXPECT_EQ(PrintInstruction(*module->entry()->root()), "b = s32[17] negate(a), sharding={manual}");
-  EXPECT_EQ(PrintAttributes(*module->entry()->root()), ", sharding={manual}");
-}
-
 TEST(AsyncTextTest, SugarWrapsTheOperation) {
   const auto module = RoundTrip(R"(HloModule m
 ENTRY main {

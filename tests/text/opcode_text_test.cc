@@ -26,9 +26,9 @@ TEST(OpcodeTextTest, EveryProgramHasTheShapesThatInferenceGives) {
     ASSERT_TRUE(module.ok()) << module.status().message();
     for (const auto& instruction : (*module)->entry()->instructions()) {
       const Result<Shape> shape = InferShape(*instruction);
-      ASSERT_TRUE(shape.ok()) << PrintInstruction(*instruction) << ": " << shape.status().message();
+      ASSERT_TRUE(shape.ok()) << program << instruction->name() << ": " << shape.status().message();
       EXPECT_TRUE(Compatible(*shape, instruction->shape()))
-          << PrintInstruction(*instruction) << ": " << shape->ToString();
+          << program << instruction->name() << ": " << shape->ToString();
     }
   }
 }

@@ -305,17 +305,17 @@ TEST(RejectionTest, NotesThatAreOfPasses) {
     return ParseError(Entry(fmt::format("ROOT p = f32[2] parameter(0), frontend_attributes={{vxla={}}}", notes)));
   };
   const auto of_passes = [](std::string_view note) {
-    return fmt::format("1:1: {}: no program says that of itself", note);
+    return fmt::format("3:33: {}: no program says that of itself", note);
   };
   for (const std::string_view note : {"wide_sum", "sizes_in_range", "draws_of_rng", "live_come_first"})
     EXPECT_EQ(judged(fmt::format("\"{}=true\"", note)), of_passes(note));
   for (const std::string_view note : {"trip_count", "live_rows", "device"})
     EXPECT_EQ(judged(fmt::format("\"{}=3\"", note)), of_passes(note));
   EXPECT_EQ(judged("\"size_messages={}\""), of_passes("size_messages"));
-  EXPECT_EQ(judged("\"wide=true\""), "1:1: vxla: there is no note 'wide'");
-  EXPECT_EQ(judged("\"unique=3\""), "1:8: expected true or false, found '3'");
-  EXPECT_EQ(judged("\"unique=true unique\""), "1:13: expected the end of vxla's notes, found 'unique'");
-  EXPECT_EQ(judged("{}"), "1:7: expected notes in quotes, found '{'");
+  EXPECT_EQ(judged("\"wide=true\""), "3:33: vxla: there is no note 'wide'");
+  EXPECT_EQ(judged("\"unique=3\""), "3:33: expected true or false, found '3'");
+  EXPECT_EQ(judged("\"unique=true unique\""), "3:33: expected the end of vxla's notes, found 'unique'");
+  EXPECT_EQ(judged("{}"), "3:33: expected notes in quotes, found '{'");
   EXPECT_EQ(judged("\"unique=true\""), "(parsed)");
 }
 

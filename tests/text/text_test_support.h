@@ -10,6 +10,7 @@
 
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
+#include "tests/support/module_equal.h"
 
 namespace VXLA_NAMESPACE {
 

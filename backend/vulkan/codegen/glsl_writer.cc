@@ -32,6 +32,10 @@ std::string KeyOf(const Instruction& instruction, const MultiIndex& index) {
   return key;
 }
 
+Expression Loaded(int k, std::string_view tag, int count, std::string index, std::optional<ElementType> decoded = {}) {
+  return Expression(Elements{std::to_string(k), tag, count, std::move(index)}, decoded);
+}
+
 // The functions of wide carriers are precise inside.
 bool IsPrecise(ElementType type) { return (IsFloating(type) || IsComplex(type)) && !HasWideCarrier(type); }
 
@@ -110,13 +114,9 @@ std::string ValueWriter::Declare(ElementType type) {
   return name;
 }
 
-void ValueWriter::StoreValues(int k, std::string_view view, const std::string& index, std::string_view constructor,
-                              std::vector<Stored> values) {
+void ValueWriter::StoreValues(int k, std::string_view tag, const std::string& index, std::vector<Stored> values) {
   Add({.kind = Statement::Kind::kStore,
-       .tensor = std::to_string(k),
-       .view = std::string(view),
-       .index = index,
-       .constructor = std::string(constructor),
+       .target = {std::to_string(k), tag, static_cast<int>(values.size()), index},
        .values = std::move(values)});
 }
 
@@ -253,6 +253,17 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
   return Keep(key, value);
 }
 
+std::vector<std::vector<std::string>> ValueWriter::Values(std::span<const Instruction* const> instructions,
+                                                          const IndexExpression& first, int64_t width) {
+  std::vector<std::vector<std::string>> values(instructions.size());
+  for (int64_t j = 0; j < width; ++j) {
+    const IndexExpression linear = space_.Add(first, {{}, j});
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i].push_back(Value(*instructions[i], space_.Delinearize(linear, instructions[i]->shape().dimensions())));
+  }
+  return values;
+}
+
 std::string ValueWriter::Compute(const Instruction& instruction, const MultiIndex& index) {
   if (const Instruction* operand = body_.OperandOf(instruction))
     return LoadOperand(*operand, instruction.shape(), index);
@@ -333,9 +344,11 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
   if (kernel_.constants_as_params() && whole_word) {
     const std::string word = kernel_.Param(static_cast<uint32_t>(magnitude));
     if (type == ElementType::kU32) return Local("uint", word);
-    return Local(CarrierType(type), (type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")");
+    return Local(CarrierType(type),
+                 Expression((type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")", MadeBy::kConstant));
   }
-  return Local(CarrierType(type), ConstantText(instruction.literal(), MeetsOnlyConstants(instruction)));
+  return Local(CarrierType(type),
+               Expression(ConstantText(instruction.literal(), MeetsOnlyConstants(instruction)), MadeBy::kConstant));
 }
 
 bool ValueWriter::IsComputed(const Instruction& value) const {
@@ -364,7 +377,8 @@ std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   if (const auto group = FindGroup(k, linear)) return LoadFromGroup(k, *group);
   const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));
   if (const std::string* known = Find(key)) return *known;
-  const std::string value = Local(CarrierType(kernel_.buffer_type(k)), kernel_.Load(k, Place(linear)));
+  const ElementType type = kernel_.buffer_type(k);
+  const std::string value = Local(CarrierType(type), Loaded(k, StorageTag(type), 1, Place(linear), type));
   return Keep(key, value);
 }
 
@@ -410,18 +424,17 @@ bool ValueWriter::HasPairs(int k) const {
 std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
   if (!HasPairs(k)) {
     kernel_.AddVectorView(k, vector_width_);
-    return Local("uint", fmt::format("LOAD({}, u32, {})", k, Place(WordOf(k, at))));
+    return Local("uint", Loaded(k, "u32", 1, Place(WordOf(k, at))));
   }
   const int64_t bytes = StorageBytes(kernel_.buffer_type(k)), group = bytes * vector_width_;
-  const int64_t words = WordsOfAnAccess(k);
+  const int words = WordsOfAnAccess(k);
   const IndexExpression place =
       space_.Add(space_.Scale(at.group, group / (4 * words)), {{}, at.place * bytes / (4 * words)});
   const std::string key = fmt::format("p{}:{}", k, KeyOf(place));
   const std::string* several = Find(key);
   if (several == nullptr) {
-    kernel_.AddWordsView(k, static_cast<int>(words));
-    const std::string loaded =
-        Local(fmt::format("uvec{}", words), fmt::format("LOAD({}, u32x{}, {})", k, words, Place(place)));
+    kernel_.AddWordsView(k, words);
+    const std::string loaded = Local(fmt::format("uvec{}", words), Loaded(k, "u32", words, Place(place)));
     several = &(scopes_.back().locals[key] = loaded);
   }
   return fmt::format("{}.{}", *several, "xyzw"[at.place * bytes / 4 % words]);
@@ -481,8 +494,8 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
   if (kernel_.groups_are_words(k)) return LoadFromWord(k, at);
   const std::string key = fmt::format("g{}:{}", k, KeyOf(at.group));
-  const std::string tag(StorageTag(kernel_.buffer_type(k)));
-  const std::string vector = tag == "f32" ? "vec" : tag == "i32" ? "ivec" : "uvec";
+  const std::string_view tag = StorageTag(kernel_.buffer_type(k));
+  const std::string pair = Elements{"", tag, 2, ""}.type(), vector = Elements{"", tag, 4, ""}.type();
   const std::string* known = Find(key);
   if (known == nullptr) {
     const std::string index = Place(at.group);
@@ -490,21 +503,21 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
     const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
     kernel_.AddVectorView(k, pairs ? 8 : 4);
     if (vector_width_ == 4) {
-      Declare(vector + "4", name, {fmt::format("LOAD({}, {}x4, {})", k, tag, index)});
+      Declare(vector, name, Loaded(k, tag, 4, index));
     } else if (!pairs) {
       for (int half = 0; half < 2; ++half) {
         const std::string four = fmt::format("{}_h{}", name, half);
-        Declare(vector + "4", four, {fmt::format("LOAD({}, {}x4, 2u * {} + {}u)", k, tag, index, half)});
-        Declare(vector + "2", fmt::format("{}_{}", name, 2 * half), {four + ".xy"});
-        Declare(vector + "2", fmt::format("{}_{}", name, 2 * half + 1), {four + ".zw"});
+        Declare(vector, four, Loaded(k, tag, 4, fmt::format("2u * {} + {}u", index, half)));
+        Declare(pair, fmt::format("{}_{}", name, 2 * half), {four + ".xy"});
+        Declare(pair, fmt::format("{}_{}", name, 2 * half + 1), {four + ".zw"});
       }
     } else {
       // Pairs of words: half the loads on drivers that load lane by lane.
-      const std::string from = tag == "f32" ? "uintBitsToFloat" : tag == "i32" ? "ivec2" : "uvec2";
+      const std::string from = tag == "f32" ? "uintBitsToFloat" : pair;
       const std::string zero = hides_loads_ && !kernel_.stores_pairs() ? " ^ " + kernel_.Data(0) : "";
-      Declare("u64vec4", name + "_8", {fmt::format("LOAD({}, u64x4, {})", k, index)});
+      Declare("u64vec4", name + "_8", Loaded(k, "u64", 4, index));
       for (int i = 0; i < 4; ++i) {
-        Declare(vector + "2", fmt::format("{}_{}", name, i),
+        Declare(pair, fmt::format("{}_{}", name, i),
                 {fmt::format("{}(unpackUint2x32({}_8[{}]){})", from, name, i, zero)});
       }
     }
@@ -544,14 +557,9 @@ void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<cons
   for (int place = 0; place < vector_width_; place += per_word) {
     access.push_back(PackedWord(type, values.subspan(static_cast<size_t>(place), static_cast<size_t>(per_word))));
     if (static_cast<int>(access.size()) < words) continue;
-    if (words == 1) {
-      StoreValues(k, "u32", Place(WordOf(k, {group, place})), "", std::move(access));
-    } else {
-      const int64_t accesses = bytes * vector_width_ / (4 * words);
-      const IndexExpression at = space_.Add(space_.Scale(group, accesses), {{}, int64_t{place} * bytes / (4 * words)});
-      StoreValues(k, fmt::format("u32x{}", words), Place(at), fmt::format("uvec{}", words), std::move(access));
-    }
-    access.clear();
+    const int64_t accesses = bytes * vector_width_ / (4 * words);
+    const IndexExpression at = space_.Add(space_.Scale(group, accesses), {{}, int64_t{place} * bytes / (4 * words)});
+    StoreValues(k, "u32", Place(at), std::exchange(access, {}));
   }
 }
 
@@ -575,7 +583,7 @@ void ValueWriter::StoreAt(int k, std::span<const IndexExpression> places, std::s
 
 void ValueWriter::StoreValue(int k, const IndexExpression& place, const std::string& value) {
   const ElementType type = kernel_.buffer_type(k);
-  StoreValues(k, StorageTag(type), Place(place), "", {ToStorage(type, value)});
+  StoreValues(k, StorageTag(type), Place(place), {ToStorage(type, value)});
 }
 
 void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values) {
@@ -590,15 +598,14 @@ void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span
   const bool pairs = joined || (only_moves_ && vector_width_ == 8 && kernel_.stores_pairs());
   if (kernel_.groups_are_words(k)) return StoreWords(k, group->group, values);
   kernel_.AddVectorView(k, pairs ? 8 : 4);
-  const std::string tag(StorageTag(kernel_.buffer_type(k)));
+  const std::string_view tag = StorageTag(kernel_.buffer_type(k));
   const std::string index = Place(group->group);
   if (!pairs) {
-    const char* vector = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
     const int count = vector_width_ / 4;
     for (int i = 0; i < count; ++i) {
       const std::string at = count == 1 ? index : fmt::format("{}u * {} + {}u", count, index, i);
       const auto four = values.subspan(static_cast<size_t>(4 * i), 4);
-      StoreValues(k, tag + "x4", at, vector, {four.begin(), four.end()});
+      StoreValues(k, tag, at, {four.begin(), four.end()});
     }
     return;
   }
@@ -614,7 +621,7 @@ void ValueWriter::StoreNeighbours(int k, const IndexExpression& first, std::span
                     : tag == "u32" ? fmt::format("packUint2x32(uvec2({}))", pair)
                                    : fmt::format("packUint2x32(uvec2(ivec2({})))", pair));
   }
-  StoreValues(k, "u64x4", index, "u64vec4", std::move(words));
+  StoreValues(k, "u64", index, std::move(words));
 }
 
 std::string ValueWriter::PadValue(const Instruction& instruction, const MultiIndex& index) {
@@ -797,6 +804,20 @@ MultiIndex ValueWriter::WindowStart(const Instruction& instruction, int first, c
     start[static_cast<size_t>(d)] = ClampedStart(indices, at, whole.dimension(d) - window.dimension(d));
   }
   return start;
+}
+
+void ValueWriter::StoreUpdate(int k, const Instruction& update, const IndexExpression& first, int64_t width) {
+  const Shape &whole = update.shape(), &part = update.operand(1)->shape();
+  const MultiIndex start = WindowStart(update, 2, whole, part);
+  std::vector<IndexExpression> targets;
+  std::vector<std::string> values;
+  for (int64_t j = 0; j < width; ++j) {
+    MultiIndex index = space_.Delinearize(space_.Add(first, {{}, j}), part.dimensions());
+    values.push_back(Value(*update.operand(1), index));
+    for (size_t d = 0; d < index.size(); ++d) index[d] = space_.Add(index[d], start[d]);
+    targets.push_back(space_.Linearize(index, whole.dimensions()));
+  }
+  StoreAt(k, targets, values);
 }
 
 std::string ValueWriter::DynamicSliceValue(const Instruction& instruction, const MultiIndex& index) {

@@ -67,6 +67,9 @@ class ValueWriter {
 
   // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
   std::string Value(const Instruction& instruction, const MultiIndex& index);
+  // Of each of several instructions, those of `width` neighbours from a linear index on.
+  std::vector<std::vector<std::string>> Values(std::span<const Instruction* const> instructions,
+                                               const IndexExpression& first, int64_t width);
   // Result `leaf` of a variadic reduce that is overridden.
   std::string LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index);
   // The words that a group of neighbouring elements, of less than a word each, makes in memory: those of an instruction
@@ -80,6 +83,10 @@ class ValueWriter {
   std::string Place(const IndexExpression& linear);
   // The row-major linear index of `index` in `shape`.
   std::string LinearIndex(const MultiIndex& index, const Shape& shape);
+
+  // Stores `width` neighbours of a dynamic-update-slice's part, from this linear index of it on, where they belong in
+  // the whole array.
+  void StoreUpdate(int k, const Instruction& update, const IndexExpression& first, int64_t width);
 
   KernelBuilder& kernel() { return kernel_; }
   IndexSpace& space() { return space_; }
@@ -164,8 +171,7 @@ class ValueWriter {
   // A local's name that is new.
   std::string NewName() { return "v" + std::to_string(next_local_++); }
   void Add(Statement statement);
-  void StoreValues(int k, std::string_view view, const std::string& index, std::string_view constructor,
-                   std::vector<Stored> values);
+  void StoreValues(int k, std::string_view tag, const std::string& index, std::vector<Stored> values);
   std::string Local(std::string_view glsl_type, Expression value, bool precise = false);
   std::string Local(std::string_view glsl_type, std::string value) {
     return Local(glsl_type, Expression{std::move(value)});

@@ -16,9 +16,10 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// What a value is made by, of what passes look for: operations of f32, and halves of words.
+// What a value is made by, of what passes look for: constants, operations of f32, and halves of words.
 enum class MadeBy : uint8_t {
   kOther,
+  kConstant,
   kAdd,
   kSubtract,
   kMultiply,
@@ -30,14 +31,40 @@ enum class MadeBy : uint8_t {
   kUpperHalfOfAnyNan  // the same, NaNs as the device makes them
 };
 
+// Elements in memory: so many of a storage type that lie side by side, at an index that counts as many at a time.
+struct Elements {
+  std::string tensor;
+  std::string_view tag;  // StorageTag
+  int count = 1;
+  std::string index;
+  // As what loads or stores them takes it: "3, f32x4, v2".
+  std::string Print() const;
+  int words() const;
+  // GLSL's type of them.
+  std::string type() const;
+};
+
 struct Expression {
-  std::string text;
+  Expression() = default;
+  Expression(std::string text, MadeBy by = MadeBy::kOther, std::vector<std::string> operands = {},
+             std::optional<ElementType> rounded = {})
+      : text(std::move(text)), by(by), operands(std::move(operands)), rounded(rounded) {}
+  Expression(const char* text) : Expression(std::string(text)) {}
+  // What is loaded, decoded where it is one of such elements.
+  explicit Expression(Elements loaded, std::optional<ElementType> decoded = {})
+      : loaded(std::move(loaded)), decoded(decoded) {}
+
+  std::string text;  // unless loaded
   MadeBy by = MadeBy::kOther;
-  std::vector<std::string> operands = {};  // unless kOther
+  std::vector<std::string> operands;  // unless kOther or kConstant
   // Of `text`, the value is what rounding to the type gives: f16 or bf16.
-  std::optional<ElementType> rounded = {};
+  std::optional<ElementType> rounded;
+  std::optional<Elements> loaded;
+  std::optional<ElementType> decoded;
 
   std::string Print() const;
+  // All that it is calculated from.
+  const std::string& source() const { return loaded ? loaded->index : text; }
 };
 
 // A value that is stored: text, or two values, rounded to f16 or bf16, that make a word.
@@ -59,7 +86,7 @@ struct Statement {
   enum class Kind : uint8_t {
     kRaw,         // `text`, lines that end with a line break
     kDeclare,     // a local: precise? type name = value; and none for one that branches assign
-    kStore,       // STORE(tensor, view, index, constructor(values)), without a constructor of one value
+    kStore,       // STORE(target, vector(values)), or one value: an element or a vector of all
     kOpen,        // text {
     kClose,       // }
     kBarrier,     // where lanes wait for each other
@@ -72,11 +99,12 @@ struct Statement {
   bool precise = false;
   std::string type = {}, name = {};
   std::optional<Expression> value = {};
-  std::string tensor = {}, view = {}, index = {}, constructor = {};
+  Elements target = {};
   std::vector<Stored> values = {};
 
   std::string Print() const;
   bool Declares() const { return kind == Kind::kDeclare && value.has_value(); }
+  bool Loads() const { return Declares() && value->loaded.has_value(); }
   // A value of f32, as it is calculated.
   bool DeclaresFloat() const { return Declares() && precise && type == "float"; }
   // How often the local is named, itself or a component of it.
@@ -101,6 +129,7 @@ class Code {
 
   bool empty() const { return statements_.empty(); }
   const std::vector<Statement>& statements() const { return statements_; }
+  std::vector<Statement>& statements() { return statements_; }
   std::vector<Statement> TakeStatements() { return std::exchange(statements_, {}); }
   std::string Print() const;
   // Of the printed text.
@@ -116,6 +145,12 @@ class Code {
 // What a barrier is printed as: a macro, of which the kernel says what it is.
 constexpr std::string_view kBarrier = "PHASE";
 Code Barrier(int depth = 0);
+
+// Every name in a text; of components the name before the dot.
+void ForEachName(std::string_view text, const std::function<void(std::string_view)>& function);
+// The tensor of every access, which may be given another name; so may those in raw text, of which nothing else is read:
+// KernelBuilder::Load and Store are written into it.
+void ForEachTensor(Code& code, const std::function<void(std::string& tensor)>& function);
 
 // A name or a component of one, or a number: nothing that has to be calculated.
 bool IsPlain(std::string_view operand);

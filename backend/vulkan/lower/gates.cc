@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -64,7 +65,7 @@ Result<Step> LowerGates(const LowerContext& context, const GateRequest& request)
 
 Result<Step> LowerCopyLoop(const LowerContext& context, std::string name, const BufferSlice& source,
                            const BufferSlice& target) {
-  const int64_t count = (source.size_bytes + kCopyGroupBytes - 1) / kCopyGroupBytes * 4;
+  const int64_t count = CeilDivide(source.size_bytes, kCopyGroupBytes) * 4;
   LoopTuning tuning = TuneLoop(context.facts, context.bindings, count);
   tuning.width = 4;
   KernelBuilder kernel(context.facts);

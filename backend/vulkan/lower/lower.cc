@@ -12,6 +12,7 @@
 #include "backend/vulkan/lower/moved_bytes.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "backend/vulkan/lower/whiles/kernel.h"
+#include "core/ceil_divide.h"
 #include "core/passes/giants/giant_splitter.h"
 #include "core/sizes/live_layout.h"
 
@@ -287,7 +288,7 @@ Step ClearStep(const LowerContext& context, const std::string& name, const Buffe
   const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, scratch);
   kernel.Append(fmt::format("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u")));
   return kernel.Finish(name + " clear", "elementwise/clear_words.comp", {kGroup, 1, 1},
-                       GroupGrid(context.facts, (words + kGroup - 1) / kGroup));
+                       GroupGrid(context.facts, CeilDivide(words, kGroup)));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

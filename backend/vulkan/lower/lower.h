@@ -1,7 +1,9 @@
 // Lowering of fusions and single instructions to Vulkan kernels; one function per hero.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/lowering.h"
@@ -17,6 +19,20 @@ constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
 struct LowerContext {
   const DeviceFacts& facts;
   BindingMode bindings;
+};
+
+// Values that lie where `slice_of` says; all else is of the map around it.
+class PlacedBuffers final : public BufferMap {
+ public:
+  PlacedBuffers(BufferMap& outer, std::function<BufferSlice(const Instruction&, int)> slice_of)
+      : outer_(outer), slice_of_(std::move(slice_of)) {}
+  BufferSlice SliceOf(const Instruction& instruction, int leaf) override { return slice_of_(instruction, leaf); }
+  BufferSlice Scratch(int64_t size_bytes) override { return outer_.Scratch(size_bytes); }
+  BufferSlice Constant(std::vector<uint32_t> words) override { return outer_.Constant(std::move(words)); }
+
+ private:
+  BufferMap& outer_;
+  const std::function<BufferSlice(const Instruction&, int)> slice_of_;
 };
 
 // CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a fusion around

@@ -54,13 +54,6 @@ constexpr uint32_t kFirstSubgroup = 61, kLastSubgroup = 67;  // GroupNonUniform 
 
 }  // namespace
 
-bool IsCustomShader(const KernelKey& key) { return key.algorithm.starts_with("custom/"); }
-
-std::string UserFileOf(const KernelKey& key) {
-  const std::string line = key.generated.substr(0, key.generated.find('\n'));
-  return line.starts_with("// ") ? line.substr(3) : key.algorithm;
-}
-
 std::vector<uint32_t> ModuleWords(std::string_view bytes) {
   std::vector<uint32_t> words(bytes.size() % 4 == 0 ? bytes.size() / 4 : 0);
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());

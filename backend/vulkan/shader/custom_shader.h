@@ -13,9 +13,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 // Whether the key is a user's kernel.
-bool IsCustomShader(const KernelKey& key);
-// The name of the file that a text came from, which stands in its first line.
-std::string UserFileOf(const KernelKey& key);
+inline bool IsCustomShader(const KernelKey& key) { return !key.user_file.empty(); }
 // The words of a module that lies in a string; empty where it holds no whole words.
 std::vector<uint32_t> ModuleWords(std::string_view bytes);
 std::string ModuleBytes(const std::vector<uint32_t>& words);

@@ -25,12 +25,13 @@ constexpr size_t kMostInFlatSide = 8;
 Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::string& text, const ModuleTarget& target) {
   const bool custom = IsCustomShader(key);
   const CompileTarget compiled_for = {target.spirv_1_6};
-  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, custom ? CompileUserGlsl(text, UserFileOf(key), compiled_for)
-                                                            : CompileGlsl(text, key.algorithm, compiled_for));
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
+                        custom ? CompileUserGlsl(text, key.user_file, compiled_for, key.user_text)
+                               : CompileGlsl(text, key.algorithm, compiled_for));
   words = WithMatrixComponents(words);
   VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(WithoutMatrixTypes(words), key.algorithm));
   if (custom) {
-    VXLA_RETURN_IF_ERROR(CheckUserModule(module, UserFileOf(key), key.buffer_count, target.mode));
+    VXLA_RETURN_IF_ERROR(CheckUserModule(module, key.user_file, key.buffer_count, target.mode));
   } else {
     VXLA_RETURN_IF_ERROR(CheckInterface(module, key, target.mode));
   }

@@ -4,10 +4,6 @@ namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::vector<uint32_t>> CompileUserGlsl(std::string_view text, const std::string& name,
                                               const CompileTarget& target, std::string_view user) {
-  if (const size_t begin = text.find(kUserTextBegins); begin != std::string_view::npos) {
-    user = text.substr(begin + kUserTextBegins.size());
-    user = user.substr(0, user.find(kUserTextEnds));
-  }
   Result<std::vector<uint32_t>> words = CompileGlsl(text, name, target, user);
   if (words.ok()) return words;
   return Status(StatusCode::kInvalidArgument, words.status().message());

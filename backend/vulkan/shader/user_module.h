@@ -11,14 +11,10 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// What a user's text begins and ends with inside the whole text of a kernel, and how line numbers become those of the
-// user's file.
-inline constexpr std::string_view kUserTextBegins = "\n#line 1\n", kUserTextEnds = "\n#line 1000000\n";
-
-// As CompileGlsl, of a text that holds a user's between those marks, or is made of `user`: an error is the user's
-// (kInvalidArgument) and shows the user's lines. `name`: of the kernel's file.
+// As CompileGlsl, of a text that holds a user's or is made of it: an error is the user's (kInvalidArgument) and shows
+// the lines of `user`. `name`: of the kernel's file.
 Result<std::vector<uint32_t>> CompileUserGlsl(std::string_view text, const std::string& name,
-                                              const CompileTarget& target, std::string_view user = {});
+                                              const CompileTarget& target, std::string_view user);
 
 // Whether the host's buffers fit the module's under this mode: kInvalidArgument says what to change.
 Status CheckUserModule(const ModuleInterface& module, const std::string& name, uint32_t buffers, BindingMode mode);

@@ -12,49 +12,6 @@ struct Extent {
 
 uint64_t RoundUp(uint64_t bytes, uint64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
-std::optional<uint32_t> Calculated(uint32_t op, uint32_t a, uint32_t b) {
-  switch (op) {
-    case kIAdd:
-      return a + b;
-    case kISub:
-      return a - b;
-    case kIMul:
-      return a * b;
-    case kUDiv:
-      if (b == 0) return std::nullopt;
-      return a / b;
-    case kUMod:
-      if (b == 0) return std::nullopt;
-      return a % b;
-    case kShiftLeftLogical:
-      return a << (b & 31);
-    case kShiftRightLogical:
-      return a >> (b & 31);
-    case kBitwiseAnd:
-      return a & b;
-    case kBitwiseOr:
-      return a | b;
-    case kLogicalAnd:
-      return a != 0 && b != 0;
-    case kLogicalOr:
-      return a != 0 || b != 0;
-    case kIEqual:
-      return a == b;
-    case kINotEqual:
-      return a != b;
-    case kUGreaterThan:
-      return a > b;
-    case kUGreaterThanEqual:
-      return a >= b;
-    case kULessThan:
-      return a < b;
-    case kULessThanEqual:
-      return a <= b;
-    default:
-      return std::nullopt;
-  }
-}
-
 // Reads what stands before a module's functions, instruction by instruction.
 class SharedReader {
  public:

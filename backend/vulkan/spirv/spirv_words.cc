@@ -184,4 +184,52 @@ void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>&
   }
 }
 
+std::optional<uint32_t> Calculated(uint32_t op, uint32_t a, uint32_t b) {
+  const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b);
+  switch (op) {
+    case kIAdd:
+      return a + b;
+    case kISub:
+      return a - b;
+    case kIMul:
+      return a * b;
+    case kUDiv:
+      return b != 0 ? std::optional(a / b) : std::nullopt;
+    case kUMod:
+      return b != 0 ? std::optional(a % b) : std::nullopt;
+    case kShiftRightLogical:
+      return b < 32 ? std::optional(a >> b) : std::nullopt;
+    case kShiftLeftLogical:
+      return b < 32 ? std::optional(a << b) : std::nullopt;
+    case kBitwiseOr:
+    case kLogicalOr:
+      return a | b;
+    case kBitwiseAnd:
+    case kLogicalAnd:
+      return a & b;
+    case kIEqual:
+      return a == b;
+    case kINotEqual:
+      return a != b;
+    case kUGreaterThan:
+      return a > b;
+    case kSGreaterThan:
+      return sa > sb;
+    case kUGreaterThanEqual:
+      return a >= b;
+    case kSGreaterThanEqual:
+      return sa >= sb;
+    case kULessThan:
+      return a < b;
+    case kSLessThan:
+      return sa < sb;
+    case kULessThanEqual:
+      return a <= b;
+    case kSLessThanEqual:
+      return sa <= sb;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
@@ -176,5 +177,8 @@ bool HasResult(uint32_t op);
 bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
 // With each label of a branch or merge, but for OpSwitch.
 void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
+
+// What an instruction on integers of 32 bits gives, or on truths, which are 0 and 1 as the results of comparisons are.
+std::optional<uint32_t> Calculated(uint32_t op, uint32_t a, uint32_t b);
 
 }  // namespace VXLA_NAMESPACE::vulkan::spirv

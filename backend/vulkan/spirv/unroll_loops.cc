@@ -17,53 +17,6 @@ constexpr size_t kMostTurns = 32;  // what drivers unroll: RADV's limit
 // Loops beyond this are left to the driver: a guard against the product of many.
 constexpr size_t kMostInstructions = 50000;
 
-// What an instruction on integers of 32 bits gives; comparisons 0 or 1.
-std::optional<uint32_t> Computed(uint32_t op, uint32_t a, uint32_t b) {
-  const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b);
-  switch (op) {
-    case kIAdd:
-      return a + b;
-    case kISub:
-      return a - b;
-    case kIMul:
-      return a * b;
-    case kUDiv:
-      return b != 0 ? std::optional(a / b) : std::nullopt;
-    case kUMod:
-      return b != 0 ? std::optional(a % b) : std::nullopt;
-    case kShiftRightLogical:
-      return b < 32 ? std::optional(a >> b) : std::nullopt;
-    case kShiftLeftLogical:
-      return b < 32 ? std::optional(a << b) : std::nullopt;
-    case kBitwiseOr:
-      return a | b;
-    case kBitwiseAnd:
-      return a & b;
-    case kIEqual:
-      return a == b;
-    case kINotEqual:
-      return a != b;
-    case kUGreaterThan:
-      return a > b;
-    case kSGreaterThan:
-      return sa > sb;
-    case kUGreaterThanEqual:
-      return a >= b;
-    case kSGreaterThanEqual:
-      return sa >= sb;
-    case kULessThan:
-      return a < b;
-    case kSLessThan:
-      return sa < sb;
-    case kULessThanEqual:
-      return a <= b;
-    case kSLessThanEqual:
-      return sa <= sb;
-    default:
-      return std::nullopt;
-  }
-}
-
 class Unroller {
  public:
   explicit Unroller(const Words& words) : module_(words) {}
@@ -257,7 +210,7 @@ class Unroller {
     if (instruction.op() == kBitcast) return a;
     if (!a || instruction.words.size() != 5) return std::nullopt;
     const auto b = ValueOf(instruction.words[4], computed);
-    return b ? Computed(instruction.op(), *a, *b) : std::nullopt;
+    return b ? Calculated(instruction.op(), *a, *b) : std::nullopt;
   }
 
   // The blocks of one turn, in which the counter is a constant.

@@ -669,27 +669,32 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
   }
 }
 
+namespace {
+
+// Elements as text has them.
+constexpr std::pair<BuiltinType, std::string_view> kBuiltinElements[] = {{BuiltinType::kIndex, "index"},
+                                                                         {BuiltinType::kBf16, "bf16"},
+                                                                         {BuiltinType::kF16, "f16"},
+                                                                         {BuiltinType::kF32, "f32"},
+                                                                         {BuiltinType::kF64, "f64"},
+                                                                         {BuiltinType::kTf32, "tf32"},
+                                                                         {BuiltinType::kF8E5M2, "f8E5M2"},
+                                                                         {BuiltinType::kF8E4M3, "f8E4M3"},
+                                                                         {BuiltinType::kF8E4M3FN, "f8E4M3FN"},
+                                                                         {BuiltinType::kF8E5M2FNUZ, "f8E5M2FNUZ"},
+                                                                         {BuiltinType::kF8E4M3FNUZ, "f8E4M3FNUZ"},
+                                                                         {BuiltinType::kF8E4M3B11FNUZ, "f8E4M3B11FNUZ"},
+                                                                         {BuiltinType::kF8E3M4, "f8E3M4"},
+                                                                         {BuiltinType::kF4E2M1FN, "f4E2M1FN"},
+                                                                         {BuiltinType::kF6E2M3FN, "f6E2M3FN"},
+                                                                         {BuiltinType::kF6E3M2FN, "f6E3M2FN"},
+                                                                         {BuiltinType::kF8E8M0FNU, "f8E8M0FNU"}};
+
+}  // namespace
+
 Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type& out) {
-  // Elements as text has them.
-  constexpr std::pair<BuiltinType, std::string_view> kElements[] = {{BuiltinType::kIndex, "index"},
-                                                                    {BuiltinType::kBf16, "bf16"},
-                                                                    {BuiltinType::kF16, "f16"},
-                                                                    {BuiltinType::kF32, "f32"},
-                                                                    {BuiltinType::kF64, "f64"},
-                                                                    {BuiltinType::kTf32, "tf32"},
-                                                                    {BuiltinType::kF8E5M2, "f8E5M2"},
-                                                                    {BuiltinType::kF8E4M3, "f8E4M3"},
-                                                                    {BuiltinType::kF8E4M3FN, "f8E4M3FN"},
-                                                                    {BuiltinType::kF8E5M2FNUZ, "f8E5M2FNUZ"},
-                                                                    {BuiltinType::kF8E4M3FNUZ, "f8E4M3FNUZ"},
-                                                                    {BuiltinType::kF8E4M3B11FNUZ, "f8E4M3B11FNUZ"},
-                                                                    {BuiltinType::kF8E3M4, "f8E3M4"},
-                                                                    {BuiltinType::kF4E2M1FN, "f4E2M1FN"},
-                                                                    {BuiltinType::kF6E2M3FN, "f6E2M3FN"},
-                                                                    {BuiltinType::kF6E3M2FN, "f6E3M2FN"},
-                                                                    {BuiltinType::kF8E8M0FNU, "f8E8M0FNU"}};
-  const auto element = std::ranges::find(kElements, kind, [](const auto& pair) { return pair.first; });
-  std::string word(element == std::end(kElements) ? "" : element->second);
+  const auto element = std::ranges::find(kBuiltinElements, kind, &std::pair<BuiltinType, std::string_view>::first);
+  std::string word(element == std::end(kBuiltinElements) ? "" : element->second);
   if (kind == BuiltinType::kInteger) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t width, in.Varint("an integer's width"));
     word = fmt::format("{}{}", (width & 3) == 2 ? "ui" : "i", width >> 2);

@@ -141,9 +141,8 @@ Status ArgumentBounds::Set(const SizeBound& bound) {
     std::string known;
     for (const auto& [name, dimension] : names_)
       known += fmt::format("; {} is dimension {} of argument {}", name, dimension.dimension, dimension.argument);
-    return InvalidArgument(
-        "bound of '{}': no size of the program is called so{} (ARGUMENT.DIMENSION, as 0.1, names each)", bound.name,
-        known);
+    return NotFound("bound of '{}': no size of the program is called so{} (ARGUMENT.DIMENSION, as 0.1, names each)",
+                    bound.name, known);
   }
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (bound.bound < 1 || bound.bound > kMost)

@@ -87,7 +87,7 @@ Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape>
   if (const Attribute* sharding = operation.Find("mhlo.sharding"))
     call->mutable_common().sharding.text = sharding->text;
   // What only hands its operand on, whatever effect it states, does so on each device with the device's own tile.
-  if (frame.importer.module().attributes().num_partitions > 1 && frame.importer.manual_depth() == 0 &&
+  if (frame.importer.module().attributes().num_partitions > 1 && frame.importer.shardings().manual_depth() == 0 &&
       HasSideEffect(*call) && !IsIdentityCall(*call))
     call->mutable_notes().once = true;
   return BindResults(frame, operation, call);
@@ -222,7 +222,7 @@ Status ImportCustomCall(Frame& frame, const Operation& operation) {
   const bool is_word = target != nullptr && (target->text == "dce_sink" || target->text == "control_dep");
   if (is_word && operation.results.empty()) return OkStatus();
   if (target != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(const bool sharding, frame.importer.ImportShardingCall(frame, operation, target->text));
+    VXLA_ASSIGN_OR_RETURN(const bool sharding, frame.importer.shardings().ImportCall(frame, operation, target->text));
     if (sharding) return OkStatus();
   }
   std::vector<Shape> shapes;

@@ -149,7 +149,7 @@ void RemoveUnused(Module& module) {
 Result<SpecializedModule> Importer::RunRefined() {
   Result<std::unique_ptr<Module>> module = Run();
   if (question_.has_value()) {
-    VXLA_ASSIGN_OR_RETURN(question_->module, Partitioned(std::move(question_->module)));
+    VXLA_ASSIGN_OR_RETURN(question_->module, shardings_.Partitioned(std::move(question_->module)));
     return std::move(*question_);
   }
   if (!module.ok()) return module.status();

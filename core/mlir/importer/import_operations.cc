@@ -45,9 +45,9 @@ Status CheckBuffers(Frame& frame, const Operation& operation) {
   return OkStatus();
 }
 
-template <Status (Importer::*kMember)(Frame& frame, const Operation& operation)>
-Status OfProgram(Frame& frame, const Operation& operation) {
-  return (frame.importer.*kMember)(frame, operation);
+template <Status (ShardingImporter::*kMember)(Frame& frame, const Operation& operation)>
+Status OfSharding(Frame& frame, const Operation& operation) {
+  return (frame.importer.shardings().*kMember)(frame, operation);
 }
 
 Handler* HandlerOf(std::string_view name) {
@@ -110,9 +110,9 @@ Handler* HandlerOf(std::string_view name) {
       {"chlo.scan", ImportScan},
       {"chlo.top_k", ImportTopK},
       {"sdy.mesh", ImportNothing},
-      {"sdy.sharding_constraint", OfProgram<&Importer::ImportShardingConstraint>},
-      {"sdy.sharding_group", OfProgram<&Importer::ImportShardingGroup>},
-      {"sdy.manual_computation", OfProgram<&Importer::ImportManualComputation>},
+      {"sdy.sharding_constraint", OfSharding<&ShardingImporter::ImportConstraint>},
+      {"sdy.sharding_group", OfSharding<&ShardingImporter::ImportGroup>},
+      {"sdy.manual_computation", OfSharding<&ShardingImporter::ImportManualComputation>},
   };
   const std::string_view stablehlo = StablehloName(name);
   if (!stablehlo.empty()) {
@@ -177,9 +177,9 @@ Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block) {
 
 Status ImportOperation(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(ImportUnsharded(frame, operation));
-  return frame.importer.IsPartitioned() && frame.importer.lanes().applied == 0
-             ? frame.importer.ConstrainResults(frame, operation)
-             : OkStatus();
+  ShardingImporter& shardings = frame.importer.shardings();
+  return shardings.IsPartitioned() && frame.importer.lanes().applied == 0 ? shardings.ConstrainResults(frame, operation)
+                                                                          : OkStatus();
 }
 
 Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {

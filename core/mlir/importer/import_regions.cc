@@ -243,14 +243,14 @@ bool Sinks(const Instruction* value) {
          (value->opcode() == Opcode::kConstant && value->shape().ElementCount() <= kMaxSunkElements);
 }
 
-// One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
-// constants and the elements of small arrays, become parameters beside them.
-Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
-                                        std::vector<Instruction*>& captures) {
-  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
-  Frame frame(outer.importer, "region");
-  std::vector<std::pair<ValueId, Shape>> captured;
-  const size_t first = captures.size();
+namespace {
+
+using CapturedValues = std::vector<std::pair<ValueId, Shape>>;
+
+// Constants go into the region; the elements of what else it may take from around it into `captures`.
+Result<CapturedValues> Capture(Frame& outer, const Operation& operation, size_t region, Takes takes, Frame& frame,
+                               std::vector<Instruction*>& captures) {
+  CapturedValues captured;
   for (const ValueId value : FreeValues(operation.regions[region])) {
     VXLA_ASSIGN_OR_RETURN(Instruction* const from, Lookup(outer, operation, value));
     int budget = kMaxSunkExpression;
@@ -269,6 +269,19 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
       captures.insert(captures.end(), elements.begin(), elements.end());
     }  // using another is an error with its own place
   }
+  return captured;
+}
+
+}  // namespace
+
+// One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
+// constants and the elements of small arrays, become parameters beside them.
+Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
+                                        std::vector<Instruction*>& captures) {
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
+  Frame frame(outer.importer, "region");
+  const size_t first = captures.size();
+  VXLA_ASSIGN_OR_RETURN(const CapturedValues captured, Capture(outer, operation, region, takes, frame, captures));
   int64_t number = 0;
   const auto parameter = [&](const Shape& shape) {
     return Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{number++});

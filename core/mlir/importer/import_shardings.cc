@@ -25,8 +25,8 @@ ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axe
 }  // namespace
 
 // Axes of a list, which together make no more tiles than there may be.
-Result<std::vector<MeshPart>> Importer::ReadAxes(const OperationReader& reader, const DeviceMesh& mesh,
-                                                 const Attribute& axes, int64_t& total) const {
+Result<std::vector<MeshPart>> ShardingImporter::ReadAxes(const OperationReader& reader, const DeviceMesh& mesh,
+                                                         const Attribute& axes, int64_t& total) const {
   constexpr int64_t kMostTiles = 1 << 20;
   std::vector<MeshPart> parts;
   for (const Attribute& axis : axes.elements) {
@@ -43,11 +43,12 @@ Result<std::vector<MeshPart>> Importer::ReadAxes(const OperationReader& reader, 
   return parts;
 }
 
-Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape) {
+Result<ArraySharding> ShardingImporter::ReadSharding(const OperationReader& reader, const Attribute& said,
+                                                     const Shape& shape) {
   const Attribute *const mesh = said.Find("mesh"), *const dimensions = said.Find("dimensions");
   if (mesh == nullptr || dimensions == nullptr)
     return reader.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(said));
-  VXLA_ASSIGN_OR_RETURN(DeviceMesh devices, ReadMesh(reader, program_, *mesh, kSharding));
+  VXLA_ASSIGN_OR_RETURN(DeviceMesh devices, ReadMesh(reader, importer_.program(), *mesh, kSharding));
   ArraySharding sharding;
   sharding.mesh = std::make_shared<const DeviceMesh>(std::move(devices));
   sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
@@ -84,9 +85,9 @@ Result<ArraySharding> Importer::ReadSharding(const OperationReader& reader, cons
   return sharding;
 }
 
-Status Importer::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
-                              std::string_view what) const {
-  const ModuleAttributes& module = module_->attributes();
+Status ShardingImporter::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh,
+                                      const std::vector<MeshPart>& parts, std::string_view what) const {
+  const ModuleAttributes& module = importer_.module().attributes();
   if (module.replica_count > 1)
     return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", what, module.replica_count);
   const Result<std::vector<IntList>> groups = MeshGroups(mesh.axes, mesh.ids, parts);
@@ -103,16 +104,17 @@ Status Importer::CheckDevices(const OperationReader& reader, const DeviceMesh& m
                              module.num_partitions);
 }
 
-void Importer::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
+void ShardingImporter::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
   if (stated_.mesh == nullptr || mesh->axes.size() > stated_.mesh->axes.size()) stated_.mesh = mesh;
 }
 
 // mhlo.sharding = "{...}".
-Result<std::optional<ArraySharding>> Importer::ReadOldSharding(const OperationReader& reader, const Attribute& said,
-                                                               const Shape& shape) {
+Result<std::optional<ArraySharding>> ShardingImporter::ReadOldSharding(const OperationReader& reader,
+                                                                       const Attribute& said, const Shape& shape) {
   if (said.kind != Attribute::Kind::kString)
     return reader.Error("{}: {} is no string", kOpSharding, PrintAttribute(said));
-  Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank(), module_->attributes().num_partitions);
+  const int64_t devices = importer_.module().attributes().num_partitions;
+  Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank(), devices);
   if (sharding.status().code() == StatusCode::kUnsupported)
     return reader.NotSupported("{}", sharding.status().message());
   if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
@@ -123,8 +125,9 @@ Result<std::optional<ArraySharding>> Importer::ReadOldSharding(const OperationRe
 }
 
 // Of an argument or a result, in both languages; nothing: nothing is said.
-Result<std::optional<ArraySharding>> Importer::SaidOf(const OperationReader& reader, const Attribute* attributes,
-                                                      const Shape& shape, std::string_view what) {
+Result<std::optional<ArraySharding>> ShardingImporter::SaidOf(const OperationReader& reader,
+                                                              const Attribute* attributes, const Shape& shape,
+                                                              std::string_view what) {
   std::optional<ArraySharding> sharding;
   if (attributes == nullptr || !shape.IsArray()) return sharding;
   const Attribute *const said = attributes->Find(kSharding), *const old = attributes->Find(kOpSharding);
@@ -145,15 +148,17 @@ Result<std::optional<ArraySharding>> Importer::SaidOf(const OperationReader& rea
   return sharding;
 }
 
-bool Importer::IsPartitioned() const { return module_->attributes().num_partitions > 1 && checks_ == nullptr; }
+bool ShardingImporter::IsPartitioned() const {
+  return importer_.module().attributes().num_partitions > 1 && importer_.checks() == nullptr;
+}
 
-Status Importer::ReadEntryShardings(const Operation& function) {
+Status ShardingImporter::ReadEntry(const Operation& function) {
   const OperationReader reader(function);
   const Block& block = function.regions[0].blocks[0];
   for (size_t i = 0; i < block.arguments.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
-                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i), program_.ShapeOf(block.arguments[i]),
-                                 fmt::format("argument {}", i)));
+                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i),
+                                 importer_.program().ShapeOf(block.arguments[i]), fmt::format("argument {}", i)));
     stated_.parameters.push_back(std::move(said));
   }
   const Attribute* const type = function.Find("function_type");
@@ -167,14 +172,14 @@ Status Importer::ReadEntryShardings(const Operation& function) {
 }
 
 // A constraint says where a value is to lie, not what it is.
-Instruction* Importer::Constrained(Frame& frame, Instruction* value, ArraySharding sharding) {
+Instruction* ShardingImporter::Constrained(Frame& frame, Instruction* value, ArraySharding sharding) {
   Instruction* const copy = Add(frame, Opcode::kCopy, value->shape(), {value});
   stated_.constraints.emplace(copy, std::move(sharding));
   return copy;
 }
 
 // Any operation may say how its results lie.
-Status Importer::ConstrainResults(Frame& frame, const Operation& operation) {
+Status ShardingImporter::ConstrainResults(Frame& frame, const Operation& operation) {
   const Attribute *const said = operation.Find(kSharding), *const old = operation.Find(kOpSharding);
   const Attribute* const target = operation.Find("call_target_name");
   const bool is_call = target != nullptr && (target->text == "Sharding" || target->text.starts_with("SPMD"));
@@ -195,7 +200,7 @@ Status Importer::ConstrainResults(Frame& frame, const Operation& operation) {
   return OkStatus();
 }
 
-Status Importer::ImportShardingConstraint(Frame& frame, const Operation& operation) {
+Status ShardingImporter::ImportConstraint(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
@@ -207,7 +212,7 @@ Status Importer::ImportShardingConstraint(Frame& frame, const Operation& operati
   return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
 }
 
-Status Importer::ImportShardingGroup(Frame& frame, const Operation& operation) {
+Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(0));
@@ -229,9 +234,9 @@ Status Importer::ImportShardingGroup(Frame& frame, const Operation& operation) {
 }
 
 // Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
-Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target) {
+Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operation, std::string_view target) {
   if (target == "InspectSharding") {
-    VXLA_RETURN_IF_ERROR(ImportQuestion(frame, operation));
+    VXLA_RETURN_IF_ERROR(Ask(frame, operation));
     return true;
   }
   const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
@@ -240,7 +245,7 @@ Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operati
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
-  const Shape& result = program_.ShapeOf(operation.results[0]);
+  const Shape& result = importer_.program().ShapeOf(operation.results[0]);
   const Attribute* const said = operation.Find(kOpSharding);
   if (!IsPartitioned()) return ImportIdentity(frame, operation).ok();
   std::optional<ArraySharding> sharding;
@@ -274,7 +279,7 @@ Result<bool> Importer::ImportShardingCall(Frame& frame, const Operation& operati
 }
 
 // A call of JAX's that passes its operand on: who compiles the program answers it.
-Status Importer::ImportQuestion(Frame& frame, const Operation& operation) {
+Status ShardingImporter::Ask(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
@@ -286,8 +291,8 @@ Status Importer::ImportQuestion(Frame& frame, const Operation& operation) {
 }
 
 // The tile of an operand or result of a manual computation: other axes may cut it further.
-Result<Shape> Importer::ManualTile(const OperationReader& reader, const ArraySharding& sharding,
-                                   const std::vector<std::string>& axes, const Shape& whole) const {
+Result<Shape> ShardingImporter::ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+                                           const std::vector<std::string>& axes, const Shape& whole) const {
   if (!whole.IsArray()) return whole;
   for (const DimensionSharding& dimension : sharding.dimensions) {
     bool other = false;
@@ -305,15 +310,15 @@ Result<Shape> Importer::ManualTile(const OperationReader& reader, const ArraySha
 }
 
 // What is said of the operands or results.
-Result<std::vector<ArraySharding>> Importer::ManualShardings(const Operation& operation, std::string_view list,
-                                                             const std::vector<ValueId>& values) {
+Result<std::vector<ArraySharding>> ShardingImporter::ManualShardings(const Operation& operation, std::string_view list,
+                                                                     const std::vector<ValueId>& values) {
   const OperationReader reader(operation);
   const Attribute* const said = operation.Find(list);
   const size_t stated = said == nullptr ? 0 : said->elements.size();
   if (stated != values.size()) return reader.Error("{}: {} for {} arrays", list, stated, values.size());
   std::vector<ArraySharding> shardings;
   for (size_t i = 0; i < values.size(); ++i) {
-    const Shape& shape = typed().ShapeOf(values[i]);
+    const Shape& shape = importer_.typed().ShapeOf(values[i]);
     ArraySharding& sharding = shardings.emplace_back();
     sharding.dimensions.resize(shape.IsArray() ? static_cast<size_t>(shape.rank()) : 0);
     const Attribute* const one = ElementOf(said, i);
@@ -324,8 +329,9 @@ Result<std::vector<ArraySharding>> Importer::ManualShardings(const Operation& op
 }
 
 // Of axes that are not manual around it already.
-Result<std::vector<std::string>> Importer::ManualAxes(const OperationReader& reader, const Operation& operation,
-                                                      const DeviceMesh* mesh) const {
+Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationReader& reader,
+                                                              const Operation& operation,
+                                                              const DeviceMesh* mesh) const {
   std::vector<std::string> names;
   const Attribute* const axes = operation.Find("manual_axes");
   if (axes == nullptr || !IsPartitioned()) return names;
@@ -342,7 +348,7 @@ Result<std::vector<std::string>> Importer::ManualAxes(const OperationReader& rea
 }
 
 // The body is a device's: it sees tiles.
-Status Importer::ImportManualComputation(Frame& frame, const Operation& operation) {
+Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   if (block->arguments.size() != operation.operands.size())
@@ -360,7 +366,7 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
   std::vector<Shape> tiles;
   for (size_t i = 0; i < operands.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(reader, said.in[i], said.axes, operands[i]->shape()));
-    const Type& stated = program_.values[block->arguments[i]].type;
+    const Type& stated = importer_.program().values[block->arguments[i]].type;
     if (!Fits(stated, tile)) {
       return reader.Error("argument {} is {}, operand {} of {} is {} on a device", i, PrintType(stated), i,
                           PrintType(operands[i]->shape()), PrintType(tile));
@@ -368,9 +374,9 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
     tiles.push_back(std::move(tile));
   }
   if (!IsPartitioned()) return ImportBodyHere(frame, operation, *block, operands);
-  Frame body(*this, "manual");
+  Frame body(importer_, "manual");
   for (size_t i = 0; i < operands.size(); ++i) {
-    SetActual(block->arguments[i], tiles[i]);
+    importer_.SetActual(block->arguments[i], tiles[i]);
     body.values[block->arguments[i]] =
         Add(body, Opcode::kParameter, tiles[i], {}, ParameterAttributes{static_cast<int64_t>(i)});
   }
@@ -380,10 +386,11 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
   manual_axes_.resize(manual_axes_.size() - said.axes.size());
   --manual_depth_;
   std::vector<Shape> wholes;
-  for (size_t i = 0; i < operation.results.size(); ++i) wholes.push_back(program_.ShapeOf(operation.results[i]));
+  for (size_t i = 0; i < operation.results.size(); ++i)
+    wholes.push_back(importer_.program().ShapeOf(operation.results[i]));
   VXLA_RETURN_IF_ERROR(CheckManualResults(reader, said, results, wholes));
   body.computation->set_root(TupleOrOne(body, results));
-  Computation* const called = module_->AddComputation(std::move(body.computation));
+  Computation* const called = importer_.module().AddComputation(std::move(body.computation));
   Instruction* const call = Add(frame, Opcode::kCall, wholes.size() == 1 ? wholes[0] : Shape::Tuple(wholes), operands,
                                 CallAttributes{}, {called});
   stated_.manual.emplace(call, std::move(said));
@@ -391,10 +398,10 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
 }
 
 // Of a program of one device.
-Status Importer::ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
-                                const std::vector<Instruction*>& operands) {
+Status ShardingImporter::ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
+                                        const std::vector<Instruction*>& operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
-    SetActual(block.arguments[i], operands[i]->shape());
+    importer_.SetActual(block.arguments[i], operands[i]->shape());
     frame.values[block.arguments[i]] = operands[i];
   }
   ++manual_depth_;
@@ -403,8 +410,9 @@ Status Importer::ImportBodyHere(Frame& frame, const Operation& operation, const 
   return BindValues(frame, operation, results);
 }
 
-Status Importer::CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
-                                    const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const {
+Status ShardingImporter::CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+                                            const std::vector<Instruction*>& results,
+                                            const std::vector<Shape>& wholes) const {
   if (results.size() != wholes.size())
     return reader.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {
@@ -417,7 +425,7 @@ Status Importer::CheckManualResults(const OperationReader& reader, const StatedS
 }
 
 // The program of a device, once all of the program of whole arrays is there.
-Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> module) {
+Result<std::unique_ptr<Module>> ShardingImporter::Partitioned(std::unique_ptr<Module> module) {
   answers_.resize(stated_.questions.size());
   const bool says = stated_.mesh != nullptr || !stated_.manual.empty() || !stated_.to_tiles.empty() ||
                     !stated_.from_tiles.empty() || !stated_.constraints.empty();
@@ -427,7 +435,7 @@ Result<std::unique_ptr<Module>> Importer::Partitioned(std::unique_ptr<Module> mo
     result_shardings_.resize(FlattenTuple(module->entry()->root()->shape()).size());
     return module;
   }
-  if (refines()) {  // who runs it gives whole arrays
+  if (importer_.refines()) {  // who runs it gives whole arrays
     const auto whole = [this](const Shape& shape) {
       ArraySharding sharding;
       sharding.mesh = std::make_shared<const DeviceMesh>();

@@ -100,6 +100,67 @@ struct Foralls {
   int64_t count = 0;
 };
 
+// What a program says of how its arrays lie on devices (import_shardings.cc), while the importer makes the program of
+// whole arrays.
+class ShardingImporter {
+ public:
+  explicit ShardingImporter(Importer& importer) : importer_(importer) {}
+
+  // Of a text that does not say how many there are.
+  void set_partitions(int64_t partitions) { partitions_ = partitions; }
+  int64_t partitions() const { return partitions_; }
+  bool IsPartitioned() const;
+  int manual_depth() const { return manual_depth_; }
+  Status ReadEntry(const Operation& function);
+  Status ConstrainResults(Frame& frame, const Operation& operation);
+  Status ImportConstraint(Frame& frame, const Operation& operation);
+  Status ImportGroup(Frame& frame, const Operation& operation);
+  Result<bool> ImportCall(Frame& frame, const Operation& operation, std::string_view target);
+  Status ImportManualComputation(Frame& frame, const Operation& operation);
+  // The program of a device, once all of the program of whole arrays is there.
+  Result<std::unique_ptr<Module>> Partitioned(std::unique_ptr<Module> module);
+
+  // What the program of a device was made of; null: it is the program.
+  const Module* whole() const { return whole_.get(); }
+  const StatedShardings& stated() const { return stated_; }
+  const std::vector<Sharding>& answers() const { return answers_; }
+  const std::vector<Sharding>& of_parameters() const { return parameter_shardings_; }
+  const std::vector<Sharding>& of_results() const { return result_shardings_; }
+
+ private:
+  Result<std::vector<MeshPart>> ReadAxes(const OperationReader& reader, const DeviceMesh& mesh, const Attribute& axes,
+                                         int64_t& total) const;
+  Result<ArraySharding> ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape);
+  Result<std::optional<ArraySharding>> ReadOldSharding(const OperationReader& reader, const Attribute& said,
+                                                       const Shape& shape);
+  Result<std::optional<ArraySharding>> SaidOf(const OperationReader& reader, const Attribute* attributes,
+                                              const Shape& shape, std::string_view what);
+  Status CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
+                      std::string_view what) const;
+  void Mention(const std::shared_ptr<const DeviceMesh>& mesh);
+  Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
+  Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+                           const std::vector<std::string>& axes, const Shape& whole) const;
+  Result<std::vector<std::string>> ManualAxes(const OperationReader& reader, const Operation& operation,
+                                              const DeviceMesh* mesh) const;
+  Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
+                                                     const std::vector<ValueId>& values);
+  Status Ask(Frame& frame, const Operation& operation);
+  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
+                        const std::vector<Instruction*>& operands);
+  Status CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+                            const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const;
+
+  Importer& importer_;
+  StatedShardings stated_;
+  std::map<int64_t, Shape> group_shapes_;  // of the arrays of each sharding group
+  std::unique_ptr<Module> whole_;
+  int64_t partitions_ = 1;
+  std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
+  int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
+  std::vector<std::string> manual_axes_;  // there
+};
+
 // One program on its way into a module: which functions are called, what is known of values, and what is said of the
 // whole program: checks, devices. It is one class because a question about data ends all of that at once, wherever it
 // comes up (KnownOrAsk). What each operation becomes are functions of a Frame (import_operations.h).
@@ -109,17 +170,9 @@ class Importer {
   // Refines: all sizes follow from the facts.
   Importer(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
   Result<std::unique_ptr<Module>> Run();
-  // Of a text that does not say how many there are.
-  void set_partitions(int64_t partitions) { partitions_ = partitions; }
   // Where the widest shape that each value has is kept, by value, while the program is refined.
   void set_largest(std::vector<std::optional<Shape>>* largest) { largest_ = largest; }
-  // What Run's program of a device was made of; null: it is the program.
-  const Module* whole() const { return whole_.get(); }
-  const StatedShardings& stated() const { return stated_; }
   Result<SpecializedModule> RunRefined();
-  const std::vector<Sharding>& answers() const { return answers_; }
-  const std::vector<Sharding>& parameter_shardings() const { return parameter_shardings_; }
-  const std::vector<Sharding>& result_shardings() const { return result_shardings_; }
 
   // What operations ask for.
   const Program& program() const { return program_; }
@@ -167,15 +220,7 @@ class Importer {
   void ForgetValues();
   std::optional<SpecializedModule>& question() { return question_; }
 
-  // What is said of arrays on devices (import_shardings.cc).
-  bool IsPartitioned() const;
-  int manual_depth() const { return manual_depth_; }
-  Status ConstrainResults(Frame& frame, const Operation& operation);
-  Status ImportShardingConstraint(Frame& frame, const Operation& operation);
-  Status ImportShardingGroup(Frame& frame, const Operation& operation);
-  Result<bool> ImportShardingCall(Frame& frame, const Operation& operation, std::string_view target);
-  Status ImportQuestion(Frame& frame, const Operation& operation);
-  Status ImportManualComputation(Frame& frame, const Operation& operation);
+  ShardingImporter& shardings() { return shardings_; }
 
  private:
   Status SetEntryAttributes(const Operation& function);
@@ -193,42 +238,12 @@ class Importer {
   const Instruction* Outside(const Instruction* value) const;
   const Instruction* ToAsk(const Instruction* value, int depth) const;
 
-  Result<std::vector<MeshPart>> ReadAxes(const OperationReader& reader, const DeviceMesh& mesh, const Attribute& axes,
-                                         int64_t& total) const;
-  Result<ArraySharding> ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape);
-  Result<std::optional<ArraySharding>> ReadOldSharding(const OperationReader& reader, const Attribute& said,
-                                                       const Shape& shape);
-  Result<std::optional<ArraySharding>> SaidOf(const OperationReader& reader, const Attribute* attributes,
-                                              const Shape& shape, std::string_view what);
-  Status CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
-                      std::string_view what) const;
-  void Mention(const std::shared_ptr<const DeviceMesh>& mesh);
-  Status ReadEntryShardings(const Operation& function);
-  Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
-  Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
-                           const std::vector<std::string>& axes, const Shape& whole) const;
-  Result<std::vector<std::string>> ManualAxes(const OperationReader& reader, const Operation& operation,
-                                              const DeviceMesh* mesh) const;
-  Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
-                                                     const std::vector<ValueId>& values);
-  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
-                        const std::vector<Instruction*>& operands);
-  Status CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
-                            const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const;
-  Result<std::unique_ptr<Module>> Partitioned(std::unique_ptr<Module> module);
-
   const Program& program_;
   Program actual_;  // its values only
   std::vector<std::optional<Shape>>* largest_ = nullptr;
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
-  StatedShardings stated_;
-  std::map<int64_t, Shape> group_shapes_;  // of the arrays of each sharding group
-  std::unique_ptr<Module> whole_;
-  int64_t partitions_ = 1;
-  std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
-  int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
-  std::vector<std::string> manual_axes_;  // there
+  ShardingImporter shardings_{*this};
   CheckBuilder* checks_ = nullptr;
   std::optional<SpecializedModule> question_;
   std::vector<std::unique_ptr<Computation>> retired_;

@@ -41,13 +41,14 @@ std::string SymbolOf(const Operation& operation) {
 Result<std::unique_ptr<Module>> Importer::Run() {
   VXLA_RETURN_IF_ERROR(CollectFunctions());
   VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
-  if (int64_t& partitions = module_->mutable_attributes().num_partitions; partitions == 1) partitions = partitions_;
+  if (int64_t& partitions = module_->mutable_attributes().num_partitions; partitions == 1)
+    partitions = shardings_.partitions();
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program_));
-  if (IsPartitioned() && !refines()) VXLA_RETURN_IF_ERROR(ReadEntryShardings(*entry));
+  if (shardings_.IsPartitioned() && !refines()) VXLA_RETURN_IF_ERROR(shardings_.ReadEntry(*entry));
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(SymbolOf(*entry), entry->location));
   module_->set_entry(computation);
   if (module_->name().empty()) module_->set_name(computation->name());
-  VXLA_ASSIGN_OR_RETURN(module_, Partitioned(std::move(module_)));
+  VXLA_ASSIGN_OR_RETURN(module_, shardings_.Partitioned(std::move(module_)));
   VXLA_RETURN_IF_ERROR(SetEntryAttributes(*entry));
   VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
   return std::move(module_);
@@ -132,7 +133,7 @@ void Importer::AddAliasing(size_t argument, int64_t result) {
   const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
   const bool fits =
       result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[static_cast<size_t>(result)], given);
-  if (IsPartitioned() && !fits) return;
+  if (shardings_.IsPartitioned() && !fits) return;
   Aliasing aliasing;
   aliasing.operand = static_cast<int64_t>(argument);
   aliasing.kind = "may-alias";
@@ -266,10 +267,11 @@ Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions) 
   if (NeedsRefinement(program)) return std::string();
   return Guarded([&]() -> Result<std::string> {
     Importer importer(program);
-    importer.set_partitions(partitions);
+    ShardingImporter& shardings = importer.shardings();
+    shardings.set_partitions(partitions);
     VXLA_RETURN_IF_ERROR(importer.Run().status());
-    if (importer.whole() == nullptr) return std::string();
-    return PrintShardings(*importer.whole(), importer.stated());
+    if (shardings.whole() == nullptr) return std::string();
+    return PrintShardings(*shardings.whole(), shardings.stated());
   });
 }
 
@@ -282,12 +284,13 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t parti
   }
   return Guarded([&]() -> Result<PartitionedProgram> {
     Importer importer(program);
-    importer.set_partitions(partitions);
+    ShardingImporter& shardings = importer.shardings();
+    shardings.set_partitions(partitions);
     VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
-    partitioned.parameters = importer.parameter_shardings();
-    partitioned.results = importer.result_shardings();
-    for (size_t i = 0; i < importer.answers().size(); ++i)
-      partitioned.answers.push_back({importer.stated().questions[i].asker, importer.answers()[i]});
+    partitioned.parameters = shardings.of_parameters();
+    partitioned.results = shardings.of_results();
+    for (size_t i = 0; i < shardings.answers().size(); ++i)
+      partitioned.answers.push_back({shardings.stated().questions[i].asker, shardings.answers()[i]});
     VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
     const Computation& made = *partitioned.module->entry();
     const size_t parameters = made.parameters().size(), results = FlattenTuple(made.root()->shape()).size();

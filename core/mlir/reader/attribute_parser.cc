@@ -558,6 +558,23 @@ Result<Attribute> AttributeParser::ParseHashAttribute() {
   return ParseDialectBody(name);
 }
 
+// transpose NO_TRANSPOSE>, or of #stablehlo<dot <...>>
+Result<Attribute> AttributeParser::ParseKindAndValue(const std::string& dialect) {
+  const std::string name = dialect + "." + std::string(lexer_.token().text);
+  lexer_.Next();
+  Attribute attribute;
+  if (lexer_.token().kind == TokenKind::kWord) {
+    attribute = KeywordAttribute(lexer_.token().text);
+    lexer_.Next();
+  } else if (lexer_.At("<")) {
+    VXLA_ASSIGN_OR_RETURN(attribute, ParseDialectBody(name));
+  } else {
+    return lexer_.Expected("a keyword");
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+  return attribute;
+}
+
 // <transpose NO_TRANSPOSE>, <key = value, ...>, <8, ?>, at '<'.
 Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
   Attribute attribute;
@@ -588,22 +605,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
     VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
     return attribute;
   }
-  if (dialect == "stablehlo" || dialect == "mhlo" || dialect == "chlo") {  // <kind VALUE>
-    attribute.text += "." + std::string(lexer_.token().text);
-    lexer_.Next();
-    if (lexer_.token().kind == TokenKind::kWord) {
-      attribute = KeywordAttribute(lexer_.token().text);
-      lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
-      return attribute;
-    }
-    if (lexer_.At("<")) {  // #stablehlo<dot <...>>
-      VXLA_ASSIGN_OR_RETURN(attribute, ParseDialectBody(attribute.text));
-      VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
-      return attribute;
-    }
-    return lexer_.Expected("a keyword");
-  }
+  if (dialect == "stablehlo" || dialect == "mhlo" || dialect == "chlo") return ParseKindAndValue(dialect);
   if (dialect.ends_with(".conv")) lexer_.EatWord("raw");  // the older form, with a name for each number
   while (!lexer_.At(">")) {
     if (lexer_.Eat("?")) {

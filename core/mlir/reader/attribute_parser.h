@@ -78,6 +78,7 @@ class AttributeParser {
   Result<Attribute> ParseNumberArray();
   Result<Attribute> ParseHashAttribute();
   Result<Attribute> ParseDialectBody(std::string name);
+  Result<Attribute> ParseKindAndValue(const std::string& dialect);
   Result<Attribute> ParseSubAxis();
   Result<Attribute> ParseSymbol();
   Status ParseArray(Attribute& attribute);

@@ -123,6 +123,7 @@ class OperationParser : public AttributeParser {
   Status ParseFor(Operation& operation);
   Status ParseIf(Operation& operation);
   Status ParseForall(Operation& operation);
+  Status ParseSharedOuts(Operation& operation, std::vector<MlirToken>& names);
   Status ParseInParallel(Operation& operation);
   Status ParseShape(Operation& operation);
   Status ParseRegionInto(Operation& operation, Block block, std::string_view terminator);

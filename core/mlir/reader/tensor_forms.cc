@@ -396,6 +396,23 @@ Status OperationParser::ParseIf(Operation& operation) {
   return ParseOptionalDictionary(operation);
 }
 
+// (%o = %t) -> (T)
+Status OperationParser::ParseSharedOuts(Operation& operation, std::vector<MlirToken>& names) {
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
+  while (lexer_.token().kind == TokenKind::kValue) {
+    names.push_back(lexer_.token());
+    lexer_.Next();
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+    VXLA_ASSIGN_OR_RETURN(const ValueId init, ParseOperand());
+    operation.operands.push_back(init);
+    if (!lexer_.Eat(",")) break;
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
+  VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
+  return OkStatus();
+}
+
 // (%i, %j) in (%m, 4) shared_outs(%o = %t) -> (T) { ... }; or = (0, 0) to (%m, 4) step (1, 1)
 Status OperationParser::ParseForall(Operation& operation) {
   std::vector<MlirToken> names;
@@ -425,21 +442,8 @@ Status OperationParser::ParseForall(Operation& operation) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("in"));
     VXLA_RETURN_IF_ERROR(list(1, upper));
   }
-  if (lexer_.EatWord("shared_outs")) {
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-    while (lexer_.token().kind == TokenKind::kValue) {
-      names.push_back(lexer_.token());
-      lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-      VXLA_ASSIGN_OR_RETURN(const ValueId init, ParseOperand());
-      operation.operands.push_back(init);
-      ++segments[3];
-      if (!lexer_.Eat(",")) break;
-    }
-    VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
-    VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
-  }
+  if (lexer_.EatWord("shared_outs")) VXLA_RETURN_IF_ERROR(ParseSharedOuts(operation, names));
+  segments[3] = static_cast<int64_t>(names.size() - rank);
   const std::vector<Type> results = result_types_;
   if (results.size() != names.size() - rank)
     return lexer_.Error("{}: {} shared outs, {} types", operation.name, names.size() - rank, results.size());

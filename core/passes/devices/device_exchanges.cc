@@ -90,14 +90,7 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
     }
   }
   Share(frame.into, instruction, handed);
-  for (size_t m = 0; m < members.size() && instruction.opcode() == Opcode::kRaggedAllToAll; ++m) {
-    Instruction* const misfit = IsHere(takers[m]) ? RaggedMisfit(make, given, m) : nullptr;
-    if (misfit == nullptr) continue;
-    AddFault(*members[m].frame, *members[m].instruction,
-             MergeError(*members[m].instruction, StatusCode::kInvalidArgument,
-                        "the rows for {} do not fit, or it expects others", grid_.Name(takers[m])),
-             misfit);
-  }
+  if (instruction.opcode() == Opcode::kRaggedAllToAll) AddMisfits(make, members, given);
   Values results;
   if (reduced) {
     results.assign(given.size(), result_shape(instruction).IsTuple() ? make.TupleOf(*reduced) : (*reduced)[0]);
@@ -118,6 +111,18 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
         at.opcode() == Opcode::kAllGatherStart ? make.Started(make.Together(own[m]), result) : result;
   }
   return OkStatus();
+}
+
+void Merger::AddMisfits(Expansion& make, const std::vector<Comer>& members, const std::vector<Values>& given) {
+  for (size_t m = 0; m < members.size(); ++m) {
+    const int64_t taker = members[m].device;
+    Instruction* const misfit = IsHere(taker) ? RaggedMisfit(make, given, m) : nullptr;
+    if (misfit == nullptr) continue;
+    AddFault(*members[m].frame, *members[m].instruction,
+             MergeError(*members[m].instruction, StatusCode::kInvalidArgument,
+                        "the rows for {} do not fit, or it expects others", grid_.Name(taker)),
+             misfit);
+  }
 }
 
 void Merger::AddFault(Frame& frame, const Instruction& like, Status fault, Instruction* fails) {

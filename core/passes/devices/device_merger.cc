@@ -367,17 +367,4 @@ int64_t PlaceExchange::BytesReceived(int64_t place) const {
   return bytes;
 }
 
-Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
-  if (!program.partings.empty()) {
-    const int64_t parting = result.tuple_elements().back().GetInt(0);
-    if (parting != 0) return program.partings[static_cast<size_t>(parting) - 1];
-  }
-  std::vector<std::vector<const Literal*>> by_device;
-  for (const IntList& places : program.results) {
-    std::vector<const Literal*>& leaves = by_device.emplace_back();
-    for (const int64_t place : places) leaves.push_back(&result.tuple_element(place));
-  }
-  return by_device;
-}
-
 }  // namespace VXLA_NAMESPACE

@@ -86,8 +86,4 @@ Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid,
 Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
                                           const DevicePlaces& places);
 
-// What each device's result is made of, in a result of the merged program; nothing of devices elsewhere.
-// kDeviceFailure: devices have parted that meet later on.
-Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result);
-
 }  // namespace VXLA_NAMESPACE

@@ -215,6 +215,8 @@ class Merger {
   void AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
                 const Values& ways);
   void AddParted(Frame& frame, const Instruction& like, Instruction* parted);
+  // Rows of a ragged exchange that do not fit where they go.
+  void AddMisfits(Expansion& make, const std::vector<Comer>& members, const std::vector<Values>& given);
   // The run ends with that status where the truth value `fails` holds.
   void AddFault(Frame& frame, const Instruction& like, Status fault, Instruction* fails);
   void CheckSlices(Frame& frame, const Instruction& instruction, const Values& operands);

@@ -362,6 +362,17 @@ std::optional<PaddedValue> Padder::Conditional(Scope& scope, Place& at, Instruct
 struct PaddedStep {
   Instruction* lives = nullptr;            // the step is one that counts; null: all are
   std::vector<Instruction*> inner, outer;  // sizes in the step, and those that they are
+  // What a size is in the step: a carry of its own, by `take`, of at most `limit`.
+  Instruction* Inside(Instruction* size, int64_t limit, const std::function<Instruction*(const Shape&)>& take,
+                      std::unordered_map<const Instruction*, int64_t>& limits) {
+    auto known = std::ranges::find(outer, size);
+    if (known == outer.end()) {
+      inner.push_back(take(Shape(ElementType::kS32)));
+      limits[inner.back()] = limit;
+      known = outer.insert(outer.end(), size);
+    }
+    return inner[static_cast<size_t>(known - outer.begin())];
+  }
   std::vector<Instruction*> OuterOf(const std::vector<Instruction*>& sizes) const {
     std::vector<Instruction*> found;
     for (Instruction* const size : sizes) {
@@ -424,15 +435,7 @@ std::optional<PaddedValue> Padder::Scan(Scope& scope, Place& at, Instruction* sc
     for (int d = 0; d < stated.rank(); ++d) {
       Instruction*& size = value.leaf.sizes[static_cast<size_t>(d)];
       if (size == nullptr && stated.is_dynamic_dimension(d)) size = at.Number(stated.dimension(d));
-      if (size == nullptr) continue;
-      auto known = std::ranges::find(padded.outer, size);
-      if (known == padded.outer.end()) {
-        padded.outer.push_back(size);
-        padded.inner.push_back(take(Shape(ElementType::kS32)));
-        inner.context.limits[padded.inner.back()] = stated.dimension(d);
-        known = padded.outer.end() - 1;
-      }
-      size = padded.inner[static_cast<size_t>(known - padded.outer.begin())];
+      if (size != nullptr) size = padded.Inside(size, stated.dimension(d), take, inner.context.limits);
     }
     inner.values[arguments[k]] = std::move(value);
   }

@@ -318,8 +318,8 @@ class Connections::Members : public ProcessGroup {
     const std::span<const Message> messages_;
   };
 
-  int64_t ProcessOf(int64_t peer) const { return members_.at(static_cast<size_t>(peer)); }
-  Peer& PeerOf(int64_t peer) const { return *connections_->peers_.at(static_cast<size_t>(ProcessOf(peer))); }
+  int64_t ProcessOf(int64_t peer) const { return members_.at(peer); }
+  Peer& PeerOf(int64_t peer) const { return *connections_->peers_.at(ProcessOf(peer)); }
 
   bool Take(std::span<Message> messages) {
     std::unique_lock lock(connections_->mutex_);
@@ -375,11 +375,11 @@ Status Connections::Connect(const std::vector<std::string>& texts, int listener,
     auto peer = std::make_unique<Peer>();
     peer->rank = rank;
     peer->socket = std::move(socket);
-    peers_[static_cast<size_t>(rank)] = std::move(peer);
+    peers_[rank] = std::move(peer);
   };
   // Each process connects to those before it.
   for (int64_t rank = 0; rank < self_.rank; ++rank) {
-    const sockets::Reached other = sockets::ReachedOf(texts[static_cast<size_t>(rank)]);
+    const sockets::Reached other = sockets::ReachedOf(texts[rank]);
     std::string why = "it names no address";
     sockets::Socket socket = sockets::Reach(other, self_.rank, deadline, why);
     if (!socket.is_open()) {
@@ -393,7 +393,7 @@ Status Connections::Connect(const std::vector<std::string>& texts, int listener,
     sockets::Socket socket = sockets::Accept(door, deadline);
     if (!socket.is_open()) {
       int64_t missing = self_.rank + 1;
-      while (peers_[static_cast<size_t>(missing)] != nullptr) ++missing;
+      while (peers_[missing] != nullptr) ++missing;
       return DeviceFailure("the start of the job: rank {} waits for rank {}, which has not come in {} ms", self_.rank,
                            missing, timeout.count());
     }
@@ -500,7 +500,7 @@ bool Connections::ReceiveSome(Peer& peer) {
 
 bool Connections::Send(int64_t rank, const Hash128& group, const ProcessGroup::Message& message,
                        const std::function<bool()>& goes_on) {
-  Peer& peer = *peers_.at(static_cast<size_t>(rank));
+  Peer& peer = *peers_.at(rank);
   const Header header{group, message.size, message.tag};
   const std::span<const std::byte> parts[] = {std::as_bytes(std::span(&header, 1)), {message.bytes, message.size}};
   const std::lock_guard lock(peer.sending);
@@ -510,7 +510,7 @@ bool Connections::Send(int64_t rank, const Hash128& group, const ProcessGroup::M
       if (peer.ended) return false;
       const ssize_t sent = send(peer.socket.fd(), left.data(), left.size(), sockets::kQuietly);
       if (sent >= 0) {
-        left = left.subspan(static_cast<size_t>(sent));
+        left = left.subspan(sent);
         begun = true;
         continue;
       }
@@ -526,7 +526,7 @@ bool Connections::Send(int64_t rank, const Hash128& group, const ProcessGroup::M
 }
 
 bool Connections::HasEnded(int64_t rank) const {
-  const auto& peer = peers_.at(static_cast<size_t>(rank));
+  const auto& peer = peers_.at(rank);
   return peer != nullptr && peer->ended;
 }
 

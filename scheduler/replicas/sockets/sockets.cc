@@ -77,7 +77,7 @@ bool ReceiveAll(const Socket& socket, std::span<char> bytes, const Deadline& dea
   while (!bytes.empty()) {
     const ssize_t got = recv(socket.fd(), bytes.data(), bytes.size(), 0);
     if (got > 0) {
-      bytes = bytes.subspan(static_cast<size_t>(got));
+      bytes = bytes.subspan(got);
     } else if (got == 0 || (errno != EAGAIN && errno != EINTR) || !IsReady(socket.fd(), POLLIN, deadline)) {
       return false;
     }

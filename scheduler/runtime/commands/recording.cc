@@ -79,17 +79,16 @@ void AddSegments(const Plan& plan, int begin, int end, int64_t loop_iterations, 
 double SecondsOf(const Plan& plan, const RecordedCommand& recorded, const DeviceFacts& facts) {
   if (recorded.command == nullptr) return EstimateCopySeconds(recorded.selector.size_bytes, facts);
   if (const auto* dispatch = std::get_if<Dispatch>(recorded.command))
-    return EstimateSeconds(plan.steps[static_cast<size_t>(dispatch->step)], facts) / dispatch->parts;
+    return EstimateSeconds(plan.steps[dispatch->step], facts) / dispatch->parts;
   if (const auto* copy = std::get_if<CopyBytes>(recorded.command))
     return EstimateCopySeconds(copy->source.size_bytes, facts);
   return 0;
 }
 
 std::string NameOf(const Plan& plan, const RecordedCommand& recorded) {
-  const auto copied = [&](const BufferSlice& slice) { return plan.buffers[static_cast<size_t>(slice.buffer)].name; };
+  const auto copied = [&](const BufferSlice& slice) { return plan.buffers[slice.buffer].name; };
   if (recorded.command == nullptr) return "whether it goes on: " + copied(recorded.selector);
-  if (const auto* dispatch = std::get_if<Dispatch>(recorded.command))
-    return plan.steps[static_cast<size_t>(dispatch->step)].name;
+  if (const auto* dispatch = std::get_if<Dispatch>(recorded.command)) return plan.steps[dispatch->step].name;
   return "copy to " + copied(std::get<CopyBytes>(*recorded.command).target);
 }
 
@@ -98,13 +97,13 @@ std::vector<int> BuffersOf(const Plan& plan, const RecordedCommand& recorded) {
   std::vector<int> buffers;
   const auto add = [&](const BufferSlice& slice) {
     if (slice.buffer < 0) return;
-    const PlanBuffer& buffer = plan.buffers[static_cast<size_t>(slice.buffer)];
+    const PlanBuffer& buffer = plan.buffers[slice.buffer];
     if (buffer.placement.space == MemorySpace::kScratch && buffer.size_bytes != 0) buffers.push_back(slice.buffer);
   };
   if (recorded.command == nullptr) {
     add(recorded.selector);
   } else if (const auto* dispatch = std::get_if<Dispatch>(recorded.command)) {
-    for (const Binding& binding : plan.steps[static_cast<size_t>(dispatch->step)].bindings) add(binding.slice);
+    for (const Binding& binding : plan.steps[dispatch->step].bindings) add(binding.slice);
     add(dispatch->groups_at);
   } else if (const auto* copy = std::get_if<CopyBytes>(recorded.command)) {
     add(copy->source);
@@ -182,15 +181,15 @@ RecordedSteps StepsOf(const Plan& plan, int64_t loop_iterations, const DeviceFac
     found.steps.push_back({NameOf(plan, recorded), SecondsOf(plan, recorded, facts)});
     found.loops += recorded.loop >= 0 ? 1 : 0;
     for (const int buffer : BuffersOf(plan, recorded)) {
-      int& range = range_of[static_cast<size_t>(buffer)];
+      int& range = range_of[buffer];
       if (range < 0) {
         range = static_cast<int>(found.scratch.size());
-        const PlanBuffer& planned = plan.buffers[static_cast<size_t>(buffer)];
+        const PlanBuffer& planned = plan.buffers[buffer];
         const Placement& placement = planned.placement;
-        found.scratch.push_back({offsets[static_cast<size_t>(placement.index)] + placement.offset_bytes,
+        found.scratch.push_back({offsets[placement.index] + placement.offset_bytes,
                                  RoundUp(planned.size_bytes, RecordingNeeds::kUnitBytes), step, step});
       }
-      found.scratch[static_cast<size_t>(range)].last_step = step;
+      found.scratch[range].last_step = step;
     }
   }
   return found;

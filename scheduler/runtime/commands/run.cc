@@ -36,8 +36,8 @@ Run::Run(std::shared_ptr<ExecutableState> state, const ExecuteOptions& options)
 }
 
 Run::~Run() {
-  Unpin();
   Abandon();
+  Unpin();
 }
 
 void Run::Unpin() {
@@ -47,12 +47,16 @@ void Run::Unpin() {
   pins_ = false;
 }
 
-// A run that failed half-way: nothing may be given back while the device still works on it.
+// A run that failed half-way: what it holds knows until when the device works on it, and nobody waits here.
 void Run::Abandon() {
   if (context_ == nullptr) return;
-  (void)device_.Wait(Later(after_, context_->finished()));
-  context_.reset();
-  state_->contexts->Forget();
+  const Moment used = Later(after_, context_->finished());
+  for (const auto* memories : {&parameters_, &borrowed_, &results_}) {
+    for (const auto& memory : *memories) {
+      if (memory != nullptr) memory->NoteUse(used);
+    }
+  }
+  state_->contexts->Release(std::move(context_));
 }
 
 Status Run::Begin(std::span<const Argument> arguments, RunStatistics& statistics) {
@@ -285,13 +289,13 @@ Status Run::RunSegment(int segment) {
 }
 
 Status Run::Submit(int segment, CommandBuffer& commands) {
-  const int overlap = std::get<GpuCommands>(plan_.segments[static_cast<size_t>(segment)]).overlap;
+  const int overlap = std::get<GpuCommands>(plan_.segments[segment]).overlap;
   if (overlap != 0) return SubmitBeside(segment, overlap, commands);
   VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(commands, after_));
   context_->NoteSubmitted(point);
   beside_.overlap = 0;
   after_ = point;  // what it waited for has passed by then
-  submitted_[static_cast<size_t>(segment)] = after_;
+  submitted_[segment] = after_;
   return OkStatus();
 }
 
@@ -305,7 +309,7 @@ Status Run::SubmitBeside(int segment, int overlap, CommandBuffer& commands) {
   beside_.segment = segment;
   beside_.finished.Join(point);
   after_ = beside_.finished;
-  submitted_[static_cast<size_t>(segment)] = point;
+  submitted_[segment] = point;
   return OkStatus();
 }
 
@@ -333,7 +337,7 @@ Result<std::vector<double>> Run::ReadShares(const GpuCommands& commands) {
     Literal counts(Shape(ElementType::kU32, {3}));
     VXLA_RETURN_IF_ERROR(device_.Download(*source.buffer, source.offset_bytes, counts.mutable_bytes(), after_));
     for (int64_t k = 0; k < 3; ++k) {
-      const uint32_t most = plan_.steps[dispatch->step].groups[static_cast<size_t>(k)];
+      const uint32_t most = plan_.steps[dispatch->step].groups[k];
       shares.back() *= static_cast<double>(counts.GetInt(k)) / std::max(most, 1u);
     }
   }
@@ -411,7 +415,7 @@ Result<int64_t> Run::ReadSelector(const HostDecide& decision) {
 // The device goes on with what is submitted meanwhile.
 Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
   Moment needed = evaluation.waits_for_arguments ? arguments_ready_ : Moment();
-  for (const int segment : evaluation.waits_for) needed.Join(submitted_[static_cast<size_t>(segment)]);
+  for (const int segment : evaluation.waits_for) needed.Join(submitted_[segment]);
   needed.Join(device_steps_);
   const Instruction& instruction = *state_->instructions.at(evaluation.instruction);
   if (device_step_ && !evaluation.shape.IsDynamic()) {

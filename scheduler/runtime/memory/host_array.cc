@@ -40,7 +40,7 @@ bool IsDense(const Shape& shape, ByteStrides strides) {
   if (strides.empty() || shape.ElementCount() < 2) return true;
   const std::vector<int64_t> dense = DenseStrides(shape);
   for (int d = 0; d < shape.rank(); ++d) {
-    if (shape.dimension(d) != 1 && strides[static_cast<size_t>(d)] != dense[static_cast<size_t>(d)]) return false;
+    if (shape.dimension(d) != 1 && strides[d] != dense[d]) return false;
   }
   return true;
 }

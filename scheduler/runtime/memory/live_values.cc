@@ -40,7 +40,7 @@ Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Bu
   VXLA_RETURN_IF_ERROR(
       device.Download(source, offset_bytes + LiveSizesOffset(leaf), std::as_writable_bytes(std::span(sizes)), after));
   for (int d = 0; d < leaf.rank(); ++d) {
-    const int64_t size = sizes[static_cast<size_t>(d)];
+    const int64_t size = sizes[d];
     if (size < 0) return SizeFault(leaf, size, messages);
     if (size > leaf.dimension(d)) {
       return Internal("dimension {} of a {} on the device has the live size {}", d, leaf.ToString(), size);
@@ -59,7 +59,7 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
     VXLA_ASSIGN_OR_RETURN(sizes, DownloadSizes(device, leaf, source, offset_bytes, after, messages));
   }
   for (int d = 0; d < leaf.rank(); ++d) {
-    if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[static_cast<size_t>(d)]);
+    if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[d]);
   }
   return literal;
 }

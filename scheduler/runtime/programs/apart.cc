@@ -73,7 +73,7 @@ Result<Execution> DevicesApart::RunOnReference(ReplicaLink& link, int64_t device
 
 Result<Execution> DevicesApart::RunDevice(ReplicaLink& link, int64_t device, const std::vector<Argument>& arguments,
                                           RunStatistics& statistics) const {
-  const Place& place = parts_.places[static_cast<size_t>(PlaceOf(device))];
+  const Place& place = parts_.places[PlaceOf(device)];
   if (place.executable == nullptr) return RunOnReference(link, device, arguments);
   std::optional<RemoteDevice> remote;
   if (parts_.group != nullptr && parts_.group->rank() != 0) remote.emplace(*parts_.group, device, parts_.waits);
@@ -98,7 +98,7 @@ Status DevicesApart::ServeElsewhere(ReplicaLink& link, const std::atomic<int64_t
   run.is_finished = [&] { return running_here == 0; };
   run.call = [&](int64_t number, std::span<const std::byte> bytes) -> Result<Literal> {
     if (number < 0 || number >= std::ssize(parts_.program->calls)) return Internal("call {} of a job", number);
-    const SeparateProgram::Call& call = parts_.program->calls[static_cast<size_t>(number)];
+    const SeparateProgram::Call& call = parts_.program->calls[number];
     std::vector<Literal> operands;
     for (const Instruction* operand : call.source->operands()) {
       VXLA_ASSIGN_OR_RETURN(operands.emplace_back(), UnpackLiteral(operand->shape(), bytes));

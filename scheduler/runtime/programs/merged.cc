@@ -15,8 +15,7 @@ Attempt MergedDevices::Try(ArgumentLists arguments, RunStatistics* statistics) {
 
 std::vector<Argument> MergedArguments(const MergedProgram& program, ArgumentLists arguments) {
   std::vector<Argument> merged;
-  for (const auto& [device, parameter] : program.parameters)
-    merged.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
+  for (const auto& [device, parameter] : program.parameters) merged.push_back(arguments[device][parameter]);
   return merged;
 }
 
@@ -55,7 +54,7 @@ Attempt ResultsByDevice(const MergedProgram& program, const Shape& result, const
       own.on_host = OnHost(*execution.on_host, places, result);
       continue;
     }
-    for (const int64_t place : places) own.leaves.push_back(execution.leaves[static_cast<size_t>(place)]);
+    for (const int64_t place : places) own.leaves.push_back(execution.leaves[place]);
   }
   return done;
 }

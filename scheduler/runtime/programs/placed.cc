@@ -143,7 +143,7 @@ Attempt Places::Try(ArgumentLists arguments, RunStatistics* statistics) {
   for (std::thread& thread : threads) thread.join();
   if (Status status = Outcome(results, titles); !status.ok()) return Attempt::Failed(std::move(status));
   Attempt all;
-  all.launch.by_device.resize(static_cast<size_t>(assignment_.grid.count()));
+  all.launch.by_device.resize(assignment_.grid.count());
   for (size_t p = 0; p < places_.size(); ++p) {
     Attempt attempt = ResultsByDevice(places_[p]->program, result_, **results[p], statistics);
     if (attempt.how != Attempt::How::kDone) return attempt;

@@ -39,6 +39,8 @@ class Places : public DevicesTogether {
       : assignment_(std::move(assignment)), result_(std::move(result)), timeout_(timeout) {}
 
   void Add(std::unique_ptr<Place> place) { places_.push_back(std::move(place)); }
+  // None of them is to run.
+  void Clear() { places_.clear(); }
   // The exchanges whose places see the same memory. Afterwards all places are here.
   Status Share(std::optional<SharingWay> wanted);
   // A place comes to an exchange through the host: Transport::ExchangeArrays.

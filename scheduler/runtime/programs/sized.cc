@@ -70,7 +70,7 @@ SizedProgram::Found SizedProgram::Make(const SizedArguments& arguments, const st
 Result<Literal> SizedProgram::Answer(const Specialization& question, const SizedArguments& arguments,
                                      const ExecuteOptions& options) {
   if (question.parameter >= 0) {
-    const Argument& argument = arguments.arguments[static_cast<size_t>(question.parameter)];
+    const Argument& argument = arguments.arguments[question.parameter];
     if (argument.literal != nullptr) return *argument.literal;
     return argument.leaves.at(0).ToLiteral();
   }
@@ -135,8 +135,7 @@ Literal StaticProgram::WithSizes(const Literal& result, const Shape& stated) con
     const Shape& shape = *shapes.at(leaves.size());
     Literal sized = Literal(*leaf).Reshaped(shape);
     for (int d = 0; d < shape.rank(); ++d) {
-      if (shape.is_dynamic_dimension(d))
-        sized.set_dynamic_size(d, result_sizes.at(leaves.size())[static_cast<size_t>(d)]);
+      if (shape.is_dynamic_dimension(d)) sized.set_dynamic_size(d, result_sizes.at(leaves.size())[d]);
     }
     leaves.push_back(std::move(sized));
   }

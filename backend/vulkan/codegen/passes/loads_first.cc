@@ -1,7 +1,7 @@
 #include "backend/vulkan/codegen/passes/loads_first.h"
 
 #include <algorithm>
-#include <cctype>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,38 +14,17 @@ namespace {
 
 constexpr int kMostWords = 32;
 
-bool Has(const Statement& statement, std::string_view word) {
-  return statement.value->text.find(word) != std::string::npos;
-}
-bool IsLoad(const Statement& statement) { return Has(statement, "LOAD("); }
 // Integers cost little, and so do constants.
 bool IsCalculated(const Statement& statement) {
   constexpr std::string_view kCheap[] = {"uint", "int", "uint64_t", "index64_t", "bool"};
-  return !Has(statement, "uintBitsToFloat(0x") && std::ranges::find(kCheap, statement.type) == std::end(kCheap);
-}
-// Of locals that nothing but their order among each other ties to their place.
-bool MayMove(const Statement& statement) { return statement.Declares() && !Has(statement, "atomic"); }
-
-int WordsOf(const Statement& load) {
-  if (load.type.ends_with("64_t") || load.type.ends_with('2')) return 2;
-  return load.type.ends_with('4') ? 4 : 1;
-}
-
-// The names that a value is made from, and others in its text.
-void AddNames(std::string_view text, std::set<std::string, std::less<>>* names) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  for (auto at = text.begin(); at != text.end();) {
-    const auto end = std::find_if_not(at, text.end(), is_part);
-    if (end != at) names->emplace(at, end);
-    at = end == at ? at + 1 : end;
-  }
+  return statement.value->by != MadeBy::kConstant && std::ranges::find(kCheap, statement.type) == std::end(kCheap);
 }
 
 class Mover {
  public:
   // Declarations that follow each other.
   void Add(std::span<Statement> run) {
-    const auto last = std::find_if(run.rbegin(), run.rend(), IsLoad);
+    const auto last = std::find_if(run.rbegin(), run.rend(), std::mem_fn(&Statement::Loads));
     const auto before = static_cast<size_t>(run.rend() - last);  // how many, with the last load
     const std::vector<bool> first = FirstOf(run.first(before));
     bool moves = false;
@@ -56,7 +35,7 @@ class Mover {
         waiting_.push_back(std::move(run[i]));
         continue;
       }
-      if (!waiting_.empty() && IsLoad(run[i])) words_ += WordsOf(run[i]);
+      if (!waiting_.empty() && run[i].Loads()) words_ += run[i].value->loaded->words();
       if (words_ > kMostWords) Release();
       out_.push_back(std::move(run[i]));
     }
@@ -71,8 +50,8 @@ class Mover {
     std::vector<bool> first(run.size());
     std::set<std::string, std::less<>> needed;
     for (size_t i = run.size(); i-- > 0;) {
-      first[i] = IsLoad(run[i]) || needed.contains(run[i].name);
-      if (first[i]) AddNames(run[i].value->text, &needed);
+      first[i] = run[i].Loads() || needed.contains(run[i].name);
+      if (first[i]) ForEachName(run[i].value->source(), [&](std::string_view name) { needed.emplace(name); });
     }
     return first;
   }
@@ -92,7 +71,7 @@ Code LoadsFirst(Code code) {
   std::vector<Statement> statements = code.TakeStatements();
   Mover mover;
   for (auto at = statements.begin(); at != statements.end();) {
-    const auto end = std::find_if_not(at, statements.end(), MayMove);
+    const auto end = std::find_if_not(at, statements.end(), std::mem_fn(&Statement::Declares));
     if (end != at) mover.Add({at, end});
     at = end;
     if (at != statements.end()) mover.AddAsIs(std::move(*at++));

@@ -114,9 +114,7 @@ class HalfPacking {
     }
     for (Statement& each : declared_) out_.push_back(std::move(each));
     const std::string words = PackedWords(halves);
-    const bool all = halves.size() == store.values.size();
     store.values.insert(store.values.erase(first, end), Stored(words));
-    if (all) store.constructor.clear();
   }
 
   // A NaN that is only moved keeps its bits.

@@ -90,7 +90,6 @@ class RoundingPacking {
                              words, vector, fmt::join(rounded, ", "))}};
     if (pairs.size() > 1) {
       store.values = {Stored(words)};
-      store.constructor.clear();
     } else {
       *std::ranges::find_if(store.values, [&](const Stored& stored) { return IsPair(stored); }) = Stored(words);
     }

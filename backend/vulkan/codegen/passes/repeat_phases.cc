@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
-#include <string_view>
-
-#include "core/check.h"
+#include <utility>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -19,60 +15,6 @@ constexpr int64_t kOfAQuestion = 100;
 // Rounds are looked for among all lengths, first phases and turns.
 constexpr size_t kMostPhases = 256;
 
-// Gives `between` what stands between the numbers of tensors that accesses name, and `tensor` these.
-template <typename Between, typename Tensor>
-void CutAtTensors(std::string_view text, Between&& between, Tensor&& tensor) {
-  constexpr std::array<std::string_view, 3> kAccesses = {"LOAD(", "STORE(", "ELEMENT("};
-  size_t begin = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const bool access = text[at] == '(' && std::ranges::any_of(kAccesses, [&](std::string_view word) {
-                          return text.substr(0, at + 1).ends_with(word);
-                        });
-    size_t end = at + 1;
-    while (access && end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
-    if (!access || end == at + 1 || text[end] != ',') continue;
-    between(text.substr(begin, at + 1 - begin));
-    tensor(text.substr(at + 1, end - at - 1));
-    begin = end;
-  }
-  between(text.substr(begin));
-}
-
-// A phase between the tensors that it names.
-struct Pieces {
-  std::vector<std::string> between;
-  std::vector<std::string> tensors;
-};
-
-Pieces Take(std::string_view text) {
-  Pieces pieces;
-  CutAtTensors(
-      text, [&](std::string_view piece) { pieces.between.emplace_back(piece); },
-      [&](std::string_view tensor) { pieces.tensors.emplace_back(tensor); });
-  return pieces;
-}
-
-// The phase with others in the place of its tensors, in their order.
-Code WithTensors(Code code, const std::vector<std::string>& tensors) {
-  size_t next = 0;
-  const auto replace = [&](std::string& text) {
-    std::string replaced;
-    CutAtTensors(
-        text, [&](std::string_view piece) { replaced += piece; },
-        [&](std::string_view) { replaced += tensors.at(next++); });
-    text = std::move(replaced);
-  };
-  std::vector<Statement> statements = code.TakeStatements();
-  for (Statement& statement : statements) {
-    if (statement.kind == Statement::Kind::kStore) statement.tensor = tensors.at(next++);
-    for (std::string* text : {&statement.text, &statement.index}) replace(*text);
-    if (statement.value) replace(statement.value->text);
-    for (Stored& stored : statement.values) replace(stored.text);
-  }
-  VXLA_CHECK(next == tensors.size(), "a tensor that no statement names");
-  return Code(std::move(statements));
-}
-
 // `turns` turns of `length` phases, from the phase `first` on.
 struct Round {
   size_t first = 0, length = 0, turns = 0;
@@ -82,12 +24,13 @@ struct Round {
 class PhaseRepeater {
  public:
   PhaseRepeater(const std::vector<LoopPhase>& phases, const std::string& name) : phases_(phases), name_(name) {
-    std::map<std::vector<std::string>, size_t> kinds;
+    std::map<std::string, size_t> kinds;
     for (const LoopPhase& phase : phases) {
-      const std::string text = phase.code.Print();
-      sizes_.push_back(std::ssize(text));
-      pieces_.push_back(Take(text));
-      kinds_.push_back(kinds.try_emplace(pieces_.back().between, kinds.size()).first->second);
+      sizes_.push_back(std::ssize(phase.code.Print()));
+      Code kind = phase.code;
+      tensors_.emplace_back();
+      ForEachTensor(kind, [&](std::string& tensor) { tensors_.back().push_back(std::exchange(tensor, "")); });
+      kinds_.push_back(kinds.try_emplace(kind.Print(), kinds.size()).first->second);
     }
   }
 
@@ -169,13 +112,12 @@ class PhaseRepeater {
 
   // One text of phases of one kind, for these turns.
   void WriteShared(const std::vector<size_t>& turns, const std::vector<size_t>& same) {
-    const Pieces& pieces = pieces_[same[0]];
     std::map<std::vector<std::string>, std::string> chosen;  // by the tensors of all turns
     std::string addresses;
     std::vector<std::string> names;
-    for (size_t i = 0; i < pieces.tensors.size(); ++i) {
+    for (size_t i = 0; i < tensors_[same[0]].size(); ++i) {
       std::vector<std::string> tensors;
-      for (size_t each : same) tensors.push_back(pieces_[each].tensors[i]);
+      for (size_t each : same) tensors.push_back(tensors_[each][i]);
       std::string& tensor = chosen[tensors];
       if (tensor.empty()) {
         tensor = tensors[0];
@@ -190,15 +132,17 @@ class PhaseRepeater {
       names.push_back(tensor);
     }
     if (!addresses.empty()) code_ += "{\n" + addresses;
-    code_ += WithTensors(phases_[same[0]].code, names);
+    Code shared = phases_[same[0]].code;
+    ForEachTensor(shared, [at = names.begin()](std::string& tensor) mutable { tensor = *at++; });
+    code_ += std::move(shared);
     if (!addresses.empty()) code_ += "}\n";
   }
 
   const std::vector<LoopPhase>& phases_;
   const std::string name_;
-  std::vector<Pieces> pieces_;
-  std::vector<int64_t> sizes_;  // of their texts
-  std::vector<size_t> kinds_;   // equal numbers: equal texts but for the tensors
+  std::vector<std::vector<std::string>> tensors_;  // of each, in the order in which it names them
+  std::vector<int64_t> sizes_;                     // of their texts
+  std::vector<size_t> kinds_;                      // equal numbers: equal texts but for the tensors
   Code code_;
   int next_ = 0;
 };

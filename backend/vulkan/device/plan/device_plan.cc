@@ -612,30 +612,8 @@ struct OlderProperties {
   }
 };
 
-}  // namespace
-
-Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device, uint32_t most_api) {
-  PhysicalSupport support;
-  vk.GetPhysicalDeviceProperties(device, &support.properties);
-  support.properties.apiVersion = std::min(support.properties.apiVersion, most_api);
-  vk.GetPhysicalDeviceMemoryProperties(device, &support.memory);
-  support.host_memory_bytes = HostMemoryBytes();
-  uint32_t count = 0;
-  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
-  support.queue_families.resize(count);
-  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, support.queue_families.data());
-  const uint32_t api = support.properties.apiVersion;
-  if (api < VK_API_VERSION_1_1) return support;  // PlanDevice refuses it; the structs below are unknown to it
-
-  std::vector<VkExtensionProperties> extensions;
-  const std::string what = fmt::format("vkEnumerateDeviceExtensionProperties of {}", support.properties.deviceName);
-  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what);
-  extensions.resize(count);
-  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), what);
-  for (const VkExtensionProperties& extension : extensions) support.extensions.insert(extension.extensionName);
-
-  vk.GetPhysicalDeviceFeatures2(device, support.features.Link(api, support.extensions));
-  if (IsOlder(api)) support.features.TakeOlder();
+// What its structs of properties say, of its version and extensions.
+void QueryProperties(const InstanceTable& vk, VkPhysicalDevice device, uint32_t api, PhysicalSupport& support) {
   auto properties = MakeVk<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
   auto maintenance4 =
       MakeVk<VkPhysicalDeviceMaintenance4Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
@@ -682,19 +660,46 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   support.nvidia_cores.pNext = nullptr;
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
-  if (Has(support.extensions, ExternalExtensions()[0])) support.opaque_memory = OpaqueMemoryOf(vk, device);
-  if (Has(support.extensions, SemaphoreExtension()) && support.features.vulkan12.timelineSemaphore) {
-    support.opaque_binary = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_BINARY);
-    support.opaque_timeline = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
-  }
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
-  if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
   support.max_push_descriptors = push.maxPushDescriptors;
   support.min_subgroup_size = subgroup.minSubgroupSize;
   support.max_subgroup_size = subgroup.maxSubgroupSize;
   support.max_workgroup_subgroups = subgroup.maxComputeWorkgroupSubgroups;
   support.subgroup_size_requirable = (subgroup.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+}
+
+}  // namespace
+
+Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device, uint32_t most_api) {
+  PhysicalSupport support;
+  vk.GetPhysicalDeviceProperties(device, &support.properties);
+  support.properties.apiVersion = std::min(support.properties.apiVersion, most_api);
+  vk.GetPhysicalDeviceMemoryProperties(device, &support.memory);
+  support.host_memory_bytes = HostMemoryBytes();
+  uint32_t count = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  support.queue_families.resize(count);
+  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, support.queue_families.data());
+  const uint32_t api = support.properties.apiVersion;
+  if (api < VK_API_VERSION_1_1) return support;  // PlanDevice refuses it; the structs below are unknown to it
+
+  std::vector<VkExtensionProperties> extensions;
+  const std::string what = fmt::format("vkEnumerateDeviceExtensionProperties of {}", support.properties.deviceName);
+  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what);
+  extensions.resize(count);
+  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), what);
+  for (const VkExtensionProperties& extension : extensions) support.extensions.insert(extension.extensionName);
+
+  vk.GetPhysicalDeviceFeatures2(device, support.features.Link(api, support.extensions));
+  if (IsOlder(api)) support.features.TakeOlder();
+  QueryProperties(vk, device, api, support);
+  if (Has(support.extensions, ExternalExtensions()[0])) support.opaque_memory = OpaqueMemoryOf(vk, device);
+  if (Has(support.extensions, SemaphoreExtension()) && support.features.vulkan12.timelineSemaphore) {
+    support.opaque_binary = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_BINARY);
+    support.opaque_timeline = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
+  }
+  if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   return support;
 }
 

@@ -1,4 +1,6 @@
 // FeatureChain::Of: Vulkan says one feature in several structs, and a host may have used any of them.
+#include <type_traits>
+
 #include "backend/vulkan/device/api/matrix_extension.h"
 #include "backend/vulkan/device/plan/device_plan.h"
 
@@ -45,6 +47,16 @@ void NoteMatrices(const VkBaseInStructure& in, FeatureChain& chain) {
   chain.bfloat16.shaderBFloat16CooperativeMatrix = As<Bfloat16Features>(in).shaderBFloat16CooperativeMatrix;
 }
 
+// Structs that Vulkan 1.1 has in the place of its newer ones.
+void NoteOlder(const VkBaseInStructure& in, FeatureChain& chain) {
+  VisitOlder(chain.older, chain.vulkan11, chain.vulkan12,
+             [&](auto& feature, VkStructureType type, const char*, auto... said) {
+               if (in.sType != type) return;
+               feature = As<std::remove_reference_t<decltype(feature)>>(in);
+               ((said.second = said.first), ...);
+             });
+}
+
 void NoteExtension(const VkBaseInStructure& in, FeatureChain& chain) {
   VkPhysicalDeviceVulkan12Features& vulkan12 = chain.vulkan12;
   switch (in.sType) {
@@ -64,32 +76,6 @@ void NoteExtension(const VkBaseInStructure& in, FeatureChain& chain) {
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT:
       chain.memory_priority.memoryPriority = As<VkPhysicalDeviceMemoryPriorityFeaturesEXT>(in).memoryPriority;
       return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES:
-      chain.vulkan11.storageBuffer16BitAccess = As<VkPhysicalDevice16BitStorageFeatures>(in).storageBuffer16BitAccess;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
-      vulkan12.storageBuffer8BitAccess = As<VkPhysicalDevice8BitStorageFeatures>(in).storageBuffer8BitAccess;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES:
-      vulkan12.shaderFloat16 = As<VkPhysicalDeviceShaderFloat16Int8Features>(in).shaderFloat16;
-      vulkan12.shaderInt8 = As<VkPhysicalDeviceShaderFloat16Int8Features>(in).shaderInt8;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES:
-      vulkan12.timelineSemaphore = As<VkPhysicalDeviceTimelineSemaphoreFeatures>(in).timelineSemaphore;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
-      vulkan12.bufferDeviceAddress = As<VkPhysicalDeviceBufferDeviceAddressFeatures>(in).bufferDeviceAddress;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SCALAR_BLOCK_LAYOUT_FEATURES:
-      vulkan12.scalarBlockLayout = As<VkPhysicalDeviceScalarBlockLayoutFeatures>(in).scalarBlockLayout;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES:
-      vulkan12.shaderSubgroupExtendedTypes =
-          As<VkPhysicalDeviceShaderSubgroupExtendedTypesFeatures>(in).shaderSubgroupExtendedTypes;
-      return;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_INT64_FEATURES:
-      vulkan12.shaderBufferInt64Atomics = As<VkPhysicalDeviceShaderAtomicInt64Features>(in).shaderBufferInt64Atomics;
-      return;
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
       vulkan12.vulkanMemoryModel = As<VkPhysicalDeviceVulkanMemoryModelFeatures>(in).vulkanMemoryModel;
       vulkan12.vulkanMemoryModelDeviceScope =
@@ -107,6 +93,7 @@ FeatureChain FeatureChain::Of(const VkPhysicalDeviceFeatures2& enabled) {
   const auto* in = reinterpret_cast<const VkBaseInStructure*>(&enabled);
   for (; in != nullptr; in = in->pNext) {
     if (!NoteVersion(*in, chain)) NoteExtension(*in, chain);
+    NoteOlder(*in, chain);
     NoteMatrices(*in, chain);
   }
   return chain;

@@ -11,6 +11,7 @@
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/user_module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
+#include "core/ceil_divide.h"
 #include "core/text/config_dictionary.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -30,38 +31,12 @@ struct UserTensor {
   bool row_major() const { return std::ranges::is_sorted(minor_to_major, std::greater<>()); }
 };
 
-class CustomCallLowering {
+// A call of a kernel of the user's: its tensors, its configuration, and the names by which texts reach them.
+class UserCall {
  public:
-  CustomCallLowering(const LowerContext& context, const CustomKernel& kernel, const Instruction& call,
-                     BufferMap& buffers)
+  UserCall(const LowerContext& context, const CustomKernel& kernel, const Instruction& call, BufferMap& buffers)
       : context_(context), kernel_(kernel), call_(call), buffers_(buffers) {}
 
-  Result<std::vector<Step>> Lower() {
-    VXLA_RETURN_IF_ERROR(TakeTensors());
-    VXLA_RETURN_IF_ERROR(ReadConfig());
-    const bool module = kernel_.language == CustomKernel::Language::kSpirv;
-    if (!module) {
-      Result<UserGlsl> glsl = ReadUserGlsl(kernel_.text);
-      if (!glsl.ok()) return Wrong("{}", glsl.status().message());
-      glsl_ = std::move(*glsl);
-    }
-    VXLA_RETURN_IF_ERROR(ReadRules());
-    VXLA_RETURN_IF_ERROR(ReadLocalSize());
-    if (module) {
-      VXLA_RETURN_IF_ERROR(TakeModule(ModuleWords(kernel_.text)));
-    } else if (glsl_.whole) {
-      VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
-                            CompileUserGlsl(WholeText(), kernel_.file, {context_.facts.spirv_1_6}, kernel_.text));
-      VXLA_RETURN_IF_ERROR(TakeModule(std::move(words)));
-    } else {
-      VXLA_RETURN_IF_ERROR(TakeText());
-    }
-    VXLA_RETURN_IF_ERROR(CheckLocalSize());
-    VXLA_RETURN_IF_ERROR(CountGroups());
-    return Finish();
-  }
-
- private:
   const CustomCallAttributes& attributes() const { return call_.attributes<CustomCallAttributes>(); }
   template <typename... Args>
   Status Wrong(fmt::format_string<Args...> format, Args&&... args) const {
@@ -149,40 +124,6 @@ class CustomCallLowering {
     return OkStatus();
   }
 
-  // What the registration says beside the text, and whether the call's shapes are those that the kernel takes.
-  Status ReadRules() {
-    for (size_t begin = 0; begin < kernel_.rules.size();) {
-      const size_t end = std::min(kernel_.rules.find('\n', begin), kernel_.rules.size());
-      const std::string_view line = std::string_view(kernel_.rules).substr(begin, end - begin);
-      const bool blank = std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-      if (const Status read = blank ? OkStatus() : ReadRule(line, glsl_); !read.ok())
-        return Wrong("{}", read.message());
-      begin = end + 1;
-    }
-    for (const std::string& rule : glsl_.shape) {
-      const Status holds = CheckShapeRule(rule, [this](std::string_view name) {
-        return name.starts_with("LOCAL_") ? std::nullopt : NameValue(name);  // not known yet
-      });
-      if (!holds.ok()) return Wrong("{}", holds.message());
-    }
-    return OkStatus();
-  }
-
-  Status ReadLocalSize() {
-    if (!glsl_.local_size) return OkStatus();
-    std::array<uint32_t, 3> size{};
-    for (size_t axis = 0; axis < 3; ++axis) {
-      const std::string& stated = (*glsl_.local_size)[axis];
-      const Result<double> value = EvaluateGroups(stated, [](auto) { return std::nullopt; });
-      const bool size_known = value.ok() && *value >= 1 && *value <= 65535 && *value == std::floor(*value);
-      if (!size_known && glsl_.whole) return OkStatus();  // macros of its own; the module says
-      if (!size_known) return Wrong("local_size along {}: \"{}\" is no size of a workgroup", "xyz"[axis], stated);
-      size[axis] = static_cast<uint32_t>(*value);
-    }
-    stated_local_size_ = size;
-    return OkStatus();
-  }
-
   // "float(2.5)", "int[3](1, 2, 3)"; empty for what GLSL has no text for.
   static std::string AttributeText(const ConfigValue& value) {
     if (value.kind != ConfigValue::Kind::kScalar && value.kind != ConfigValue::Kind::kArray) return "";
@@ -221,6 +162,148 @@ class CustomCallLowering {
         text += fmt::format("#define ATTR_{}_SIZE {}\n", name, value.numbers.element_count());
     }
     return text;
+  }
+
+  // Where element i lies, counted as the stated layout counts: device memory is row-major.
+  static std::string PlaceFunction(const UserTensor& tensor) {
+    std::string text = fmt::format("uint at_{}(uint i) {{\n  uint place = 0u;\n", tensor.name);
+    for (const int64_t d : tensor.minor_to_major) {
+      std::string stride = "1u";
+      for (int inner = static_cast<int>(d) + 1; inner < tensor.shape.rank(); ++inner)
+        stride += fmt::format(" * {}_DIM{}", tensor.name, inner);
+      text += fmt::format("  place += i % {0}_DIM{1} * ({2});\n  i /= {0}_DIM{1};\n", tensor.name, d, stride);
+    }
+    return text + "  return place;\n}\n";
+  }
+
+  // The names under which a text reaches its tensors.
+  std::string TensorText() const {
+    std::string text;
+    for (size_t k = 0; k < tensors_.size(); ++k) {
+      const auto& [name, shape, binding, order] = tensors_[k];
+      const ElementType type = shape.element_type();
+      const std::string_view tag = StorageTag(type);
+      text += fmt::format("TENSOR({}, {})\n", k, tag);
+      const auto constant = [&, &name = name](const std::string& what, size_t place) {
+        text += fmt::format("layout(constant_id = {}) const uint {}_{} = 1u;\n", kConstantsOfTensor * (k + 1) + place,
+                            name, what);
+      };
+      constant("SIZE", 0);
+      for (int d = 0; d < shape.rank(); ++d) constant(fmt::format("DIM{}", d), static_cast<size_t>(d) + 1);
+      text += fmt::format("#define {}_RANK {}\n#define {}_TYPE {}\n", name, shape.rank(), name, CarrierType(type));
+      std::string at = "i";
+      if (!tensors_[k].row_major()) {
+        text += PlaceFunction(tensors_[k]);
+        at = fmt::format("at_{}(i)", name);
+      }
+      text += fmt::format("#define {}(i) {}\n", name, FromStorage(type, fmt::format("LOAD({}, {}, {})", k, tag, at)));
+      if (k < inputs_ && binding.access == Access::kRead) continue;
+      text +=
+          fmt::format("#define SET_{}(i, value) STORE({}, {}, {}, {})\n", name, k, tag, at, ToStorage(type, "(value)"));
+    }
+    return text;
+  }
+
+  // Elements of the largest result.
+  int64_t ElementCount() const {
+    int64_t count = 0;
+    for (size_t k = inputs_; k < tensors_.size(); ++k) count = std::max(count, tensors_[k].shape.ElementCount());
+    return count;
+  }
+
+  std::optional<double> NameValue(std::string_view name) const {
+    if (name == "n") return static_cast<double>(ElementCount());
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (name == fmt::format("LOCAL_{}", "XYZ"[axis])) return local_size_[axis];
+    }
+    for (const UserTensor& tensor : tensors_) {
+      if (name == tensor.name + "_SIZE") return static_cast<double>(tensor.shape.ElementCount());
+      if (name == tensor.name + "_RANK") return tensor.shape.rank();
+      for (int d = 0; d < tensor.shape.rank(); ++d) {
+        if (name == fmt::format("{}_DIM{}", tensor.name, d)) return static_cast<double>(tensor.shape.dimension(d));
+      }
+    }
+    for (const auto& [attribute, value] : config_) {
+      if (name != "ATTR_" + attribute || value.kind != ConfigValue::Kind::kScalar) continue;
+      const bool floating = IsFloating(value.numbers.shape().element_type());
+      return floating ? value.numbers.GetDouble(0) : static_cast<double>(value.numbers.GetInt(0));
+    }
+    return std::nullopt;
+  }
+
+  const LowerContext& context_;
+  const CustomKernel& kernel_;
+  const Instruction& call_;
+  BufferMap& buffers_;
+  std::vector<UserTensor> tensors_;
+  size_t inputs_ = 0;  // tensors of operands
+  std::vector<SharedPlace> places_;
+  ConfigDictionary config_;
+  std::array<uint32_t, 3> local_size_{1, 1, 1}, groups_{1, 1, 1};
+};
+
+class CustomCallLowering : UserCall {
+ public:
+  using UserCall::UserCall;
+
+  Result<std::vector<Step>> Lower() {
+    VXLA_RETURN_IF_ERROR(TakeTensors());
+    VXLA_RETURN_IF_ERROR(ReadConfig());
+    const bool module = kernel_.language == CustomKernel::Language::kSpirv;
+    if (!module) {
+      Result<UserGlsl> glsl = ReadUserGlsl(kernel_.text);
+      if (!glsl.ok()) return Wrong("{}", glsl.status().message());
+      glsl_ = std::move(*glsl);
+    }
+    VXLA_RETURN_IF_ERROR(ReadRules());
+    VXLA_RETURN_IF_ERROR(ReadLocalSize());
+    if (module) {
+      VXLA_RETURN_IF_ERROR(TakeModule(ModuleWords(kernel_.text)));
+    } else if (glsl_.whole) {
+      VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
+                            CompileUserGlsl(WholeText(), kernel_.file, {context_.facts.spirv_1_6}, kernel_.text));
+      VXLA_RETURN_IF_ERROR(TakeModule(std::move(words)));
+    } else {
+      VXLA_RETURN_IF_ERROR(TakeText());
+    }
+    VXLA_RETURN_IF_ERROR(CheckLocalSize());
+    VXLA_RETURN_IF_ERROR(CountGroups());
+    return Finish();
+  }
+
+ private:
+  // What the registration says beside the text, and whether the call's shapes are those that the kernel takes.
+  Status ReadRules() {
+    for (size_t begin = 0; begin < kernel_.rules.size();) {
+      const size_t end = std::min(kernel_.rules.find('\n', begin), kernel_.rules.size());
+      const std::string_view line = std::string_view(kernel_.rules).substr(begin, end - begin);
+      const bool blank = std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+      if (const Status read = blank ? OkStatus() : ReadRule(line, glsl_); !read.ok())
+        return Wrong("{}", read.message());
+      begin = end + 1;
+    }
+    for (const std::string& rule : glsl_.shape) {
+      const Status holds = CheckShapeRule(rule, [this](std::string_view name) {
+        return name.starts_with("LOCAL_") ? std::nullopt : NameValue(name);  // not known yet
+      });
+      if (!holds.ok()) return Wrong("{}", holds.message());
+    }
+    return OkStatus();
+  }
+
+  Status ReadLocalSize() {
+    if (!glsl_.local_size) return OkStatus();
+    std::array<uint32_t, 3> size{};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const std::string& stated = (*glsl_.local_size)[axis];
+      const Result<double> value = EvaluateGroups(stated, [](auto) { return std::nullopt; });
+      const bool size_known = value.ok() && *value >= 1 && *value <= 65535 && *value == std::floor(*value);
+      if (!size_known && glsl_.whole) return OkStatus();  // macros of its own; the module says
+      if (!size_known) return Wrong("local_size along {}: \"{}\" is no size of a workgroup", "xyz"[axis], stated);
+      size[axis] = static_cast<uint32_t>(*value);
+    }
+    stated_local_size_ = size;
+    return OkStatus();
   }
 
   // A shader of the user's own, from #version on: sizes and attributes are literals of the text.
@@ -275,46 +358,6 @@ class CustomCallLowering {
     return OkStatus();
   }
 
-  // Where element i lies, counted as the stated layout counts: device memory is row-major.
-  static std::string PlaceFunction(const UserTensor& tensor) {
-    std::string text = fmt::format("uint at_{}(uint i) {{\n  uint place = 0u;\n", tensor.name);
-    for (const int64_t d : tensor.minor_to_major) {
-      std::string stride = "1u";
-      for (int inner = static_cast<int>(d) + 1; inner < tensor.shape.rank(); ++inner)
-        stride += fmt::format(" * {}_DIM{}", tensor.name, inner);
-      text += fmt::format("  place += i % {0}_DIM{1} * ({2});\n  i /= {0}_DIM{1};\n", tensor.name, d, stride);
-    }
-    return text + "  return place;\n}\n";
-  }
-
-  // The names under which a text reaches its tensors.
-  std::string TensorText() const {
-    std::string text;
-    for (size_t k = 0; k < tensors_.size(); ++k) {
-      const auto& [name, shape, binding, order] = tensors_[k];
-      const ElementType type = shape.element_type();
-      const std::string_view tag = StorageTag(type);
-      text += fmt::format("TENSOR({}, {})\n", k, tag);
-      const auto constant = [&, &name = name](const std::string& what, size_t place) {
-        text += fmt::format("layout(constant_id = {}) const uint {}_{} = 1u;\n", kConstantsOfTensor * (k + 1) + place,
-                            name, what);
-      };
-      constant("SIZE", 0);
-      for (int d = 0; d < shape.rank(); ++d) constant(fmt::format("DIM{}", d), static_cast<size_t>(d) + 1);
-      text += fmt::format("#define {}_RANK {}\n#define {}_TYPE {}\n", name, shape.rank(), name, CarrierType(type));
-      std::string at = "i";
-      if (!tensors_[k].row_major()) {
-        text += PlaceFunction(tensors_[k]);
-        at = fmt::format("at_{}(i)", name);
-      }
-      text += fmt::format("#define {}(i) {}\n", name, FromStorage(type, fmt::format("LOAD({}, {}, {})", k, tag, at)));
-      if (k < inputs_ && binding.access == Access::kRead) continue;
-      text +=
-          fmt::format("#define SET_{}(i, value) STORE({}, {}, {}, {})\n", name, k, tag, at, ToStorage(type, "(value)"));
-    }
-    return text;
-  }
-
   // Functions of the user's may be called as those of the library.
   std::string Renamed(bool define) const {
     std::string lines;
@@ -336,7 +379,7 @@ class CustomCallLowering {
         "#undef F\n#undef D\n#undef FN\n#undef OUT\n#undef CONSTARR\n#undef WORKGROUP\n" +
         Renamed(true);
     if (!glsl_.by_element) generated_ += "#define main user_main";
-    generated_ += std::string(kUserTextBegins) + glsl_.text + std::string(kUserTextEnds) + Renamed(false);
+    generated_ += "\n#line 1\n" + glsl_.text + "\n#line 1000000\n" + Renamed(false);
     if (glsl_.by_element) {
       generated_ +=
           "void main() {\n  load_arguments();\n"
@@ -379,33 +422,6 @@ class CustomCallLowering {
                  facts.max_workgroup_invocations);
   }
 
-  // Elements of the largest result.
-  int64_t ElementCount() const {
-    int64_t count = 0;
-    for (size_t k = inputs_; k < tensors_.size(); ++k) count = std::max(count, tensors_[k].shape.ElementCount());
-    return count;
-  }
-
-  std::optional<double> NameValue(std::string_view name) const {
-    if (name == "n") return static_cast<double>(ElementCount());
-    for (size_t axis = 0; axis < 3; ++axis) {
-      if (name == fmt::format("LOCAL_{}", "XYZ"[axis])) return local_size_[axis];
-    }
-    for (const UserTensor& tensor : tensors_) {
-      if (name == tensor.name + "_SIZE") return static_cast<double>(tensor.shape.ElementCount());
-      if (name == tensor.name + "_RANK") return tensor.shape.rank();
-      for (int d = 0; d < tensor.shape.rank(); ++d) {
-        if (name == fmt::format("{}_DIM{}", tensor.name, d)) return static_cast<double>(tensor.shape.dimension(d));
-      }
-    }
-    for (const auto& [attribute, value] : config_) {
-      if (name != "ATTR_" + attribute || value.kind != ConfigValue::Kind::kScalar) continue;
-      const bool floating = IsFloating(value.numbers.shape().element_type());
-      return floating ? value.numbers.GetDouble(0) : static_cast<double>(value.numbers.GetInt(0));
-    }
-    return std::nullopt;
-  }
-
   // What the call states before what the file states.
   Result<std::vector<std::string>> StatedGroups() const {
     const auto stated = config_.find("groups");
@@ -432,7 +448,7 @@ class CustomCallLowering {
       return OkStatus();
     }
     if (stated.empty()) {
-      const int64_t groups = std::max<int64_t>(1, (ElementCount() + invocations - 1) / invocations);
+      const int64_t groups = std::max<int64_t>(1, CeilDivide(ElementCount(), invocations));
       if (groups > context_.facts.max_group_count[0]) {
         return Wrong("{} groups for {} elements, and {} takes {} along an axis: state groups(x, y, z)", groups,
                      ElementCount(), context_.facts.name, context_.facts.max_group_count[0]);
@@ -458,6 +474,8 @@ class CustomCallLowering {
     step.kernel.is_module = is_module_;
     step.indivisible = !glsl_.by_element;
     step.kernel.generated = generated_;
+    step.kernel.user_file = kernel_.file.empty() ? step.kernel.algorithm : kernel_.file;
+    step.kernel.user_text = glsl_.text;
     step.kernel.buffer_count = static_cast<uint32_t>(tensors_.size());
     auto& constants = step.kernel.constants;
     constants.assign(kConstantsOfTensor * (tensors_.size() + 1), 0);
@@ -475,20 +493,10 @@ class CustomCallLowering {
     step.in_place = places_;
     return std::vector<Step>{std::move(step)};
   }
-
-  const LowerContext& context_;
-  const CustomKernel& kernel_;
-  const Instruction& call_;
-  BufferMap& buffers_;
-  std::vector<UserTensor> tensors_;
-  size_t inputs_ = 0;  // tensors of operands
-  std::vector<SharedPlace> places_;
-  ConfigDictionary config_;
   UserGlsl glsl_;
   std::optional<std::array<uint32_t, 3>> stated_local_size_;
   std::string generated_;
   bool is_module_ = false;
-  std::array<uint32_t, 3> local_size_{1, 1, 1}, groups_{1, 1, 1};
   uint32_t items_ = 1;
 };
 

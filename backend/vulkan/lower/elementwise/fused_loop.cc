@@ -197,14 +197,7 @@ std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription
       live.size != nullptr ? loop.group() : GroupsOf(space, loop.group(), context, body, part, width);
   const IndexExpression groups = space.Scale(group, width);
   const IndexExpression first = space.Add(groups, {{}, part.begin}), stored = space.Add(groups, {{}, stored_at});
-  std::vector<std::vector<std::string>> values(results.size());
-  for (int64_t j = 0; j < width; ++j) {
-    const IndexExpression linear = space.Add(first, {{}, j});
-    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const Instruction& result = *results[leaf];
-      values[leaf].push_back(writer.Value(result, space.Delinearize(linear, result.shape().dimensions())));
-    }
-  }
+  const auto values = writer.Values(results, first, width);
   for (size_t leaf = 0; leaf < values.size(); ++leaf) {
     const int k = kernel.AddBuffer(results[leaf]->shape().element_type(), Access::kWrite, places[leaf]);
     writer.StoreGroup(k, stored, values[leaf]);

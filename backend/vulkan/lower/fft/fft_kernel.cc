@@ -11,6 +11,7 @@
 #include "backend/vulkan/lower/fft/fft_butterfly.h"
 #include "backend/vulkan/lower/fft/fft_line.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -27,7 +28,7 @@ class FftPassWriter {
     const bool staged = !job_.pass.stages.empty();
     const uint32_t lanes = staged ? static_cast<uint32_t>(job_.pass.lanes * job_.pass.transforms) : 64;
     // Butterflies are long: an invocation makes one, or one for each of some neighbours.
-    const int64_t each = staged ? job_.pass.transforms : lanes, groups = (job_.units() + each - 1) / each;
+    const int64_t each = staged ? job_.pass.transforms : lanes, groups = CeilDivide(job_.units(), each);
     const std::array<uint32_t, 3> grid = GroupGrid(facts, groups);
     kernel_.Param(static_cast<uint32_t>(staged ? groups : job_.units()));  // P(0) of the algorithm
     AddBuffers(slices);

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <utility>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
@@ -91,7 +93,7 @@ int64_t FftTable::count() const {
     case Kind::kLessOne:
       return a * b;
     case Kind::kCoarse:
-      return (a + b - 1) / b;
+      return CeilDivide(a, b);
     case Kind::kFirstRoots:
     case Kind::kFine:
     case Kind::kSpectrum:

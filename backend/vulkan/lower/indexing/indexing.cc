@@ -48,13 +48,15 @@ struct ScatterKernel {
   ValueWriter writer;
 };
 
-class ScatterWriter : ScatterKernel, ScatterText {
+// Windows of updates, each applied by lanes side by side: on their own, or one behind the other where they may meet.
+class ScatterWindows : protected ScatterKernel, protected ScatterText {
  public:
+  static constexpr int64_t kCost = 64, kManyElements = 1 << 12;
   // kParts has two steps, which share the values of parts of runs, kParts and kJoin.
   enum class Stage : uint8_t { kWhole, kParts, kJoin };
-  ScatterWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                std::span<const BufferSlice> places, Stage stage = Stage::kWhole,
-                std::span<const BufferSlice> parts = {})
+  ScatterWindows(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                 std::span<const BufferSlice> places, Stage stage = Stage::kWhole,
+                 std::span<const BufferSlice> parts = {})
       : ScatterKernel(context, body, buffers),
         ScatterText(*body.hero, kernel, space, writer, "combine"),
         context_(context),
@@ -82,43 +84,6 @@ class ScatterWriter : ScatterKernel, ScatterText {
 
   // Parts of so many windows that WindowsOfAPart() gives.
   static int64_t PartCount(int64_t count) { return CeilDivide(count, WindowsOfAPart(count)); }
-
-  std::vector<Step> Write() {
-    const int loop = space_.AddVariable(count_ / width_);
-    writer_.Bind(loop, "i");
-    if (width_ > 1) writer_.Vectorize(loop, static_cast<int>(width_));
-    first_ = space_.Scale(space_.Variable(loop), width_);
-    const int64_t steps = way_ == ScatterWay::kRuns ? CeilDivide(form_.count, MostOfARun()) : 1;
-    // Which part of its run an invocation looks at, in elements before its own.
-    const std::string behind = way_ == ScatterWay::kRuns ? kernel_.Param(0) : "";
-    const size_t behind_at = 1;
-    switch (way_) {
-      case ScatterWay::kOneByOne:
-        WriteOneByOne();
-        break;
-      case ScatterWay::kRuns:
-        WriteRuns(behind);
-        break;
-      case ScatterWay::kLast:
-        WriteLast();
-        break;
-      case ScatterWay::kParts:
-        stage_ == Stage::kParts ? WriteParts() : WriteJoin();
-        break;
-      default:
-        WriteApart();
-    }
-    kernel_.Define("void element(uint i)", writer_.Take());
-    std::vector<Step> result;
-    for (int64_t s = 0; s < steps; ++s) {
-      result.push_back(FinishLoop(context_, kernel_, tuning_, count_, StepName(body_)));
-      if (way_ == ScatterWay::kRuns) result.back().params.at(behind_at) = static_cast<uint32_t>(s * MostOfARun());
-    }
-    return result;
-  }
-
- private:
-  static constexpr int64_t kCost = 64, kManyElements = 1 << 12;
 
   // The operand's last dimension is the updates' last, whole, and starts at 0: neighbours stay neighbours.
   bool InnermostIsWhole(const Shape& operand) const {
@@ -258,6 +223,55 @@ class ScatterWriter : ScatterKernel, ScatterText {
     writer_.CloseBlock();
   }
 
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  const Stage stage_;
+  int64_t count_ = 1, width_ = 1;
+  LoopTuning tuning_;
+  IndexExpression first_;
+  std::vector<int> parts_;
+};
+
+// Of long runs also the parts.
+class ScatterWriter : ScatterWindows {
+ public:
+  using ScatterWindows::ScatterWindows, ScatterWindows::PartCount, ScatterWindows::Stage;
+
+  std::vector<Step> Write() {
+    const int loop = space_.AddVariable(count_ / width_);
+    writer_.Bind(loop, "i");
+    if (width_ > 1) writer_.Vectorize(loop, static_cast<int>(width_));
+    first_ = space_.Scale(space_.Variable(loop), width_);
+    const int64_t steps = way_ == ScatterWay::kRuns ? CeilDivide(form_.count, MostOfARun()) : 1;
+    // Which part of its run an invocation looks at, in elements before its own.
+    const std::string behind = way_ == ScatterWay::kRuns ? kernel_.Param(0) : "";
+    const size_t behind_at = 1;
+    switch (way_) {
+      case ScatterWay::kOneByOne:
+        WriteOneByOne();
+        break;
+      case ScatterWay::kRuns:
+        WriteRuns(behind);
+        break;
+      case ScatterWay::kLast:
+        WriteLast();
+        break;
+      case ScatterWay::kParts:
+        stage_ == Stage::kParts ? WriteParts() : WriteJoin();
+        break;
+      default:
+        WriteApart();
+    }
+    kernel_.Define("void element(uint i)", writer_.Take());
+    std::vector<Step> result;
+    for (int64_t s = 0; s < steps; ++s) {
+      result.push_back(FinishLoop(context_, kernel_, tuning_, count_, StepName(body_)));
+      if (way_ == ScatterWay::kRuns) result.back().params.at(behind_at) = static_cast<uint32_t>(s * MostOfARun());
+    }
+    return result;
+  }
+
+ private:
   // The windows [b, e) of part c.
   void OpenPart(const MultiIndex& split) {
     const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
@@ -387,14 +401,6 @@ class ScatterWriter : ScatterKernel, ScatterText {
     Store(target.linear, held);
     writer_.CloseBlock();
   }
-
-  const LowerContext& context_;
-  const FusionDescription& body_;
-  const Stage stage_;
-  int64_t count_ = 1, width_ = 1;
-  LoopTuning tuning_;
-  IndexExpression first_;
-  std::vector<int> parts_;
   std::string count_param_;
 };
 
@@ -407,9 +413,7 @@ Status CanLowerDynamicUpdateSlice(const LowerContext&, const FusionDescription& 
 Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, const FusionDescription& body,
                                                   BufferMap& buffers) {
   const Instruction& hero = *body.hero;
-  const Shape& whole = hero.shape();
-  const Shape& part = hero.operand(1)->shape();
-  const int64_t count = part.ElementCount();
+  const int64_t count = hero.operand(1)->shape().ElementCount();
   std::vector<Step> steps;
   const BufferSlice place = PlaceArrays(context, body, buffers, count == 0, &steps)[0];
   if (count == 0) return steps;
@@ -424,18 +428,8 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
   if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
   writer.OnlyMoves();
   writer.HideLoads();
-  const int k = kernel.AddBuffer(whole.element_type(), Access::kReadWrite, place);
-  const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
-  std::vector<IndexExpression> targets;
-  std::vector<std::string> values;
-  for (int64_t j = 0; j < width; ++j) {
-    const IndexExpression linear = space.Add(space.Scale(space.Variable(loop), width), {{}, j});
-    MultiIndex index = space.Delinearize(linear, part.dimensions());
-    values.push_back(writer.Value(*hero.operand(1), index));
-    for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
-    targets.push_back(space.Linearize(index, whole.dimensions()));
-  }
-  writer.StoreAt(k, targets, values);
+  const int k = kernel.AddBuffer(hero.shape().element_type(), Access::kReadWrite, place);
+  writer.StoreUpdate(k, hero, space.Scale(space.Variable(loop), width), width);
   kernel.Define("void element(uint i)", writer.Take());
   steps.push_back(FinishLoop(context, kernel, tuning, count, StepName(body)));
   steps.back().in_place = PlacesOf(body, buffers);

@@ -8,6 +8,7 @@
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/rows/window_place.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -47,7 +48,7 @@ int64_t SelectAndScatterTurns::CountOf(const IntList& sizes) {
 SelectAndScatterTurns::SelectAndScatterTurns(const Instruction& hero) {
   for (const WindowDimension& w : hero.attributes<WindowAttributes>().window) {
     taps.push_back(w.size);
-    covering.push_back((w.size + w.stride - 1) / w.stride);
+    covering.push_back(CeilDivide(w.size, w.stride));
   }
 }
 int64_t SelectAndScatterTurns::LoopTurns(const IntList& sizes) {

@@ -15,6 +15,7 @@
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/products/dot.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
+#include "core/ceil_divide.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -44,22 +45,12 @@ struct BlockWindow {
 };
 
 // The operands and the result of a fusion that stands in no module of the program's.
-class ProductBuffers final : public BufferMap {
- public:
-  ProductBuffers(std::vector<BufferSlice> operands, BufferSlice result, BufferMap& outer)
-      : operands_(std::move(operands)), result_(result), outer_(outer) {}
-  BufferSlice SliceOf(const Instruction& instruction, int) override {
-    if (instruction.opcode() != Opcode::kParameter) return result_;
-    return operands_.at(static_cast<size_t>(instruction.parameter_number()));
-  }
-  BufferSlice Scratch(int64_t size_bytes) override { return outer_.Scratch(size_bytes); }
-  BufferSlice Constant(std::vector<uint32_t> words) override { return outer_.Constant(std::move(words)); }
-
- private:
-  const std::vector<BufferSlice> operands_;
-  const BufferSlice result_;
-  BufferMap& outer_;
-};
+PlacedBuffers ProductBuffers(std::vector<BufferSlice> operands, BufferSlice result, BufferMap& outer) {
+  return {outer, [operands = std::move(operands), result](const Instruction& instruction, int) {
+            if (instruction.opcode() != Opcode::kParameter) return result;
+            return operands.at(static_cast<size_t>(instruction.parameter_number()));
+          }};
+}
 
 // target = minuend - lhs rhs, [batch, rows, columns] side by side: a dot with slices before it and a subtraction after
 // it.
@@ -87,7 +78,7 @@ class BlockProduct {
     const Instruction* const fusion =
         entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{FusionKind::kOutput, {}}, {&fused_});
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
-    ProductBuffers own(slices_, target, buffers);
+    PlacedBuffers own = ProductBuffers(slices_, target, buffers);
     VXLA_RETURN_IF_ERROR(CanLowerDot(context, body));
     // Large tiles are worth their compilation for large matrices, whose rows are read in groups.
     const bool large = batch_ * lhs.rows * lhs.columns >= kLargeMatrix && lhs.columns % 4 == 0 && rhs.columns % 4 == 0;
@@ -149,7 +140,7 @@ Result<std::vector<Step>> Convert(const LowerContext& context, const std::string
   const Instruction* const fusion =
       entry.Add(Opcode::kFusion, result, {outer}, FusionAttributes{FusionKind::kLoop, {}}, {&fused});
   VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
-  ProductBuffers own({from}, to, buffers);
+  PlacedBuffers own = ProductBuffers({from}, to, buffers);
   VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerFusion(context, body, own));
   for (Step& step : steps) step.name = name + " conversion";
   return steps;
@@ -303,7 +294,7 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   while (matrices > 1 && (matrices * FactorBytes(n, step) > facts.max_shared_bytes / 2 || matrices / 2 >= batch_)) {
     matrices /= 2;
   }
-  const int64_t groups = (batch_ + matrices - 1) / matrices;
+  const int64_t groups = CeilDivide(batch_, matrices);
   const bool ahead = !facts.costs.dear_barriers && lanes >= n;
   // Lanes of a row, where rows fill subgroups.
   uint32_t phases = ahead && lanes >= 32 ? 4 : 1;
@@ -372,7 +363,7 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   place("SOLVED", solve.solved);
   if (solve.cleared != nullptr) place("CLEARED", *solve.cleared);
   Types(kernel);
-  const int64_t rows = (solve.unknowns + step - 1) / step * step;
+  const int64_t rows = CeilDivide(solve.unknowns, step) * step;
   const bool held = HoldsSolve(lanes, solve.unknowns, rows, step);
   const auto neighbours = [](int64_t stride) { return stride == 1 || stride == -1 ? 1 : 0; };
   if (held)

@@ -88,7 +88,7 @@ class AttentionWriter {
   void WriteLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
                  MultiIndex AttentionIndices::*index) const {
     Function f(*this, kernel);
-    WriteQuad(f.writer, of_depths ? 3 : 4, of_depths ? attention_.depth : attention_.columns,
+    WriteQuad(f.writer, of_depths ? kDepthUnit : kColumnUnit, of_depths ? attention_.depth : attention_.columns,
               [&](const IndexExpression& place) {
                 (of_depths ? f.place.depth : f.place.column) = place;
                 return ToF32(operand, f.writer.Value(operand, IndicesOf(attention_, f.space, f.place).*index));
@@ -114,24 +114,14 @@ class AttentionWriter {
         shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term)));
   }
 
-  // void <head> { words[...] = the operand's neighbours, in words as they lie in memory or packed here. }
   void WriteMatrixLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
                        MultiIndex AttentionIndices::*index) const {
-    const int per_load = of_depths ? 8 : 4, unit = of_depths ? 3 : 4;
     Function f(*this, kernel, attention_.depth / 8);
-    f.writer.Vectorize(unit, per_load);
-    const auto place = [&](int j) {
-      (of_depths ? f.place.depth : f.place.column) =
-          f.space.Add(f.space.Scale(f.space.Variable(unit), per_load), {{}, j});
-      return IndicesOf(attention_, f.space, f.place).*index;
-    };
-    std::vector<std::string> words = f.writer.GroupWords(operand, place(0));
-    for (int j = 0; words.size() < static_cast<size_t>(per_load / 2); j += 2) {
-      const std::string low = f.writer.Value(operand, place(j)), high = f.writer.Value(operand, place(j + 1));
-      words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
-    }
-    for (size_t j = 0; j < words.size(); ++j) f.writer.Line(fmt::format("words[{}] = {};", j, words[j]));
-    f.Define(fmt::format("void {}, out uint words[{}])", head, words.size()));
+    DefineWords(f, head, operand, of_depths ? kDepthUnit : kColumnUnit, of_depths ? 8 : 4, shape_.matrix->term,
+                [&](const IndexExpression& place) {
+                  (of_depths ? f.place.depth : f.place.column) = place;
+                  return IndicesOf(attention_, f.space, f.place).*index;
+                });
   }
   void WriteMatrixLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;

@@ -102,26 +102,13 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   return program;
 }
 
-class ProductWriter {
+// What all kernels of products have in common: their parameters, how sums are stored, what steps say of their order.
+class ProductParts {
  public:
-  ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape)
-      : context_(context), reader_(reader), buffers_(buffers), shape_(shape) {}
+  ProductParts(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
+               const BufferSlice& shares = {})
+      : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
 
-  std::vector<Step> Write() {
-    if (shape_.splits > 1) {
-      const int64_t results = reader_.results();
-      shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
-    }
-    std::vector<Step> steps{shape_.matrix  ? WriteMatrices()
-                            : shape_.quads ? WriteQuads()
-                            : shape_.tiled ? WriteTiled()
-                                           : WriteRegisters()};
-    steps[0].flop = 2 * reader_.results() * reader_.work.k;
-    if (shape_.splits > 1) JoinShares(&steps);
-    return steps;
-  }
-
- private:
   enum Parameter { kBatch, kRow, kK, kColumn, kShare };
   Hook Begin(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
     return Hook(
@@ -135,7 +122,7 @@ class ProductWriter {
 
   // Whether whole groups of columns exist; else each column of a unit is clamped on its own.
   bool WholeColumns() const { return reader_.work.columns % shape_.tile_columns == 0; }
-  int64_t ColumnUnits() const { return (reader_.work.columns + shape_.tile_columns - 1) / shape_.tile_columns; }
+  int64_t ColumnUnits() const { return CeilDivide(reader_.work.columns, shape_.tile_columns); }
 
   // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
   std::vector<IndexExpression> Columns(Hook& f) const {
@@ -218,6 +205,211 @@ class ProductWriter {
                              .fused = fused && reader_.sum_type == ElementType::kF32 && !reader_.wide}}};
   }
 
+  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
+  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
+  // 512: 64 values of k were 6 % slower than 256).
+  uint32_t BlockSteps() const {
+    const DotWork& work = reader_.work;
+    const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
+    int64_t values = large ? 256 : 32;
+    while (values * values < work.k && values < 256) values *= 2;
+    return static_cast<uint32_t>(std::max<int64_t>(values / shape_.k_step, 1));
+  }
+
+  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
+
+  // Of a share: whole strips.
+  int64_t ShareOfQuads(int64_t steps) const {
+    const int64_t share = CeilDivide(steps, shape_.splits);
+    return shape_.splits == 1 ? steps : CeilDivide(share, shape_.k_step) * shape_.k_step;
+  }
+
+  // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
+  // function counts as 64 operations, and is up to 2 KB.
+  bool RollsStores() const {
+    constexpr int64_t kMostOperations = 1024;
+    return shape_.splits == 1 && EpilogueOperations() * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
+  int64_t EpilogueOperations() const {
+    int64_t operations = 0;
+    TargetInfo target;
+    target.emulates_i64 = !context_.facts.int64;
+    target.emulates_f64 = !context_.facts.float64;
+    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, target);
+    return operations;
+  }
+
+  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded,
+  // four tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
+  bool RollsColumns() const {
+    constexpr int64_t kMostOperations = 12;
+    const bool whole_words = std::ranges::all_of(
+        reader_.body().roots, [](const Instruction* root) { return StorageBytes(root->shape().element_type()) >= 4; });
+    return context_.facts.is_any_device() && whole_words && shape_.splits == 1 &&
+           EpilogueOperations() > kMostOperations;
+  }
+
+  // store() of the neighbouring columns of a unit.
+  void WriteUnitStore(KernelBuilder& kernel) const {
+    const uint32_t width = shape_.tile_columns;
+    Code body;
+    if (RollsColumns()) {
+      WriteColumnStore(kernel, "store_column");
+      const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
+      body = fmt::format(
+          "  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
+          "batch, row, column * {0}u + j, share, sums[0]);\n",
+          width, columns);
+      for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
+      body += "  }\n";
+    } else {
+      Hook f = Begin(kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+      if (WholeColumns()) Vectorize(f, kColumn, width);
+      std::vector<std::string> sums;
+      for (uint32_t j = 0; j < width; ++j) sums.push_back(fmt::format("sums[{}]", j));
+      StoreSums(f, Columns(f), sums);
+      body = f.writer.Take();
+    }
+    kernel.Define(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}])", width),
+                  std::move(body));
+  }
+
+  // store() of one column, under that name.
+  void WriteColumnStore(KernelBuilder& kernel, std::string_view name) const {
+    DotShape one = shape_;
+    one.tile_columns = 1;
+    const ProductParts single(context_, reader_, buffers_, one, shares_);
+    Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
+    single.StoreSums(f, {f.at(kColumn)}, {"sum"});
+    f.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name));
+  }
+
+  const LowerContext& context_;
+  const ProductReader& reader_;
+  BufferMap& buffers_;
+  const DotShape shape_;
+  BufferSlice shares_;
+};
+
+// matmul_quads.comp.
+class QuadWriter : ProductParts {
+ public:
+  using ProductParts::ProductParts;
+
+  Step Write() const {
+    const DotWork& work = reader_.work;
+    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const QuadTerms terms = TermsOfQuads();
+    const bool bytes = terms == QuadTerms::kBytes;
+    const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
+    DotShape unit = shape_;
+    unit.tile_columns = 4;
+    const ProductParts units(context_, reader_, buffers_, unit, shares_);
+    KernelBuilder kernel(context_.facts);
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), steps, share);
+    WriteTypes(kernel);
+    const ElementType term = reader_.lhs().shape().element_type();
+    kernel.Append("#undef MULTIPLY_ADD\n");
+    kernel.Append(QuadTypes(terms, term, reader_.sum_type));
+    kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, FusesTerms(context_.facts)));
+    kernel.Append(fmt::format(
+        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
+        "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
+        reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
+        kernel.Data(static_cast<uint32_t>(work.columns))));
+    const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
+    // Most of what a driver makes of a kernel when it loads it would be copies of the products.
+    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n", RollsStores() ? 1 : 0, block,
+                              context_.facts.is_any_device() ? "[[dont_unroll]]" : ""));
+    for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
+    units.WriteUnitStore(kernel);
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
+                              GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, FusesTerms(context_.facts));
+    return step;
+  }
+
+ private:
+  // Words, where both operands have one narrow type and both are read in whole groups of memory.
+  QuadTerms TermsOfQuads() const {
+    const ElementType term = reader_.lhs().shape().element_type();
+    const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
+    const bool halves = (term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16;
+    if (reader_.rhs().shape().element_type() != term || !(halves || (bytes && context_.facts.integer_dot_product)))
+      return QuadTerms::kValues;
+    const QuadTerms terms = bytes ? QuadTerms::kBytes : QuadTerms::kHalves;
+    for (const bool lhs : {true, false}) {
+      if (bytes && reader_.work.k % (AlongK(lhs) ? 16 : 4) != 0) return QuadTerms::kValues;
+      KernelBuilder kernel(context_.facts);
+      if (!WriteQuadLoad(kernel, lhs, terms)) return QuadTerms::kValues;
+    }
+    return terms;
+  }
+
+  // load_lhs or load_rhs of matmul_quads.comp: four neighbours, along k or across it; of words of four bytes so many
+  // words, along k or of one k each. False if the operand is no such words in memory.
+  bool WriteQuadLoad(KernelBuilder& kernel, bool lhs, QuadTerms terms) const {
+    const bool along_k = AlongK(lhs), bytes = terms == QuadTerms::kBytes;
+    const DotWork& work = reader_.work;
+    const int64_t per_term = bytes ? 4 : 1;
+    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
+                   work.columns / (!lhs && !along_k ? 4 : 1));
+    const Parameter along = along_k ? kK : lhs ? kRow : kColumn;
+    Vectorize(f, along, 4);
+    std::vector<std::string> part;
+    for (int64_t j = 0; j < 4 && part.size() < 4; ++j) {
+      ProductPlace at = PlaceOf(f);
+      IndexExpression& neighbour = along_k ? at.k : lhs ? at.row : at.column;
+      neighbour = f.Nth(along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
+      if (bytes) at.k = along_k ? f.Nth(kK, 16, 4 * j) : f.Nth(kK, 4, j);
+      if (terms == QuadTerms::kValues) {
+        part.push_back(lhs ? reader_.LhsValue(f.writer, at) : reader_.RhsValue(f.writer, at));
+        continue;
+      }
+      const std::vector<std::string> words = reader_.Words(f.writer, lhs, at);
+      if (words.empty()) return false;
+      part.insert(part.end(), words.begin(), words.end());
+      if (!bytes) break;  // the whole group
+    }
+    for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
+    f.Define(fmt::format("void {}, out Held part[HELD])",
+                         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column"));
+    return true;
+  }
+
+  // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
+  // registers.
+  int64_t BlockStrips(int64_t share) const {
+    constexpr int64_t kBlock = 32, kFewest = 128;
+    const bool small = shape_.lanes * shape_.lanes_y <= 64 && shape_.tile_rows * shape_.tile_columns <= 16;
+    return small && share >= kFewest ? std::max<int64_t>(kBlock / shape_.k_step, 1) : 0;
+  }
+};
+
+// A schedule for each of the other files of shaders/dot.
+class ProductWriter : ProductParts {
+ public:
+  using ProductParts::ProductParts;
+
+  std::vector<Step> Write() {
+    if (shape_.splits > 1) {
+      const int64_t results = reader_.results();
+      shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
+    }
+    std::vector<Step> steps{shape_.matrix  ? WriteMatrices()
+                            : shape_.quads ? QuadWriter(context_, reader_, buffers_, shape_, shares_).Write()
+                            : shape_.tiled ? WriteTiled()
+                                           : WriteRegisters()};
+    steps[0].flop = 2 * reader_.results() * reader_.work.k;
+    if (shape_.splits > 1) JoinShares(&steps);
+    return steps;
+  }
+
+ private:
   // load_lhs of matmul_registers.comp; `share` as there.
   void WriteLhs(KernelBuilder& kernel, int share) const {
     const int64_t ks = shape_.k_step;
@@ -282,21 +474,10 @@ class ProductWriter {
     return 1;
   }
 
-  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
-  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
-  // 512: 64 values of k were 6 % slower than 256).
-  uint32_t BlockSteps() const {
-    const DotWork& work = reader_.work;
-    const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
-    int64_t values = large ? 256 : 32;
-    while (values * values < work.k && values < 256) values *= 2;
-    return static_cast<uint32_t>(std::max<int64_t>(values / shape_.k_step, 1));
-  }
-
   Step WriteRegisters() const {
     const int64_t steps = reader_.work.k / shape_.k_step;
-    const int64_t row_tiles = (reader_.work.rows + shape_.tile_rows - 1) / shape_.tile_rows;
-    const int64_t column_tiles = (ColumnUnits() + shape_.lanes - 1) / shape_.lanes;
+    const int64_t row_tiles = CeilDivide(reader_.work.rows, shape_.tile_rows);
+    const int64_t column_tiles = CeilDivide(ColumnUnits(), shape_.lanes);
     const int64_t share_steps = CeilDivide(steps, shape_.splits);
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps, share_steps);
@@ -332,8 +513,8 @@ class ProductWriter {
   Step WriteTiled() const {
     const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows,
                   tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
-    const int64_t row_tiles = (reader_.work.rows + tile_rows - 1) / tile_rows;
-    const int64_t column_tiles = (reader_.work.columns + tile_columns - 1) / tile_columns;
+    const int64_t row_tiles = CeilDivide(reader_.work.rows, tile_rows);
+    const int64_t column_tiles = CeilDivide(reader_.work.columns, tile_columns);
     const int64_t share = CeilDivide(reader_.work.k, shape_.splits);
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k, share);
@@ -358,131 +539,6 @@ class ProductWriter {
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
                               {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
     StateOrder(&step, int64_t{shape_.k_step} * block, share, FusesTerms(context_.facts));
-    return step;
-  }
-
-  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
-
-  // Words, where both operands have one narrow type and both are read in whole groups of memory.
-  QuadTerms TermsOfQuads() const {
-    const ElementType term = reader_.lhs().shape().element_type();
-    const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
-    const bool halves = (term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16;
-    if (reader_.rhs().shape().element_type() != term || !(halves || (bytes && context_.facts.integer_dot_product)))
-      return QuadTerms::kValues;
-    const QuadTerms terms = bytes ? QuadTerms::kBytes : QuadTerms::kHalves;
-    for (const bool lhs : {true, false}) {
-      if (bytes && reader_.work.k % (AlongK(lhs) ? 16 : 4) != 0) return QuadTerms::kValues;
-      KernelBuilder kernel(context_.facts);
-      if (!WriteQuadLoad(kernel, lhs, terms)) return QuadTerms::kValues;
-    }
-    return terms;
-  }
-
-  // load_lhs or load_rhs of matmul_quads.comp: four neighbours, along k or across it; of words of four bytes so many
-  // words, along k or of one k each. False if the operand is no such words in memory.
-  bool WriteQuadLoad(KernelBuilder& kernel, bool lhs, QuadTerms terms) const {
-    const bool along_k = AlongK(lhs), bytes = terms == QuadTerms::kBytes;
-    const DotWork& work = reader_.work;
-    const int64_t per_term = bytes ? 4 : 1;
-    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
-                   work.columns / (!lhs && !along_k ? 4 : 1));
-    const Parameter along = along_k ? kK : lhs ? kRow : kColumn;
-    Vectorize(f, along, 4);
-    std::vector<std::string> part;
-    for (int64_t j = 0; j < 4 && part.size() < 4; ++j) {
-      ProductPlace at = PlaceOf(f);
-      IndexExpression& neighbour = along_k ? at.k : lhs ? at.row : at.column;
-      neighbour = f.Nth(along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
-      if (bytes) at.k = along_k ? f.Nth(kK, 16, 4 * j) : f.Nth(kK, 4, j);
-      if (terms == QuadTerms::kValues) {
-        part.push_back(lhs ? reader_.LhsValue(f.writer, at) : reader_.RhsValue(f.writer, at));
-        continue;
-      }
-      const std::vector<std::string> words = reader_.Words(f.writer, lhs, at);
-      if (words.empty()) return false;
-      part.insert(part.end(), words.begin(), words.end());
-      if (!bytes) break;  // the whole group
-    }
-    for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
-    f.Define(fmt::format("void {}, out Held part[HELD])",
-                         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column"));
-    return true;
-  }
-
-  // Of a share: whole strips.
-  int64_t ShareOfQuads(int64_t steps) const {
-    const int64_t share = CeilDivide(steps, shape_.splits);
-    return shape_.splits == 1 ? steps : CeilDivide(share, shape_.k_step) * shape_.k_step;
-  }
-
-  // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
-  // function counts as 64 operations, and is up to 2 KB.
-  bool RollsStores() const {
-    constexpr int64_t kMostOperations = 1024;
-    return shape_.splits == 1 && EpilogueOperations() * shape_.tile_rows * shape_.tile_columns > kMostOperations;
-  }
-
-  int64_t EpilogueOperations() const {
-    int64_t operations = 0;
-    TargetInfo target;
-    target.emulates_i64 = !context_.facts.int64;
-    target.emulates_f64 = !context_.facts.float64;
-    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, target);
-    return operations;
-  }
-
-  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded,
-  // four tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
-  bool RollsColumns() const {
-    constexpr int64_t kMostOperations = 12;
-    const bool whole_words = std::ranges::all_of(
-        reader_.body().roots, [](const Instruction* root) { return StorageBytes(root->shape().element_type()) >= 4; });
-    return context_.facts.is_any_device() && whole_words && shape_.splits == 1 &&
-           EpilogueOperations() > kMostOperations;
-  }
-
-  // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
-  // registers.
-  int64_t BlockStrips(int64_t share) const {
-    constexpr int64_t kBlock = 32, kFewest = 128;
-    const bool small = shape_.lanes * shape_.lanes_y <= 64 && shape_.tile_rows * shape_.tile_columns <= 16;
-    return small && share >= kFewest ? std::max<int64_t>(kBlock / shape_.k_step, 1) : 0;
-  }
-
-  Step WriteQuads() const {
-    const DotWork& work = reader_.work;
-    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
-    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
-    const QuadTerms terms = TermsOfQuads();
-    const bool bytes = terms == QuadTerms::kBytes;
-    const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
-    DotShape unit = shape_;
-    unit.tile_columns = 4;
-    const ProductWriter units(context_, reader_, buffers_, unit, shares_);
-    KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), steps, share);
-    WriteTypes(kernel);
-    const ElementType term = reader_.lhs().shape().element_type();
-    kernel.Append("#undef MULTIPLY_ADD\n");
-    kernel.Append(QuadTypes(terms, term, reader_.sum_type));
-    kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, FusesTerms(context_.facts)));
-    kernel.Append(fmt::format(
-        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
-        "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
-        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
-        reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
-        kernel.Data(static_cast<uint32_t>(work.columns))));
-    const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
-    // Most of what a driver makes of a kernel when it loads it would be copies of the products.
-    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n", RollsStores() ? 1 : 0, block,
-                              context_.facts.is_any_device() ? "[[dont_unroll]]" : ""));
-    for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
-    units.WriteUnitStore(kernel);
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
-                              GroupGrid(context_.facts, groups));
-    step.kernel.small_subgroups = true;
-    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, FusesTerms(context_.facts));
     return step;
   }
 
@@ -550,7 +606,7 @@ class ProductWriter {
     const int64_t share = ShareOfQuads(work.k);
     DotShape unit = shape_;
     unit.tile_columns = 4;
-    const ProductWriter units(context_, reader_, buffers_, unit, shares_);
+    const ProductParts units(context_, reader_, buffers_, unit, shares_);
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), work.k, share);
     WriteTypes(kernel);
@@ -571,45 +627,6 @@ class ProductWriter {
     return step;
   }
 
-  // store() of the neighbouring columns of a unit.
-  void WriteUnitStore(KernelBuilder& kernel) const {
-    const uint32_t width = shape_.tile_columns;
-    Code body;
-    if (RollsColumns()) {
-      WriteColumnStore(kernel, "store_column");
-      const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
-      body = fmt::format(
-          "  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
-          "batch, row, column * {0}u + j, share, sums[0]);\n",
-          width, columns);
-      for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
-      body += "  }\n";
-    } else {
-      Hook f = Begin(kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-      if (WholeColumns()) Vectorize(f, kColumn, width);
-      std::vector<std::string> sums;
-      for (uint32_t j = 0; j < width; ++j) sums.push_back(fmt::format("sums[{}]", j));
-      StoreSums(f, Columns(f), sums);
-      body = f.writer.Take();
-    }
-    kernel.Define(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}])", width),
-                  std::move(body));
-  }
-
-  // store() of one column, under that name.
-  void WriteColumnStore(KernelBuilder& kernel, std::string_view name) const {
-    DotShape one = shape_;
-    one.tile_columns = 1;
-    const ProductWriter single(context_, reader_, buffers_, one, shares_);
-    Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
-    single.StoreSums(f, {f.at(kColumn)}, {"sum"});
-    f.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name));
-  }
-
-  ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
-                BufferSlice shares)
-      : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
-
   // Adds the shares of each result, then the epilogue.
   void JoinShares(std::vector<Step>* steps) const {
     RowProgram program = SumProgram(reader_, buffers_);
@@ -622,12 +639,6 @@ class ProductWriter {
     };
     for (Step& step : LowerRowProgram(context_, program)) steps->push_back(std::move(step));
   }
-
-  const LowerContext& context_;
-  const ProductReader& reader_;
-  BufferMap& buffers_;
-  const DotShape shape_;
-  BufferSlice shares_;
 };
 
 // The type whose units take an operand as it is: f16 holds each value of f8 and narrower floats, but for the powers of

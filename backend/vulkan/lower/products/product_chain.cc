@@ -12,6 +12,7 @@
 #include "backend/vulkan/lower/products/quad_loads.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -41,36 +42,11 @@ ChainWork WorkOfChain(const DeviceFacts& facts, const ProductChain& chain) {
   return work;
 }
 
-class ChainWriter {
+// The terms of a chain's products, and what says how many there are.
+class ChainTerms {
  public:
-  ChainWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, const ChainShape& shape)
+  ChainTerms(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, const ChainShape& shape)
       : context_(context), body_(body), chain_(*body.chain), buffers_(buffers), shape_(shape) {}
-
-  Step Write() const {
-    const int64_t row_tiles = (chain_.rows + shape_.rows() - 1) / shape_.rows(), parts = chain_.sums[0].parts;
-    const int64_t key_tiles = parts > 0 ? (chain_.keys + shape_.keys() - 1) / shape_.keys() : 1;
-    const int64_t groups = chain_.batches / std::max<int64_t>(parts, 1) * row_tiles * key_tiles;
-    KernelBuilder kernel(context_.facts);
-    kernel.Params(
-        {{"GROUP_COUNT", groups}, {"ROW_TILES", row_tiles}, {"ROW_COUNT", chain_.rows}, {"KEY_COUNT", chain_.keys}});
-    if (parts > 0) kernel.Params({{"KEY_TILES", key_tiles}, {"BATCH_PARTS", parts}});
-    shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
-    shape_.matrix ? WriteMatrixTerms(kernel) : WriteAllTerms(kernel);
-    WriteWeights(kernel);
-    WriteMask(kernel);
-    chain_.sums[0].is_product() ? WriteProducts(kernel) : WriteReduction(kernel);
-    const uint32_t lanes = shape_.matrix ? context_.facts.matrix_lanes * shape_.lanes_y : shape_.lanes;
-    Step step = kernel.Finish(StepName(body_), shape_.matrix ? "attention/chain_matrices.comp" : "attention/chain.comp",
-                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, GroupGrid(context_.facts, groups));
-    step.kernel.small_subgroups = true;
-    int64_t a_score = 0;
-    for (const ChainProduct& product : chain_.products) a_score += product.depth;
-    for (const ChainSum& sum : chain_.sums) a_score += sum.is_product() ? sum.columns : 1;
-    step.flop = 2 * chain_.batches * chain_.rows * chain_.keys * a_score;
-    return step;
-  }
-
- private:
   void WriteAllTerms(KernelBuilder& kernel) const {
     for (size_t p = 0; p < chain_.products.size(); ++p) WriteTerms(kernel, p);
     WriteChoice(kernel, "void load_row(uint which, uint batch, uint row, uint unit, out float quad[4])", "load_row_",
@@ -82,12 +58,12 @@ class ChainWriter {
   enum Parameter { kBatch, kRow, kKey, kDepth, kColumn };
   struct Function : Hook {
     // Depths and columns are counted in units, of four or what `depths` says.
-    Function(const ChainWriter& chain, KernelBuilder& kernel, int64_t depth, int64_t columns, int64_t depths = 4)
+    Function(const ChainTerms& chain, KernelBuilder& kernel, int64_t depth, int64_t columns, int64_t depths = 4)
         : Hook(kernel, chain.body_, chain.buffers_,
                {{"batch", chain.chain_.batches},
                 {"row", chain.chain_.rows},
                 {"key", chain.chain_.keys},
-                {"unit", (depth + depths - 1) / depths},
+                {"unit", CeilDivide(depth, depths)},
                 {"unit", UnitsOf(columns)}}),
           place{at(kBatch), at(kRow), at(kKey), at(kDepth), at(kColumn)} {}
     // The same of a term whose rows or keys are counted in units of four.
@@ -95,7 +71,7 @@ class ChainWriter {
       bool of_row;
       int64_t depth;
     };
-    Function(const ChainWriter& chain, KernelBuilder& kernel, const Across& terms)
+    Function(const ChainTerms& chain, KernelBuilder& kernel, const Across& terms)
         : Hook(kernel, chain.body_, chain.buffers_,
                {{"batch", chain.chain_.batches},
                 {"0u", 1},
@@ -146,37 +122,18 @@ class ChainWriter {
       kernel.Append(fmt::format("#define COLUMNS_{} {}u\n", s, chain_.sums[s].columns));
   }
 
-  // void <head>, out uint words[...]) { words = `count` neighbours, in words as they lie in memory or packed here. }
-  void WriteMatrixLoad(KernelBuilder& kernel, const std::string& head, const Instruction& operand, int count,
-                       int64_t depth, int64_t columns,
-                       const std::function<MultiIndex(Function&, const IndexExpression&)>& place) const {
-    const int unit = count == 8 ? 3 : 4;
-    Function f(*this, kernel, depth, columns, count);
-    f.writer.Vectorize(unit, count);
-    const auto neighbour = [&](int j) {
-      return place(f, f.space.Add(f.space.Scale(f.space.Variable(unit), count), {{}, j}));
-    };
-    std::vector<std::string> words = f.writer.GroupWords(operand, neighbour(0));
-    for (int j = 0; words.size() < static_cast<size_t>(count / 2); j += 2) {
-      const std::string low = f.writer.Value(operand, neighbour(j)), high = f.writer.Value(operand, neighbour(j + 1));
-      words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
-    }
-    for (size_t j = 0; j < words.size(); ++j) f.writer.Line(fmt::format("words[{}] = {};", j, words[j]));
-    f.Define(fmt::format("void {}, out uint words[{}])", head, words.size()));
-  }
-
   void WriteMatrixTerms(KernelBuilder& kernel) const {
     for (size_t p = 0; p < chain_.products.size(); ++p) {
       const ChainProduct& product = chain_.products[p];
       for (bool of_row : {true, false}) {
         const int operand = of_row ? product.rows : 1 - product.rows;
         const char* name = of_row ? "row" : "key";
-        WriteMatrixLoad(kernel, fmt::format("load_{0}_{1}(uint batch, uint {0}, uint unit", name, p),
-                        *product.dot->operand(operand), 8, product.depth, 1,
-                        [&](Function& f, const IndexExpression& depth) {
-                          f.place.depth = depth;
-                          return TermIndex(chain_, product, operand, f.space, f.place);
-                        });
+        Function f(*this, kernel, product.depth, 1, 8);
+        DefineWords(f, fmt::format("load_{0}_{1}(uint batch, uint {0}, uint unit", name, p),
+                    *product.dot->operand(operand), kDepth, 8, shape_.matrix->term, [&](const IndexExpression& depth) {
+                      f.place.depth = depth;
+                      return TermIndex(chain_, product, operand, f.space, f.place);
+                    });
       }
     }
   }
@@ -227,6 +184,42 @@ class ChainWriter {
     }
   }
 
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  const ProductChain& chain_;
+  BufferMap& buffers_;
+  const ChainShape shape_;
+};
+
+class ChainWriter : ChainTerms {
+ public:
+  using ChainTerms::ChainTerms;
+
+  Step Write() const {
+    const int64_t row_tiles = CeilDivide(chain_.rows, shape_.rows()), parts = chain_.sums[0].parts;
+    const int64_t key_tiles = parts > 0 ? CeilDivide(chain_.keys, shape_.keys()) : 1;
+    const int64_t groups = chain_.batches / std::max<int64_t>(parts, 1) * row_tiles * key_tiles;
+    KernelBuilder kernel(context_.facts);
+    kernel.Params(
+        {{"GROUP_COUNT", groups}, {"ROW_TILES", row_tiles}, {"ROW_COUNT", chain_.rows}, {"KEY_COUNT", chain_.keys}});
+    if (parts > 0) kernel.Params({{"KEY_TILES", key_tiles}, {"BATCH_PARTS", parts}});
+    shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
+    shape_.matrix ? WriteMatrixTerms(kernel) : WriteAllTerms(kernel);
+    WriteWeights(kernel);
+    WriteMask(kernel);
+    chain_.sums[0].is_product() ? WriteProducts(kernel) : WriteReduction(kernel);
+    const uint32_t lanes = shape_.matrix ? context_.facts.matrix_lanes * shape_.lanes_y : shape_.lanes;
+    Step step = kernel.Finish(StepName(body_), shape_.matrix ? "attention/chain_matrices.comp" : "attention/chain.comp",
+                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    int64_t a_score = 0;
+    for (const ChainProduct& product : chain_.products) a_score += product.depth;
+    for (const ChainSum& sum : chain_.sums) a_score += sum.is_product() ? sum.columns : 1;
+    step.flop = 2 * chain_.batches * chain_.rows * chain_.keys * a_score;
+    return step;
+  }
+
+ private:
   // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row.
   void WriteWeights(KernelBuilder& kernel) const {
     // Together what they have in common is computed once, and divisions of all places share their integers
@@ -356,18 +349,17 @@ class ChainWriter {
   void WriteValue(KernelBuilder& kernel, size_t s) const {
     const ChainSum& sum = chain_.sums[s];
     const Instruction& operand = *sum.hero->operand(1 - sum.chained);
-    if (shape_.matrix) {
-      return WriteMatrixLoad(kernel, fmt::format("load_value_{}(uint batch, uint key, uint unit", s), operand, 4, 1,
-                             sum.columns, [&](Function& f, const IndexExpression& column) {
-                               f.place.column = column;
-                               return ValueIndex(sum, f.space, f.place);
-                             });
-    }
     Function f(*this, kernel, 1, sum.columns);
-    WriteQuad(f.writer, 4, sum.columns, [&](const IndexExpression& column) {
+    const auto index = [&](const IndexExpression& column) {
       f.place.column = column;
-      return ToF32(operand, f.writer.Value(operand, ValueIndex(sum, f.space, f.place)));
-    });
+      return ValueIndex(sum, f.space, f.place);
+    };
+    if (shape_.matrix) {
+      return DefineWords(f, fmt::format("load_value_{}(uint batch, uint key, uint unit", s), operand, kColumn, 4,
+                         shape_.matrix->term, index);
+    }
+    WriteQuad(f.writer, kColumn, sum.columns,
+              [&](const IndexExpression& column) { return ToF32(operand, f.writer.Value(operand, index(column))); });
     f.Define(fmt::format("void load_value_{}(uint batch, uint key, uint unit, out float quad[4])", s));
   }
 
@@ -416,12 +408,6 @@ class ChainWriter {
     }
     f.Define("void store(uint batch, uint row, float value)");
   }
-
-  const LowerContext& context_;
-  const FusionDescription& body_;
-  const ProductChain& chain_;
-  BufferMap& buffers_;
-  const ChainShape shape_;
 };
 
 }  // namespace

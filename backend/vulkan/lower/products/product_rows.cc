@@ -72,7 +72,7 @@ class ProductOfRows {
         "#define ROWS {}u\n#define INVOCATIONS {}u\n#define TERM_QUADS {}\n#define COLUMN_QUADS {}u\n#define ROWS_OWN "
         "{}u\n#define WIDE {}u\n#define STRIP {}u\n#define RHS_ALONG_K {}\n",
         shape_.rows, shape_.invocations(), kernel.Data(static_cast<uint32_t>(work().k / 4)), column_quads(),
-        (shape_.rows + groups - 1) / groups, wide, shape_.strip, RhsAlongK() ? 1 : 0));
+        CeilDivide(shape_.rows, groups), wide, shape_.strip, RhsAlongK() ? 1 : 0));
     WriteBatches(kernel);
     WriteLoad(kernel, buffers, true);
     WriteLoad(kernel, buffers, false);

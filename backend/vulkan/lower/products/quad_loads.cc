@@ -30,6 +30,20 @@ void WriteQuad(ValueWriter& writer, int variable, int64_t count,
   }
 }
 
+void DefineWords(Hook& hook, const std::string& head, const Instruction& operand, int variable, int count,
+                 ElementType term, const std::function<MultiIndex(const IndexExpression& place)>& index) {
+  hook.writer.Vectorize(variable, count);
+  const auto neighbour = [&](int j) { return index(hook.Nth(variable, count, j)); };
+  std::vector<std::string> words = hook.writer.GroupWords(operand, neighbour(0));
+  for (int j = 0; words.size() < static_cast<size_t>(count / 2); j += 2) {
+    const std::string low = hook.writer.Value(operand, neighbour(j));
+    const std::string high = hook.writer.Value(operand, neighbour(j + 1));
+    words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(term), low, high));
+  }
+  for (size_t j = 0; j < words.size(); ++j) hook.writer.Line(fmt::format("words[{}] = {};", j, words[j]));
+  hook.Define(fmt::format("void {}, out uint words[{}])", head, words.size()));
+}
+
 bool RunsAlong(const FusionDescription& body, IndexSpace& space, const Instruction& value, MultiIndex index,
                int variable) {
   const Instruction* at = &value;

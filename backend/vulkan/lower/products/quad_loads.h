@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/hook.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -18,6 +18,11 @@ IndexExpression PlaceInUnit(ValueWriter& writer, int variable, int64_t count, in
 // quad[0..3] = value(place), those beyond the end 0.0f. Values are f32.
 void WriteQuad(ValueWriter& writer, int variable, int64_t count,
                const std::function<std::string(const IndexExpression& place)>& value);
+
+// Defines void <head>, out uint words[...]): the operand's neighbours of a group of `count` that `variable` counts, in
+// words as they lie in memory or packed here as values of `term`.
+void DefineWords(Hook& hook, const std::string& head, const Instruction& operand, int variable, int count,
+                 ElementType term, const std::function<MultiIndex(const IndexExpression& place)>& index);
 
 // Looks through what moves elements to the operand in memory: whether `variable` is the one along which its last
 // dimension runs. `index` is where the value is read.

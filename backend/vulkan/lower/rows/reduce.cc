@@ -53,8 +53,7 @@ class RowProgramReader {
 
   void AddReduce(const Instruction& reduce) {
     const int count = reduce.operand_count() / 2;
-    RowReduce row(ReadReducer(reduce));
-    row.source = &reduce;
+    RowReduce row(reduce);
     row.pass = body_.PhaseOf(reduce);
     row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {
       std::vector<std::string> values;
@@ -63,12 +62,6 @@ class RowProgramReader {
       }
       return values;
     };
-    row.init = [&reduce, count](ValueWriter& writer) {
-      std::vector<std::string> values;
-      for (int i = 0; i < count; ++i) values.push_back(writer.Value(*reduce.operand(count + i), {}));
-      return values;
-    };
-    for (const Shape* leaf : FlattenTuple(reduce.shape())) row.result_types.push_back(leaf->element_type());
     row.publish = [this, &reduce](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
       const auto leaves = FlattenTuple(reduce.shape());
       for (size_t i = 0; i < leaves.size(); ++i) {

@@ -373,6 +373,16 @@ class SplitLowering {
 
 }  // namespace
 
+RowReduce::RowReduce(const Instruction& reduction) : Reducer(ReadReducer(reduction)), source(&reduction) {
+  init = [&reduction](ValueWriter& writer) {
+    std::vector<std::string> values;
+    for (int i = reduction.operand_count() / 2; i < reduction.operand_count(); ++i)
+      values.push_back(writer.Value(*reduction.operand(i), {}));
+    return values;
+  };
+  for (const Shape* leaf : FlattenTuple(reduction.shape())) result_types.push_back(leaf->element_type());
+}
+
 std::vector<std::string> RowReduce::Starts(ValueWriter& writer) const {
   std::vector<std::string> starts = init(writer);
   starts[0] = Taken(starts[0]);
@@ -396,10 +406,7 @@ std::vector<std::string> RowReduce::Finish(ValueWriter& writer, std::string_view
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program) {
   const bool elements = std::ranges::any_of(
       program.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= program.passes(); });
-  return LowerRowProgram(context, program, TuneRows(context.facts, WorkOf(context, program, elements)));
-}
-
-std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape) {
+  const RowShape shape = TuneRows(context.facts, WorkOf(context, program, elements));
   if (shape.splits > 1) return SplitLowering(context, program, shape).Lower();
   Step step = WriteRowKernel(context, program, {shape, {}});
   if (program.live_rows.size == nullptr) return {std::move(step)};

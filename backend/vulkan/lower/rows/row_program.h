@@ -24,7 +24,8 @@ struct RowPlace {
 // One reduction of one or several values at once.
 struct RowReduce : Reducer {
   RowReduce() = default;
-  explicit RowReduce(Reducer reducer) : Reducer(std::move(reducer)) {}
+  // Of a reduce or reduce-window: its reducer, initial values and types of results.
+  explicit RowReduce(const Instruction& reduction);
   // Locals that hold the initial values, as accumulators.
   std::vector<std::string> Starts(ValueWriter& writer) const;
   // Locals of the results that sums come to, joined to the initial values by `combine`, where the flag `holds` of what
@@ -119,8 +120,6 @@ Step WriteRowKernel(const LowerContext& context, const RowProgram& program, cons
 
 // Chooses the shape and makes the steps: one, or several where few rows are long enough to be shared out.
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program);
-// The same with a given shape, for tests.
-std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape);
 
 // How the windows of neighbouring rows lie along a dimension. Of a row's elements, `taps` lie along it, `apart` from
 // each other; what lies under one of them lies under the one `step` before it (behind it, below 0) in the next row. 0:

@@ -9,15 +9,18 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
+#include "core/ceil_divide.h"
 #include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-class RunningWriter {
+// A tile of rows: what its lanes read, fold and store, and what is carried from tile to tile.
+class RunningTile {
  public:
-  RunningWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                const RunningWindow& running)
+  static constexpr std::string_view kTotal = "shared_totals[slot - lane + (LANES - 1u)]";
+  RunningTile(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+              const RunningWindow& running)
       : context_(context),
         body_(body),
         buffers_(buffers),
@@ -39,29 +42,6 @@ class RunningWriter {
     shape_ = TuneRunning(context.facts, Work());
   }
 
-  std::vector<Step> Write() {
-    std::vector<Step> steps;
-    if (shape_.one_pass) {
-      const int64_t blocks = (tiles() + kBlock - 1) / kBlock, sums = blocks + (blocks + kBlock - 1) / kBlock;
-      const int64_t flags = 1 + (tiles() + sums) * rows_;
-      state_ = buffers_.Scratch(
-          4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + sums * rows_ * WordsOf(carry_types_)));
-      // Flags and the ticket.
-      return {ClearStep(context_, StepName(body_), state_, flags), WriteKernel(false)};
-    }
-    if (shape_.chunks > 1) {
-      for (const ElementType type : carry_types_) {
-        totals_.push_back(buffers_.Scratch((shape_.chunks - 1) * rows_ * std::max(StorageBytes(type), 4)));
-      }
-      steps.push_back(WriteKernel(true));
-    }
-    steps.push_back(WriteKernel(false));
-    return steps;
-  }
-
- private:
-  static constexpr int64_t kBlock = 32;  // tiles, and blocks of these, that are added up one by one
-
   // Over units of rows, `o` of them.
   Hook Begin(KernelBuilder& kernel) const { return Hook(kernel, body_, buffers_, {{"o", rows_ / columns()}}); }
   // An element of a tile: in column `column`, the `at`-th neighbour of group `group`.
@@ -76,9 +56,9 @@ class RunningWriter {
   int width() const { return static_cast<int>(shape_.width); }
   int groups() const { return static_cast<int>(shape_.items / shape_.width); }
   bool shares() const { return shape_.lanes > 1; }
-  int64_t group_count() const { return (length_ + width() - 1) / width(); }
+  int64_t group_count() const { return CeilDivide(length_, width()); }
   int64_t tile_groups() const { return int64_t{shape_.lanes} * groups(); }
-  int64_t tiles() const { return (group_count() + tile_groups() - 1) / tile_groups(); }
+  int64_t tiles() const { return CeilDivide(group_count(), tile_groups()); }
   // What is carried along is multiplied by one element after another, instead of by what a tile's come to.
   bool carries_through() const { return reducer_.take && !shares(); }
   bool ragged() const { return group_count() % tile_groups() != 0; }
@@ -145,51 +125,6 @@ class RunningWriter {
   IndexExpression TotalAt(Hook& f, int chunk, int column) const {
     const IndexExpression row = f.space.Add(f.space.Scale(f.at(0), columns()), {{}, column});
     return f.space.Add(f.space.Scale(f.space.Variable(chunk), rows_), row);
-  }
-
-  // The initial values, then the totals of the chunks before.
-  void WriteStart(KernelBuilder& kernel, bool totals) {
-    Hook f = Begin(kernel);
-    std::vector<std::string> values;
-    for (int i = 0; i < count(); ++i) {
-      const std::string value = f.writer.Value(*hero_.operand(count() + i), {});
-      values.push_back(reducer_.widens || carries_wide_ ? Widened(carry_types_[0], value) : value);
-    }
-    for (int c = 0; c < columns(); ++c)
-      f.writer.Line(fmt::format("carry[{}] = Carry({});", c, fmt::join(values, ", ")));
-    if (!totals && shape_.chunks > 1 && !shape_.one_pass) {
-      const int before = f.space.AddVariable(shape_.chunks - 1);
-      f.writer.Bind(before, "before");
-      f.writer.OpenBlock("for (uint before = 0u; before < chunk; ++before)");
-      for (int c = 0; c < columns(); ++c) {
-        std::vector<std::string> loaded;
-        for (size_t i = 0; i < carry_types_.size(); ++i) {
-          const int k = kernel.AddBuffer(carry_types_[i], Access::kRead, totals_[i]);
-          loaded.push_back(f.writer.Load(k, TotalAt(f, before, c)));
-        }
-        f.writer.Line(fmt::format("carry[{0}] = running_sum(carry[{0}], Carry({1}));", c, fmt::join(loaded, ", ")));
-      }
-      f.writer.CloseBlock();
-    }
-    f.Define("void running_start(uint o, uint chunk, inout Carry carry[COLUMNS])");
-  }
-
-  void WriteEnd(KernelBuilder& kernel, bool totals) {
-    Hook f = Begin(kernel);
-    if (totals) {
-      const int chunk = f.space.AddVariable(shape_.chunks - 1);
-      f.writer.Bind(chunk, "chunk");
-      f.writer.OpenBlock("if (lane == 0u)");
-      for (int c = 0; c < columns(); ++c) {
-        for (size_t i = 0; i < carry_types_.size(); ++i) {
-          const int k = kernel.AddBuffer(carry_types_[i], Access::kWrite, totals_[i]);
-          const std::string at = f.writer.Index(TotalAt(f, chunk, c));
-          f.writer.Line(kernel.Store(k, at, fmt::format("carry[{}].m{}", c, i)));
-        }
-      }
-      f.writer.CloseBlock();
-    }
-    f.Define("void running_end(uint o, uint chunk, uint lane, Carry carry[COLUMNS])");
   }
 
   // The places of a lane in a tile, in the order of the walk, with their groups' numbers bound.
@@ -302,8 +237,6 @@ class RunningWriter {
     return places;
   }
 
-  static constexpr std::string_view kTotal = "shared_totals[slot - lane + (LANES - 1u)]";
-
   void WriteTile(KernelBuilder& kernel, bool totals) {
     Hook f = Begin(kernel);
     const std::vector<Place> places = ScanTile(kernel, f);
@@ -332,6 +265,92 @@ class RunningWriter {
       f.writer.Line(fmt::format("carry[{0}] = running_advanced(carry[{0}], {1});", c, total));
     }
     f.Define("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS])");
+  }
+
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  BufferMap& buffers_;
+  const Instruction& hero_;
+  const RunningWindow running_;
+  const Reducer reducer_;
+  const bool carries_wide_;  // only what is carried is two floats
+  std::vector<ElementType> carry_types_;
+  IntList sizes_, others_;  // of the result; without the dimension
+  int64_t rows_ = 1, length_ = 1, inner_ = 1;
+  RunningShape shape_;
+};
+
+// The kernels: tile after tile, chunks and the totals before them, or one pass that looks back.
+class RunningWriter : RunningTile {
+ public:
+  using RunningTile::RunningTile;
+
+  std::vector<Step> Write() {
+    std::vector<Step> steps;
+    if (shape_.one_pass) {
+      const int64_t blocks = CeilDivide(tiles(), kBlock), sums = blocks + CeilDivide(blocks, kBlock);
+      const int64_t flags = 1 + (tiles() + sums) * rows_;
+      state_ = buffers_.Scratch(
+          4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + sums * rows_ * WordsOf(carry_types_)));
+      // Flags and the ticket.
+      return {ClearStep(context_, StepName(body_), state_, flags), WriteKernel(false)};
+    }
+    if (shape_.chunks > 1) {
+      for (const ElementType type : carry_types_) {
+        totals_.push_back(buffers_.Scratch((shape_.chunks - 1) * rows_ * std::max(StorageBytes(type), 4)));
+      }
+      steps.push_back(WriteKernel(true));
+    }
+    steps.push_back(WriteKernel(false));
+    return steps;
+  }
+
+ private:
+  static constexpr int64_t kBlock = 32;  // tiles, and blocks of these, that are added up one by one
+
+  // The initial values, then the totals of the chunks before.
+  void WriteStart(KernelBuilder& kernel, bool totals) {
+    Hook f = Begin(kernel);
+    std::vector<std::string> values;
+    for (int i = 0; i < count(); ++i) {
+      const std::string value = f.writer.Value(*hero_.operand(count() + i), {});
+      values.push_back(reducer_.widens || carries_wide_ ? Widened(carry_types_[0], value) : value);
+    }
+    for (int c = 0; c < columns(); ++c)
+      f.writer.Line(fmt::format("carry[{}] = Carry({});", c, fmt::join(values, ", ")));
+    if (!totals && shape_.chunks > 1 && !shape_.one_pass) {
+      const int before = f.space.AddVariable(shape_.chunks - 1);
+      f.writer.Bind(before, "before");
+      f.writer.OpenBlock("for (uint before = 0u; before < chunk; ++before)");
+      for (int c = 0; c < columns(); ++c) {
+        std::vector<std::string> loaded;
+        for (size_t i = 0; i < carry_types_.size(); ++i) {
+          const int k = kernel.AddBuffer(carry_types_[i], Access::kRead, totals_[i]);
+          loaded.push_back(f.writer.Load(k, TotalAt(f, before, c)));
+        }
+        f.writer.Line(fmt::format("carry[{0}] = running_sum(carry[{0}], Carry({1}));", c, fmt::join(loaded, ", ")));
+      }
+      f.writer.CloseBlock();
+    }
+    f.Define("void running_start(uint o, uint chunk, inout Carry carry[COLUMNS])");
+  }
+
+  void WriteEnd(KernelBuilder& kernel, bool totals) {
+    Hook f = Begin(kernel);
+    if (totals) {
+      const int chunk = f.space.AddVariable(shape_.chunks - 1);
+      f.writer.Bind(chunk, "chunk");
+      f.writer.OpenBlock("if (lane == 0u)");
+      for (int c = 0; c < columns(); ++c) {
+        for (size_t i = 0; i < carry_types_.size(); ++i) {
+          const int k = kernel.AddBuffer(carry_types_[i], Access::kWrite, totals_[i]);
+          const std::string at = f.writer.Index(TotalAt(f, chunk, c));
+          f.writer.Line(kernel.Store(k, at, fmt::format("carry[{}].m{}", c, i)));
+        }
+      }
+      f.writer.CloseBlock();
+    }
+    f.Define("void running_end(uint o, uint chunk, uint lane, Carry carry[COLUMNS])");
   }
 
   static std::string ToWord(ElementType type, const std::string& value) {
@@ -392,7 +411,7 @@ class RunningWriter {
     KernelBuilder kernel(context_.facts);
     const int64_t row_units = rows_ / columns();
     const int64_t units = row_units * (totals ? shape_.chunks - 1 : shape_.chunks);
-    const int64_t groups = (units + shape_.units - 1) / shape_.units;
+    const int64_t groups = CeilDivide(units, shape_.units);
     kernel.Params({{"GROUP_COUNT", groups},
                    {"UNIT_COUNT", units},
                    {"CHUNK_UNITS", row_units},
@@ -418,18 +437,6 @@ class RunningWriter {
     step.flop = rows_ * length_;
     return step;
   }
-
-  const LowerContext& context_;
-  const FusionDescription& body_;
-  BufferMap& buffers_;
-  const Instruction& hero_;
-  const RunningWindow running_;
-  const Reducer reducer_;
-  const bool carries_wide_;  // only what is carried is two floats
-  std::vector<ElementType> carry_types_;
-  IntList sizes_, others_;  // of the result; without the dimension
-  int64_t rows_ = 1, length_ = 1, inner_ = 1;
-  RunningShape shape_;
   std::vector<BufferSlice> totals_;  // chunk-major
   BufferSlice state_;                // of one pass
 };

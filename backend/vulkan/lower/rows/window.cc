@@ -58,18 +58,11 @@ class WindowReader {
   const Instruction& init(int i) const { return *hero_->operand(count() + i); }
 
   void AddReduce(RowProgram* program) {
-    RowReduce reduce(ReadReducer(*hero_));
-    reduce.source = hero_;
+    RowReduce reduce(*hero_);
     for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
     reduce.seen = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
     reduce.made_of = [](ValueWriter&, const RowPlace&, const std::vector<std::string>& seen) { return seen; };
     reduce.element = reduce.seen;
-    reduce.init = [this](ValueWriter& writer) {
-      std::vector<std::string> values;
-      for (int i = 0; i < count(); ++i) values.push_back(writer.Value(init(i), {}));
-      return values;
-    };
-    for (const Shape* leaf : FlattenTuple(hero_->shape())) reduce.result_types.push_back(leaf->element_type());
     reduce.publish = [this](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
       for (size_t i = 0; i < results.size(); ++i) {
         writer.Override(*hero_, writer.space().Delinearize(place.row, results_), results[i], static_cast<int>(i));

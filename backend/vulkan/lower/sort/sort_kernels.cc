@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/vulkan/lower/tuning/tuner.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -21,9 +22,11 @@ int FieldBytes(const SortField& field) { return std::max(StorageBytes(field.type
 // Elements of 8 and 16 bits are moved as words; all others as they are.
 bool MovesAsWord(ElementType type) { return StorageBytes(type) < 4; }
 
-class SortWriter {
+// What the kernels move, an Item of several fields, and the text that reads, compares and stores it.
+class SortText {
  public:
-  SortWriter(const LowerContext& context, const SortWork& work) : context_(context), work_(work) { ChooseFields(); }
+  using Scratch = std::vector<BufferSlice>;  // by field
+  SortText(const LowerContext& context, const SortWork& work) : context_(context), work_(work) { ChooseFields(); }
 
   // Bindings of the step that has most of them.
   size_t MostBindings() const {
@@ -42,25 +45,6 @@ class SortWriter {
     return bytes;
   }
 
-  std::vector<Step> Write(BufferMap& buffers) {
-    const int64_t item_bytes = ItemBytes();
-    shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, work_.order.key_words);
-    shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
-    if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
-    if (work_.kept < work_.length) {
-      const bool few = 2 * work_.kept <= shape_.tile();
-      const SelectShape select = TunerOf(context_.facts).Select(context_.facts, work_.length, work_.kept, item_bytes);
-      const DigitSelectShape digits = TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept,
-                                                      shape_.tile(), work_.order.key_words, KeyBits());
-      if (digits.chunk > 0 && !(few && select.chunk > 0)) return WriteDigitSelection(buffers, digits);
-      if (few) return WriteSelection(buffers, select);
-    }
-    return WriteSorted(buffers, operands());
-  }
-
- private:
-  using Scratch = std::vector<BufferSlice>;  // by field
-
   // Rows of `length` items: in scratch, or (no slices) in the operands or the results.
   struct Items {
     Scratch slices;
@@ -78,106 +62,6 @@ class SortWriter {
   }
 
   int KeyBits() const { return work_.order.key_words * (work_.order.key_high - work_.order.key_low); }
-
-  // All items, or the first of them, in order.
-  std::vector<Step> WriteSorted(BufferMap& buffers, const Items& items) const {
-    if (items.length <= shape_.tile()) return {TileStep(items, results(), work_.kept)};
-    const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, items.length, ItemBytes(),
-                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
-    return radix.chunk > 0 ? WriteRadix(buffers, radix, items) : WriteMerges(buffers, items);
-  }
-
-  // Two scratches, to and fro; the second is made when it is needed.
-  std::vector<Step> WriteMerges(BufferMap& buffers, const Items& items) const {
-    std::vector<int64_t> widths;
-    for (int64_t width = shape_.tile(); width < items.length; width *= 2) widths.push_back(width);
-    Items from = MakeScratch(buffers, items.length), to;
-    if (widths.size() > 1) to = MakeScratch(buffers, items.length);
-    std::vector<Step> steps{TileStep(items, from, shape_.tile())};
-    for (const int64_t width : widths) {
-      steps.push_back(MergeStep(width, from, width == widths.back() ? results() : to));
-      std::swap(from, to);
-    }
-    return steps;
-  }
-
-  // The first of each part of a row, then the first of those: few results need no more.
-  std::vector<Step> WriteSelection(BufferMap& buffers, const SelectShape& select) const {
-    std::vector<Step> steps;
-    Items from = operands();
-    const auto left = [&](int64_t part) {
-      const int64_t whole = (from.length - 1) / part;
-      return whole * work_.kept + std::min(work_.kept, from.length - whole * part);
-    };
-    if (select.chunk > 0) {
-      const Items to = MakeScratch(buffers, left(select.chunk));
-      steps.push_back(SelectStep(select, from, to));
-      from = to;
-    }
-    while (from.length > shape_.tile()) {
-      const Items to = MakeScratch(buffers, left(shape_.tile()));
-      steps.push_back(TileStep(from, to, work_.kept));
-      from = to;
-    }
-    steps.push_back(TileStep(from, results(), work_.kept));
-    return steps;
-  }
-
-  // A digit of the key: radix.digit_bits bits of a word from `low` on.
-  struct Digit {
-    int word = 0, low = 0;
-  };
-  // Least digit first.
-  std::vector<Digit> Digits(int digit_bits) const {
-    std::vector<Digit> digits;
-    for (int word = work_.order.key_words - 1; word >= 0; --word) {
-      for (int low = work_.order.key_low; low < work_.order.key_high; low += digit_bits) digits.push_back({word, low});
-    }
-    return digits;
-  }
-
-  std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix, const Items& items) const {
-    const std::vector<Digit> digits = Digits(radix.digit_bits);
-    const int64_t parts = work_.rows * ((items.length + radix.part() - 1) / radix.part());
-    const BufferSlice counts = buffers.Scratch(parts * radix.radix() * 4);
-    const BufferSlice totals = radix.by_tiles ? buffers.Scratch(work_.rows * radix.radix() * 4) : counts;
-    Items from = items, spare;
-    std::vector<Step> steps;
-    for (size_t i = 0; i < digits.size(); ++i) {
-      Items to = results();
-      if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, items.length);
-      for (int phase = 0; phase < 3; ++phase) {
-        steps.push_back(RadixStep(phase, radix, digits[i], counts, totals, from, to));
-      }
-      spare = std::exchange(from, to);
-    }
-    return steps;
-  }
-
-  // Where the passes that select by digits leave what they know.
-  struct SelectionState {
-    BufferSlice counts, states, parts;
-  };
-
-  // The key of the last one kept, digit by digit, then all that come before it or are it, and the order of those.
-  std::vector<Step> WriteDigitSelection(BufferMap& buffers, const DigitSelectShape& shape) const {
-    std::vector<Digit> digits = Digits(shape.digit_bits);
-    std::ranges::reverse(digits);
-    const auto passes = static_cast<int64_t>(digits.size());
-    const int64_t counters = work_.rows * passes * shape.radix(),
-                  chunks = work_.rows * ((work_.length + shape.chunk - 1) / shape.chunk);
-    const SelectionState state{buffers.Scratch(counters * 4),
-                               buffers.Scratch(work_.rows * passes * (work_.order.key_words + 1) * 4),
-                               buffers.Scratch(chunks * 2 * 4)};
-    const Items chosen = MakeScratch(buffers, work_.kept);
-    std::vector<Step> steps{ClearStep(context_, work_.name, state.counts, counters)};
-    for (size_t known = 0; known <= digits.size(); ++known) {
-      steps.push_back(DigitSelectStep(known < digits.size() ? 0 : 1, shape, digits, known, state, chosen));
-    }
-    steps.push_back(DigitSelectStep(2, shape, digits, digits.size(), state, chosen));
-    for (Step& step : WriteSorted(buffers, chosen)) steps.push_back(std::move(step));
-    return steps;
-  }
 
   bool AnyOrder() const { return work_.order.key_words == 0; }
 
@@ -283,27 +167,6 @@ class SortWriter {
     }
     if (fields_.back().name == "position") text += "  item.position = e;\n";
     kernel.Append("Item read_item(uint row, uint e) {\n" + text + "  return item;\n}\n");
-  }
-
-  // What merge.comp needs to sort RUN neighbours in registers. Lanes that read neighbours make one access of many on
-  // GPUs.
-  void WriteRun(KernelBuilder& kernel) const {
-    std::string even, odd, exchange;
-    for (uint32_t i = 0; i + 1 < shape_.run; ++i) (i % 2 == 0 ? even : odd) += fmt::format(" F({}, {})", i, i + 1);
-    const auto swap = [&](const std::string& type, const std::string& name, const std::string& member) {
-      exchange += fmt::format(
-          " {{ {0} kept = {1}_##i{2}; {1}_##i{2} = exchanged ? {1}_##j{2} : kept; {1}_##j{2} = exchanged ? kept : "
-          "{1}_##j{2}; }}",
-          type, name, member);
-    };
-    for (const SortField& field : fields_) swap(field.glsl_type, "item", "." + field.name);
-    swap("Key", "key", "");
-    const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
-    kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
-    WriteEach(kernel, shape_.run);
-    kernel.Append(fmt::format("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd));
-    kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
-                              context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0));
   }
 
   // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies
@@ -422,19 +285,188 @@ class SortWriter {
     return text;
   }
 
-  // The parts of `unit` elements of a row.
-  int64_t WriteHead(KernelBuilder& kernel, int64_t length, int64_t unit) const {
-    const int64_t per_row = (length + unit - 1) / unit;
-    kernel.Params({{"PART_COUNT", work_.rows * per_row}, {"LENGTH", length}, {"ROW_PARTS", per_row}});
-    return per_row;
-  }
-
   // Item, Key, and what reads and emits items.
   void WriteItems(KernelBuilder& kernel, const Items& from, const Items& to) const {
     WriteTypes(kernel);
     if (!from.in_scratch() || !to.in_scratch()) WritePlace(kernel);
     WriteRead(kernel, from);
     WriteEmit(kernel, to);
+  }
+
+  // load_NAME(i), store_NAME(i, n) and add_NAME(i, n), which others see.
+  void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
+    kernel.Append(
+        fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
+                    "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
+                    name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32)));
+  }
+
+  // EACH(F) of `count` numbers.
+  void WriteEach(KernelBuilder& kernel, uint32_t count) const {
+    std::string each;
+    for (uint32_t i = 0; i < count; ++i) each += fmt::format(" F({})", i);
+    kernel.Append(fmt::format("#define EACH(F){}\n", each));
+  }
+
+  // Of a Key, word i.
+  std::string WordSuffix(int i) const { return work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]); }
+
+  const LowerContext& context_;
+  const SortWork& work_;
+  std::vector<SortField> fields_;
+  std::vector<int> carried_;  // operands that are fields
+  bool carries_all_ = false, carries_key_ = false;
+};
+
+// The steps.
+class SortWriter : SortText {
+ public:
+  using SortText::SortText;
+
+  std::vector<Step> Write(BufferMap& buffers) {
+    const int64_t item_bytes = ItemBytes();
+    shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, work_.order.key_words);
+    shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
+    if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
+    if (work_.kept < work_.length) {
+      const bool few = 2 * work_.kept <= shape_.tile();
+      const SelectShape select = TunerOf(context_.facts).Select(context_.facts, work_.length, work_.kept, item_bytes);
+      const DigitSelectShape digits = TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept,
+                                                      shape_.tile(), work_.order.key_words, KeyBits());
+      if (digits.chunk > 0 && !(few && select.chunk > 0)) return WriteDigitSelection(buffers, digits);
+      if (few) return WriteSelection(buffers, select);
+    }
+    return WriteSorted(buffers, operands());
+  }
+
+ private:
+  // All items, or the first of them, in order.
+  std::vector<Step> WriteSorted(BufferMap& buffers, const Items& items) const {
+    if (items.length <= shape_.tile()) return {TileStep(items, results(), work_.kept)};
+    const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, items.length, ItemBytes(),
+                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
+    return radix.chunk > 0 ? WriteRadix(buffers, radix, items) : WriteMerges(buffers, items);
+  }
+
+  // Two scratches, to and fro; the second is made when it is needed.
+  std::vector<Step> WriteMerges(BufferMap& buffers, const Items& items) const {
+    std::vector<int64_t> widths;
+    for (int64_t width = shape_.tile(); width < items.length; width *= 2) widths.push_back(width);
+    Items from = MakeScratch(buffers, items.length), to;
+    if (widths.size() > 1) to = MakeScratch(buffers, items.length);
+    std::vector<Step> steps{TileStep(items, from, shape_.tile())};
+    for (const int64_t width : widths) {
+      steps.push_back(MergeStep(width, from, width == widths.back() ? results() : to));
+      std::swap(from, to);
+    }
+    return steps;
+  }
+
+  // The first of each part of a row, then the first of those: few results need no more.
+  std::vector<Step> WriteSelection(BufferMap& buffers, const SelectShape& select) const {
+    std::vector<Step> steps;
+    Items from = operands();
+    const auto left = [&](int64_t part) {
+      const int64_t whole = (from.length - 1) / part;
+      return whole * work_.kept + std::min(work_.kept, from.length - whole * part);
+    };
+    if (select.chunk > 0) {
+      const Items to = MakeScratch(buffers, left(select.chunk));
+      steps.push_back(SelectStep(select, from, to));
+      from = to;
+    }
+    while (from.length > shape_.tile()) {
+      const Items to = MakeScratch(buffers, left(shape_.tile()));
+      steps.push_back(TileStep(from, to, work_.kept));
+      from = to;
+    }
+    steps.push_back(TileStep(from, results(), work_.kept));
+    return steps;
+  }
+
+  // A digit of the key: radix.digit_bits bits of a word from `low` on.
+  struct Digit {
+    int word = 0, low = 0;
+  };
+  // Least digit first.
+  std::vector<Digit> Digits(int digit_bits) const {
+    std::vector<Digit> digits;
+    for (int word = work_.order.key_words - 1; word >= 0; --word) {
+      for (int low = work_.order.key_low; low < work_.order.key_high; low += digit_bits) digits.push_back({word, low});
+    }
+    return digits;
+  }
+
+  std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix, const Items& items) const {
+    const std::vector<Digit> digits = Digits(radix.digit_bits);
+    const int64_t parts = work_.rows * CeilDivide(items.length, radix.part());
+    const BufferSlice counts = buffers.Scratch(parts * radix.radix() * 4);
+    const BufferSlice totals = radix.by_tiles ? buffers.Scratch(work_.rows * radix.radix() * 4) : counts;
+    Items from = items, spare;
+    std::vector<Step> steps;
+    for (size_t i = 0; i < digits.size(); ++i) {
+      Items to = results();
+      if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, items.length);
+      for (int phase = 0; phase < 3; ++phase) {
+        steps.push_back(RadixStep(phase, radix, digits[i], counts, totals, from, to));
+      }
+      spare = std::exchange(from, to);
+    }
+    return steps;
+  }
+
+  // Where the passes that select by digits leave what they know.
+  struct SelectionState {
+    BufferSlice counts, states, parts;
+  };
+
+  // The key of the last one kept, digit by digit, then all that come before it or are it, and the order of those.
+  std::vector<Step> WriteDigitSelection(BufferMap& buffers, const DigitSelectShape& shape) const {
+    std::vector<Digit> digits = Digits(shape.digit_bits);
+    std::ranges::reverse(digits);
+    const auto passes = static_cast<int64_t>(digits.size());
+    const int64_t counters = work_.rows * passes * shape.radix(),
+                  chunks = work_.rows * CeilDivide(work_.length, shape.chunk);
+    const SelectionState state{buffers.Scratch(counters * 4),
+                               buffers.Scratch(work_.rows * passes * (work_.order.key_words + 1) * 4),
+                               buffers.Scratch(chunks * 2 * 4)};
+    const Items chosen = MakeScratch(buffers, work_.kept);
+    std::vector<Step> steps{ClearStep(context_, work_.name, state.counts, counters)};
+    for (size_t known = 0; known <= digits.size(); ++known) {
+      steps.push_back(DigitSelectStep(known < digits.size() ? 0 : 1, shape, digits, known, state, chosen));
+    }
+    steps.push_back(DigitSelectStep(2, shape, digits, digits.size(), state, chosen));
+    for (Step& step : WriteSorted(buffers, chosen)) steps.push_back(std::move(step));
+    return steps;
+  }
+
+  // What merge.comp needs to sort RUN neighbours in registers. Lanes that read neighbours make one access of many on
+  // GPUs.
+  void WriteRun(KernelBuilder& kernel) const {
+    std::string even, odd, exchange;
+    for (uint32_t i = 0; i + 1 < shape_.run; ++i) (i % 2 == 0 ? even : odd) += fmt::format(" F({}, {})", i, i + 1);
+    const auto swap = [&](const std::string& type, const std::string& name, const std::string& member) {
+      exchange += fmt::format(
+          " {{ {0} kept = {1}_##i{2}; {1}_##i{2} = exchanged ? {1}_##j{2} : kept; {1}_##j{2} = exchanged ? kept : "
+          "{1}_##j{2}; }}",
+          type, name, member);
+    };
+    for (const SortField& field : fields_) swap(field.glsl_type, "item", "." + field.name);
+    swap("Key", "key", "");
+    const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
+    kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
+    WriteEach(kernel, shape_.run);
+    kernel.Append(fmt::format("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd));
+    kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
+                              context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0));
+  }
+
+  // The parts of `unit` elements of a row.
+  int64_t WriteHead(KernelBuilder& kernel, int64_t length, int64_t unit) const {
+    const int64_t per_row = CeilDivide(length, unit);
+    kernel.Params({{"PART_COUNT", work_.rows * per_row}, {"LENGTH", length}, {"ROW_PARTS", per_row}});
+    return per_row;
   }
 
   // Sorts tiles; of each the first `kept` go on, side by side.
@@ -484,7 +516,7 @@ class SortWriter {
   Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts,
                  const BufferSlice& totals, const Items& from, const Items& to) const {
     KernelBuilder kernel(context_.facts);
-    const int64_t per_row = (from.length + radix.part() - 1) / radix.part(), parts = work_.rows * per_row;
+    const int64_t per_row = CeilDivide(from.length, radix.part()), parts = work_.rows * per_row;
     const int64_t scans = radix.by_tiles ? work_.rows * radix.radix() / radix.scan_digits() : work_.rows;
     kernel.Params({{"PART_COUNT", phase == 1 ? scans : parts},
                    {"LENGTH", from.length},
@@ -524,7 +556,7 @@ class SortWriter {
     kernel.Append(fmt::format("#define CHUNK {}u\n#define LANES {}u\n", radix.chunk, lanes));
     if (phase != 1) WriteReadGroup(kernel, from);
     return kernel.Finish(name, "sort/radix_chunks.comp", {lanes, 1, 1},
-                         GroupGrid(context_.facts, phase == 1 ? scans : (parts + lanes - 1) / lanes));
+                         GroupGrid(context_.facts, phase == 1 ? scans : CeilDivide(parts, lanes)));
   }
 
   // Phase `phase` of sort/radix_select.comp, when `known` digits have been counted.
@@ -549,7 +581,7 @@ class SortWriter {
         fmt::format("#define PHASE {}\n#define RADIX {}u\n#define LANES {}u\n#define CHUNK {}u\n#define KEPT {}u\n"
                     "#define DIGITS {}u\n#define KNOWN {}\n#define KEY_WORDS {}u\n#define BY_CHUNKS(g) {}\n",
                     phase, shape.radix(), shape.lanes, shape.chunk, work_.kept, digits.size(), known, words,
-                    kernel.Divide("(g)", (from.length + shape.chunk - 1) / shape.chunk)));
+                    kernel.Divide("(g)", CeilDivide(from.length, shape.chunk))));
     kernel.Append(
         fmt::format("#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
                     "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << FOUND_LOW\n",
@@ -578,31 +610,6 @@ class SortWriter {
     return kernel.Finish(work_.name + " " + kPhases[phase], "sort/radix_select.comp", {shape.lanes, 1, 1},
                          GroupGrid(context_.facts, work_.rows * chunks));
   }
-
-  // load_NAME(i), store_NAME(i, n) and add_NAME(i, n), which others see.
-  void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
-    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
-    kernel.Append(
-        fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
-                    "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
-                    name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32)));
-  }
-
-  // EACH(F) of `count` numbers.
-  void WriteEach(KernelBuilder& kernel, uint32_t count) const {
-    std::string each;
-    for (uint32_t i = 0; i < count; ++i) each += fmt::format(" F({})", i);
-    kernel.Append(fmt::format("#define EACH(F){}\n", each));
-  }
-
-  // Of a Key, word i.
-  std::string WordSuffix(int i) const { return work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]); }
-
-  const LowerContext& context_;
-  const SortWork& work_;
-  std::vector<SortField> fields_;
-  std::vector<int> carried_;  // operands that are fields
-  bool carries_all_ = false, carries_key_ = false;
   SortShape shape_;
 };
 
@@ -614,12 +621,12 @@ std::vector<Step> LowerSortWork(const LowerContext& context, const SortWork& wor
 
 Status CheckSortWork(const LowerContext& context, const Instruction& instruction, const SortWork& work) {
   if (context.bindings != BindingMode::kDescriptors) return OkStatus();
-  const SortWriter writer(context, work);
-  if (const size_t count = 1 + writer.MostBindings(); count > context.facts.max_storage_buffers) {
+  const SortText text(context, work);
+  if (const size_t count = 1 + text.MostBindings(); count > context.facts.max_storage_buffers) {
     return Unsupported("{} needs {} storage buffers, more than this device's {}", instruction.name(), count,
                        context.facts.max_storage_buffers);
   }
-  if (const int64_t bytes = writer.MostScratchBytes();
+  if (const int64_t bytes = text.MostScratchBytes();
       static_cast<uint64_t>(bytes) > context.facts.max_storage_range_bytes) {
     return Unsupported(
         "{} needs {} bytes of scratch memory in one piece, more than this device's storage-buffer range of {} "

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backend/vulkan/lower/whiles/units/units.h"
+#include "core/ceil_divide.h"
 #include "core/maps/index_map.h"
 #include "core/passes/base/fusion_rules.h"
 
@@ -362,7 +363,7 @@ int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, 
   const int64_t lanes = LoopProgram::MostLanes(facts);
   int64_t largest = 1;
   for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
-  for (int64_t groups = (largest + lanes - 1) / lanes; groups <= std::min(rows, kMostGroups); ++groups) {
+  for (int64_t groups = CeilDivide(largest, lanes); groups <= std::min(rows, kMostGroups); ++groups) {
     if (rows % groups == 0) return largest / groups * kIdle >= lanes ? groups : 1;
   }
   return 1;
@@ -383,7 +384,7 @@ int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64
   const bool software = facts.costs.few_workgroups;
   int64_t wanted = GroupsAtOnce(facts), most = wanted;
   if (software) {
-    wanted = std::max(wanted, (phase + most_of_a_phase - 1) / most_of_a_phase);
+    wanted = std::max(wanted, CeilDivide(phase, most_of_a_phase));
     most = 4 * wanted;
   }
   int64_t groups = 1;

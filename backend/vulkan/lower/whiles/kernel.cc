@@ -10,6 +10,7 @@
 #include "backend/vulkan/lower/whiles/groups.h"
 #include "backend/vulkan/lower/whiles/memory.h"
 #include "backend/vulkan/lower/whiles/phases.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -41,115 +42,18 @@ constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
 // own).
 constexpr int64_t kMostAccesses = 960;
 
-class LoopKernelWriter {
+// What lanes keep in registers: where a dispatch finds it and where it leaves it.
+class LoopStateWriter {
  public:
-  LoopKernelWriter(const LowerContext& context, const LoopProgram& program, BufferMap& buffers)
+  LoopStateWriter(const LowerContext& context, const LoopProgram& program, BufferMap& buffers)
       : context_(context),
         program_(program),
         buffers_(buffers),
         kernel_(context.facts),
-        memory_(context, program, buffers),
-        phases_(context, program, buffers, memory_, kernel_) {
-    kernel_.InlineParams();
-    // A workgroup that is one subgroup need not stop for others.
-    const DeviceFacts& facts = context_.facts;
-    const bool one_subgroup =
-        facts.costs.dear_barriers && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
-    kernel_.Append(
-        fmt::format("#define {} {}\n", kBarrier, one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
-  }
+        memory_(context, program, buffers) {}
 
-  Result<LoopLowering> Write() {
-    const Instruction& loop = *program_.loop;
-    LoopLowering lowering;
-    const int64_t trips = program_.root.trip_count, most = MostTrips();
-    counted_ = !stops() && trips >= 0 && trips <= most;
-    resumes_ = !counted_ || memory_.moves();
-    lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? (trips + most - 1) / most : -1;
-    if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
-    Registers();
-    ResidentPlaces();
-    if (stops()) {
-      at_ = buffers_.Scratch(4);
-      Line(fmt::format("uint left = {}u, at = uint({});", kShare,
-                       kernel_.Load(kernel_.AddBuffer(ElementType::kS32, Access::kRead, at_), "0u")));
-      RestoreRegisters();
-      WriteLoopByShare(program_.root, ShareOf(program_.trip_cost, program_.trip_iterations));
-    } else {
-      Line(counted_ && trips == 1
-               ? "{"
-               : fmt::format("for (uint trip = 0u; trip < {}u; ++trip) {{", counted_ ? trips : most));
-      ++depth_;
-      // A condition that is known to hold is not asked.
-      if (!counted_) {
-        WriteBlock(program_.root.blocks[0]);
-        Line(fmt::format("if (!{}) break;", NameOfRegister(program_.root.decides)));
-      }
-      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.blocks[1]) : WriteBlock(program_.root.blocks[1]);
-      --depth_;
-      Line("}");
-      if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
-    }
-    StoreState(lowering);
-    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Define("void run(uint lane)", text_);
-    if (context_.bindings == BindingMode::kDescriptors &&
-        1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
-      if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
-        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
-                           1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
-      }
-      kernel_.ShareBindings();
-    }
-    Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
-                               {static_cast<uint32_t>(program_.groups), 1, 1});
-    step.flop = counted_ ? program_.groups * program_.trip_cost * trips : 0;
-    lowering.steps = memory_.MovePacked(true);
-    lowering.steps.push_back(std::move(step));
-    if (!next_.empty()) lowering.steps.push_back(NextRegisters());
-    for (Step& moved : memory_.MovePacked(false)) lowering.steps.push_back(std::move(moved));
-    PlaceState(lowering.steps.front());
-    return lowering;
-  }
-
-  // At most: accumulators take up to 16 bytes a lane.
-  int64_t shared_bytes() const { return phases_.shared_arrays() * program_.lanes * 16; }
-
-  const Code& written() const { return text_; }
-
-  // Trips of one dispatch, of the least that any loop that ends by its data may make.
-  int64_t MostTrips() const {
-    const int64_t turns = RepeatsPhases() ? std::min(program_.phases, kMostTurns) : 0;
-    int64_t most = MostTrips(program_.trip_cost, program_.trip_iterations + turns);
-    ForEachStop(program_.root,
-                [&](const LoopNode& loop) { most = std::min(most, MostTrips(loop.trip_cost, loop.trip_iterations)); });
-    return most;
-  }
-
- private:
-  int64_t MostTrips(int64_t cost, int64_t iterations) const {
-    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-    const int64_t turns = (program_.groups + GroupsAtOnce(context_.facts) - 1) / GroupsAtOnce(context_.facts);
-    int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
-    // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
-    // are.
-    if (limit != 0) most = std::min(most, (limit - limit / 4) / std::max<int64_t>(iterations + 1, 1));
-    return std::min<int64_t>(most, int64_t{1} << 30);
-  }
-  static void ForEachStop(const LoopNode& node, const std::function<void(const LoopNode&)>& visit) {
-    for (const LoopBlock& block : node.blocks) {
-      for (const LoopNode& inner : block) {
-        if (inner.kind == LoopNode::Kind::kWhile && inner.trip_count < 0) visit(inner);
-        ForEachStop(inner, visit);
-      }
-    }
-  }
   // Inner loops end by their data: trips of all loops take from the dispatch's share, each what it may cost.
   bool stops() const { return program_.stops > 0; }
-  int64_t ShareOf(int64_t cost, int64_t iterations) const {
-    const int64_t most = std::max<int64_t>(MostTrips(cost, iterations), 1);
-    return (kShare + most - 1) / most;
-  }
 
   void Line(const std::string& statement) {
     text_ += std::string(static_cast<size_t>(2 * depth_), ' ') + statement + '\n';
@@ -211,6 +115,258 @@ class LoopKernelWriter {
     Line("{");
     text_ += std::move(statements);
     Line("}");
+  }
+
+  // What a dispatch hands to the next one beside the state, where it stops in the middle of a trip: registers, and the
+  // elements that lanes keep, an array for each type.
+  struct Kept {
+    std::vector<int> registers, places;
+    BufferSlice slice;
+  };
+  void FindKept() {
+    LoopValuesAcrossStops across = ValuesAcrossStops(program_);
+    for (const LoopState& state : program_.state) across.registers.erase(state.value.reg);
+    for (const auto& [reg, origin] : program_.loaded) across.registers.erase(reg);
+    for (const int r : across.registers) {
+      const LoopRegister& reg = program_.registers[static_cast<size_t>(r)];
+      if (reg.constant == nullptr) kept_[reg.type].registers.push_back(r);
+    }
+    for (const int p : across.places) {
+      const LoopPlace& place = program_.places[static_cast<size_t>(p)];
+      if (place.resident && place.kind == LoopPlace::Kind::kScratch) kept_[place.type].places.push_back(p);
+    }
+    for (auto& [type, kept] : kept_) {
+      const auto count = static_cast<int64_t>(kept.registers.size() + kept.places.size() * program_.lanes);
+      kept.slice = buffers_.Scratch(count * StorageBytes(type));
+    }
+  }
+  void RestoreRegisters() {
+    FindKept();
+    Line("if (at != 0u) {");
+    for (const auto& [type, kept] : kept_) {
+      const int k = kernel_.AddBuffer(type, Access::kRead, kept.slice);
+      size_t index = 0;
+      for (const int reg : kept.registers)
+        Line(fmt::format("  {} = {};", NameOfRegister(reg), kernel_.Load(k, fmt::format("{}u", index++))));
+      for (const int place : kept.places) {
+        Line(fmt::format("  {} = {};", NameOfElement(place), kernel_.Load(k, fmt::format("{}u + lane", index))));
+        index += program_.lanes;
+      }
+    }
+    Line("}");
+  }
+  // After all lanes have read what was there.
+  void KeepRegisters() {
+    Line("if (at != 0u) {");
+    for (const auto& [type, kept] : kept_) {
+      const int k = kernel_.AddBuffer(type, Access::kWrite, kept.slice);
+      size_t index = kept.registers.size();
+      for (const int place : kept.places) {
+        Line("  " + kernel_.Store(k, fmt::format("{}u + lane", index), NameOfElement(place)));
+        index += program_.lanes;
+      }
+      index = 0;
+      if (!kept.registers.empty()) Line("  if (lane == 0u) {");
+      for (const int reg : kept.registers)
+        Line("    " + kernel_.Store(k, fmt::format("{}u", index++), NameOfRegister(reg)));
+      if (!kept.registers.empty()) Line("  }");
+    }
+    Line("}");
+  }
+
+  // What is kept of the state, and whether the loop goes on.
+  void StoreState(const LoopLowering& lowering) {
+    for (const LoopState& state : program_.state) {
+      if (!IsResident(state.value.place)) continue;
+      const LoopPlace& place = program_.places[static_cast<size_t>(state.value.place)];
+      const int k = kernel_.AddBuffer(place.type, Access::kWrite, memory_.SliceOf(state.value.place));
+      Line(fmt::format("if (lane < {}u) {{", place.count / program_.groups));
+      Line("  " + kernel_.Store(k, OwnBase(place.count, program_.groups) + "lane", NameOfElement(state.value.place)));
+      Line("}");
+    }
+    if (resumes_) text_ += Barrier(depth_);  // the registers have been read by all
+    if (stops()) KeepRegisters();
+    Line(program_.groups == 1 ? "if (lane == 0u) {" : "if (lane == 0u && WORKGROUP == 0u) {");
+    for (const LoopState& state : program_.state) {
+      if (state.value.reg < 0) continue;
+      const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
+      BufferSlice slice = memory_.Inside(buffers_.SliceOf(*program_.loop, state.leaf));
+      if (program_.groups > 1 && resumes_) {
+        next_.push_back({buffers_.Scratch(slice.size_bytes), slice, type});
+        slice = next_.back().from;
+      }
+      Line("  " + kernel_.Store(kernel_.AddBuffer(type, Access::kWrite, slice), "0u", NameOfRegister(state.value.reg)));
+    }
+    if (lowering.runs < 0) {
+      const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, lowering.goes_on);
+      Line("  " + kernel_.Store(k, "0u", fmt::format("({} ? 1 : 0)", NameOfRegister(program_.root.decides))));
+    }
+    if (stops()) {
+      const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, at_);
+      Line("  " + kernel_.Store(k, "0u", "int(at)"));
+    }
+    Line("}");
+  }
+
+  // Other workgroups of the dispatch may not have read the registers yet: the next dispatch finds them by this step.
+  Step NextRegisters() const {
+    KernelBuilder kernel(context_.facts);
+    kernel.InlineParams();
+    std::string text;
+    for (const Moved& moved : next_) {
+      const int from = kernel.AddBuffer(moved.type, Access::kRead, moved.from);
+      text += "  " +
+              kernel.Store(kernel.AddBuffer(moved.type, Access::kWrite, moved.to), "0u", kernel.Load(from, "0u")) +
+              "\n";
+    }
+    kernel.Append("void run(uint lane) {\n" + text + "}\n");
+    if (context_.bindings == BindingMode::kDescriptors) kernel.ShareBindings();
+    return kernel.Finish(fmt::format("{} (its scalars)", program_.loop->name()), "control_flow/loop.comp", {1, 1, 1},
+                         {1, 1, 1});
+  }
+
+  // The state begins as the operand is; registers are read there if the loop runs once.
+  void PlaceState(Step& step) {
+    for (const LoopState& state : program_.state) {
+      if (state.value.reg >= 0 && !resumes_) continue;
+      step.in_place.push_back({buffers_.SliceOf(*program_.loop->operand(0), state.leaf),
+                               buffers_.SliceOf(*program_.loop, state.leaf), true});
+    }
+    if (stops()) step.in_place.push_back({buffers_.Constant({0}), at_, true});
+  }
+  struct Moved {
+    BufferSlice from, to;
+    ElementType type = ElementType::kPred;
+  };
+
+  const LowerContext& context_;
+  const LoopProgram& program_;
+  BufferMap& buffers_;
+  KernelBuilder kernel_;
+  LoopMemory memory_;
+  std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
+  BufferSlice at_;
+  std::map<ElementType, Kept> kept_;
+  Code text_;
+  int depth_ = 1, next_name_ = 0;
+  bool counted_ = false, resumes_ = false;
+};
+
+class LoopKernelWriter : LoopStateWriter {
+ public:
+  LoopKernelWriter(const LowerContext& context, const LoopProgram& program, BufferMap& buffers)
+      : LoopStateWriter(context, program, buffers), phases_(context, program, buffers, memory_, kernel_) {
+    kernel_.InlineParams();
+    // A workgroup that is one subgroup need not stop for others.
+    const DeviceFacts& facts = context_.facts;
+    const bool one_subgroup =
+        facts.costs.dear_barriers && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
+    kernel_.Append(
+        fmt::format("#define {} {}\n", kBarrier, one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
+  }
+
+  Result<LoopLowering> Write() {
+    const Instruction& loop = *program_.loop;
+    LoopLowering lowering;
+    const int64_t trips = program_.root.trip_count, most = MostTrips();
+    counted_ = !stops() && trips >= 0 && trips <= most;
+    resumes_ = !counted_ || memory_.moves();
+    lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? CeilDivide(trips, most) : -1;
+    if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
+    Registers();
+    ResidentPlaces();
+    if (stops()) {
+      at_ = buffers_.Scratch(4);
+      Line(fmt::format("uint left = {}u, at = uint({});", kShare,
+                       kernel_.Load(kernel_.AddBuffer(ElementType::kS32, Access::kRead, at_), "0u")));
+      RestoreRegisters();
+      WriteLoopByShare(program_.root, ShareOf(program_.trip_cost, program_.trip_iterations));
+    } else {
+      Line(counted_ && trips == 1
+               ? "{"
+               : fmt::format("for (uint trip = 0u; trip < {}u; ++trip) {{", counted_ ? trips : most));
+      ++depth_;
+      // A condition that is known to hold is not asked.
+      if (!counted_) {
+        WriteBlock(program_.root.blocks[0]);
+        Line(fmt::format("if (!{}) break;", NameOfRegister(program_.root.decides)));
+      }
+      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.blocks[1]) : WriteBlock(program_.root.blocks[1]);
+      --depth_;
+      Line("}");
+      if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
+    }
+    StoreState(lowering);
+    VXLA_RETURN_IF_ERROR(CheckLimits());
+    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
+    kernel_.Define("void run(uint lane)", text_);
+    if (context_.bindings == BindingMode::kDescriptors &&
+        1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
+      if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
+        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
+                           1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
+      }
+      kernel_.ShareBindings();
+    }
+    Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
+                               {static_cast<uint32_t>(program_.groups), 1, 1});
+    step.flop = counted_ ? program_.groups * program_.trip_cost * trips : 0;
+    lowering.steps = memory_.MovePacked(true);
+    lowering.steps.push_back(std::move(step));
+    if (!next_.empty()) lowering.steps.push_back(NextRegisters());
+    for (Step& moved : memory_.MovePacked(false)) lowering.steps.push_back(std::move(moved));
+    PlaceState(lowering.steps.front());
+    return lowering;
+  }
+
+  // Trips of one dispatch, of the least that any loop that ends by its data may make.
+  int64_t MostTrips() const {
+    const int64_t turns = RepeatsPhases() ? std::min(program_.phases, kMostTurns) : 0;
+    int64_t most = MostTrips(program_.trip_cost, program_.trip_iterations + turns);
+    ForEachStop(program_.root,
+                [&](const LoopNode& loop) { most = std::min(most, MostTrips(loop.trip_cost, loop.trip_iterations)); });
+    return most;
+  }
+
+ private:
+  Status CheckLimits() const {
+    const std::string& name = program_.loop->name();
+    if (const int64_t barriers = text_.barriers(); program_.stops > 0 && barriers > kMostBarriersAroundStops) {
+      return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", name,
+                         barriers, kMostBarriersAroundStops);
+    }
+    if (const int64_t accesses = text_.accesses(); context_.facts.costs.dear_text && accesses > kMostAccesses) {
+      return Unsupported(
+          "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", name,
+          accesses, kMostAccesses);
+    }
+    // At most: accumulators take up to 16 bytes a lane.
+    const int64_t shared_bytes = phases_.shared_arrays() * program_.lanes * 16;
+    if (shared_bytes <= context_.facts.max_shared_bytes) return OkStatus();
+    return Unsupported("{}: {} bytes of shared memory, and the device has {}", name, shared_bytes,
+                       context_.facts.max_shared_bytes);
+  }
+
+  int64_t MostTrips(int64_t cost, int64_t iterations) const {
+    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
+    const int64_t turns = (program_.groups + GroupsAtOnce(context_.facts) - 1) / GroupsAtOnce(context_.facts);
+    int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
+    // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
+    // are.
+    if (limit != 0) most = std::min(most, (limit - limit / 4) / std::max<int64_t>(iterations + 1, 1));
+    return std::min<int64_t>(most, int64_t{1} << 30);
+  }
+  static void ForEachStop(const LoopNode& node, const std::function<void(const LoopNode&)>& visit) {
+    for (const LoopBlock& block : node.blocks) {
+      for (const LoopNode& inner : block) {
+        if (inner.kind == LoopNode::Kind::kWhile && inner.trip_count < 0) visit(inner);
+        ForEachStop(inner, visit);
+      }
+    }
+  }
+  int64_t ShareOf(int64_t cost, int64_t iterations) const {
+    const int64_t most = std::max<int64_t>(MostTrips(cost, iterations), 1);
+    return CeilDivide(kShare, most);
   }
 
   // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
@@ -353,141 +509,7 @@ class LoopKernelWriter {
       Line(fmt::format("  {} = {};", NameOfRegister(node.assigned[i].first), names[i]));
     Line("}");
   }
-
-  // What a dispatch hands to the next one beside the state, where it stops in the middle of a trip: registers, and the
-  // elements that lanes keep, an array for each type.
-  struct Kept {
-    std::vector<int> registers, places;
-    BufferSlice slice;
-  };
-  void FindKept() {
-    LoopValuesAcrossStops across = ValuesAcrossStops(program_);
-    for (const LoopState& state : program_.state) across.registers.erase(state.value.reg);
-    for (const auto& [reg, origin] : program_.loaded) across.registers.erase(reg);
-    for (const int r : across.registers) {
-      const LoopRegister& reg = program_.registers[static_cast<size_t>(r)];
-      if (reg.constant == nullptr) kept_[reg.type].registers.push_back(r);
-    }
-    for (const int p : across.places) {
-      const LoopPlace& place = program_.places[static_cast<size_t>(p)];
-      if (place.resident && place.kind == LoopPlace::Kind::kScratch) kept_[place.type].places.push_back(p);
-    }
-    for (auto& [type, kept] : kept_) {
-      const auto count = static_cast<int64_t>(kept.registers.size() + kept.places.size() * program_.lanes);
-      kept.slice = buffers_.Scratch(count * StorageBytes(type));
-    }
-  }
-  void RestoreRegisters() {
-    FindKept();
-    Line("if (at != 0u) {");
-    for (const auto& [type, kept] : kept_) {
-      const int k = kernel_.AddBuffer(type, Access::kRead, kept.slice);
-      size_t index = 0;
-      for (const int reg : kept.registers)
-        Line(fmt::format("  {} = {};", NameOfRegister(reg), kernel_.Load(k, fmt::format("{}u", index++))));
-      for (const int place : kept.places) {
-        Line(fmt::format("  {} = {};", NameOfElement(place), kernel_.Load(k, fmt::format("{}u + lane", index))));
-        index += program_.lanes;
-      }
-    }
-    Line("}");
-  }
-  // After all lanes have read what was there.
-  void KeepRegisters() {
-    Line("if (at != 0u) {");
-    for (const auto& [type, kept] : kept_) {
-      const int k = kernel_.AddBuffer(type, Access::kWrite, kept.slice);
-      size_t index = kept.registers.size();
-      for (const int place : kept.places) {
-        Line("  " + kernel_.Store(k, fmt::format("{}u + lane", index), NameOfElement(place)));
-        index += program_.lanes;
-      }
-      index = 0;
-      if (!kept.registers.empty()) Line("  if (lane == 0u) {");
-      for (const int reg : kept.registers)
-        Line("    " + kernel_.Store(k, fmt::format("{}u", index++), NameOfRegister(reg)));
-      if (!kept.registers.empty()) Line("  }");
-    }
-    Line("}");
-  }
-
-  // What is kept of the state, and whether the loop goes on.
-  void StoreState(const LoopLowering& lowering) {
-    for (const LoopState& state : program_.state) {
-      if (!IsResident(state.value.place)) continue;
-      const LoopPlace& place = program_.places[static_cast<size_t>(state.value.place)];
-      const int k = kernel_.AddBuffer(place.type, Access::kWrite, memory_.SliceOf(state.value.place));
-      Line(fmt::format("if (lane < {}u) {{", place.count / program_.groups));
-      Line("  " + kernel_.Store(k, OwnBase(place.count, program_.groups) + "lane", NameOfElement(state.value.place)));
-      Line("}");
-    }
-    if (resumes_) text_ += Barrier(depth_);  // the registers have been read by all
-    if (stops()) KeepRegisters();
-    Line(program_.groups == 1 ? "if (lane == 0u) {" : "if (lane == 0u && WORKGROUP == 0u) {");
-    for (const LoopState& state : program_.state) {
-      if (state.value.reg < 0) continue;
-      const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
-      BufferSlice slice = memory_.Inside(buffers_.SliceOf(*program_.loop, state.leaf));
-      if (program_.groups > 1 && resumes_) {
-        next_.push_back({buffers_.Scratch(slice.size_bytes), slice, type});
-        slice = next_.back().from;
-      }
-      Line("  " + kernel_.Store(kernel_.AddBuffer(type, Access::kWrite, slice), "0u", NameOfRegister(state.value.reg)));
-    }
-    if (lowering.runs < 0) {
-      const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, lowering.goes_on);
-      Line("  " + kernel_.Store(k, "0u", fmt::format("({} ? 1 : 0)", NameOfRegister(program_.root.decides))));
-    }
-    if (stops()) {
-      const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, at_);
-      Line("  " + kernel_.Store(k, "0u", "int(at)"));
-    }
-    Line("}");
-  }
-
-  // Other workgroups of the dispatch may not have read the registers yet: the next dispatch finds them by this step.
-  Step NextRegisters() const {
-    KernelBuilder kernel(context_.facts);
-    kernel.InlineParams();
-    std::string text;
-    for (const Moved& moved : next_) {
-      const int from = kernel.AddBuffer(moved.type, Access::kRead, moved.from);
-      text += "  " +
-              kernel.Store(kernel.AddBuffer(moved.type, Access::kWrite, moved.to), "0u", kernel.Load(from, "0u")) +
-              "\n";
-    }
-    kernel.Append("void run(uint lane) {\n" + text + "}\n");
-    if (context_.bindings == BindingMode::kDescriptors) kernel.ShareBindings();
-    return kernel.Finish(fmt::format("{} (its scalars)", program_.loop->name()), "control_flow/loop.comp", {1, 1, 1},
-                         {1, 1, 1});
-  }
-
-  // The state begins as the operand is; registers are read there if the loop runs once.
-  void PlaceState(Step& step) {
-    for (const LoopState& state : program_.state) {
-      if (state.value.reg >= 0 && !resumes_) continue;
-      step.in_place.push_back({buffers_.SliceOf(*program_.loop->operand(0), state.leaf),
-                               buffers_.SliceOf(*program_.loop, state.leaf), true});
-    }
-    if (stops()) step.in_place.push_back({buffers_.Constant({0}), at_, true});
-  }
-
-  const LowerContext& context_;
-  const LoopProgram& program_;
-  BufferMap& buffers_;
-  KernelBuilder kernel_;
-  LoopMemory memory_;
   LoopPhaseWriter phases_;
-  struct Moved {
-    BufferSlice from, to;
-    ElementType type = ElementType::kPred;
-  };
-  std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
-  BufferSlice at_;
-  std::map<ElementType, Kept> kept_;
-  Code text_;
-  int depth_ = 1, next_name_ = 0;
-  bool counted_ = false, resumes_ = false;
 };
 
 // In as many workgroups as pay where rows never meet.
@@ -528,21 +550,7 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
     return Unsupported("{}: a trip of {} turns of loops; loops of this device stop after {}", loop.name(),
                        program.trip_iterations, context.facts.quirks.loop_iteration_limit);
   }
-  VXLA_ASSIGN_OR_RETURN(LoopLowering lowering, writer.Write());
-  if (const int64_t barriers = writer.written().barriers(); program.stops > 0 && barriers > kMostBarriersAroundStops) {
-    return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", loop.name(),
-                       barriers, kMostBarriersAroundStops);
-  }
-  if (const int64_t accesses = writer.written().accesses(); context.facts.costs.dear_text && accesses > kMostAccesses) {
-    return Unsupported(
-        "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", loop.name(),
-        accesses, kMostAccesses);
-  }
-  if (writer.shared_bytes() > context.facts.max_shared_bytes) {
-    return Unsupported("{}: {} bytes of shared memory, and the device has {}", loop.name(), writer.shared_bytes(),
-                       context.facts.max_shared_bytes);
-  }
-  return lowering;
+  return writer.Write();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

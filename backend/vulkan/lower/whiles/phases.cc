@@ -12,20 +12,6 @@ namespace {
 // Of a workgroup whose pipeline asks for full ones: Intel's devices stop there, others have fewer in 512 lanes.
 constexpr uint32_t kMostSubgroups = 64;
 
-// Where one unit's values lie.
-class UnitBuffers final : public BufferMap {
- public:
-  UnitBuffers(BufferMap& buffers, std::function<BufferSlice(const Instruction&, int)> slice_of)
-      : buffers_(buffers), slice_of_(std::move(slice_of)) {}
-  BufferSlice SliceOf(const Instruction& instruction, int leaf) override { return slice_of_(instruction, leaf); }
-  BufferSlice Scratch(int64_t size_bytes) override { return buffers_.Scratch(size_bytes); }
-  BufferSlice Constant(std::vector<uint32_t> words) override { return buffers_.Constant(std::move(words)); }
-
- private:
-  BufferMap& buffers_;
-  std::function<BufferSlice(const Instruction&, int)> slice_of_;
-};
-
 }  // namespace
 
 // Lanes whose sums meet without waiting for all others. Where values lie in memory so does what a shuffle needs.
@@ -149,7 +135,7 @@ void LoopPhaseWriter::StoreUpdates(std::vector<Update>& updates, int leaf, Value
 }
 
 Code LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& body) {
-  UnitBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
+  PlacedBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
     if (!node.rows.empty()) return memory_.SliceOfRow(node.rows[&instruction == node.instruction ? 1 : 0]);
     const LoopValue value = &instruction == node.instruction ? node.results.at(static_cast<size_t>(leaf))
                                                              : program_.ValueOf(instruction, leaf);
@@ -202,15 +188,8 @@ void LoopPhaseWriter::WriteElements(const FusionDescription& body, const LoopNod
   // Every value is computed before any is stored: a result may lie where an operand lay.
   const int64_t width = program_.WidthOf(count, body);
   EachElement(writer, space, count, width, [&](const IndexExpression& first) {
-    std::vector<std::vector<std::string>> values(body.roots.size());
     OverrideResident(body, writer, space, first);
-    for (int64_t j = 0; j < width; ++j) {
-      const IndexExpression linear = space.Add(first, {{}, j});
-      for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-        const Instruction& root = *body.roots[leaf];
-        values[leaf].push_back(writer.Value(root, space.Delinearize(linear, root.shape().dimensions())));
-      }
-    }
+    const auto values = writer.Values(body.roots, first, width);
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       const ElementType type = body.roots[leaf]->shape().element_type();
       StoreOwn(writer, node.results[leaf].place, type, first, values[leaf]);
@@ -247,30 +226,14 @@ void LoopPhaseWriter::WriteUpdate(const FusionDescription& body, const LoopNode&
 // Elements of an update from the linear index `first` of its part on, where they belong in the whole array.
 void LoopPhaseWriter::StoreUpdated(const Instruction& hero, int place, ValueWriter& writer,
                                    const IndexExpression& first, int64_t width) {
-  IndexSpace& space = writer.space();
-  const Shape &whole = hero.shape(), &part = hero.operand(1)->shape();
-  const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, memory_.SliceOf(place));
-  const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
-  std::vector<IndexExpression> targets;
-  std::vector<std::string> values;
-  for (int64_t j = 0; j < width; ++j) {
-    MultiIndex index = space.Delinearize(space.Add(first, {{}, j}), part.dimensions());
-    values.push_back(writer.Value(*hero.operand(1), index));
-    for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
-    targets.push_back(space.Linearize(index, whole.dimensions()));
-  }
-  writer.StoreAt(k, targets, values);
+  const int k = kernel_.AddBuffer(hero.shape().element_type(), Access::kReadWrite, memory_.SliceOf(place));
+  writer.StoreUpdate(k, hero, first, width);
 }
 
 void LoopPhaseWriter::WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space) {
   const int64_t count = array.shape().ElementCount(), width = program_.WidthOf(count);
   EachElement(writer, space, count, width, [&](const IndexExpression& first) {
-    std::vector<std::string> values;
-    for (int64_t j = 0; j < width; ++j) {
-      const IndexExpression linear = space.Add(first, {{}, j});
-      values.push_back(writer.Value(array, space.Delinearize(linear, array.shape().dimensions())));
-    }
-    StoreOwn(writer, place, array.shape().element_type(), first, values);
+    StoreOwn(writer, place, array.shape().element_type(), first, writer.Values(std::array{&array}, first, width)[0]);
   });
 }
 

@@ -25,11 +25,11 @@ int64_t TurnsOfARun(int64_t turns) { return int64_t{1} << (std::bit_width(static
 constexpr std::array<int64_t, 2> kTurnsTogether = {8, 4};
 constexpr int64_t kMostOfAnElement = 4;
 
-// The statements of one unit. A row's accumulators are locals, joined through shared memory as reduce/rows.comp joins
-// them: neighbouring lanes first.
-class LoopRowsWriter {
+// A row's accumulators: locals that take elements, joined through shared memory as reduce/rows.comp joins them:
+// neighbouring lanes first.
+class LoopRowSums {
  public:
-  LoopRowsWriter(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit)
+  LoopRowSums(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit)
       : program_(program),
         lanes_(shape.lanes),
         ordered_(shape.ordered),
@@ -45,125 +45,9 @@ class LoopRowsWriter {
     writer_.Bind(step_, "step");
     for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
   }
-
-  Code Write() {
-    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows / groups_;
-    for (const RowReduce& reduce : program_.reduces) {
-      combine_.push_back(kernel_.Function("join", reduce.combine));
-      take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
-    }
-    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
-                                     : "");
-    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
-    const bool whole = rows % at_once == 0;
-    const std::string base = OwnBase(program_.rows, groups_);
-    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
-                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
-    writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
-    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
-    Values(0);
-    const int passes = program_.passes();
-    for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
-    const bool elements = std::ranges::any_of(
-        program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= passes; });
-    if (elements) {
-      OpenSteps();
-      StoreElements(passes);
-      writer_.CloseBlock();
-    }
-    writer_.CloseBlock();
-    return writer_.Take();
-  }
-
- private:
   RowPlace Place() { return {space_.Variable(row_), space_.Variable(step_)}; }
   std::string Member(size_t reduce, size_t leaf) const { return fmt::format("sum_{}_{}", reduce, leaf); }
   static std::string Holds(size_t reduce) { return fmt::format("holds_{}", reduce); }
-
-  // Lanes take turns, or neighbouring steps where the order of the elements counts.
-  void OpenSteps(int64_t together = 1) {
-    if (ordered_) {
-      const int64_t each = (program_.row_size + lanes_ - 1) / lanes_;
-      return writer_.OpenBlock(fmt::format(
-          "for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)", each, program_.row_size));
-    }
-    writer_.OpenBlock(
-        fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_ * together));
-  }
-
-  // How many elements a run has; 0: there are none.
-  int64_t RunOf(int pass) const {
-    const int64_t turns = CeilDivide(program_.row_size, lanes_);
-    if (turns < kLeastTurnsInRuns) return 0;
-    for (const RowReduce& reduce : program_.reduces) {
-      if (reduce.pass != pass) continue;
-      const bool rounds =
-          std::ranges::any_of(reduce.types, [](ElementType type) { return IsFloating(type) || IsComplex(type); });
-      if (reduce.identity.empty() || reduce.widens || !rounds) return 0;  // none of those in order
-    }
-    return TurnsOfARun(turns);
-  }
-  // How many turns of each run, or of the row, are taken at once.
-  int64_t TurnsTogether(int pass, int64_t run) const {
-    const bool stores = std::ranges::any_of(
-        program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level == pass - 1; });
-    int64_t each = 0;
-    for (const Instruction* instruction : program_.body->prologue) each += ElementCost(*instruction);
-    bool plain = kernel_.keeps_loops() && !ordered_ && !stores && each <= kMostOfAnElement;
-    for (const RowReduce& reduce : program_.reduces) {
-      if (reduce.pass == pass) plain &= !reduce.holds_flag() && std::ranges::none_of(reduce.types, HasWideCarrier);
-    }
-    const int64_t whole = run > 0 ? run * lanes_ : program_.row_size;
-    if (!plain || whole == 0 || program_.row_size % whole != 0) return 1;
-    for (const int64_t turns : kTurnsTogether) {
-      if (whole % (turns * lanes_) == 0) return turns;
-    }
-    return 1;
-  }
-
-  // The elements of some turns, all of them, before any is combined.
-  void TakeTogether(int pass, int64_t turns, bool in_run) {
-    std::vector<std::vector<std::vector<std::string>>> values;  // by turn and reduce
-    for (int64_t turn = 0; turn < turns; ++turn) {
-      const int step = space_.AddVariable(program_.row_size);
-      const std::string name = fmt::format("step_{}", turn);
-      writer_.Line(fmt::format("uint {} = step + {}u;", name, turn * lanes_));
-      writer_.Bind(step, name);
-      values.emplace_back();
-      for (const RowReduce& reduce : program_.reduces) {
-        const bool taken = reduce.pass == pass;
-        values.back().push_back(taken ? reduce.element(writer_, {space_.Variable(row_), space_.Variable(step)})
-                                      : std::vector<std::string>());
-      }
-    }
-    for (const auto& of_turn : values) {
-      for (size_t i = 0; i < program_.reduces.size(); ++i) {
-        if (program_.reduces[i].pass == pass) TakeElement(i, in_run ? RunMembers(i) : Members(i), of_turn[i]);
-      }
-    }
-  }
-
-  void OpenRun(int pass, int64_t run, int64_t together) {
-    const int64_t size = program_.row_size, length = run * lanes_;
-    writer_.OpenBlock(fmt::format("for (uint run = part; run < {}u; run += {}u)", size, length));
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      const RowReduce& reduce = program_.reduces[i];
-      for (size_t leaf = 0; reduce.pass == pass && leaf < reduce.types.size(); ++leaf)
-        writer_.Line(
-            fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), RunMembers(i)[leaf], reduce.identity[leaf]));
-    }
-    const std::string end = fmt::format("run + {}u", length);
-    writer_.OpenBlock(fmt::format("for (uint step = run; step < {}; step += {}u)",
-                                  size % length == 0 ? end : fmt::format("min({}, {}u)", end, size),
-                                  lanes_ * together));
-  }
-
-  void CloseRun(int pass) {
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) writer_.Line(Combine(i, Members(i), RunMembers(i)));
-    }
-    writer_.CloseBlock();
-  }
 
   // The row's values that elements read, computed once.
   void Values(int level) {
@@ -173,43 +57,6 @@ class LoopRowsWriter {
       const std::string name = writer_.Assignable(value.type, value.value(writer_, Place()));
       value.publish(writer_, Place(), name);
     }
-  }
-
-  void WritePass(int pass) {
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      const RowReduce& reduce = program_.reduces[i];
-      if (reduce.pass != pass) continue;
-      std::vector<std::string> starts = reduce.identity;
-      if (reduce.in_order) starts = reduce.init(writer_);
-      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-        writer_.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), Member(i, leaf),
-                                 starts.empty() ? ZeroText(reduce.types[leaf]) : starts[leaf]));
-      }
-      if (reduce.holds_flag()) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
-    }
-    const int64_t run = RunOf(pass);
-    const int64_t together = TurnsTogether(pass, run);
-    run > 0 ? OpenRun(pass, run, together) : OpenSteps(together);
-    if (together > 1) {
-      TakeTogether(pass, together, run > 0);
-    } else {
-      for (size_t i = 0; i < program_.reduces.size(); ++i) {
-        if (program_.reduces[i].pass == pass) {
-          TakeElement(i, run > 0 ? RunMembers(i) : Members(i), program_.reduces[i].element(writer_, Place()));
-        }
-      }
-      StoreElements(pass - 1);
-    }
-    writer_.CloseBlock();
-    if (run > 0) CloseRun(pass);
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass && lanes_ > 1) Join(i);
-    }
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) Finish(i);
-    }
-    Values(pass);
-    StoreRows(pass);
   }
 
   std::vector<std::string> Members(size_t i) const {
@@ -320,6 +167,177 @@ class LoopRowsWriter {
                    reduce.Finish(writer_, combine_[i], Members(i), reduce.holds_flag() ? Holds(i) : ""));
   }
 
+  const RowProgram& program_;
+  const uint32_t lanes_;
+  const bool ordered_;
+  const uint32_t workgroup_;
+  const int64_t groups_;
+  const uint32_t subgroup_;
+  std::vector<std::string> combine_, take_;  // functions, by reduce
+  KernelBuilder& kernel_;
+  std::set<std::string>& shared_;
+  IndexSpace space_;
+  const int row_, step_;
+  ValueWriter writer_;
+};
+
+// The statements of one unit.
+class LoopRowsWriter : LoopRowSums {
+ public:
+  using LoopRowSums::LoopRowSums;
+
+  Code Write() {
+    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows / groups_;
+    for (const RowReduce& reduce : program_.reduces) {
+      combine_.push_back(kernel_.Function("join", reduce.combine));
+      take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
+    }
+    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
+                                     : "");
+    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
+    const bool whole = rows % at_once == 0;
+    const std::string base = OwnBase(program_.rows, groups_);
+    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
+                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
+    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
+    Values(0);
+    const int passes = program_.passes();
+    for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
+    const bool elements = std::ranges::any_of(
+        program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= passes; });
+    if (elements) {
+      OpenSteps();
+      StoreElements(passes);
+      writer_.CloseBlock();
+    }
+    writer_.CloseBlock();
+    return writer_.Take();
+  }
+
+ private:
+  // Lanes take turns, or neighbouring steps where the order of the elements counts.
+  void OpenSteps(int64_t together = 1) {
+    if (ordered_) {
+      const int64_t each = CeilDivide(program_.row_size, lanes_);
+      return writer_.OpenBlock(fmt::format(
+          "for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)", each, program_.row_size));
+    }
+    writer_.OpenBlock(
+        fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_ * together));
+  }
+
+  // How many elements a run has; 0: there are none.
+  int64_t RunOf(int pass) const {
+    const int64_t turns = CeilDivide(program_.row_size, lanes_);
+    if (turns < kLeastTurnsInRuns) return 0;
+    for (const RowReduce& reduce : program_.reduces) {
+      if (reduce.pass != pass) continue;
+      const bool rounds =
+          std::ranges::any_of(reduce.types, [](ElementType type) { return IsFloating(type) || IsComplex(type); });
+      if (reduce.identity.empty() || reduce.widens || !rounds) return 0;  // none of those in order
+    }
+    return TurnsOfARun(turns);
+  }
+  // How many turns of each run, or of the row, are taken at once.
+  int64_t TurnsTogether(int pass, int64_t run) const {
+    const bool stores = std::ranges::any_of(
+        program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level == pass - 1; });
+    int64_t each = 0;
+    for (const Instruction* instruction : program_.body->prologue) each += ElementCost(*instruction);
+    bool plain = kernel_.keeps_loops() && !ordered_ && !stores && each <= kMostOfAnElement;
+    for (const RowReduce& reduce : program_.reduces) {
+      if (reduce.pass == pass) plain &= !reduce.holds_flag() && std::ranges::none_of(reduce.types, HasWideCarrier);
+    }
+    const int64_t whole = run > 0 ? run * lanes_ : program_.row_size;
+    if (!plain || whole == 0 || program_.row_size % whole != 0) return 1;
+    for (const int64_t turns : kTurnsTogether) {
+      if (whole % (turns * lanes_) == 0) return turns;
+    }
+    return 1;
+  }
+
+  // The elements of some turns, all of them, before any is combined.
+  void TakeTogether(int pass, int64_t turns, bool in_run) {
+    std::vector<std::vector<std::vector<std::string>>> values;  // by turn and reduce
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      const int step = space_.AddVariable(program_.row_size);
+      const std::string name = fmt::format("step_{}", turn);
+      writer_.Line(fmt::format("uint {} = step + {}u;", name, turn * lanes_));
+      writer_.Bind(step, name);
+      values.emplace_back();
+      for (const RowReduce& reduce : program_.reduces) {
+        const bool taken = reduce.pass == pass;
+        values.back().push_back(taken ? reduce.element(writer_, {space_.Variable(row_), space_.Variable(step)})
+                                      : std::vector<std::string>());
+      }
+    }
+    for (const auto& of_turn : values) {
+      for (size_t i = 0; i < program_.reduces.size(); ++i) {
+        if (program_.reduces[i].pass == pass) TakeElement(i, in_run ? RunMembers(i) : Members(i), of_turn[i]);
+      }
+    }
+  }
+
+  void OpenRun(int pass, int64_t run, int64_t together) {
+    const int64_t size = program_.row_size, length = run * lanes_;
+    writer_.OpenBlock(fmt::format("for (uint run = part; run < {}u; run += {}u)", size, length));
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      const RowReduce& reduce = program_.reduces[i];
+      for (size_t leaf = 0; reduce.pass == pass && leaf < reduce.types.size(); ++leaf)
+        writer_.Line(
+            fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), RunMembers(i)[leaf], reduce.identity[leaf]));
+    }
+    const std::string end = fmt::format("run + {}u", length);
+    writer_.OpenBlock(fmt::format("for (uint step = run; step < {}; step += {}u)",
+                                  size % length == 0 ? end : fmt::format("min({}, {}u)", end, size),
+                                  lanes_ * together));
+  }
+
+  void CloseRun(int pass) {
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass) writer_.Line(Combine(i, Members(i), RunMembers(i)));
+    }
+    writer_.CloseBlock();
+  }
+
+  void WritePass(int pass) {
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      const RowReduce& reduce = program_.reduces[i];
+      if (reduce.pass != pass) continue;
+      std::vector<std::string> starts = reduce.identity;
+      if (reduce.in_order) starts = reduce.init(writer_);
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
+        writer_.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), Member(i, leaf),
+                                 starts.empty() ? ZeroText(reduce.types[leaf]) : starts[leaf]));
+      }
+      if (reduce.holds_flag()) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
+    }
+    const int64_t run = RunOf(pass);
+    const int64_t together = TurnsTogether(pass, run);
+    run > 0 ? OpenRun(pass, run, together) : OpenSteps(together);
+    if (together > 1) {
+      TakeTogether(pass, together, run > 0);
+    } else {
+      for (size_t i = 0; i < program_.reduces.size(); ++i) {
+        if (program_.reduces[i].pass == pass) {
+          TakeElement(i, run > 0 ? RunMembers(i) : Members(i), program_.reduces[i].element(writer_, Place()));
+        }
+      }
+      StoreElements(pass - 1);
+    }
+    writer_.CloseBlock();
+    if (run > 0) CloseRun(pass);
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass && lanes_ > 1) Join(i);
+    }
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass) Finish(i);
+    }
+    Values(pass);
+    StoreRows(pass);
+  }
+
   void StoreElements(int level) {
     for (const RowOutput& output : program_.outputs) {
       if (!output.per_element || output.level != level) continue;
@@ -344,19 +362,6 @@ class LoopRowsWriter {
     writer_.StoreGroup(k, at, {&value, 1});
     if (!condition.empty()) writer_.CloseBlock();
   }
-
-  const RowProgram& program_;
-  const uint32_t lanes_;
-  const bool ordered_;
-  const uint32_t workgroup_;
-  const int64_t groups_;
-  const uint32_t subgroup_;
-  std::vector<std::string> combine_, take_;  // functions, by reduce
-  KernelBuilder& kernel_;
-  std::set<std::string>& shared_;
-  IndexSpace space_;
-  const int row_, step_;
-  ValueWriter writer_;
   std::string owns_;  // the condition that a row is a lane's own; empty: each is
 };
 

@@ -27,7 +27,7 @@ struct RunningRows {
     while (2 * lanes * rows <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
            2 * lanes * kLeastOfAStretch <= length)
       lanes *= 2;
-    stretch = (length + lanes - 1) / lanes;
+    stretch = CeilDivide(length, lanes);
   }
 
   const RunningWindow running;
