@@ -113,8 +113,8 @@ Result<std::optional<ArraySharding>> ShardingImporter::ReadOldSharding(const Ope
                                                                        const Attribute& said, const Shape& shape) {
   if (said.kind != Attribute::Kind::kString)
     return reader.Error("{}: {} is no string", kOpSharding, PrintAttribute(said));
-  Result<std::optional<ArraySharding>> sharding =
-      ReadOpSharding(said.text, shape.rank(), importer_.module().attributes().num_partitions);
+  const int64_t devices = importer_.module().attributes().num_partitions;
+  Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank(), devices);
   if (sharding.status().code() == StatusCode::kUnsupported)
     return reader.NotSupported("{}", sharding.status().message());
   if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
@@ -329,7 +329,8 @@ Result<std::vector<ArraySharding>> ShardingImporter::ManualShardings(const Opera
 }
 
 // Of axes that are not manual around it already.
-Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationReader& reader, const Operation& operation,
+Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationReader& reader,
+                                                              const Operation& operation,
                                                               const DeviceMesh* mesh) const {
   std::vector<std::string> names;
   const Attribute* const axes = operation.Find("manual_axes");

@@ -157,7 +157,7 @@ class ShardingImporter {
   std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
-  int manual_depth_ = 0;                  // of what is written for a device rather than for whole arrays
+  int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
   std::vector<std::string> manual_axes_;  // there
 };
 
