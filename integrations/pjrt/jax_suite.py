@@ -161,7 +161,11 @@ def run_tests(path, tests, options, platform):
                 if options.verbose:
                     print(f"{said['outcome']:8} {time.monotonic() - began:6.1f} s {path.stem}.{said['ended']}", flush=True)
                 running = None
-        died = said is None and worker.process.wait(60)
+        try:
+            died = said is None and worker.process.wait(60)
+        except subprocess.TimeoutExpired:
+            died = "none within 60 s"
+            print(f"{path.stem}: the process of its tests does not end", flush=True)
         worker.end()
         if running:
             text = f"took more than {options.limit} s" if said == "late" else f"the process ended with {died}"

@@ -18,9 +18,10 @@ struct ModuleFacts {
   std::unordered_map<uint32_t, uint32_t> storage_class;  // of pointer types
   std::unordered_map<uint32_t, uint32_t> type_of;        // of values
   std::unordered_set<uint32_t> pure_functions;           // they touch nothing but locals and read what is always there
-  // Types of values that are selected member by member, each with the types of its members: none from SPIR-V 1.4 on,
-  // where a selection takes what it is given.
+  // Below SPIR-V 1.4: the types that are selected member by member, each with the types of its members; and the type of
+  // the conditions by which a vector's type is selected.
   std::unordered_map<uint32_t, std::vector<uint32_t>> members;
+  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> conditions;  // with how many there are
 };
 
 class FunctionFlattener {
@@ -151,6 +152,13 @@ class FunctionFlattener {
 
   // `result`, of that type, is one of both.
   void Select(uint32_t type, uint32_t result, uint32_t condition, uint32_t yes, uint32_t no, Instructions* out) {
+    if (const auto conditions = facts_.conditions.find(type); conditions != facts_.conditions.end()) {
+      const auto [vector, count] = conditions->second;
+      Instruction all = Make(kCompositeConstruct, {vector, ids_.Fresh()});
+      for (uint32_t k = 0; k < count; ++k) AddOperand(all, condition);
+      out->push_back(all);
+      condition = all.words[2];
+    }
     const auto members = facts_.members.find(type);
     if (members == facts_.members.end()) {
       out->push_back(Make(kSelect, {type, result, condition, yes, no}));
@@ -162,10 +170,13 @@ class FunctionFlattener {
       out->push_back(Make(kCompositeExtract, {member, of_yes, yes, at}));
       out->push_back(Make(kCompositeExtract, {member, of_no, no, at}));
       Select(member, chosen, condition, of_yes, of_no, out);
-      whole.words.push_back(chosen);
+      AddOperand(whole, chosen);
     }
-    whole.words[0] = static_cast<uint32_t>(whole.words.size()) << 16 | kCompositeConstruct;
     out->push_back(std::move(whole));
+  }
+  static void AddOperand(Instruction& instruction, uint32_t id) {
+    instruction.words.push_back(id);
+    instruction.words[0] += 1u << 16;
   }
 
   // Variables that only this block uses: temporaries of a call, which may hold anything elsewhere. (A pointer into a
@@ -227,12 +238,11 @@ class FunctionFlattener {
   const size_t most_in_side_;
 };
 
-// Of a type that is made of others.
+// Of a type that is made of others, but for vectors.
 std::vector<uint32_t> MembersOf(const Module& module, const Words& type) {
   switch (type[0] & 0xffffu) {
     case kTypeStruct:
       return {type.begin() + 2, type.end()};
-    case kTypeVector:
     case kTypeMatrix:
       return std::vector<uint32_t>(type[3], type[2]);
     case kTypeArray:
@@ -242,15 +252,32 @@ std::vector<uint32_t> MembersOf(const Module& module, const Words& type) {
   }
 }
 
+// What selections take before SPIR-V 1.4.
+void ReadComposites(Module& module, ModuleFacts* facts) {
+  std::vector<std::pair<uint32_t, uint32_t>> vectors;
+  std::unordered_map<uint32_t, uint32_t> conditions;  // by how many there are
+  uint32_t truth = 0;
+  for (const Instruction& each : module.declarations) {
+    const Words& w = each.words;
+    if (each.op() == kTypeBool) truth = w[1];
+    if (each.op() == kTypeVector) vectors.emplace_back(w[1], w[3]);
+    if (each.op() == kTypeVector && w[2] == truth) conditions[w[3]] = w[1];
+    if (std::vector<uint32_t> members = MembersOf(module, w); !members.empty())
+      facts->members[w[1]] = std::move(members);
+  }
+  if (truth == 0) return;  // no branch either
+  for (const auto [type, count] : vectors) {
+    uint32_t& known = conditions[count];
+    if (known == 0) known = module.Declare(Make(kTypeVector, {module.ids.Fresh(), truth, count}));
+    facts->conditions[type] = {known, count};
+  }
+}
+
 void ReadFacts(const Module& module, ModuleFacts* facts) {
   for (const Instruction& each : module.declarations) {
     const uint32_t op = each.op();
     const Words& w = each.words;
     if (op == kTypePointer) facts->storage_class[w[1]] = w[2];
-    if (module.version() < kVersion14) {
-      if (std::vector<uint32_t> members = MembersOf(module, w); !members.empty())
-        facts->members[w[1]] = std::move(members);
-    }
     const bool value = op == kUndef || (op >= kFirstConstant && op <= kLastConstant) || op == kVariable;
     if (value && w.size() > 2) facts->type_of[w[2]] = w[1];
   }
@@ -292,6 +319,7 @@ std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words, size_t
   Module module(words);
   ModuleFacts facts;
   ReadFacts(module, &facts);
+  if (module.version() < kVersion14) ReadComposites(module, &facts);
   FindPureFunctions(module.functions, &facts);
   std::unordered_map<uint32_t, uint32_t> types = facts.type_of;
   return module.Run([&](std::vector<Block> blocks, uint32_t) {

@@ -16,7 +16,7 @@ ModuleTarget::ModuleTarget(const DeviceFacts& facts, BindingMode bindings)
       mode(bindings) {}
 
 std::string ModuleTarget::ToString() const {
-  return fmt::format("{}{}{}|{}", spirv_1_6 ? "1.6" : "1.3", flat ? "|flat5" : "", short_blocks ? "|short" : "",
+  return fmt::format("{}{}{}|{}", spirv_1_6 ? "1.6" : "1.3", flat ? "|flat6" : "", short_blocks ? "|short" : "",
                      mode == BindingMode::kAddresses ? "addresses" : "descriptors");
 }
 
