@@ -266,7 +266,7 @@ void ReadComposites(Module& module, ModuleFacts* facts) {
       facts->members[w[1]] = std::move(members);
   }
   if (truth == 0) return;  // no branch either
-  for (const auto [type, count] : vectors) {
+  for (const auto& [type, count] : vectors) {
     uint32_t& known = conditions[count];
     if (known == 0) known = module.Declare(Make(kTypeVector, {module.ids.Fresh(), truth, count}));
     facts->conditions[type] = {known, count};
