@@ -50,8 +50,6 @@ struct TargetInfo {
   bool sizes_tell_faults = false;  // live sizes that do not agree make those of the results -1, where there are any
   // Targets of custom calls for which the caller has functions of its own: they stay calls, whatever they mean here.
   std::set<std::string> host_functions;
-
-  bool operator==(const TargetInfo&) const = default;
 };
 
 }  // namespace VXLA_NAMESPACE

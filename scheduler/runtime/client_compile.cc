@@ -16,16 +16,9 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// What the passes made of a program, for the ways to bind that ask the same of them.
-struct Optimized {
-  TargetInfo target;
-  std::unique_ptr<Module> module;  // null: of none yet
-};
-
 // Everything but kernels and constants.
 Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
-                                                 const CompileOptions& options, BindingMode mode,
-                                                 Optimized& optimized) {
+                                                 const CompileOptions& options, BindingMode mode) {
   const DeviceFacts& facts = client->device->facts();
   const std::unique_ptr<Lowering> with_kernels =
       client->options.kernels.empty() ? nullptr : client->device->LoweringWith(mode, client->options.kernels);
@@ -47,12 +40,7 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
       if (options.proceed) VXLA_RETURN_IF_ERROR(options.proceed({CallProgress::Stage::kPasses, 0, 0, run.name}));
       return options.after_pass ? options.after_pass(run, as_it_is) : OkStatus();
     };
-    if (optimized.module == nullptr || !(optimized.target == target)) {
-      VXLA_ASSIGN_OR_RETURN(optimized.module, Optimize(module, target, after));
-      optimized.target = target;
-    }
-    state->module = std::move(optimized.module);
-    if (state->client->device->binding_modes().size() > 1) optimized.module = state->module->Clone();
+    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target, after));
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
@@ -143,12 +131,11 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
                                                            const Module& module, const CompileOptions& options) {
   const Stopwatch all;
   const BindingMode preferred = client->device->binding_mode();
-  Optimized optimized;
-  auto planned = PlanFor(client, module, options, preferred, optimized);
+  auto planned = PlanFor(client, module, options, preferred);
   for (const BindingMode mode : client->device->binding_modes()) {
     if (mode == preferred) continue;
     if (planned.ok() && (*planned)->program.plan.fallbacks.empty()) break;
-    auto other = PlanFor(client, module, options, mode, optimized);
+    auto other = PlanFor(client, module, options, mode);
     const bool better = !planned.ok() || (other.ok() && (*other)->program.plan.fallbacks.size() <
                                                             (*planned)->program.plan.fallbacks.size());
     if (better) planned = std::move(other);

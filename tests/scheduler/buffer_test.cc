@@ -219,31 +219,6 @@ TEST_P(BufferTest, ElementsOfAFailedRunAreReplaced) {
   EXPECT_THAT(Floats(Execute(*negate, {result}).leaves[0]), ElementsAre(-5, -6, -7, -8));
 }
 
-// Its arguments know what is still done with them, and the next run is none the worse.
-TEST_P(BufferTest, ARunThatFailsDoesNotWaitForTheDevice) {
-  const auto negate = Compile(kNegate), executable = Compile(R"(HloModule m
-ENTRY main {
-  x = f32[4] parameter(0)
-  c = f32[4] constant({4, 3, 2, 1})
-  s = f32[4] custom-call(c), custom_call_target="sort"
-  ROOT m = f32[4] add(x, s)
-})");
-  const DeviceBuffer given = Upload({1, 2, 3, 4});
-  HoldDevice();
-  const DeviceBuffer x = Execute(*negate, {given}).leaves[0];
-  fails_on_host_ = true;
-  auto run = std::async(std::launch::async, [&] {
-    return executable->Execute(std::vector<Argument>{x}, {nullptr, /*waits_for_host=*/true, {}, {}}).status();
-  });
-  EXPECT_EQ(run.wait_for(10s), std::future_status::ready);
-  EXPECT_FALSE(x.memory()->Unused().IsReady());
-  device_gate_.Open();
-  EXPECT_EQ(run.get().message(), "the host step failed");
-  fails_on_host_ = false;
-  EXPECT_THAT(Floats(Execute(*executable, {x}).leaves[0]), ElementsAre(0, 0, 0, 0));
-  EXPECT_TRUE(x.memory()->Unused().Await().ok());
-}
-
 TEST_P(BufferTest, ARunLeavesAHeldBufferAlone) {
   const auto executable = Compile(kUpdate);
   const Literal g = Vector({1, 1, 1, 1});

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -114,47 +112,6 @@ TEST_P(ClientTest, ASecondRunRecordsAllocatesAndCompilesNothing) {
   EXPECT_EQ(second.compiled, 0);
   EXPECT_EQ(second.allocated_bytes, 0);
   EXPECT_EQ(device_->memory_statistics().cumulative_allocated_bytes, allocated);
-}
-
-// A program that leaves something to the host is planned for each way to bind; the passes run once where these ask the
-// same of them.
-TEST(ClientOfTwoModesTest, PassesRunOnceForWaysToBindThatAskTheSame) {
-  class TwoModes : public FakeDevice {
-   public:
-    using FakeDevice::FakeDevice;
-    std::span<const BindingMode> binding_modes() const override { return modes_; }
-    const Lowering& lowering(BindingMode mode) const override {
-      ++lowered;
-      return FakeDevice::lowering(mode);
-    }
-    mutable std::atomic<int> lowered = 0;
-
-   private:
-    const std::array<BindingMode, 2> modes_{BindingMode::kAddresses, BindingMode::kDescriptors};
-  };
-  const auto passes = [](const std::shared_ptr<FakeDevice>& device) {
-    Client client(device, FakeEvaluate);
-    int runs = 0;
-    CompileOptions options;
-    options.after_pass = [&](const PassRun&, const Module&) {
-      ++runs;
-      return OkStatus();
-    };
-    const auto executable = client.Compile(*Parse(R"(HloModule m
-ENTRY main {
-  x = f32[4] parameter(0)
-  n = f32[4] negate(x)
-  s = f32[4] custom-call(n), custom_call_target="sort"
-  ROOT m = f32[4] add(s, x)
-})"),
-                                           options);
-    EXPECT_TRUE(executable.ok()) << executable.status().message();
-    EXPECT_EQ((*executable)->fallbacks().size(), 1u);
-    return runs;
-  };
-  const auto two = std::make_shared<TwoModes>();
-  EXPECT_EQ(passes(two), passes(std::make_shared<FakeDevice>()));
-  EXPECT_GE(two->lowered, 2);
 }
 
 // After each pass, and around each kernel.

@@ -21,12 +21,12 @@ class ContextPool {
   Result<std::unique_ptr<ExecutionContext>> Acquire(int64_t& allocated_bytes);
   void Release(std::unique_ptr<ExecutionContext> context) noexcept;
   bool IsIdle();
+  // The context is gone (its run failed).
+  void Forget();
 
  private:
   Result<std::unique_ptr<ExecutionContext>> Create(int64_t& allocated_bytes);
   std::unique_ptr<ExecutionContext> TakeIdle(bool finished_only);
-  // A context is gone (its device is lost), or was not made.
-  void Forget();
 
   const CompiledPlan& program_;
   BufferPool& memory_;

@@ -36,8 +36,8 @@ Run::Run(std::shared_ptr<ExecutableState> state, const ExecuteOptions& options)
 }
 
 Run::~Run() {
-  Abandon();
   Unpin();
+  Abandon();
 }
 
 void Run::Unpin() {
@@ -47,16 +47,12 @@ void Run::Unpin() {
   pins_ = false;
 }
 
-// A run that failed half-way: what it holds knows until when the device works on it, and nobody waits here.
+// A run that failed half-way: nothing may be given back while the device still works on it.
 void Run::Abandon() {
   if (context_ == nullptr) return;
-  const Moment used = Later(after_, context_->finished());
-  for (const auto* memories : {&parameters_, &borrowed_, &results_}) {
-    for (const auto& memory : *memories) {
-      if (memory != nullptr) memory->NoteUse(used);
-    }
-  }
-  state_->contexts->Release(std::move(context_));
+  (void)device_.Wait(Later(after_, context_->finished()));
+  context_.reset();
+  state_->contexts->Forget();
 }
 
 Status Run::Begin(std::span<const Argument> arguments, RunStatistics& statistics) {
