@@ -2,11 +2,11 @@
 #include "backend/vulkan/spirv/no_contraction.h"
 
 #include <set>
-#include <spirv-tools/libspirv.hpp>
 
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/codegen/codegen_test_support.h"
+#include "tests/codegen/spirv_test_support.h"
 #include "tests/support/element_kernel.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -34,16 +34,6 @@ Loose LooseIn(const std::vector<uint32_t>& words) {
   }
   loose.decorated = static_cast<int>(decorated.size());
   return loose;
-}
-
-void ExpectValid(const std::vector<uint32_t>& words, const std::string& label) {
-  spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
-  std::string complaint;
-  tools.SetMessageConsumer(
-      [&](spv_message_level_t, const char*, const spv_position_t&, const char* text) { complaint += text; });
-  spvtools::ValidatorOptions options;
-  options.SetScalarBlockLayout(true);
-  EXPECT_TRUE(tools.Validate(words.data(), words.size(), options)) << label << ": " << complaint;
 }
 
 std::vector<uint32_t> Compiled(const std::string& statement, const DeviceFacts& facts) {

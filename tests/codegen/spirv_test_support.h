@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <spirv-tools/libspirv.hpp>
 #include <string>
 #include <vector>
 
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "tests/support/spirv_validity.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -30,13 +30,8 @@ inline std::vector<uint32_t> CompileMain(const std::string& main_body, const std
   return words.ok() ? *words : std::vector<uint32_t>();
 }
 
-inline void ExpectValid(const std::vector<uint32_t>& words) {
-  spvtools::SpirvTools tools(words.size() > 1 && words[1] < 0x10400 ? SPV_ENV_VULKAN_1_1 : SPV_ENV_VULKAN_1_3);
-  std::string messages;
-  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
-    messages += text + std::string("\n");
-  });
-  EXPECT_TRUE(tools.Validate(words)) << messages;
+inline void ExpectValid(const std::vector<uint32_t>& words, const std::string& label = "") {
+  EXPECT_EQ(ComplaintsOf(words), "") << label;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -14,7 +14,6 @@
 #include <iostream>
 #include <iterator>
 #include <set>
-#include <spirv-tools/libspirv.hpp>
 #include <string>
 #include <vector>
 
@@ -30,6 +29,7 @@
 #include "core/text/hlo_printer.h"
 #include "scheduler/compile.h"
 #include "scheduler/memory/result_copies.h"
+#include "tests/support/spirv_validity.h"
 #include "tools/bench_cases.h"
 
 namespace VXLA_NAMESPACE {
@@ -117,20 +117,6 @@ std::vector<MadeUpDevice> OlderDevices() {
   return devices;
 }
 
-// What SPIR-V's validator says against the module, of a version for its own environment.
-std::string Complaints(const std::vector<uint32_t>& words) {
-  const bool older = words[1] < 0x10400;
-  spvtools::SpirvTools tools(older ? SPV_ENV_VULKAN_1_1 : SPV_ENV_VULKAN_1_3);
-  std::string complaints;
-  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) {
-    complaints += text + std::string("; ");
-  });
-  spvtools::ValidatorOptions options;
-  options.SetScalarBlockLayout(true);
-  const bool valid = tools.Validate(words.data(), words.size(), options);
-  return valid ? "" : complaints;
-}
-
 class KernelHashes {
  public:
   KernelHashes(std::string folder, bool validates)
@@ -183,7 +169,7 @@ class KernelHashes {
     const vulkan::ModuleTarget target(device.facts, device.mode);
     VXLA_ASSIGN_OR_RETURN(const auto words, compiler_.compile(key, text, target));
     for (const auto& module : {words, compiler_.optimize(words, key, target)}) {
-      const std::string complaints = Complaints(module);
+      const std::string complaints = vulkan::ComplaintsOf(module);
       if (complaints.empty()) continue;
       ++invalid_;
       fmt::print("{} {} {}: not valid: {}\n", name, device.name, key.algorithm, complaints);

@@ -11,7 +11,7 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 // The tuple of which these are all elements in their order: what ends a transfer is given what began it.
-Instruction* TupleOf(std::span<Instruction* const> elements) {
+Instruction* WholeTuple(std::span<Instruction* const> elements) {
   Instruction* tuple = nullptr;
   for (size_t i = 0; i < elements.size(); ++i) {
     if (elements[i]->opcode() != Opcode::kGetTupleElement) return nullptr;
@@ -32,7 +32,7 @@ Instruction* Nested(Computation& into, const Shape& shape, std::span<Instruction
     elements.push_back(Nested(into, element, leaves, next));
     shapes.push_back(elements.back()->shape());
   }
-  if (Instruction* const known = TupleOf(elements)) return known;
+  if (Instruction* const known = WholeTuple(elements)) return known;
   return into.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(elements));
 }
 
