@@ -17,9 +17,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// Updates that are read before the first of them is taken, on GPUs: NVIDIA's compiler lets a load wait for what the one
-// before it is needed for (lower/whiles/units/rows.cc). Where an update is more than loads, its text stands once.
-constexpr int64_t kUpdatesAtOnce = 4, kMostOfAnUpdate = 16;
+// Updates that are read before the first of them is taken, on GPUs, and sums of parts: NVIDIA's compiler lets a load
+// wait for what the one before it is needed for (lower/whiles/units/rows.cc). Where an update is more than loads, its
+// text stands once.
+constexpr int64_t kUpdatesAtOnce = 4, kMostOfAnUpdate = 16, kSumsAtOnce = 8;
 
 }  // namespace
 
@@ -68,54 +69,83 @@ void ScatterText::DeclareBefore(const std::string& name, const std::vector<std::
   writer_.CloseBlock();
 }
 
-void ScatterText::TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun) {
-  writer_.OpenBlock(fmt::format("for (bool same = true; same && {} < {};)", m, end));
-  std::vector<std::string> names{m}, takes;
-  for (int64_t j = 1; j < at_once_; ++j) {
-    names.push_back(fmt::format("m_{}", j));
-    writer_.Line(fmt::format("uint {} = min({} + {}u, {} - 1u);", names.back(), m, j, end));
+void ScatterText::TakeWhile(const Run& run, const Turns& turns, int64_t at_once) {
+  const auto& [n, end, begun, belongs, values] = turns;
+  writer_.OpenBlock(fmt::format("for (bool more = true; more && {} < {};)", n, end));
+  std::vector<std::string> names{n}, takes;
+  for (int64_t j = 1; j < at_once; ++j) {
+    names.push_back(fmt::format("{}_{}", n, j));
+    writer_.Line(fmt::format("uint {} = min({} + {}u, {} - 1u);", names.back(), n, j, end));
   }
-  for (int64_t j = 0; j < at_once_; ++j) {
+  for (int64_t j = 0; j < at_once; ++j) {
     takes.push_back(fmt::format("takes_{}", j));
-    const std::string starts = StartsAt(names[static_cast<size_t>(j)], run.place);
-    const std::string before = j == 0 ? "" : fmt::format("takes_{} && {} + {}u < {} && ", j - 1, m, j, end);
-    writer_.Line(fmt::format("bool {} = {}({});", takes.back(), before, starts));
+    const std::string own = belongs(names[static_cast<size_t>(j)]);
+    const std::string before = j == 0 ? "" : fmt::format("takes_{} && {} + {}u < {} && ", j - 1, n, j, end);
+    writer_.Line(fmt::format("bool {} = {}({});", takes.back(), before, own));
   }
-  std::vector<std::vector<std::vector<std::string>>> values(names.size());  // by window, lane and array
-  const auto read = [&](size_t j) {
-    const MultiIndex batch = space_.Delinearize(Window(names[j]), form_.batch_sizes);
-    for (const MultiIndex& in_window : run.in_window) {
-      std::vector<std::string>& lane = values[j].emplace_back();
-      for (int k = 0; k < form_.arrays; ++k) lane.push_back(Update(k, {batch, in_window}));
-    }
-  };
-  if (at_once_ > 1) {
-    for (size_t j = 0; j < names.size(); ++j) read(j);
-  }
+  std::vector<std::vector<std::vector<std::string>>> read;  // by turn, lane and array
+  for (size_t j = 0; at_once > 1 && j < names.size(); ++j) read.push_back(values(names[j]));
   for (size_t j = 0; j < names.size(); ++j) {
     writer_.OpenBlock(fmt::format("if ({})", takes[j]));
-    if (at_once_ == 1) read(j);
+    if (at_once == 1) read.push_back(values(names[j]));
     for (size_t lane = 0; lane < run.held.size(); ++lane) {
       const auto& held = run.held[lane];
-      const std::string call =
-          fmt::format("{}({}, {});", combine_, fmt::join(held, ", "), fmt::join(values[j][lane], ", "));
+      const std::string taken =
+          fmt::format("{}({}, {});", combine_, fmt::join(held, ", "), fmt::join(read[j][lane], ", "));
       if (begun.empty()) {
-        writer_.Line(call);
+        writer_.Line(taken);
         continue;
       }
       writer_.OpenBlock(fmt::format("if ({})", begun));
-      writer_.Line(call);
+      writer_.Line(taken);
       writer_.CloseBlock();
       writer_.OpenBlock("else");
-      for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], values[j][lane][k]));
+      for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], read[j][lane][k]));
       writer_.CloseBlock();
     }
     if (!begun.empty()) writer_.Line(fmt::format("{} = true;", begun));
     writer_.CloseBlock();
   }
-  writer_.Line(fmt::format("same = {};", takes.back()));
-  for (const std::string& taken : takes) writer_.Line(fmt::format("{} += {} ? 1u : 0u;", m, taken));
+  writer_.Line(fmt::format("more = {};", takes.back()));
+  for (const std::string& taken : takes) writer_.Line(fmt::format("{} += {} ? 1u : 0u;", n, taken));
   writer_.CloseBlock();
+}
+
+void ScatterText::TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun) {
+  const auto values = [&](const std::string& window) {
+    const MultiIndex batch = space_.Delinearize(Window(window), form_.batch_sizes);
+    std::vector<std::vector<std::string>> updates;
+    for (const MultiIndex& in_window : run.in_window) {
+      std::vector<std::string>& lane = updates.emplace_back();
+      for (int k = 0; k < form_.arrays; ++k) lane.push_back(Update(k, {batch, in_window}));
+    }
+    return updates;
+  };
+  const auto belongs = [&](const std::string& window) { return StartsAt(window, run.place); };
+  TakeWhile(run, {m, end, begun, belongs, values}, at_once_);
+}
+
+void ScatterText::TakeSums(const Run& run, const std::string& part, std::span<const int> parts) {
+  const int64_t count = PartCount(form_.count);
+  const std::string windows = kernel_.Param(static_cast<uint32_t>(form_.count)),
+                    length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
+  const auto belongs = [&](const std::string& name) {
+    writer_.Line(fmt::format("uint last_{0} = min(({0} + 1u) * {1}, {2}) - 1u;", name, length, windows));
+    return StartsAt("last_" + name, run.place);
+  };
+  const auto values = [&](const std::string& name) {
+    const int variable = space_.AddVariable(count);
+    writer_.Bind(variable, name);
+    std::vector<std::vector<std::string>> sums;
+    for (const MultiIndex& in_window : run.in_window) {
+      const MultiIndex at{space_.Variable(variable), space_.Linearize(in_window, form_.window_sizes)};
+      std::vector<std::string>& lane = sums.emplace_back();
+      for (const int k : parts) lane.push_back(writer_.Load(k, space_.Linearize(at, IntList{count, window_count_})));
+    }
+    return sums;
+  };
+  const std::string end = kernel_.Param(static_cast<uint32_t>(count));
+  TakeWhile(run, {part, end, "", belongs, values}, kernel_.keeps_loops() ? kSumsAtOnce : 1);
 }
 
 void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
@@ -158,23 +188,7 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
     TakeUpdates(run, "m", "end", "");
     // The whole parts, and then the one in which it ends.
     writer_.OpenBlock(fmt::format("if (m == end && m < {})", count));
-    writer_.OpenBlock(fmt::format("for (bool whole = true; whole && part < {};)",
-                                  kernel_.Param(static_cast<uint32_t>(PartCount(form_.count)))));
-    writer_.Line(fmt::format("uint last = min((part + 1u) * {}, {}) - 1u;", length, count));
-    writer_.Line(fmt::format("whole = {};", StartsAt("last", run.place)));
-    writer_.OpenBlock("if (whole)");
-    const int variable = space_.AddVariable(PartCount(form_.count));
-    writer_.Bind(variable, "part");
-    for (size_t j = 0; j < elements.size(); ++j) {
-      const MultiIndex at{space_.Variable(variable), space_.Linearize(run.in_window[j], form_.window_sizes)};
-      const IndexExpression place = space_.Linearize(at, IntList{PartCount(form_.count), window_count_});
-      std::vector<std::string> sums;
-      for (const int k : parts) sums.push_back(writer_.Load(k, place));
-      writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(run.held[j], ", "), fmt::join(sums, ", ")));
-    }
-    writer_.Line("part += 1u;");
-    writer_.CloseBlock();
-    writer_.CloseBlock();
+    TakeSums(run, "part", parts);
     writer_.Line(fmt::format("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count));
     writer_.Line("bool begun = false;");
     Run last{run.place, run.in_window, {}};

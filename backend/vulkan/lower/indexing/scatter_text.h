@@ -99,9 +99,17 @@ class ScatterText {
     std::vector<MultiIndex> in_window;           // by lane
     std::vector<std::vector<std::string>> held;  // by lane
   };
-  // Takes the updates of windows `m` ... `end` - 1, both names of uints, until one is of another run, with which `m`
-  // ends. `begun`, if any: the name of a bool, whether anything is held; else the first update is.
+  // What `n` ... `end` - 1 stand for, both names of uints, until one does not belong to the run, with which `n` ends.
+  // `begun`, if any: the name of a bool, whether anything is held; else the first value is.
+  struct Turns {
+    std::string n, end, begun;
+    std::function<std::string(const std::string& n)> belongs;
+    std::function<std::vector<std::vector<std::string>>(const std::string& n)> values;  // by lane and array
+  };
+  void TakeWhile(const Run& run, const Turns& turns, int64_t at_once);
+  // The updates of windows, and the sums of whole parts.
   void TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun);
+  void TakeSums(const Run& run, const std::string& part, std::span<const int> parts);
   // Of elements of a word or of a part of one, and of two words.
   void ApplyInWord(int k, const std::string& index, std::span<const std::string> updates);
   void ApplyToTwoWords(int k, const std::string& index, const std::string& update);
