@@ -288,6 +288,8 @@ TEST(LoopScatterTest, UpdatesThatMeet) {
 // Indices that stay the same are sorted once, before the loop. In it each element goes through its run, of an array
 // that the trip makes and of one that changes where it lies; long runs by the sums of parts.
 TEST(LoopScatterTest, TheOrderOfUpdatesIsThereBeforeTheLoop) {
+  const std::unique_ptr<Client> gpu = GpuClient(BindingMode::kAddresses);
+  ASSERT_NE(gpu, nullptr);
   for (const int count : {200, 4500}) {
     std::string rows = RowsAt(count);
     rows.replace(rows.find("broadcast(i)"), 12, "broadcast(one)");
@@ -306,8 +308,6 @@ TEST(LoopScatterTest, TheOrderOfUpdatesIsThereBeforeTheLoop) {
     Check(text, options);
     const auto module = ParseModule(text);
     ASSERT_NE(module, nullptr);
-    const std::unique_ptr<Client> gpu = GpuClient(BindingMode::kAddresses);
-    ASSERT_NE(gpu, nullptr);
     for (Client* const client : {DeviceClient(BindingMode::kDescriptors), gpu.get()}) {
       const auto executable = client->Compile(*module);
       ASSERT_TRUE(executable.ok()) << executable.status().message();
