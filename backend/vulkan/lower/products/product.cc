@@ -321,11 +321,12 @@ class QuadWriter : ProductParts {
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
-    // Most of what a driver makes of a kernel when it loads it would be copies of the products.
+    // Most of what a driver makes of a kernel when it loads it would be copies of the products. Integers leave no
+    // registers for terms read ahead: by RADV's code bytes spilled on RDNA 3, and single ones took 256 of them on GCN.
     kernel.Append(fmt::format(
         "#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n#define TERMS_AHEAD {}\n#define COMPACT_LANES {}\n",
         RollsStores() ? 1 : 0, block, context_.facts.is_any_device() ? "[[dont_unroll]]" : "",
-        shape_.terms_ahead ? 1 : 0, shape_.compact_lanes ? 1 : 0));
+        shape_.terms_ahead && IsFloating(reader_.sum_type) ? 1 : 0, shape_.compact_lanes ? 1 : 0));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},

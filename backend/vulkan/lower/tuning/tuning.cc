@@ -72,7 +72,8 @@ GpuTraits GpuTuner::Table(const DeviceFacts& facts) const {
       if (facts.unit_invocations > 2048) traits.dot_k_step = 8;
       // By RADV's code (docs/internals/isa.md): without, a k waits for all of its reads; with, reads of two k are on
       // their way while a third one is multiplied, for 32 to 48 registers more.
-      traits.dot_terms_ahead = true;
+      // Not on GCN, where small tiles lose one of 4 waves to it.
+      traits.dot_terms_ahead = facts.unit_invocations <= 2048;
       // The same says of attention: 1.3 vector instructions and 0.16 reads of shared memory a multiply-add, where
       // attention/forward.comp takes 2.3 and 0.7. On GCN 40 KiB leave a unit's 64 to one workgroup of two waves.
       traits.attention_quads = facts.unit_invocations <= 2048;
