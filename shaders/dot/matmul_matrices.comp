@@ -10,7 +10,11 @@
 // TN sums in matrices of M rows and N columns; each takes a product of M x K and K x N terms at a time.
 //
 // An operand that lies along k in memory comes 16 bytes at a time. One that lies across k comes as four rows (columns)
-// of one k and those of the next three, and is turned on its way.
+// of one k and those of the next three, and is turned on its way. With RHS_ROWS rhs lies across k in memory and in its
+// strips, one k after another, and comes 16 bytes at a time too: the units turn it. With TERMS_AHEAD a subgroup reads the
+// next terms of rhs before the products of these, and those of lhs once it needs these no more, which takes no more
+// registers. With RASTER that many tiles of rows take their first tile of columns one after another, then their second
+// one: workgroups that run at once read fewer terms than those of whole rows of tiles.
 //
 // Whole tiles know no tests: rows and columns beyond the end are those at the end again, whose results nobody stores.
 // Only where TK does not divide k (K_TAIL) are values beyond the end zeros, of both operands, so that nothing comes of
@@ -24,7 +28,8 @@
 // it is all.
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), LANES, SUBGROUPS_X,
-// SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, K_TAIL, AHEAD, SPLIT, COLUMNS, STAND_IN with TERM_OF(word, i),
+// SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, RHS_ROWS, K_TAIL, AHEAD, TERMS_AHEAD, RASTER, SPLIT, COLUMNS,
+// STAND_IN with TERM_OF(word, i),
 // or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, k, part) and
 // load_rhs(batch, k, column, part) of LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory counts
 // what is loaded at a time and k of one that lies across counts four, and store(batch, row, unit, share, sums).
@@ -36,7 +41,13 @@
 // In fours of words: a row of a strip, what lies from one to the next, both strips.
 #define ROW (TK * FOUR_WORDS / 16u)
 #define STRIDE (ROW + 1u)
+#if RHS_ROWS
+#define RHS_STRIDE (TILE_COLUMNS / ALONG + 1u)
+#define STRIPS (STRIDE * TILE_ROWS + RHS_STRIDE * TK)
+#else
+#define RHS_STRIDE STRIDE
 #define STRIPS (STRIDE * (TILE_ROWS + TILE_COLUMNS))
+#endif
 // Loads of each invocation for a strip.
 #define LHS_LOADS (TILE_ROWS * ROW * 4u / (LHS_WORDS * X))
 #define RHS_LOADS (TILE_COLUMNS * ROW * 4u / (RHS_WORDS * X))
@@ -46,6 +57,9 @@
 #define SUMS_STRIDE (TN / 4u + 1u)
 #define SHARED_FOURS (2u * STRIPS)
 
+#if RHS_ROWS
+#define B_ACROSS_K
+#endif
 #include "shaders/dot/matrix_units.glsl"
 
 // Where an invocation's p-th load of a strip of an operand that lies along k, or across it, belongs: 64 neighbouring
@@ -55,6 +69,8 @@
 #define ALONG_K(p) (PLACE(p) % (TK / ALONG))
 #define ACROSS_ROWS(p) (PLACE(p) / (8u * TK / 4u) * 8u + PLACE(p) % 8u)
 #define ACROSS_K(p) (PLACE(p) / 8u % (TK / 4u))
+#define ROWS_K(p) (PLACE(p) / (TILE_COLUMNS / ALONG))
+#define ROWS_COLUMN(p) (PLACE(p) % (TILE_COLUMNS / ALONG))
 
 // What an invocation loads of the strips that begin at k.
 void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out uint lhs_next[LHS_WORDS * LHS_LOADS],
@@ -77,6 +93,9 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
 #if RHS_ALONG_K
     uint at = k / ALONG + ALONG_K(p), most = STEP_COUNT / ALONG - 1u, place = ALONG * at;
     uint column = min(first_column + ALONG_ROW(p), COLUMNS - 1u);
+#elif RHS_ROWS
+    uint at = k + ROWS_K(p), most = STEP_COUNT - 1u, place = at;
+    uint column = min(first_column / ALONG + ROWS_COLUMN(p), COLUMNS / ALONG - 1u);
 #else
     uint at = k / 4u + ACROSS_K(p), most = STEP_COUNT / 4u - 1u, place = 4u * at;
     uint column = min(first_column / 4u + ACROSS_ROWS(p), UNIT_COUNT - 1u);
@@ -101,6 +120,8 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
   [[unroll]] for (uint p = 0u; p < RHS_LOADS; ++p) {
 #if RHS_ALONG_K
     PUT_ALONG(base + ALONG_ROW(p) * STRIDE + ALONG_K(p), rhs_next, p);
+#elif RHS_ROWS
+    PUT_ALONG(base + ROWS_K(p) * RHS_STRIDE + ROWS_COLUMN(p), rhs_next, p);
 #else
     uint word = ACROSS_K(p) * FOUR_WORDS;
     PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, STRIDE, word % 4u, rhs_next, p);
@@ -108,31 +129,76 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
   }
 }
 
+// Where a subgroup's terms of rhs begin, and those of its j-th matrix of columns from kk on lie from there.
+#if RHS_ROWS
+#define RHS_BEGIN (sub_column / ALONG)
+#define RHS_PLACE(j, kk) (N * (j) / ALONG + (kk)*RHS_STRIDE)
+#define LOAD_RHS LOAD_B_ROWS
+#else
+#define RHS_BEGIN (sub_column * STRIDE)
+#define RHS_PLACE(j, kk) (N * (j)*STRIDE + (kk)*FOUR_WORDS / 16u)
+#define LOAD_RHS LOAD_B
+#endif
+
 // Adds the products of the strips from `base` on.
+#if TERMS_AHEAD
 #define MULTIPLY_STRIPS(base)                                                                                          \
   {                                                                                                                    \
-    uint lhs_at = (base) + sub_row * STRIDE, rhs_at = (base) + (TILE_ROWS + sub_column) * STRIDE;                      \
+    uint lhs_at = (base) + sub_row * STRIDE, rhs_at = (base) + TILE_ROWS * STRIDE + RHS_BEGIN;                         \
+    MATRIX_A a[TM / M];                                                                                                \
+    MATRIX_B b[TN / N], b_next[TN / N];                                                                                \
+    EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) LOAD_A(a[i], lhs_at + M * i * STRIDE, STRIDE);                      \
+    EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_RHS(b[j], rhs_at + RHS_PLACE(j, 0u), RHS_STRIDE);              \
+    EACH_MATRIX for (uint kk = K; kk < TK; kk += K) {                                                                  \
+      uint along = kk * FOUR_WORDS / 16u;                                                                              \
+      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_RHS(b_next[j], rhs_at + RHS_PLACE(j, kk), RHS_STRIDE);       \
+      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {                                                                 \
+        EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)                                                                 \
+          sums[i * (TN / N) + j] = multiply_add_matrices(a[i], b[j], sums[i * (TN / N) + j]);                          \
+        LOAD_A(a[i], lhs_at + M * i * STRIDE + along, STRIDE);                                                         \
+      }                                                                                                                \
+      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) b[j] = b_next[j];                                                 \
+    }                                                                                                                  \
+    EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {                                                                   \
+      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)                                                                   \
+        sums[i * (TN / N) + j] = multiply_add_matrices(a[i], b[j], sums[i * (TN / N) + j]);                            \
+    }                                                                                                                  \
+  }
+#else
+#define MULTIPLY_STRIPS(base)                                                                                          \
+  {                                                                                                                    \
+    uint lhs_at = (base) + sub_row * STRIDE, rhs_at = (base) + TILE_ROWS * STRIDE + RHS_BEGIN;                         \
     EACH_MATRIX for (uint kk = 0u; kk < TK; kk += K) {                                                                 \
       MATRIX_A a[TM / M];                                                                                              \
       MATRIX_B b[TN / N];                                                                                              \
       uint along = kk * FOUR_WORDS / 16u;                                                                              \
       EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) LOAD_A(a[i], lhs_at + M * i * STRIDE + along, STRIDE);            \
-      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_B(b[j], rhs_at + N * j * STRIDE + along, STRIDE);            \
+      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_RHS(b[j], rhs_at + RHS_PLACE(j, kk), RHS_STRIDE);            \
       EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {                                                                 \
         EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)                                                                 \
           sums[i * (TN / N) + j] = multiply_add_matrices(a[i], b[j], sums[i * (TN / N) + j]);                          \
       }                                                                                                                \
     }                                                                                                                  \
   }
+#endif
 
 void main() {
   load_arguments();
   uint group = WORKGROUP;
   if (group >= GROUP_COUNT) return;
+#if RASTER
+  uint tile = group % (ROW_TILES * COLUMN_TILES);
+  group = group / (ROW_TILES * COLUMN_TILES);
+  uint most = uint(RASTER), first_of_band = tile / (most * COLUMN_TILES) * most;
+  tile -= first_of_band * COLUMN_TILES;
+  uint band = min(most, ROW_TILES - first_of_band);
+  uint first_row = (first_of_band + tile % band) * TILE_ROWS, first_column = tile / band * TILE_COLUMNS;
+#else
   uint first_column = group % COLUMN_TILES * TILE_COLUMNS;
   group = group / COLUMN_TILES;
   uint first_row = group % ROW_TILES * TILE_ROWS;
   group = group / ROW_TILES;
+#endif
   uint share = 0u;
 #if SPLIT
   share = group % SHARES;

@@ -8,6 +8,11 @@
 // used. Invocation (x, y) owns the rows 4 * (y + Y * i) + (0, 1, 2, 3) and the columns 4 * (x + X * j) + (0, 1, 2, 3):
 // neighbours read neighbouring quads, 16 bytes a lane.
 //
+// With COMPACT_LANES 32 neighbours are 4 rows by 8 columns of invocations, each eight of them 4 by 2. For one k they read
+// 4 quads of lhs and 8 of rhs where a row of 16 and the next read 2 and 16: hardware that reads a word once for all lanes
+// that want it then takes a pass for each. With TERMS_AHEAD the terms of the next k are read before those of this one are
+// multiplied, and the loop over a strip is written out.
+//
 // An operand that lies along k in memory is turned while it is written: its quads are four values of k of one row, so
 // the strip's stride is one quad longer.
 //
@@ -32,7 +37,8 @@
 //
 // The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
-// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, K_LOOP (how the loop over a strip is unrolled), SPLIT, ROLLED, BLOCK,
+// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, K_LOOP (how the loop over a strip is unrolled), TERMS_AHEAD, COMPACT_LANES, SPLIT, ROLLED,
+// BLOCK,
 // load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the dimension that lies along memory counts
 // quads, and store(batch, row, unit, share, sums).
 #include "generated"
@@ -126,6 +132,17 @@ void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_Q
   }
 }
 
+// The terms of an invocation's results of one k of strips, and their products.
+#define READ_TERMS(a, b) { \
+    [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + Y * i]; \
+    [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + X * j]; \
+  }
+#define ADD_PRODUCTS(a, b) { \
+    [[unroll]] for (uint i = 0u; i < TM; ++i) { \
+      [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) MULTIPLY_ADD(sums[i * (TN / 4u) + j], a[i / 4u][i % 4u], b[j]); \
+    } \
+  }
+
 #define FINISH_QUAD(i, j, sum) { \
     uint row = first_row + 4u * (y + Y * ((i) / 4u)) + (i) % 4u, unit = first_column / 4u + x + X * (j); \
     Quad own = sum; \
@@ -147,7 +164,12 @@ void main() {
   group = group / SHARES;
 #endif
   uint batch = group;
+#if COMPACT_LANES
+  uint lane = gl_LocalInvocationIndex % 32u, part = gl_LocalInvocationIndex / 32u;
+  uint x = part % (X / 8u) * 8u + lane / 8u * 2u + lane % 2u, y = part / (X / 8u) * 4u + lane / 2u % 4u;
+#else
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+#endif
   uint begin = share * SHARE_STEPS;
   uint end = min(STEP_COUNT, begin + SHARE_STEPS);
 
@@ -167,17 +189,27 @@ void main() {
     // The last turn fetches its own strips again, so that there is no test around the loads.
     fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
     uint lhs_at = which * (TK * LHS_STRIDE) + y, rhs_at = which * (TK * RHS_STRIDE) + x;
+#if TERMS_AHEAD
+    TermQuad a[TM / 4u], b[TN / 4u], a_next[TM / 4u], b_next[TN / 4u];
+    READ_TERMS(a, b)
+    [[unroll]] for (uint kk = 1u; kk < TK; ++kk) {
+      lhs_at += LHS_STRIDE;
+      rhs_at += RHS_STRIDE;
+      READ_TERMS(a_next, b_next)
+      ADD_PRODUCTS(a, b)
+      a = a_next;
+      b = b_next;
+    }
+    ADD_PRODUCTS(a, b)
+#else
     K_LOOP for (uint kk = 0u; kk < TK; ++kk) {
       TermQuad a[TM / 4u], b[TN / 4u];
-      [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + Y * i];
-      [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + X * j];
-      [[unroll]] for (uint i = 0u; i < TM; ++i) {
-        [[unroll]] for (uint j = 0u; j < TN / 4u; ++j)
-          MULTIPLY_ADD(sums[i * (TN / 4u) + j], a[i / 4u][i % 4u], b[j]);
-      }
+      READ_TERMS(a, b)
+      ADD_PRODUCTS(a, b)
       lhs_at += LHS_STRIDE;
       rhs_at += RHS_STRIDE;
     }
+#endif
     which ^= 1u;
 #if BLOCK > 0
     if (++strips == BLOCK) {

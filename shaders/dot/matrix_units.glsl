@@ -1,6 +1,7 @@
 // What kernels for matrix units have in common: matrices of terms and of sums, which the lanes of a subgroup hold
 // together, and shared memory, SHARED_FOURS of uvec4. Matrices of terms are loaded from rows along k (columns along k
-// for B) that lie `stride` uvec4 apart, from strips[at] on; matrices of sums from and to rows of 32 bits.
+// for B) that lie `stride` uvec4 apart, from strips[at] on, or, with LOAD_B_ROWS, which wants B_ACROSS_K, from rows of B;
+// matrices of sums from and to rows of 32 bits.
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), LANES, M, N, K, STAND_IN with
 // TERM_OF(word, i), or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for.
@@ -36,6 +37,12 @@ Sum term(uint row, uint k) {
 #define EACH_MATRIX
 #define LOAD_A(m, at, stride) m = uvec2(at, stride)
 #define LOAD_B(m, at, stride) m = uvec2(at, stride)
+#define LOAD_B_ROWS(m, at, stride) m = uvec2(at, stride)
+#ifdef B_ACROSS_K
+#define TERM_OF_B(b, k, column) term(b.x + (k)*b.y, column)
+#else
+#define TERM_OF_B(b, k, column) term(b.x + (column)*b.y, k)
+#endif
 MATRIX_C clear_matrix() {
   MATRIX_C c;
   for (uint e = 0u; e < M * N / LANES; ++e) c.v[e] = Sum(0);
@@ -45,7 +52,7 @@ MATRIX_C multiply_add_matrices(uvec2 a, uvec2 b, MATRIX_C c) {
   for (uint e = 0u; e < M * N / LANES; ++e) {
     uint place = e * LANES + LANE;
     for (uint k = 0u; k < K; ++k) {
-      precise Sum product = term(a.x + place / N * a.y, k) * term(b.x + place % N * b.y, k);
+      precise Sum product = term(a.x + place / N * a.y, k) * TERM_OF_B(b, k, place % N);
       precise Sum next = c.v[e] + product;
       c.v[e] = next;
     }
@@ -113,6 +120,7 @@ MATRIX_C matrix_of(Sum value);
 #define LANE gl_SubgroupInvocationID
 #define LOAD_A(m, at, stride) m = load_matrix_a(strips[at], kRowMajor, stride, NOT_PRIVATE)
 #define LOAD_B(m, at, stride) m = load_matrix_b(strips[at], kColumnMajor, stride, NOT_PRIVATE)
+#define LOAD_B_ROWS(m, at, stride) m = load_matrix_b(strips[at], kRowMajor, stride, NOT_PRIVATE)
 #define load_sums(at, stride) load_matrix_c(strips[at], kRowMajor, stride, NOT_PRIVATE)
 #define clear_matrix() matrix_of(Sum(0))
 #define multiply_add_matrices(a, b, c) multiply_add_signed(a, b, c, SIGNS)

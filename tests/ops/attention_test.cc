@@ -18,7 +18,9 @@ struct AttentionCase {
   bool dropped = false;  // some weights, the others are doubled
   int dispatches = 1;
   BindingMode mode = BindingMode::kAddresses;
-  bool units = false;  // on matrix units, stood in for
+  bool units = false;   // on matrix units, stood in for
+  bool capped = false;  // the logits, by a long function
+  bool quads = false;   // as NVIDIA's GPUs compute it
 };
 
 constexpr int64_t kBatches = 2, kHeads = 2, kGroups = 2;
@@ -54,6 +56,10 @@ std::string ProgramOf(const AttentionCase& c) {
       "x0 = f32{0} multiply(w, scales)\n",
       space);
   std::string x = "x0";
+  if (c.capped) {
+    text += fmt::format("x1 = f32{} tanh(x0)\n", space);
+    x = "x1";
+  }
   if (c.bias) {
     text += fmt::format(
         "bias = f32[{1},{2}] parameter(3)  biases = f32{0} broadcast(bias), dimensions={{{3},{4}}}\n"
@@ -121,13 +127,15 @@ TEST_P(AttentionTest, AgreesWithThePlainProgram) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.tolerance->rtol = options.tolerance->atol = c.type == std::string("f32") ? 2e-5 : 2e-2;
-  const auto client = GpuClient(c.mode, c.units ? MatrixUnits::kStoodInFor : MatrixUnits::kOwn);
+  const auto client = c.quads ? GpuClientWith(TestOptions(c.mode), [](DeviceFacts& facts) { facts.vendor_id = 0x10DE; })
+                              : GpuClient(c.mode, c.units ? MatrixUnits::kStoodInFor : MatrixUnits::kOwn);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, options, c.dispatches, *expected);
-  if (!c.units) return;
+  if (!c.units && !(c.quads && client->device().facts().matrices.empty())) return;
   const auto executable = client->Compile(*module);
   ASSERT_TRUE(executable.ok());
-  EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "attention/matrices.comp");
+  EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm,
+            c.units ? "attention/matrices.comp" : "attention/forward_quads.comp");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -215,6 +223,31 @@ INSTANTIATE_TEST_SUITE_P(
                       .columns = 40,
                       .dispatches = 2,
                       .units = true},
+        AttentionCase{.name = "InQuads", .depth = 10, .columns = 12, .bias = true, .quads = true},
+        AttentionCase{.name = "InQuadsCapped", .depth = 37, .capped = true, .quads = true},
+        AttentionCase{.name = "InQuadsGroupedCausal",
+                      .type = "bf16",
+                      .heads_first = false,
+                      .rows = 130,
+                      .keys = 131,
+                      .depth = 64,
+                      .columns = 64,
+                      .hidden = "-1e9",
+                      .mode = BindingMode::kDescriptors,
+                      .quads = true},
+        AttentionCase{.name = "InQuadsRowsThatSeeNothingAreNan",
+                      .rows = 64,
+                      .keys = 130,
+                      .hidden = "-inf",
+                      .padded = true,
+                      .quads = true},
+        AttentionCase{.name = "InQuadsInPartsWithDropout",
+                      .rows = 20,
+                      .keys = 1100,
+                      .depth = 24,
+                      .dropped = true,
+                      .dispatches = 2,
+                      .quads = true},
         AttentionCase{.name = "WideHeads", .rows = 33, .keys = 260, .depth = 160, .columns = 136, .bias = true}),
     [](const auto& info) { return info.param.name; });
 

@@ -353,6 +353,7 @@ TEST(DotTest, QuadShapesAgree) {
       shape.tile_rows = shape.tile_columns = c.tile;
       shape.k_step = c.tile == 8 ? 4 : 8;
       shape.splits = c.splits;
+      shape.terms_ahead = shape.compact_lanes = mode == BindingMode::kAddresses;
       const std::string lhs =
           c.lhs == 1 ? fmt::format("{}[{},{}]", c.type, c.rows, c.k) : fmt::format("{}[{},{}]", c.type, c.k, c.rows);
       const std::string rhs = c.rhs == 1 ? fmt::format("{}[{},{}]", c.type, c.columns, c.k)
@@ -432,6 +433,7 @@ TEST(DotTest, MatrixShapesAgree) {
     uint32_t subgroups_x, subgroups_y, tile_rows, tile_columns;
     int64_t splits;
     bool nvidia;
+    bool ahead = false;  // as GpuTraits have it of NVIDIA: terms read ahead, rhs across k, bands of tiles
   };
   const BindingMode mode = BindingMode::kDescriptors;
   ASSERT_NE(DeviceClient(mode), nullptr);
@@ -446,7 +448,11 @@ TEST(DotTest, MatrixShapesAgree) {
                                          {"s8", "s32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false},
                                          {"s8", "s32", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true},
                                          {"u8", "u32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true},
-                                         {"u8", "s32", 0, 0, 20, 16, 36, 2, 1, 32, 16, 1, false}}) {
+                                         {"u8", "s32", 0, 0, 20, 16, 36, 2, 1, 32, 16, 1, false},
+                                         {"f16", "f32", 1, 0, 60, 72, 72, 2, 1, 64, 64, 1, true, true},
+                                         {"bf16", "bf16", 0, 0, 100, 40, 72, 2, 1, 32, 16, 2, true, true},
+                                         {"f8e5m2", "f32", 1, 0, 70, 32, 40, 2, 1, 32, 16, 1, false, true},
+                                         {"s8", "s32", 1, 0, 60, 80, 72, 2, 1, 64, 64, 1, true, true}}) {
     const DeviceFacts facts = WithMatrices(AsGpu(mode), c.nvidia);
     const vulkan::LowerContext context{facts, mode};
     const auto text = [&](int contracted, int free) {
@@ -470,6 +476,9 @@ TEST(DotTest, MatrixShapesAgree) {
           shape.matrix = matrix;
       }
       shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(shape.matrix->term));
+      shape.terms_ahead = c.ahead;
+      shape.rhs_rows = c.ahead && StorageBytes(shape.matrix->term) == 2;
+      shape.raster = c.ahead ? 3 : 0;
       return vulkan::LowerDotAs(context, *DescribeFusion(root), memory, shape);
     });
   }

@@ -14,9 +14,11 @@
 namespace VXLA_NAMESPACE::testing {
 namespace {
 
-std::shared_ptr<Device> Tuned(const DeviceTuning& tuning, bool as_gpu, const std::string& cache_dir = {}) {
+std::shared_ptr<Device> Tuned(const DeviceTuning& tuning, bool as_gpu, const std::string& cache_dir = {},
+                              GpuFamily family = GpuFamily::kAny) {
   vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
   options.emulate.gpu = as_gpu;
+  options.emulate.family = family;
   if (cache_dir.empty()) {
     options.tuning = tuning;
   } else {
@@ -34,8 +36,8 @@ struct TunedRun {
 };
 // Nothing, and a failed test, where it does not run.
 std::optional<TunedRun> RunTuned(const DeviceTuning& tuning, bool as_gpu, const Module& module,
-                                 const std::vector<Literal>& arguments) {
-  std::shared_ptr<Device> device = Tuned(tuning, as_gpu);
+                                 const std::vector<Literal>& arguments, GpuFamily family = GpuFamily::kAny) {
+  std::shared_ptr<Device> device = Tuned(tuning, as_gpu, {}, family);
   if (device == nullptr) return std::nullopt;
   const std::unique_ptr<Client> client = MakeTestClient(std::move(device));
   const auto executable = client->Compile(module);
@@ -94,6 +96,33 @@ TEST(TuningTest, TwoWorkgroupsOfAProductFitAUnitsSharedMemory) {
   EXPECT_GT(shared(), 32768u);
 }
 
+TEST(TuningTest, SubgroupsOfAProductOnMatrixUnitsHave64ColumnsWhereUnitsAreQuick) {
+  DeviceFacts facts;
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.vendor_id = 0x10DE;
+  facts.max_shared_bytes = 49152, facts.max_workgroup_invocations = facts.max_workgroup_size[0] = 1024;
+  facts.matrix_lanes = 32;
+  facts.compute_units = 132;
+  vulkan::DotWork work;
+  work.rows = work.columns = work.k = 4096;
+  work.matrix = MatrixShape{ElementType::kBF16, ElementType::kF32, 16, 16, 16};
+  work.rhs_along_k = false;
+  const auto columns = [&](uint32_t unit_invocations) {
+    facts.unit_invocations = unit_invocations;
+    const vulkan::DotShape shape = vulkan::TuneDot(facts, work);
+    EXPECT_EQ(shape.lanes * shape.tile_columns, 128u);
+    EXPECT_TRUE(shape.rhs_rows);
+    return shape.tile_columns;
+  };
+  EXPECT_EQ(columns(2048), 64u);
+  EXPECT_EQ(columns(1536), 32u);
+  work.columns = 4100;
+  EXPECT_FALSE(vulkan::TuneDot(facts, work).rhs_rows) << "no whole groups of 16 bytes";
+  work.columns = work.rows = 1024;  // 64 workgroups: more subgroups each
+  facts.unit_invocations = 2048;
+  EXPECT_LT(vulkan::TuneDot(facts, work).tile_columns, 64u);
+}
+
 TEST(TuningTest, LoopsOfOtherShapesGiveTheSameBits) {
   const auto module = ParseModule(
       "ENTRY e { x = f32[100,999] parameter(0)  y = f32[100,999] parameter(1)  s = f32[100,999] multiply(x, y)\n"
@@ -143,6 +172,12 @@ TEST(TuningTest, ProductsOfOtherTilesGiveTheSameBits) {
       differs |= other->kernel != plain->kernel;
     }
     EXPECT_EQ(differs, k < 2048);
+    if (k == 2048) continue;
+    // Terms that are read ahead by lanes in another order.
+    const auto nvidia = RunTuned({}, true, *module, arguments, GpuFamily::kNvidia);
+    ASSERT_TRUE(nvidia);
+    EXPECT_EQ(nvidia->result, plain->result);
+    EXPECT_NE(nvidia->kernel.find("#define TERMS_AHEAD 1\n#define COMPACT_LANES 1"), std::string::npos);
   }
 }
 

@@ -1,4 +1,5 @@
-// Attention as one kernel (attention/forward.comp, or attention/matrices.comp on matrix units).
+// Attention as one kernel (attention/forward.comp, attention/forward_quads.comp where registers allow, or
+// attention/matrices.comp on matrix units).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "core/maps/dot_sides.h"
 #include "core/numerics/reducer_facts.h"
+#include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -40,8 +42,10 @@ class AttentionWriter {
     shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
     shape_.matrix ? WriteMatrixLoads(kernel) : WriteLoads(kernel);
     WriteLogit(kernel);
-    shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel, shape_.matrix.has_value());
-    const char* algorithm = shape_.matrix ? "attention/matrices.comp" : "attention/forward.comp";
+    shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel, shape_.matrix.has_value() || shape_.quads);
+    const char* algorithm = shape_.matrix  ? "attention/matrices.comp"
+                            : shape_.quads ? "attention/forward_quads.comp"
+                                           : "attention/forward.comp";
     const std::vector<uint32_t> lanes =
         shape_.matrix ? std::vector<uint32_t>{context_.facts.matrix_lanes * shape_.lanes_y, 1u, 1u}
                       : std::vector<uint32_t>{shape_.lanes, shape_.lanes_y, 1u};
@@ -70,18 +74,44 @@ class AttentionWriter {
 
   void WriteDefines(KernelBuilder& kernel) const {
     const int64_t lanes = shape_.lanes;
-    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n#define TN {}u\n", lanes,
-                              shape_.lanes_y, shape_.tile_rows, shape_.tile_keys,
-                              CeilDivide(attention_.columns, lanes)));
+    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n", lanes, shape_.lanes_y,
+                              shape_.tile_rows, shape_.tile_keys));
     // A driver takes most of a load for what is long.
     const bool any = context_.facts.is_any_device();
-    kernel.Append(fmt::format("#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n", any ? 1 : shape_.tile_rows,
-                              any || shape_.keys() % 4 != 0 ? 1 : 4));
+    if (shape_.quads) {
+      constexpr int64_t kMostOperations = 1024;
+      const bool rolled = LogitOperations() * shape_.tile_rows * shape_.tile_keys > kMostOperations;
+      kernel.Append(fmt::format("#define ROLLED {}\n#define MULTIPLY_ADD_QUAD(sum, a, b) {}\n", rolled ? 1 : 0,
+                                FloatMultiplyAdd("vec4", FusesTerms(context_.facts))));
+    } else {
+      kernel.Append(fmt::format("#define TN {}u\n#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n",
+                                CeilDivide(attention_.columns, lanes), any ? 1 : shape_.tile_rows,
+                                any || shape_.keys() % 4 != 0 ? 1 : 4));
+    }
     kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
                               attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
                               shape_.parts > 1 ? 1 : 0));
     kernel.Append(
         fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("float", FusesTerms(context_.facts))));
+  }
+
+  // What is computed of a score for its logit.
+  int64_t LogitOperations() const {
+    TargetInfo target;
+    target.emulates_i64 = !context_.facts.int64;
+    target.emulates_f64 = !context_.facts.float64;
+    std::vector<const Instruction*> seen = {attention_.scores}, open = {attention_.logits};
+    int64_t operations = 0;
+    while (!open.empty()) {
+      const Instruction* i = open.back();
+      open.pop_back();
+      const bool computed = std::ranges::find(body_.computed, i) != body_.computed.end();
+      if (!computed || std::ranges::find(seen, i) != seen.end()) continue;
+      seen.push_back(i);
+      operations += ExpandedOperations(*i, target);
+      open.insert(open.end(), i->operands().begin(), i->operands().end());
+    }
+    return operations;
   }
 
   // void <head> { quad = the operand's values; }

@@ -321,9 +321,12 @@ class QuadWriter : ProductParts {
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
-    // Most of what a driver makes of a kernel when it loads it would be copies of the products.
-    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n", RollsStores() ? 1 : 0, block,
-                              context_.facts.is_any_device() ? "[[dont_unroll]]" : ""));
+    // Most of what a driver makes of a kernel when it loads it would be copies of the products. Integers leave no
+    // registers for terms read ahead: by RADV's code bytes spilled on RDNA 3, and single ones took 256 of them on GCN.
+    kernel.Append(fmt::format(
+        "#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n#define TERMS_AHEAD {}\n#define COMPACT_LANES {}\n",
+        RollsStores() ? 1 : 0, block, context_.facts.is_any_device() ? "[[dont_unroll]]" : "",
+        shape_.terms_ahead && IsFloating(reader_.sum_type) ? 1 : 0, shape_.compact_lanes ? 1 : 0));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
@@ -577,19 +580,22 @@ class ProductWriter : ProductParts {
     return words;
   }
 
-  // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k, or four neighbours of four k each.
+  // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k or, for strips that lie so too, across it, or else
+  // four neighbours of four k each.
   void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
     const DotWork& work = reader_.work;
-    const bool along_k = AlongK(lhs);
-    const int64_t per_load = along_k ? 16 / StorageBytes(shape_.matrix->term) : 4;
-    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
-                   work.columns / (!lhs && !along_k ? 4 : 1));
+    const bool along_k = AlongK(lhs), turns = !along_k && (lhs || !shape_.rhs_rows);
+    const int64_t per_load = turns ? 4 : 16 / StorageBytes(shape_.matrix->term), steps = turns     ? 4
+                                                                                         : along_k ? per_load
+                                                                                                   : 1;
+    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? per_load : 1), work.k / steps,
+                   work.columns / (!lhs && !along_k ? per_load : 1));
     f.writer.Vectorize(along_k ? kK : lhs ? kRow : kColumn, static_cast<int>(per_load));
     std::vector<std::string> part;
-    for (int64_t k = 0; k < per_load; k += along_k ? per_load : 1) {
+    for (int64_t k = 0; k < (turns ? 4 : 1); ++k) {
       ProductPlace at = PlaceOf(f);
-      at.k = f.Nth(kK, per_load, k);
-      if (!along_k) (lhs ? at.row : at.column) = f.Nth(lhs ? kRow : kColumn, 4, 0);
+      at.k = f.Nth(kK, steps, k);
+      if (!along_k) (lhs ? at.row : at.column) = f.Nth(lhs ? kRow : kColumn, per_load, 0);
       for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
@@ -613,10 +619,11 @@ class ProductWriter : ProductParts {
     kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
-        "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define AHEAD {}\n#define COLUMNS {}\n",
+        "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define RHS_ROWS {}\n#define K_TAIL {}\n#define AHEAD {}\n"
+        "#define TERMS_AHEAD {}\n#define RASTER {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
-        AlongK(false) ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
-        kernel.Data(static_cast<uint32_t>(work.columns))));
+        AlongK(false) ? 1 : 0, shape_.rhs_rows ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
+        shape_.terms_ahead ? 1 : 0, shape_.raster, kernel.Data(static_cast<uint32_t>(work.columns))));
     for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
@@ -773,6 +780,7 @@ std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader&
   work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
                (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
   work.matrix = MatrixFor(context, reader);
+  work.rhs_along_k = reader.RhsAlongK();
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }
 

@@ -8,6 +8,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+constexpr uint32_t kDatacentreInvocations = 2048;  // that a unit of NVIDIA's GPUs for data centres holds
+
 // Whose tiles decide the order of sums; nobody's where all devices shall have the same.
 uint32_t VendorOf(const DeviceFacts& facts) { return facts.same_bits ? 0 : facts.vendor_id; }
 
@@ -45,6 +47,20 @@ GpuTraits GpuTuner::Table(const DeviceFacts& facts) const {
       traits.small_k_step = 16;
       traits.small_below = 8;
       traits.matrix_ahead = 2;
+      // Not measured yet. Subgroups whose lanes are 4 x 8 read 12 quads for 64 multiply-adds of a lane, in as many
+      // passes of shared memory, where 2 x 16 take 18 passes, and a multiply-add takes 1/4 of a pass. Terms of the next
+      // k are what every quick kernel of f32 reads ahead of this one's products (SGEMM_CUDA, sgemm.cu: the last 4 to 10
+      // %).
+      traits.dot_terms_ahead = traits.dot_compact_lanes = true;
+      // Not measured yet. For 16 k of 64 x 32 results a subgroup reads 3 KiB in 24 clocks, which is what the units'
+      // products take: 495 TFLOP/s of an H100's 640 at best. 64 x 64 results read 4 KiB in twice as many. They take 128
+      // registers of sums, and other units are fed by half as much (an RTX 5090's reach 0.94 of their rate with 64 x
+      // 32).
+      if (facts.unit_invocations >= kDatacentreInvocations) traits.matrix_columns = 64;
+      // The units turn 16 bits as they load them (ldmatrix.trans); PUT_ACROSS takes four times the stores.
+      traits.matrix_rhs_rows = true;
+      traits.matrix_raster = 8;
+      traits.attention_quads = true;
       traits.busy_groups = discrete ? 1024 : 128;
       break;
     case kAmd:  // 256 vector registers, subgroups of 32 or 64, up to 96 compute units
@@ -54,6 +70,13 @@ GpuTraits GpuTuner::Table(const DeviceFacts& facts) const {
       // GCN and RDNA1: strips of 16 take 33 of a unit's 64 KiB, so that a second workgroup does not fit: one wave a
       // SIMD, for which Mesa's compiler spends 224 registers where 110 would do.
       if (facts.unit_invocations > 2048) traits.dot_k_step = 8;
+      // By RADV's code (docs/internals/isa.md): without, a k waits for all of its reads; with, reads of two k are on
+      // their way while a third one is multiplied, for 32 to 48 registers more.
+      // Not on GCN, where small tiles lose one of 4 waves to it.
+      traits.dot_terms_ahead = facts.unit_invocations <= 2048;
+      // The same says of attention: 1.3 vector instructions and 0.16 reads of shared memory a multiply-add, where
+      // attention/forward.comp takes 2.3 and 0.7. On GCN 40 KiB leave a unit's 64 to one workgroup of two waves.
+      traits.attention_quads = facts.unit_invocations <= 2048;
       break;
     case kIntel:  // 128 registers of 8 to 16 lanes: small tiles, workgroups that fit one core's threads
       traits.look_back = true;

@@ -35,8 +35,15 @@ struct GpuTraits {
   uint32_t dot_k_step = 16;
   uint32_t small_k_step = 8;  // at most, where a product's workgroups are small: so that many of them fit
   int64_t small_below = 4;    // they are where there are fewer than busy_groups / small_below of 16 x 16 invocations
-  uint32_t matrix_ahead = 1;  // strips of a product on matrix units that are on their way to the registers at once
-  bool look_back = false;     // workgroups may wait for others that began before them: it lets those run on
+  // A product's invocations read the terms of the next k before they multiply those of this one, and 32 neighbouring
+  // ones are 4 x 8.
+  bool dot_terms_ahead = false, dot_compact_lanes = false;
+  uint32_t matrix_ahead = 1;     // strips of a product on matrix units that are on their way to the registers at once
+  uint32_t matrix_columns = 32;  // results of a subgroup there, by 64 rows, where the product is large: 32 or 64
+  bool matrix_rhs_rows = false;  // rhs of 16 bits that lies across k stays so in shared memory
+  uint32_t matrix_raster = 0;    // DotShape's
+  bool attention_quads = false;  // attention in f32 by attention/forward_quads.comp
+  bool look_back = false;        // workgroups may wait for others that began before them: it lets those run on
 };
 GpuTraits TraitsOf(const DeviceFacts& facts);
 // The table's alone.
@@ -160,11 +167,16 @@ struct DotShape {
   bool repeated = false;   // as in DotWork: the text is the same for short and long sums
   // By dot/matmul_quads.comp, which is tiled too: tiles of whole quads, k_step a multiple of 4.
   bool quads = false;
+  // Terms of the next k are read before those of this one are multiplied, there and on matrix units.
+  bool terms_ahead = false;
+  bool compact_lanes = false;  // 32 neighbours are 4 x 8, of quads
   int64_t splits = 1;
   // By dot/matmul_matrices.comp, tiled too: lanes x lanes_y subgroups own tile_rows x tile_columns results each, in
   // products of this shape.
   std::optional<MatrixShape> matrix = {};
-  uint32_t ahead = 1;  // strips on their way to its registers at once: 1 or 2
+  uint32_t ahead = 1;     // strips on their way to its registers at once: 1 or 2
+  bool rhs_rows = false;  // rhs, which lies across k, does so in its strips too
+  uint32_t raster = 0;  // tiles of rows that take a tile of columns one after another; 0: all columns of one come first
 };
 struct DotWork {
   int64_t batches = 1, rows = 1, columns = 1, k = 1;
@@ -177,6 +189,7 @@ struct DotWork {
   // k falls into runs of so many terms, and where an operand is read along k a step lies within one; 0: all is one run.
   int64_t k_run = 0;
   bool along_k = true;
+  bool rhs_along_k = true;  // of operands that matrix units take
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
@@ -189,6 +202,7 @@ struct AttentionShape {
   // By attention/matrices.comp: lanes_y subgroups own as many rows each as this product of the units has, and take
   // `lanes` keys at a time.
   std::optional<MatrixShape> matrix = {};
+  bool quads = false;  // by attention/forward_quads.comp
   int64_t rows() const { return int64_t{lanes_y} * (matrix ? matrix->rows : tile_rows); }
   int64_t keys() const { return int64_t{lanes} * (matrix ? 1 : tile_keys); }
 };

@@ -19,21 +19,26 @@ void FitQuads(const DeviceFacts& facts, DotShape* shape) {
   while (shape->k_step < 16 && shape->k_step * shape->tile_rows % (4 * shape->lanes) != 0) shape->k_step *= 2;
   while (shape->k_step > 4 && !fits(shape->k_step)) shape->k_step /= 2;
   shape->quads = fits(shape->k_step);
+  // Longer strips, written out, would be more code than GPUs keep close; rows of eight invocations are 4 x 8 as it is.
+  const GpuTraits traits = TraitsOf(facts);
+  shape->terms_ahead = traits.dot_terms_ahead && shape->k_step <= 16;
+  shape->compact_lanes = traits.dot_compact_lanes && shape->lanes % 16 == 0 && shape->lanes_y % 4 == 0;
 }
 
 // Of a workgroup: two strips of each operand, rows padded by 16 bytes; every invocation takes as many whole loads, of
-// 16 values or of 16 bytes. Sums take 64 registers of a lane at most; a row of matrices of them takes the strips' place
-// in the end.
+// 16 values or of 16 bytes. Sums take 64 registers of a lane at most, or 128 where a subgroup is to have 64 x 64 of
+// them; a row of matrices of them takes the strips' place in the end.
 bool FitsMatrices(const DeviceFacts& facts, const DotShape& shape) {
   const MatrixShape& matrix = *shape.matrix;
-  const int64_t row_bytes = int64_t{shape.k_step} * StorageBytes(matrix.term) + 16;
+  const int64_t term_bytes = StorageBytes(matrix.term), row_bytes = shape.k_step * term_bytes + 16;
   const int64_t rows = shape.lanes_y * shape.tile_rows, columns = shape.lanes * shape.tile_columns;
   const int64_t subgroups = int64_t{shape.lanes} * shape.lanes_y, invocations = subgroups * facts.matrix_lanes;
-  const int64_t shared = 2 * row_bytes * (rows + columns),
+  const int64_t rhs_bytes = shape.rhs_rows ? shape.k_step * (columns * term_bytes + 16) : columns * row_bytes;
+  const int64_t shared = 2 * (row_bytes * rows + rhs_bytes),
                 sums = subgroups * matrix.rows * (shape.tile_columns + 4) * 4;
   const auto loads = [&](int64_t extent) { return extent * shape.k_step % (16 * invocations) == 0; };
-  constexpr int64_t kMostSums = 64;
-  if (int64_t{shape.tile_rows} * shape.tile_columns > kMostSums * facts.matrix_lanes) return false;
+  const int64_t most_sums = 2 * TraitsOf(facts).matrix_columns;
+  if (int64_t{shape.tile_rows} * shape.tile_columns > most_sums * facts.matrix_lanes) return false;
   return std::max(shared, sums) <= facts.max_shared_bytes && sums <= shared && loads(rows) && loads(columns) &&
          invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]) &&
          shape.tile_rows % matrix.rows == 0 && shape.tile_columns % matrix.columns == 0 && shape.k_step % matrix.k == 0;
@@ -44,8 +49,11 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
   const GpuTraits traits = TraitsOf(facts);
   if (!work.matrix || facts.same_bits || work.rows < 16 || work.columns < 16) return std::nullopt;
   std::optional<DotShape> fit;
-  for (const auto& [lanes, lanes_y, rows, columns] :
-       {std::array{4u, 2u, 64u, 32u}, std::array{2u, 2u, 32u, 32u}, std::array{2u, 1u, 32u, 16u}}) {
+  const auto term_bytes = static_cast<uint32_t>(StorageBytes(work.matrix->term));
+  for (const auto& [lanes, lanes_y, rows, columns] : {std::array{2u, 2u, 64u, 64u}, std::array{4u, 2u, 64u, 32u},
+                                                      std::array{2u, 2u, 32u, 32u}, std::array{2u, 1u, 32u, 16u}}) {
+    const bool wide = columns == 64;
+    if (wide && traits.matrix_columns < columns) continue;
     DotShape shape;
     shape.tiled = true;
     shape.matrix = work.matrix;
@@ -53,14 +61,20 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
     shape.lanes_y = lanes_y;
     shape.tile_rows = rows;
     shape.tile_columns = columns;
-    shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(work.matrix->term));
-    shape.ahead = traits.matrix_ahead;
+    shape.k_step = 64 / term_bytes;
+    // Twice the products of a strip hide its loads, and its sums leave no registers for another one.
+    shape.ahead = wide ? 1 : traits.matrix_ahead;
+    shape.terms_ahead = wide;
+    shape.raster = traits.matrix_raster;
+    shape.rhs_rows = traits.matrix_rhs_rows && !work.rhs_along_k && term_bytes == 2 && work.columns % 8 == 0 &&
+                     work.matrix->columns % 8 == 0;
     if (!FitsMatrices(facts, shape)) continue;
-    if (2 * work.columns <= int64_t{lanes} * columns && lanes > 2) continue;  // half of it would be idle
-    fit = shape;
-    const int64_t tiles =
-        work.batches * CeilDivide(work.rows, lanes_y * rows) * CeilDivide(work.columns, lanes * columns);
+    const int64_t tile_columns = int64_t{lanes} * columns;
+    if (2 * work.columns <= tile_columns && tile_columns >= 128) continue;  // half of it would be idle
+    const int64_t tiles = work.batches * CeilDivide(work.rows, lanes_y * rows) * CeilDivide(work.columns, tile_columns);
     const int64_t wanted = traits.busy_groups / 4;
+    if (tiles < wanted && wide) continue;  // more subgroups share what there is
+    fit = shape;
     if (tiles < wanted) fit->splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
     if (tiles >= wanted) break;
   }
@@ -179,10 +193,32 @@ std::optional<AttentionShape> TuneAttentionMatrices(const DeviceFacts& facts, co
   return std::nullopt;
 }
 
+// Of a workgroup of forward_quads.comp: queries, keys or values, weights and what the lanes of a row find, rows of an
+// odd number of quads, in shared memory; of an invocation: 64 results in registers at most, beside as many other
+// values.
+std::optional<AttentionShape> TuneAttentionQuads(const DeviceFacts& facts, const AttentionWork& work) {
+  if (!TraitsOf(facts).attention_quads || facts.same_bits || work.columns % 4 != 0) return std::nullopt;
+  const int64_t depth_units = CeilDivide(work.depth, 4) | 1, column_units = work.columns / 4;
+  for (const uint32_t lanes_y : {8u, 4u}) {
+    AttentionShape shape{16, lanes_y, 8, 2};
+    shape.quads = true;
+    if (shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    const int64_t quads = shape.rows() * (depth_units + (shape.keys() / 4 | 1) + (shape.lanes / 4 | 1)) +
+                          shape.keys() * std::max(depth_units, column_units);
+    const int64_t bytes = 16 * quads + 4 * shape.rows() + 16;
+    if (bytes > facts.max_shared_bytes || shape.lanes * lanes_y > facts.max_workgroup_invocations) continue;
+    if (CeilDivide(column_units, shape.lanes) * 4 * shape.tile_rows > 64) continue;
+    ShareOutKeys(facts, work, 512, &shape);
+    return shape;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work) {
   if (const auto matrices = TuneAttentionMatrices(facts, work)) return *matrices;
+  if (const auto quads = TuneAttentionQuads(facts, work)) return *quads;
   // Few rows, as of one query a head and group: a row has a subgroup's lanes, and each its own key.
   constexpr int64_t kFewRows = 8;
   const auto few = static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(work.rows, kFewRows))));
