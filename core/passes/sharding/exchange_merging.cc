@@ -31,7 +31,7 @@ bool IsSameExchange(const Instruction& a, const Instruction& b) {
   return a.opcode() == b.opcode() && a.shape() == b.shape() && a.attributes() == b.attributes();
 }
 
-// One tree of additions, of whose leaves some are sums over devices.
+// One tree of additions, of whose leaves some are sums over devices. Trees of many leaves stay as they are.
 class SumTree {
  public:
   SumTree(Computation& computation, Instruction* top, std::unordered_set<const Instruction*>& sums)
@@ -49,8 +49,10 @@ class SumTree {
  private:
   std::vector<Instruction*> TwoAlike() const {
     if (top_->opcode() != Opcode::kAdd) return {};
+    constexpr size_t kMostAddends = 256;
     std::vector<Instruction*> known;
     const std::vector<Instruction*> addends = AddendsOf(computation_, *top_);
+    if (addends.size() > kMostAddends) return {};
     for (Instruction* addend : addends) {
       if (!sums_.contains(addend) || !IsAddedOnce(computation_, *addend)) continue;
       if (std::ranges::count(addends, addend) != 1) continue;

@@ -43,8 +43,9 @@ std::vector<Group> GroupsOf(const Module& module, const StatedShardings& stated)
 
 // Before others of the same priority, or behind them.
 void Place(ArraySharding& sharding, bool first) {
+  constexpr int64_t kLast = int64_t{1} << 60;
   for (DimensionSharding& dimension : sharding.dimensions)
-    dimension.priority = 2 * dimension.priority + (first ? 0 : 1);
+    dimension.priority = 2 * std::min(dimension.priority, kLast) + (first ? 0 : 1);
 }
 
 StatedShardings With(const Module& module, StatedShardings stated, const Group& group) {
