@@ -153,7 +153,7 @@ TEST(DistributedTest, WhatRanksDoNotShareIsFoundBeforeTheyExchange) {
                                 HasSubstr("vxla: error: rank 1 did not start: no device is named like 'nosuch'")));
   const std::string gone = ScratchFolder() + "/gone.hlo";
   const CommandResult file = two(program, gone + " --device cpu");
-  EXPECT_NE(file.exit_code, 0);
+  EXPECT_EQ(file.exit_code, 2) << file.err;
   EXPECT_THAT(file.err, AllOf(HasSubstr("vxla: error: " + gone), HasSubstr("vxla: error: rank 1 did not start: " + gone)));
   const CommandResult flags = two(program, program + " --check-same");
   EXPECT_EQ(flags.exit_code, 2);
