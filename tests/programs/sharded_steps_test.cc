@@ -47,16 +47,26 @@ std::vector<Literal> ResultsOf(const ShardedStep& step, const Module& module) {
   return results.ok() ? *std::move(results) : std::vector<Literal>();
 }
 
-// The same numbers for no more bytes than by hand.
-void ExpectAsByHand(const ShardedStep& step, Exchanged& one, Exchanged& other) {
-  const auto whole = ParseShardedProgram(step.whole), by_hand = ParseShardedProgram(step.by_hand);
-  ASSERT_TRUE(whole.ok()) << whole.status().message();
-  ASSERT_TRUE(by_hand.ok()) << by_hand.status().message();
-  one = ExchangedBy(*whole->module);
-  other = ExchangedBy(*by_hand->module);
+struct BothWays {
+  std::unique_ptr<Module> whole, by_hand;
+};
+BothWays Parsed(const ShardedStep& step) {
+  auto whole = ParseShardedProgram(step.whole), by_hand = ParseShardedProgram(step.by_hand);
+  EXPECT_TRUE(whole.ok()) << whole.status().message();
+  EXPECT_TRUE(by_hand.ok()) << by_hand.status().message();
+  return {std::move(whole->module), std::move(by_hand->module)};
+}
+
+// Collectives of the same kinds, or fewer bytes: what is smaller may move instead.
+void ExpectBytesOfHand(const BothWays& step) {
+  const Exchanged one = ExchangedBy(*step.whole), other = ExchangedBy(*step.by_hand);
+  EXPECT_TRUE(one.kinds == other.kinds || one.bytes < other.bytes);
   EXPECT_GT(other.bytes, 0);
   EXPECT_LE(one.bytes, 1.05 * other.bytes);
-  const std::vector<Literal> results = ResultsOf(step, *whole->module), expected = ResultsOf(step, *by_hand->module);
+}
+
+void ExpectNumbersOfHand(const ShardedStep& step, const BothWays& both) {
+  const std::vector<Literal> results = ResultsOf(step, *both.whole), expected = ResultsOf(step, *both.by_hand);
   ASSERT_EQ(results.size(), expected.size());
   Tolerance tolerance;
   tolerance.rtol = 1e-4;
@@ -67,32 +77,32 @@ void ExpectAsByHand(const ShardedStep& step, Exchanged& one, Exchanged& other) {
   }
 }
 
-// Collectives of the same kinds, or fewer bytes: what is smaller may move instead.
 TEST(ShardedStepsTest, ExchangeWhatIsWrittenByHand) {
   const std::vector<ShardedStep> steps = ShardedSteps(32);
   EXPECT_EQ(steps.size(), 5);
   for (const ShardedStep& step : steps) {
     SCOPED_TRACE(step.name);
-    Exchanged one, other;
-    ExpectAsByHand(step, one, other);
-    EXPECT_TRUE(one.kinds == other.kinds || one.bytes < other.bytes);
+    const BothWays both = Parsed(step);
+    ExpectBytesOfHand(both);
+    ExpectNumbersOfHand(step, both);
   }
 }
 
-// Where nothing is said but of arguments and results, the batch has its way against the weights.
-TEST(ShardedStepsTest, ArgumentsAloneSayHowAFullyShardedStepLies) {
+// Where nothing is said but of arguments and results, what contradicts others waits if devices send less so.
+TEST(ShardedStepsTest, ArgumentsAloneSayHowAStepLies) {
+  const std::regex said("sdy\\.sharding_constraint (%[0-9]+) <@mesh, [^>]*> : (tensor<[^>]*>)");
+  int silenced = 0;
   for (ShardedStep& step : ShardedSteps(32)) {
-    if (step.name != "fully sharded") continue;
-    const std::regex said("sdy\\.sharding_constraint (%[0-9]+) <@mesh, [^>]*> : (tensor<[^>]*>)");
+    SCOPED_TRACE(step.name);
     const std::string silent = std::regex_replace(step.whole, said, "stablehlo.reshape $1 : ($2) -> $2");
-    ASSERT_NE(silent, step.whole);
+    if (silent == step.whole) continue;
+    ++silenced;
     step.whole = silent;
-    Exchanged one, other;
-    ExpectAsByHand(step, one, other);
-    EXPECT_EQ(one.kinds, other.kinds);
-    return;
+    const BothWays both = Parsed(step);
+    ExpectBytesOfHand(both);
+    if (step.name == "fully sharded") ExpectNumbersOfHand(step, both);
   }
-  FAIL() << "no such step";
+  EXPECT_EQ(silenced, 3);
 }
 
 }  // namespace
