@@ -578,7 +578,7 @@ TEST(StablehloTest, ManualComputationsStandAmongOtherOperations) {
     %2 = stablehlo.reverse %0, dims = [0] : tensor<4x8xf32>
     return %2 : tensor<4x8xf32>)");
   EXPECT_THAT(text, testing::HasSubstr("f32[2,8] negate(a)"));
-  EXPECT_THAT(text, testing::HasSubstr("f32[4,8] all-gather(negate"));
+  EXPECT_THAT(text, testing::HasSubstr("f32[2,8] collective-permute(negate"));
 }
 
 }  // namespace
