@@ -235,10 +235,6 @@ Sharding AnswerIn(const ShardingGraph& graph, const ShardingScope& scope, const 
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 struct Laid {
   ShardingGraph graph;
   PartitionedModule made;
