@@ -11,12 +11,20 @@
 namespace VXLA_NAMESPACE::testing {
 namespace {
 
-TEST(ShardedProgramsDeviceTest, RandomProgramsAgreeWithTheReference) {
-  RunShardedPrograms(12, [](const ShardedRun& run) {
-    RunOptions judged;
-    judged.leaf_tolerances = run.tolerances();
-    ExpectArgumentsAgree(*run.module, run.grid, run.pointers(), /*equal=*/0, /*at_places=*/false, judged);
-  });
+void ExpectAgreesOnDevices(const ShardedRun& run) {
+  RunOptions judged;
+  judged.leaf_tolerances = run.tolerances();
+  ExpectArgumentsAgree(*run.module, run.grid, run.pointers(), /*equal=*/0, /*at_places=*/false, judged);
+}
+
+TEST(ShardedProgramsDeviceTest, RandomProgramsAgreeWithTheReference) { RunShardedPrograms(12, ExpectAgreesOnDevices); }
+
+// Of several devices' tiles one value that has no elements: a kernel that reads it has nothing to read.
+TEST(ShardedProgramsDeviceTest, GatheredTilesWithoutElementsAreWritten) {
+  ShardedRun run;
+  const Status made = MakeShardedRun(801398, run);
+  ASSERT_TRUE(made.ok()) << made.message();
+  ExpectAgreesOnDevices(run);
 }
 
 TEST(ShardedProgramsPlacesTest, TwoDriversTogetherAgreeWithTheReference) {
