@@ -501,36 +501,56 @@ Result<std::unique_ptr<Module>> PrepareProgram(RunFlags& flags, std::string_view
 }
 
 Result<Literal> RunOnDevices(RunFlags& flags, std::string_view text, DeviceGrid& grid, Json& report) {
-  if (flags.distributed) {
-    VXLA_ASSIGN_OR_RETURN(ProcessGroup* const group, JoinJob(flags));
-    return RunInJob(flags, PrepareProgram(flags, text, grid), grid, *group, report);
-  }
+  VXLA_RETURN_IF_ERROR(flags.replicas.ReadCount(flags.device.options()));
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PrepareProgram(flags, text, grid));
   if (!flags.replicas.devices.empty()) return RunOnPlaces(flags, grid, *module, report);
   return IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report)
                                     : RunOnDevice(flags, grid, *module, report);
 }
 
-Result<Literal> RunProgram(RunFlags& flags, std::string_view text, Json& report) {
-  DeviceGrid grid;
-  VXLA_RETURN_IF_ERROR(flags.replicas.ReadCount(flags.device.options()));
-  VXLA_ASSIGN_OR_RETURN(Literal result, RunOnDevices(flags, text, grid, report));
-  const bool others_have_it = report.contains("rank") && report["rank"] != 0;
-  if (flags.result_shardings.empty() || grid.count() == 1 || others_have_it) return result;
-  return WholeResults(result, flags.result_shardings, grid.count());
-}
-
-Status Run(RunFlags& flags, Json& json) {
+// What is wrong whatever the program is.
+Status CheckRunFlags(const RunFlags& flags) {
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
   VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
   for (const std::string& written : {flags.out, flags.trace, flags.replicas.outfeed}) {
     if (!written.empty()) VXLA_RETURN_IF_ERROR(CheckNotInput(written, flags.program.file));
   }
+  return OkStatus();
+}
+
+// Whatever keeps this process from it, it has joined the job first: the others wait for it, and are told.
+Result<Literal> RunFileInJob(RunFlags& flags, DeviceGrid& grid, Json& report) {
+  VXLA_ASSIGN_OR_RETURN(ProcessGroup* const group, JoinJob(flags));
+  const auto prepared = [&]() -> Result<std::unique_ptr<Module>> {
+    VXLA_RETURN_IF_ERROR(CheckRunFlags(flags));
+    VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
+    if (IsBundle(std::as_bytes(std::span(bytes.view())))) VXLA_RETURN_IF_ERROR(CheckBundleFlags(flags));
+    VXLA_RETURN_IF_ERROR(flags.replicas.ReadCount(flags.device.options()));
+    return PrepareProgram(flags, bytes.view(), grid);
+  };
+  return RunInJob(flags, prepared(), grid, *group, report);
+}
+
+Result<Literal> RunFile(RunFlags& flags, Json& report) {
+  DeviceGrid grid;
+  Result<Literal> result = Literal();
+  if (flags.distributed) {
+    result = RunFileInJob(flags, grid, report);
+  } else {
+    VXLA_RETURN_IF_ERROR(CheckRunFlags(flags));
+    VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
+    const bool is_bundle = IsBundle(std::as_bytes(std::span(bytes.view())));
+    result = is_bundle ? RunBundle(flags, bytes.view(), report) : RunOnDevices(flags, bytes.view(), grid, report);
+  }
+  const bool others_have_it = report.contains("rank") && report["rank"] != 0;
+  if (!result.ok() || flags.result_shardings.empty() || grid.count() == 1 || others_have_it) return result;
+  return WholeResults(*result, flags.result_shardings, grid.count());
+}
+
+Status Run(RunFlags& flags, Json& json) {
   Json report;
-  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
-  Result<Literal> result = IsBundle(std::as_bytes(std::span(bytes.view()))) ? RunBundle(flags, bytes.view(), report)
-                                                                            : RunProgram(flags, bytes.view(), report);
+  Result<Literal> result = RunFile(flags, report);
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
   if (report.contains("rank") && report["rank"] != 0) return OkStatus();  // the first process has the results
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);

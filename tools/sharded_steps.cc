@@ -231,7 +231,54 @@ Array LossOf(StepWriter& w, const Array& y) {
   return w.At("loss", w.Reduced("add", w.Of("multiply", y, y), 0, y.sizes.size()));
 }
 
-// Attention and two layers behind it, forwards and backwards, and what the weights are then.
+struct BlockWeights {
+  Array q, k, v, out, up, down;
+};
+
+// Of attention and two layers behind it.
+struct BlockValues {
+  Array input, q, k, v, probabilities, read, middle, hidden, y;
+};
+
+BlockValues Forwards(StepWriter& w, const Array& x, const Array& input, const BlockWeights& weights) {
+  BlockValues f;
+  f.input = input;
+  const auto of_heads = [&](const Array& weight) { return w.At("heads", w.Dot(input, weight, {}, {}, {2}, {0})); };
+  f.q = of_heads(weights.q);
+  f.k = of_heads(weights.k);
+  f.v = of_heads(weights.v);
+  const Array scores = w.Dot(f.q, f.k, {0, 2}, {0, 2}, {3}, {3});
+  const Array e =
+      w.Of("exponential", w.Of("subtract", scores, w.Repeated(w.Reduced("maximum", scores, -1e30, 1), scores.sizes)));
+  f.probabilities = w.Of("divide", e, w.Repeated(w.Reduced("add", e, 0, 1), e.sizes));
+  f.read = w.Dot(f.probabilities, f.v, {0, 1}, {0, 2}, {3}, {1});  // batch, heads, tokens, each
+  const Array r = w.Of("add", x, w.At("attention", w.Dot(f.read, weights.out, {}, {}, {1, 3}, {0, 1})));
+  f.middle = w.At("r", r);
+  const Array wide = w.At("hidden", w.Dot(f.middle, weights.up, {}, {}, {2}, {0}));
+  f.hidden = w.Of("maximum", wide, w.Filled(0, wide.sizes));
+  f.y = w.Of("add", r, w.At("layers", w.Dot(f.hidden, weights.down, {}, {}, {2}, {0})));
+  return f;
+}
+
+// In the order of the weights.
+std::vector<Array> Slopes(StepWriter& w, const BlockValues& f, const BlockWeights& weights) {
+  const Array &p = f.probabilities, &h = f.hidden, dy = w.At("y", f.y);
+  const Array slope_down = w.Dot(h, dy, {}, {}, {0, 1}, {0, 1});
+  const Array dh = w.Of("multiply", w.At("hidden", w.Dot(dy, weights.down, {}, {}, {2}, {1})), w.Of("sign", h));
+  const Array slope_up = w.Dot(f.middle, dh, {}, {}, {0, 1}, {0, 1});
+  const Array dr = w.Of("add", f.y, w.At("dr", w.Dot(dh, weights.up, {}, {}, {2}, {1}))), all_dr = w.At("all dr", dr);
+  const Array slope_out = w.Dot(f.read, all_dr, {}, {}, {0, 2}, {0, 1});
+  const Array dread = w.At("heads", w.Dot(all_dr, weights.out, {}, {}, {2}, {2}));  // batch, tokens, heads, each
+  const Array dv = w.Dot(p, dread, {0, 1}, {0, 2}, {2}, {1});
+  const Array dp = w.Dot(dread, f.v, {0, 2}, {0, 2}, {3}, {3});
+  const Array mean = w.Repeated(w.Reduced("add", w.Of("multiply", dp, p), 0, 1), p.sizes);
+  const Array ds = w.Of("multiply", p, w.Of("subtract", dp, mean));
+  const Array dq = w.Dot(ds, f.k, {0, 1}, {0, 2}, {3}, {1}), dk = w.Dot(ds, f.q, {0, 1}, {0, 2}, {2}, {1});
+  const auto slope = [&](const Array& d) { return w.Dot(f.input, d, {}, {}, {0, 1}, {0, 2}); };
+  return {slope(dq), slope(dk), slope(dv), slope_out, slope_up, slope_down};
+}
+
+// Forwards and backwards, and what the weights are then.
 std::string BlockStep(bool by_hand, int64_t width, const std::vector<int>& cuts, const Meetings& meetings) {
   const int64_t batch = 8, tokens = 64, heads = 8, each = width / heads, inner = 4 * width;
   const std::vector<std::pair<std::string, IntList>> arrays = {
@@ -243,38 +290,13 @@ std::string BlockStep(bool by_hand, int64_t width, const std::vector<int>& cuts,
   StepWriter w(by_hand, arguments, meetings);
   const auto weight = [&](size_t i) { return w.At(arrays[i].first, w.argument(i)); };
   const Array x = w.argument(0), input = w.At("x", x);
-  const Array wq = weight(1), wk = weight(2), wv = weight(3), wo = weight(4), up = weight(5), down = weight(6);
-  // Forwards.
-  const auto of_heads = [&](const Array& weights) { return w.At("heads", w.Dot(input, weights, {}, {}, {2}, {0})); };
-  const Array q = of_heads(wq), k = of_heads(wk), v = of_heads(wv);
-  const Array scores = w.Dot(q, k, {0, 2}, {0, 2}, {3}, {3});
-  const Array e =
-      w.Of("exponential", w.Of("subtract", scores, w.Repeated(w.Reduced("maximum", scores, -1e30, 1), scores.sizes)));
-  const Array p = w.Of("divide", e, w.Repeated(w.Reduced("add", e, 0, 1), e.sizes));
-  const Array read = w.Dot(p, v, {0, 1}, {0, 2}, {3}, {1});  // batch, heads, tokens, each
-  const Array r = w.Of("add", x, w.At("attention", w.Dot(read, wo, {}, {}, {1, 3}, {0, 1})));
-  const Array middle = w.At("r", r), wide = w.At("hidden", w.Dot(middle, up, {}, {}, {2}, {0}));
-  const Array h = w.Of("maximum", wide, w.Filled(0, wide.sizes));
-  const Array y = w.Of("add", r, w.At("layers", w.Dot(h, down, {}, {}, {2}, {0})));
-  // Backwards.
-  const Array dy = w.At("y", y);
-  const Array slope_down = w.Dot(h, dy, {}, {}, {0, 1}, {0, 1});
-  const Array dh = w.Of("multiply", w.At("hidden", w.Dot(dy, down, {}, {}, {2}, {1})), w.Of("sign", h));
-  const Array slope_up = w.Dot(middle, dh, {}, {}, {0, 1}, {0, 1});
-  const Array dr = w.Of("add", y, w.At("dr", w.Dot(dh, up, {}, {}, {2}, {1}))), all_dr = w.At("all dr", dr);
-  const Array slope_wo = w.Dot(read, all_dr, {}, {}, {0, 2}, {0, 1});
-  const Array dread = w.At("heads", w.Dot(all_dr, wo, {}, {}, {2}, {2}));  // batch, tokens, heads, each
-  const Array dv = w.Dot(p, dread, {0, 1}, {0, 2}, {2}, {1});
-  const Array dp = w.Dot(dread, v, {0, 2}, {0, 2}, {3}, {3});
-  const Array mean = w.Repeated(w.Reduced("add", w.Of("multiply", dp, p), 0, 1), p.sizes);
-  const Array ds = w.Of("multiply", p, w.Of("subtract", dp, mean));
-  const Array dq = w.Dot(ds, k, {0, 1}, {0, 2}, {3}, {1}), dk = w.Dot(ds, q, {0, 1}, {0, 2}, {2}, {1});
-  const auto slope = [&](const Array& d) { return w.Dot(input, d, {}, {}, {0, 1}, {0, 2}); };
-  const std::vector<Array> slopes = {slope(dq), slope(dk), slope(dv), slope_wo, slope_up, slope_down};
+  const BlockWeights weights{weight(1), weight(2), weight(3), weight(4), weight(5), weight(6)};
+  const BlockValues values = Forwards(w, x, input, weights);
+  const std::vector<Array> slopes = Slopes(w, values, weights);
   std::vector<Array> results;
   for (size_t i = 0; i < slopes.size(); ++i)
     results.push_back(Updated(w, arrays[i + 1].first, w.argument(i + 1), slopes[i]));
-  results.push_back(LossOf(w, y));
+  results.push_back(LossOf(w, values.y));
   return w.Finish(results, 1);
 }
 

@@ -1,4 +1,6 @@
 // StableHLO text in: what JAX prints and the generic forms, by their results on the reference.
+#include <fmt/format.h>
+
 #include "tests/mlir/mlir_test_support.h"
 
 namespace VXLA_NAMESPACE {
@@ -500,16 +502,24 @@ std::string PartitionOf(const std::string& sharding, const std::string& body) {
   return module.ok() ? PrintHlo(**module) : std::string(module.status().message());
 }
 
+// What wants all of its dimension 0 on a device.
+std::string Sorted(const std::string& operand, const std::string& type) {
+  return fmt::format(
+      "\"stablehlo.sort\"({}) <{{dimension = 0 : i64}}> ({{\n    ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n      %l = "
+      "stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>\n      stablehlo.return %l : "
+      "tensor<i1>\n    }}) : ({}) -> {}\n",
+      operand, type, type);
+}
+
 TEST(StablehloTest, WholeArraysAreGatheredWhereTheyAreWantedWhole) {
-  const std::string reverse =
-      "%0 = stablehlo.reverse %a, dims = [0] : tensor<4x8xf32>\n    return %0 : tensor<4x8xf32>";
-  const std::string both = PartitionOf("[{\"x\"}, {\"y\"}]", reverse);
+  const std::string sort = "%0 = " + Sorted("%a", "tensor<4x8xf32>") + "    return %0 : tensor<4x8xf32>";
+  const std::string both = PartitionOf("[{\"x\"}, {\"y\"}]", sort);
   EXPECT_THAT(both, testing::HasSubstr("a = f32[2,4] parameter(0)"));
   EXPECT_THAT(both, testing::HasSubstr("f32[4,4] all-gather(a), channel_id=1, replica_groups={{0,2},{1,3}}"));
-  EXPECT_THAT(both, testing::HasSubstr("ROOT reverse = f32[4,4] reverse"));  // along the other dimension tiles stay
+  EXPECT_THAT(both, testing::HasSubstr("ROOT sort = f32[4,4] sort"));  // along the other dimension tiles stay
   // Major to minor, and with copies of each tile.
-  EXPECT_THAT(PartitionOf("[{\"y\", \"x\"}, {}]", reverse), testing::HasSubstr("replica_groups={{0,2,1,3}}"));
-  EXPECT_THAT(PartitionOf("[{\"y\"}, {?}]", reverse), testing::HasSubstr("replica_groups={{0,1},{2,3}}"));
+  EXPECT_THAT(PartitionOf("[{\"y\", \"x\"}, {}]", sort), testing::HasSubstr("replica_groups={{0,2,1,3}}"));
+  EXPECT_THAT(PartitionOf("[{\"y\"}, {?}]", sort), testing::HasSubstr("replica_groups={{0,1},{2,3}}"));
 }
 
 TEST(StablehloTest, ElementwiseOperationsAndConstraintsTakeTilesAsTheyAre) {
@@ -529,8 +539,8 @@ TEST(StablehloTest, WhatIsStatedOfAResultCutsIt) {
   sdy.mesh @mesh = <["x"=2, "y"=2], device_ids=[3, 1, 0, 2]>
   func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}, tensor<8xf32>, tensor<8xf32>) {
     %0 = sdy.sharding_constraint %a <@mesh, [{"x", "y"}]> : tensor<8xf32>
-    %1 = stablehlo.reverse %0, dims = [0] : tensor<8xf32>
-    %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<8xf32>
+    %1 = )" + Sorted("%0", "tensor<8xf32>") +
+                             R"(    %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<8xf32>
     return %0, %2, %1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
   }
 })");
@@ -578,7 +588,7 @@ TEST(StablehloTest, ManualComputationsStandAmongOtherOperations) {
     %2 = stablehlo.reverse %0, dims = [0] : tensor<4x8xf32>
     return %2 : tensor<4x8xf32>)");
   EXPECT_THAT(text, testing::HasSubstr("f32[2,8] negate(a)"));
-  EXPECT_THAT(text, testing::HasSubstr("f32[4,8] all-gather(negate"));
+  EXPECT_THAT(text, testing::HasSubstr("f32[2,8] collective-permute(negate"));
 }
 
 }  // namespace

@@ -11,12 +11,20 @@
 namespace VXLA_NAMESPACE::testing {
 namespace {
 
-TEST(ShardedProgramsDeviceTest, RandomProgramsAgreeWithTheReference) {
-  RunShardedPrograms(12, [](const ShardedRun& run) {
-    RunOptions judged;
-    judged.leaf_tolerances = run.tolerances();
-    ExpectArgumentsAgree(*run.module, run.grid, run.pointers(), /*equal=*/0, /*at_places=*/false, judged);
-  });
+void ExpectAgreesOnDevices(const ShardedRun& run) {
+  RunOptions judged;
+  judged.leaf_tolerances = run.tolerances();
+  ExpectArgumentsAgree(*run.module, run.grid, run.pointers(), /*equal=*/0, /*at_places=*/false, judged);
+}
+
+TEST(ShardedProgramsDeviceTest, RandomProgramsAgreeWithTheReference) { RunShardedPrograms(12, ExpectAgreesOnDevices); }
+
+// Of several devices' tiles one value that has no elements: a kernel that reads it has nothing to read.
+TEST(ShardedProgramsDeviceTest, GatheredTilesWithoutElementsAreWritten) {
+  ShardedRun run;
+  const Status made = MakeShardedRun(801398, run);
+  ASSERT_TRUE(made.ok()) << made.message();
+  ExpectAgreesOnDevices(run);
 }
 
 TEST(ShardedProgramsPlacesTest, TwoDriversTogetherAgreeWithTheReference) {
@@ -96,42 +104,72 @@ TEST(ShardedProgramsPlacesTest, RanksOfAJobGiveWhatOneDeviceGives) {
   });
 }
 
+// Runs a program of integers on the reference's four devices: the bits of one device, whatever devices exchange.
+template <typename State>
+void ExpectBitsOfOneDevice(const std::string& program, const DeviceMesh& mesh, State state, ShardedRun& run) {
+  SCOPED_TRACE(program);
+  const Status made = PartitionRun(program, mesh, 47, state, run);
+  ASSERT_TRUE(made.ok()) << made.message();
+  SCOPED_TRACE(run.text);
+  run.errors = {0};
+  const auto results = EvaluateReplicated(*run.module, run.grid, run.pointers());
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  std::vector<std::vector<const Literal*>> leaves;
+  for (const Literal& result : *results) leaves.push_back(FlattenLiteral(result));
+  ExpectResultsOf(run, leaves);
+}
+
+ArraySharding Along(const DeviceMesh& mesh, const Shape& shape, int dimension) {
+  ArraySharding sharding;
+  sharding.mesh = std::make_shared<const DeviceMesh>(mesh);
+  sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+  if (dimension >= 0) sharding.dimensions[static_cast<size_t>(dimension)].axes = {{"x"}};
+  return sharding;
+}
+
+TEST(ShardedProgramsTest, ReversedAlongADividedDimensionIsAsOnOneDevice) {
+  const DeviceMesh mesh{{{"x", 4}}, {}};
+  for (int size = 4; size <= 17; ++size) {
+    ShardedRun run;
+    const auto state = [&](const Module& module) {
+      StatedShardings stated;
+      stated.mesh = std::make_shared<const DeviceMesh>(mesh);
+      for (const auto& instruction : module.entry()->instructions()) {
+        if (instruction->opcode() == Opcode::kCopy)
+          stated.constraints.emplace(instruction.get(), Along(mesh, instruction->shape(), 1));
+      }
+      return stated;
+    };
+    ExpectBitsOfOneDevice(
+        fmt::format("HloModule m\nENTRY e {{\n  a = s32[3,{0}] parameter(0)\n  c = s32[3,{0}] copy(a)\n  "
+                    "r = s32[3,{0}] reverse(c), dimensions={{0,1}}\n  ROOT d = s32[3,{0}] copy(r)\n}}",
+                    size),
+        mesh, state, run);
+    EXPECT_NE(run.text.find("collective-permute("), std::string::npos) << run.text;
+    EXPECT_EQ(run.text.find("all-gather(a"), std::string::npos) << run.text;
+  }
+}
+
 // Windows of any kind along a divided dimension of integers: what devices exchange for them, or gather, changes no bit.
 TEST(ShardedProgramsTest, WindowsAlongADividedDimensionAreThoseOfOneDevice) {
   const DeviceMesh mesh{{{"x", 4}}, {}};
-  const auto said = [shared = std::make_shared<const DeviceMesh>(mesh)](const Shape& shape, int dimension) {
-    ArraySharding sharding;
-    sharding.mesh = shared;
-    sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
-    if (dimension >= 0) sharding.dimensions[static_cast<size_t>(dimension)].axes = {{"x"}};
-    return sharding;
-  };
   int gathered = 0;
   const auto run_one = [&](const std::string& program, int operand_dimension, int result_dimension) {
-    SCOPED_TRACE(program);
     ShardedRun run;
     const auto state = [&](const Module& module) {
       StatedShardings stated;
       stated.mesh = std::make_shared<const DeviceMesh>(mesh);
       for (const Instruction* parameter : module.entry()->parameters()) {
         const bool is_first = parameter->parameter_number() == 0;
-        stated.parameters.push_back(said(parameter->shape(), is_first ? operand_dimension : -1));
+        stated.parameters.push_back(Along(mesh, parameter->shape(), is_first ? operand_dimension : -1));
       }
       const Shape& result = module.entry()->root()->shape();
       const bool is_even = result.dimension(result_dimension) % 4 == 0;
-      stated.results.push_back(said(result, is_even ? result_dimension : -1));
+      stated.results.push_back(Along(mesh, result, is_even ? result_dimension : -1));
       return stated;
     };
-    const Status made = PartitionRun(program, mesh, 47, state, run);
-    ASSERT_TRUE(made.ok()) << made.message();
-    SCOPED_TRACE(run.text);
-    run.errors = {0};
+    ExpectBitsOfOneDevice(program, mesh, state, run);
     gathered += run.text.find("all-gather(a)") != std::string::npos ? 1 : 0;
-    const auto results = EvaluateReplicated(*run.module, run.grid, run.pointers());
-    ASSERT_TRUE(results.ok()) << results.status().message();
-    std::vector<std::vector<const Literal*>> leaves;
-    for (const Literal& result : *results) leaves.push_back(FlattenLiteral(result));
-    ExpectResultsOf(run, leaves);
   };
   struct Window {
     int64_t size = 1, stride = 1, low = 0, high = 0, every = 1, apart = 1;
@@ -154,18 +192,19 @@ TEST(ShardedProgramsTest, WindowsAlongADividedDimensionAreThoseOfOneDevice) {
       const int64_t results = (places - (w.size - 1) * w.apart - 1) / w.stride + 1;
       const auto window = [&](std::string_view other) {
         const bool two = !other.empty();
-        return fmt::format("{{size={}{} stride={}{} pad={}_{}{} lhs_dilate={}{} rhs_dilate={}{}}}", w.size, other, w.stride,
-                           other, w.low, w.high, two ? "x0_0" : "", w.every, other, w.apart, other);
+        return fmt::format("{{size={}{} stride={}{} pad={}_{}{} lhs_dilate={}{} rhs_dilate={}{}}}", w.size, other,
+                           w.stride, other, w.low, w.high, two ? "x0_0" : "", w.every, other, w.apart, other);
       };
       run_one(fmt::format("HloModule m\nc {{\n  x = s32[] parameter(0)\n  y = s32[] parameter(1)\n  ROOT r = s32[] "
                           "add(x, y)\n}}\nENTRY e {{\n  a = s32[{},2] parameter(0)\n  i = s32[] constant(5)\n  ROOT w "
                           "= s32[{},2] reduce-window(a, i), window={}, to_apply=c\n}}",
                           size, results, window("x1")),
               0, 0);
-      run_one(fmt::format("HloModule m\nENTRY e {{\n  a = s32[1,{},2] parameter(0)\n  k = s32[{},2,3] parameter(1)\n  ROOT "
-                          "w = s32[1,3,{}] convolution(a, k), window={}, dim_labels=b0f_0io->bf0\n}}",
-                          size, w.size, results, window("")),
-              1, 2);
+      run_one(
+          fmt::format("HloModule m\nENTRY e {{\n  a = s32[1,{},2] parameter(0)\n  k = s32[{},2,3] parameter(1)\n  ROOT "
+                      "w = s32[1,3,{}] convolution(a, k), window={}, dim_labels=b0f_0io->bf0\n}}",
+                      size, w.size, results, window("")),
+          1, 2);
     }
   }
   EXPECT_GT(gathered, 0);

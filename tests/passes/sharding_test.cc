@@ -205,6 +205,68 @@ TEST(PartitionTest, WeightsAreGatheredWhereRowsAreDivided) {
   EXPECT_THAT(text, HasSubstr("f32[4,32] dot("));
 }
 
+// Tokens along the axis of the weights: either may have its way, and what is smaller moves.
+TEST(PartitionTest, WhatIsSaidFirstIsWhatSendsLess) {
+  const auto layers = [](int rows, const std::vector<std::string>& results) {
+    return Sharded(
+        fmt::format("ENTRY e {{\n  a = f32[{0},16] parameter(0)\n  b = f32[16,32] parameter(1)\n"
+                    "  c = f32[32,16] parameter(2)\n"
+                    "  p = f32[{0},32] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+                    "  ROOT q = f32[{0},16] dot(p, c), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}",
+                    rows),
+        {"y|", "y|", "y|"}, results);
+  };
+  EXPECT_EQ(layers(256, {}).Of("p"), "[{y}, {}]");
+  EXPECT_THAT(layers(256, {}).Device(), AllOf(HasSubstr("all-gather: 2, 3072 bytes"), Not(HasSubstr("all-to-all"))));
+  EXPECT_EQ(layers(4, {"|"}).Of("p"), "[{}, {y}]");
+}
+
+// Of products with three weights the slopes of one array, as of attention.
+TEST(PartitionTest, SumsThatAreAddedAreOneSum) {
+  const auto sums = [](const std::string& root) {
+    std::string text = "ENTRY e {\n  r = f32[8,4] parameter(0)\n";
+    for (int i = 0; i < 3; ++i) {
+      text += fmt::format(
+          "  a{0} = f32[8,16] parameter({1})\n  b{0} = f32[16,4] parameter({2})\n  p{0} = f32[8,4] dot(a{0}, "
+          "b{0}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n",
+          i, 1 + 2 * i, 2 + 2 * i);
+    }
+    return Sharded(text + "  s = f32[8,4] add(p0, r)\n  t = f32[8,4] add(s, p1)\n  u = f32[8,4] add(p2, t)\n" + root +
+                       "\n}",
+                   {"|", "|y", "y|", "|y", "y|", "|y", "y|"})
+        .Device();
+  };
+  EXPECT_THAT(sums("  ROOT n = f32[8,4] negate(u)"), HasSubstr("all-reduce: 1, 192 bytes"));
+  // What others want too is there alone.
+  EXPECT_THAT(sums("  ROOT n = (f32[8,4], f32[8,4]) tuple(u, p1)"), HasSubstr("all-reduce: 2, 384 bytes"));
+}
+
+TEST(PartitionTest, EqualExchangesHappenOnce) {
+  const std::string text =
+      Sharded(
+          "ENTRY e {\n  a = f32[16,8] parameter(0)\n  n = f32[16,8] negate(a)\n  m = f32[16,8] "
+          "negate(a)\n  c = f32[16,8] copy(n)\n  d = f32[16,8] copy(m)\n  s = f32[16,8] sine(c)\n  "
+          "ROOT r = f32[16,8] add(s, d)\n}",
+          {"y|"}, {"|"}, {{"c", "|"}, {"d", "|"}})
+          .Device();
+  EXPECT_THAT(text, AllOf(HasSubstr("all-gather: 1, 384 bytes"), HasSubstr("add(s, all-gather)")));
+}
+
+TEST(PartitionTest, ReversedTilesChangePlaces) {
+  const auto reversed = [](int size, const std::string& said) {
+    return Sharded(fmt::format("ENTRY e {{\n  a = f32[{0},8] parameter(0)\n  c = f32[{0},8] copy(a)\n  r = f32[{0},8] "
+                               "reverse(c), dimensions={{0,1}}\n  ROOT d = f32[{0},8] copy(r)\n}}",
+                               size),
+                   {"-"}, {"-"}, {{"c", said}, {"d", said}})
+        .Device();
+  };
+  EXPECT_THAT(reversed(16, "y|"), HasSubstr("collective-permute: 1, 128 bytes"));
+  EXPECT_THAT(reversed(16, "y|x"), HasSubstr("collective-permute: 2, 128 bytes"));
+  // Of 3, 3, 3 and 1: two of one tile and one of another.
+  EXPECT_THAT(reversed(10, "y|"),
+              AllOf(HasSubstr("collective-permute: 2, 96 bytes"), HasSubstr("f32[3,8] concatenate(")));
+}
+
 std::string CopyOf(const std::string& from, const std::string& to) {
   return Sharded("ENTRY e {\n  a = f32[16,8] parameter(0)\n  ROOT c = f32[16,8] copy(a)\n}", {from}, {to}).Device();
 }

@@ -151,6 +151,13 @@ TEST(DistributedTest, WhatRanksDoNotShareIsFoundBeforeTheyExchange) {
   EXPECT_EQ(device.exit_code, 2);
   EXPECT_THAT(device.err, AllOf(HasSubstr("vxla: error: no device is named like 'nosuch'"),
                                 HasSubstr("vxla: error: rank 1 did not start: no device is named like 'nosuch'")));
+  const std::string gone = ScratchFolder() + "/gone.hlo";
+  const CommandResult file = two(program, gone + " --device cpu");
+  EXPECT_EQ(file.exit_code, 2) << file.err;
+  EXPECT_THAT(file.err, AllOf(HasSubstr("vxla: error: " + gone), HasSubstr("vxla: error: rank 1 did not start: " + gone)));
+  const CommandResult flags = two(program, program + " --check-same");
+  EXPECT_EQ(flags.exit_code, 2);
+  EXPECT_THAT(flags.err, HasSubstr("vxla: error: rank 1 did not start: --check-same compares runs"));
   const CommandResult feeds = RunShell(Job(1, program + " --infeed x.npz"));
   EXPECT_EQ(feeds.exit_code, 2);
   EXPECT_THAT(feeds.err, HasSubstr("vxla: error: --distributed: --infeed is for one process"));

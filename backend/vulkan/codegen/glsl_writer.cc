@@ -709,6 +709,8 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
     if (begin < end && begin <= high && low < end) parts.push_back({operand, begin, end});
     begin = end;
   }
+  // Nobody reads it: what has no elements, too, is written for each of them.
+  if (instruction.shape().ElementCount() == 0) return ZeroText(instruction.shape().element_type());
   VXLA_CHECK(!parts.empty(), "a concatenate without elements");
   auto read = [&](const ConcatenatePart& part, bool whole) {
     MultiIndex inner = index;

@@ -101,7 +101,9 @@ struct Foralls {
 };
 
 // What a program says of how its arrays lie on devices (import_shardings.cc), while the importer makes the program of
-// whole arrays.
+// whole arrays. It is one class because all of it becomes one statement, of which the program of a device is made at
+// the end: arguments, constraints, groups and manual computations add to it wherever they stand, and read their axes
+// alike, without those that are manual there.
 class ShardingImporter {
  public:
   explicit ShardingImporter(Importer& importer) : importer_(importer) {}
@@ -157,7 +159,7 @@ class ShardingImporter {
   std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
-  int manual_depth_ = 0;  // of what is written for a device rather than for whole arrays
+  int manual_depth_ = 0;                  // of what is written for a device rather than for whole arrays
   std::vector<std::string> manual_axes_;  // there
 };
 

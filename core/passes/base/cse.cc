@@ -14,6 +14,7 @@ bool IsBarrier(const Instruction& instruction) { return instruction.opcode() == 
 
 // What must not be merged, here or in what is called.
 struct Apart {
+  EqualCollectives collectives;
   SideEffects effects;
   DeepProperty barriers{IsBarrier};
   bool Of(const Instruction& instruction) { return effects.Of(instruction) || barriers.Of(instruction); }
@@ -21,6 +22,13 @@ struct Apart {
 
 bool MayMerge(const Instruction& instruction, Apart& apart) {
   switch (instruction.opcode()) {
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kReduceScatter:
+      return apart.collectives == EqualCollectives::kMerged && instruction.control_predecessors().empty();
     case Opcode::kParameter:
     case Opcode::kCopyStart:
     case Opcode::kCopyDone:
@@ -156,6 +164,7 @@ bool MergeIn(Computation& computation, Comparison& comparison, Apart& apart) {
       continue;
     }
     computation.ReplaceAllUses(instruction, *same);
+    if (Has(instruction->opcode(), Trait::kMeets)) computation.Remove(instruction);
     changed = true;
   }
   if (changed) computation.RemoveDead();
@@ -166,10 +175,10 @@ bool MergeIn(Computation& computation, Comparison& comparison, Apart& apart) {
 
 bool SameStructure(const Computation& a, const Computation& b) { return Comparison().Same(a, b); }
 
-bool EliminateCommonSubexpressions(Module& module) {
+bool EliminateCommonSubexpressions(Module& module, EqualCollectives collectives) {
   bool changed = false;
   Comparison comparison;
-  Apart apart;
+  Apart apart{collectives, {}};
   for (const auto& computation : module.computations()) changed |= MergeIn(*computation, comparison, apart);
   if (changed) module.RemoveUnusedComputations();
   return changed;

@@ -9,8 +9,10 @@ namespace VXLA_NAMESPACE {
 // computations become the first of them; constants are compared by value. Left alone: side effects, collectives,
 // transfers, asynchronous pairs, opt-barrier (it exists to keep copies apart) and what calls one, and whatever has
 // control predecessors; control successors follow what they stood behind.
+// kMerged: collectives that are no halves of a pair too, of a program that all devices of a group run alike.
 // Returns whether anything was replaced; the replaced instructions are removed.
-bool EliminateCommonSubexpressions(Module& module);
+enum class EqualCollectives : uint8_t { kApart, kMerged };
+bool EliminateCommonSubexpressions(Module& module, EqualCollectives collectives = EqualCollectives::kApart);
 
 // Whether two computations compute the same by structure; names and locations do not count.
 bool SameStructure(const Computation& a, const Computation& b);

@@ -431,66 +431,95 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
   return tuple ? make.TupleOf(outputs) : outputs[0];
 }
 
-Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape, bool in_blocks,
-                 const CopyOfComputation& copy_of, MemberOrder order) {
-  const Instruction& instruction = make.instruction();
-  // Operands, and members: of a reduction those that give a part are fewer.
-  const auto operands = static_cast<size_t>(instruction.operand_count());
-  const auto count = static_cast<int64_t>(in_blocks ? given[0].size() / operands : given.size());
+namespace {
+
+// What the members of a collective give, by member and operand. In blocks: what a member has for each of them, operand
+// by operand.
+class Members {
+ public:
+  Members(Expansion& make, const std::vector<Values>& given, bool in_blocks)
+      : make_(make),
+        given_(given),
+        in_blocks_(in_blocks),
+        operands_(static_cast<size_t>(make.instruction().operand_count())),
+        // Of a reduction, those that give a part are fewer than those that get the result.
+        count_(in_blocks ? given[0].size() / operands_ : given.size()) {}
+
+  size_t count() const { return count_; }
+  // For every member.
+  Values All(Instruction* value) const { return Values(count_, value); }
+  Values OfOperand(size_t k) const {
+    Values values;
+    for (const Values& of_member : given_) values.push_back(of_member[k]);
+    return values;
+  }
+  // Of operand k of all members, what is for member m.
+  Values Blocks(size_t k, size_t m) const {
+    const IntList& dimensions = make_.instruction().attributes<CollectiveAttributes>().dimensions;
+    Values values;
+    for (const Values& of_member : given_) {
+      values.push_back(in_blocks_ ? of_member[k * count_ + m]
+                                  : Block(make_, of_member[k], dimensions[0], static_cast<int64_t>(m),
+                                          static_cast<int64_t>(count_)));
+    }
+    return values;
+  }
   // One value for each member of each operand, put together by member.
-  ElementType type = instruction.operand(0)->shape().element_type();
-  const auto each = [&](const std::function<Values(size_t)>& results) {
-    std::vector<Values> by_member(static_cast<size_t>(count));
-    for (size_t k = 0; k < operands; ++k) {
-      type = instruction.operand(static_cast<int>(k))->shape().element_type();
+  template <typename Results>
+  Values Each(const Shape& shape, Results results) const {
+    std::vector<Values> by_member(count_);
+    for (size_t k = 0; k < operands_; ++k) {
       const Values of_members = results(k);
-      for (size_t m = 0; m < by_member.size(); ++m) by_member[m].push_back(of_members[m]);
+      for (size_t m = 0; m < count_; ++m) by_member[m].push_back(of_members[m]);
     }
     Values together;
     for (Values& values : by_member) {
       const bool same = !together.empty() && shape.IsTuple() &&
                         std::ranges::equal(together.back()->operands(), values, std::equal_to<>());
-      together.push_back(same ? together.back() : shape.IsTuple() ? make.TupleOf(values) : values[0]);
+      together.push_back(same ? together.back() : shape.IsTuple() ? make_.TupleOf(values) : values[0]);
     }
     return together;
-  };
-  const auto of_operand = [&](size_t k) {
-    Values values;
-    for (const Values& of_member : given) values.push_back(of_member[k]);
-    return values;
-  };
-  const auto reduced = [&](const Values& values) { return Reduced(make, values, type, copy_of, order); };
-  const auto all = [&](Instruction* value) { return Values(static_cast<size_t>(count), value); };
+  }
+
+ private:
+  Expansion& make_;
+  const std::vector<Values>& given_;
+  const bool in_blocks_;
+  const size_t operands_, count_;
+};
+
+}  // namespace
+
+Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape, bool in_blocks,
+                 const CopyOfComputation& copy_of, MemberOrder order) {
+  const Instruction& instruction = make.instruction();
+  const Members members(make, given, in_blocks);
   const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
-  // Of operand k of all members, what is for member m.
-  const auto blocks = [&](size_t k, int64_t m) {
-    Values values;
-    for (const Values& of_member : given) {
-      values.push_back(in_blocks ? of_member[k * static_cast<size_t>(count) + static_cast<size_t>(m)]
-                                 : Block(make, of_member[k], dimensions[0], m, count));
-    }
-    return values;
+  const auto reduced = [&](size_t k, const Values& values) {
+    const ElementType type = instruction.operand(static_cast<int>(k))->shape().element_type();
+    return Reduced(make, values, type, copy_of, order);
   };
   switch (instruction.opcode()) {
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
-      return each([&](size_t k) { return all(reduced(of_operand(k))); });
+      return members.Each(shape, [&](size_t k) { return members.All(reduced(k, members.OfOperand(k))); });
     case Opcode::kCollectiveReduce:
-      return each([&](size_t k) {
-        Instruction* const sum = reduced(of_operand(k));
-        Values results = all(ZerosLike(make, sum->shape(), {sum}));
+      return members.Each(shape, [&](size_t k) {
+        Instruction* const sum = reduced(k, members.OfOperand(k));
+        Values results = members.All(ZerosLike(make, sum->shape(), {sum}));
         results[0] = sum;
         return results;
       });
     case Opcode::kAllGather:
     case Opcode::kAllGatherStart:
-      return each([&](size_t k) { return all(make.Concatenated(of_operand(k), dimensions[0])); });
+      return members.Each(
+          shape, [&](size_t k) { return members.All(make.Concatenated(members.OfOperand(k), dimensions[0])); });
     case Opcode::kCollectiveBroadcast:
-      return each([&](size_t k) { return all(given[0][k]); });
+      return members.Each(shape, [&](size_t k) { return members.All(given[0][k]); });
     case Opcode::kReduceScatter:
-      return each([&](size_t k) {
+      return members.Each(shape, [&](size_t k) {
         Values results;
-        for (int64_t m = 0; m < count; ++m) results.push_back(reduced(blocks(k, m)));
+        for (size_t m = 0; m < members.count(); ++m) results.push_back(reduced(k, members.Blocks(k, m)));
         return results;
       });
     case Opcode::kRaggedAllToAll: {
@@ -500,9 +529,9 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
     }
     default: {  // all-to-all: an array in blocks, or operand m for member m
       Values results;
-      for (int64_t m = 0; m < count; ++m) {
-        results.push_back(dimensions.empty() ? make.TupleOf(of_operand(static_cast<size_t>(m)))
-                                             : make.Concatenated(blocks(0, m), dimensions[0]));
+      for (size_t m = 0; m < members.count(); ++m) {
+        results.push_back(dimensions.empty() ? make.TupleOf(members.OfOperand(m))
+                                             : make.Concatenated(members.Blocks(0, m), dimensions[0]));
       }
       return results;
     }

@@ -402,18 +402,22 @@ FactorRule ConcatenateRule(const Instruction& instruction) {
   return rule;
 }
 
+FactorRule ReverseRule(const Instruction& instruction) {
+  FactorRule rule = ElementwiseWhere(instruction, [](int) { return true; });
+  for (const int64_t d : instruction.dimensions())
+    rule.factors[static_cast<size_t>(rule.results[0][static_cast<size_t>(d)][0])].is_reversed = true;
+  return rule;
+}
+
 std::optional<FactorRule> MovementRule(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
   const auto size = [&](int d) { return shape.dimension(d); };
   switch (instruction.opcode()) {
     case Opcode::kReverse:
+      return ReverseRule(instruction);
     case Opcode::kSort:
-      return ElementwiseWhere(instruction, [&](int d) {
-        const IntList& whole = instruction.opcode() == Opcode::kSort
-                                   ? instruction.attributes<SortAttributes>().dimensions
-                                   : instruction.dimensions();
-        return !Lists(whole, d);
-      });
+      return ElementwiseWhere(instruction,
+                              [&](int d) { return !Lists(instruction.attributes<SortAttributes>().dimensions, d); });
     case Opcode::kSlice:
       return SliceRule(instruction);
     case Opcode::kPad:
@@ -558,7 +562,8 @@ DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimen
       return ShiftOfWindow(instruction.attributes<WindowAttributes>().window[at], results(dimension));
     case Opcode::kConvolution: {
       const auto& a = instruction.attributes<ConvolutionAttributes>();
-      const auto spatial = std::ranges::find(a.dim_labels->input_spatial, dimension) - a.dim_labels->input_spatial.begin();
+      const auto spatial =
+          std::ranges::find(a.dim_labels->input_spatial, dimension) - a.dim_labels->input_spatial.begin();
       const size_t i = static_cast<size_t>(spatial);
       return ShiftOfWindow(a.window[i], results(a.dim_labels->output_spatial[i]));
     }

@@ -12,11 +12,12 @@ namespace VXLA_NAMESPACE {
 struct FactorRule {
   struct Factor {
     int64_t size = 1;
-    bool is_reduced = false;  // no result has it: devices have addends of the results, or what else `joins` joins
-    bool is_whole = false;    // each device has all of it
-    bool is_indexed = false;  // of these, the rows that a gather takes: a device has those of its tile
-    bool is_shifted = false;  // results are made of elements at other places of the operand: ShiftOf
-    bool may_pad = false;     // alone in each of its dimensions, of which the last tiles may be filled up
+    bool is_reduced = false;   // no result has it: devices have addends of the results, or what else `joins` joins
+    bool is_whole = false;     // each device has all of it
+    bool is_indexed = false;   // of these, the rows that a gather takes: a device has those of its tile
+    bool is_shifted = false;   // results are made of elements at other places of the operand: ShiftOf
+    bool is_reversed = false;  // results have the elements in the opposite order
+    bool may_pad = false;      // alone in each of its dimensions, of which the last tiles may be filled up
   };
   // By dimension, its factors, major to minor. None: the operation needs the dimension whole.
   using ArrayFactors = std::vector<std::vector<int>>;
@@ -34,8 +35,8 @@ struct FactorRule {
 // Nothing: the operation needs all of its operands whole. Bounded dynamic dimensions are never divided.
 std::optional<FactorRule> RuleOf(const Instruction& instruction);
 
-// Of a factor that is_shifted: element j of the result is made of `reach` places from j * stride - low on, of which each
-// `every` has an element of the operand.
+// Of a factor that is_shifted: element j of the result is made of `reach` places from j * stride - low on, of which
+// each `every` has an element of the operand.
 struct DimensionShift {
   int64_t results = 0;
   int64_t low = 0, stride = 1, reach = 1, every = 1;

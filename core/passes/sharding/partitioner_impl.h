@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/passes/sharding/partitioner.h"
@@ -104,6 +105,7 @@ class Partitioner {
   std::unique_ptr<Module> module_;
   std::optional<TileExchange> exchange_;
   std::unordered_map<const Computation*, Computation*> copies_;
+  std::unordered_set<const Instruction*> sums_;  // exchanges that add up what devices have
   PartitionedModule made_;
 };
 

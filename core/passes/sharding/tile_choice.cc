@@ -30,7 +30,8 @@ class AtomChoice {
   // A factor behind another one of its dimension is divided only where that one is to the end.
   std::vector<Atoms> Take() {
     for (size_t f = 0; f < atoms_.size(); ++f) {
-      while (rule_.factors[f].is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f))) atoms_[f].pop_back();
+      while (rule_.factors[f].is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f)))
+        atoms_[f].pop_back();
     }
     for (bool changed = true; changed;) {
       changed = false;

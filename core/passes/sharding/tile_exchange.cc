@@ -169,6 +169,30 @@ Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dim
   return CutAt(into, tile, part, starts);
 }
 
+// Place p gets its elements, from the last one on, of the tile at count - 1 - p, or where the last tiles are filled up
+// of those that lie so much further in front.
+Instruction* TileExchange::Mirrored(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+                                    int64_t whole) {
+  const int64_t size = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
+  const int64_t filler = size * count - whole, tiles = filler / size, rest = filler % size;
+  const auto given = [&](int64_t start, int64_t elements, int64_t further) {
+    Instruction* const part = Sliced(into, tile, dimension, start, elements);
+    CollectivePermuteAttributes pairs;
+    pairs.channel_id = 1;
+    for (const IntList& group : mesh_.Groups(atoms)) {
+      for (int64_t place = 0; place + further < count; ++place)
+        pairs.source_target_pairs.emplace_back(group[static_cast<size_t>(count - 1 - place - further)],
+                                               group[static_cast<size_t>(place)]);
+    }
+    std::ranges::sort(pairs.source_target_pairs);
+    return into.Add(Opcode::kCollectivePermute, part->shape(), {part}, std::move(pairs));
+  };
+  Instruction* const first = given(0, size - rest, tiles);
+  if (rest == 0) return first;
+  Instruction* const behind = given(size - rest, rest, tiles + 1);
+  return into.Add(Opcode::kConcatenate, tile->shape(), {behind, first}, DimensionsAttributes{{dimension}});
+}
+
 Instruction* TileExchange::ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms,
                                         int64_t size, int64_t low) {
   Shape part = array->shape();

@@ -26,6 +26,8 @@ class TileExchange {
   // ReachesNext takes.
   Instruction* Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
                        const TileSource& source);
+  // What devices need of a dimension of `whole` elements to have, once they reverse it, their tile of the reversed one.
+  Instruction* Mirrored(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole);
   static bool ReachesNext(int64_t tile, int64_t count, int64_t whole, const TileSource& source);
   // The same of an array of which each device has all.
   Instruction* ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t size,

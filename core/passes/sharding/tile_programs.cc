@@ -148,6 +148,12 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
     Window& window = std::get<WindowAttributes>(attributes).window;
     for (size_t d = 0; d < window.size(); ++d)
       reach(static_cast<int64_t>(d), static_cast<int64_t>(d), window[d], operands[1]);
+  } else if (instruction.opcode() == Opcode::kReverse) {
+    for (const int64_t d : instruction.dimensions()) {
+      const Atoms& along = atoms[static_cast<size_t>(rule.operands[0][static_cast<size_t>(d)][0])];
+      const int64_t whole = instruction.shape().dimension(static_cast<int>(d));
+      if (!along.empty()) operands[0] = exchange_->Mirrored(frame.into, operands[0], static_cast<int>(d), along, whole);
+    }
   } else {
     ShiftOperands(frame, instruction, rule, atoms, operands, shape, attributes);
   }
@@ -304,6 +310,8 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
   Instruction* made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), tile);
   if (own.is_own != nullptr) made = OnlyOwn(into, instruction, made, own.is_own);
   made = exchange_->Reshard(into, made, whole, tiling, wanted, rule.joins);
+  const bool is_sum = made->opcode() == Opcode::kAllReduce || made->opcode() == Opcode::kReduceScatter;
+  if (is_sum && rule.joins == Opcode::kAdd) sums_.insert(made);
   if (first != nullptr) {
     Instruction* const other =
         first->whole.rank() == whole.rank()
