@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/lower/custom/user_glsl.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "backend/vulkan/shader/custom_shader.h"

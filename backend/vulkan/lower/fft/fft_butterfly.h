@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/codegen/statements/statement.h"
 #include "core/element_type.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -34,7 +35,7 @@ constexpr const char* kTurned = R"(vec2 turned(uint bits, vec2 value) {
 }
 )";
 
-class ButterflyWriter {
+class ButterflyWriter : public CodeWriter {
  public:
   // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated, but for fused multiply-adds, which
   // take a product without a rounding of its own if `fuses`. `turns`: roots inside are taken as NearestQuarter has
@@ -72,9 +73,6 @@ class ButterflyWriter {
   std::string Text(const RealText& a) const;
   std::string Text(const ComplexText& a) const;
 
-  void Line(const std::string& statement) { text_ += "  " + statement + "\n"; }
-  std::string Take() { return std::move(text_); }
-
  private:
   RealText Local(const std::string& value);
   RealText WithoutFactor(const RealText& a);
@@ -84,7 +82,6 @@ class ButterflyWriter {
 
   ElementType real_;
   bool fuses_, turns_;
-  std::string text_;
   int next_local_ = 0;
 };
 

@@ -44,7 +44,7 @@ class FftPassWriter {
     return step;
   }
 
-  std::string UnitText(const FftSlices& slices) {
+  Code UnitText(const FftSlices& slices) {
     AddBuffers(slices);
     WriteUnit();
     return text_.Take();
@@ -68,7 +68,7 @@ class FftPassWriter {
     if (job_.untangles) return WriteUntangle();
     job_.symmetric() ? WriteDirectPair() : job_.pass.direct ? WriteDirect() : WriteButterfly();
   }
-  std::string LoadFrom(const std::string& index) { return held_.empty() ? kernel_.Load(from_, index) : held_; }
+  Expression LoadFrom(const std::string& index) { return held_.empty() ? kernel_.Loaded(from_, index) : held_; }
 
   std::string Number(int64_t value) { return kernel_.Param(static_cast<uint32_t>(value)); }
   void Declare(const std::string& name, const std::string& value) {
@@ -95,12 +95,9 @@ class FftPassWriter {
                            : fmt::format("{} + {} * {}", begin, t, Number(job_.inner));
   }
 
-  std::string Table(const FftTable& table, const std::string& index) {
-    const int64_t offset = plan_.tables.OffsetOf(table);
-    return kernel_.Load(tables_, fmt::format("{} + {}", Number(offset), index));
-  }
   ComplexText LoadTable(const FftTable& table, const std::string& index, const std::string& name) {
-    text_.Line(fmt::format("{} {} = {};", CarrierType(plan_.complex), name, Table(table, index)));
+    const std::string at = fmt::format("{} + {}", Number(plan_.tables.OffsetOf(table)), index);
+    text_.Declare(CarrierType(plan_.complex), name, kernel_.Loaded(tables_, at));
     return ButterflyWriter::PartsOf(name);
   }
   // Times an element of a table of roots.
@@ -144,11 +141,9 @@ class FftPassWriter {
 
   // `width` neighbours from element `index` on, a multiple of it, by one load.
   std::vector<ComplexText> LoadGroup(int k, const std::string& index, const std::string& name) {
-    const bool four = job_.width == 4;
-    kernel_.AddVectorView(k, four ? 8 : 4);
-    text_.Line(fmt::format("{} {} = LOAD({}, {}, ({}) / {}u);", four ? "u64vec4" : "vec4", name, k,
-                           four ? "u64x4" : "f32x4", index, job_.width));
-    if (!four) return {{{name + ".x"}, {name + ".y"}}, {{name + ".z"}, {name + ".w"}}};
+    const Elements group = GroupAt(k, index);
+    text_.Declare(group.type(), name, Expression(group));
+    if (job_.width != 4) return {{{name + ".x"}, {name + ".y"}}, {{name + ".z"}, {name + ".w"}}};
     std::vector<ComplexText> values;
     for (int w = 0; w < 4; ++w) {
       const std::string part = fmt::format("{}_{}", name, w);
@@ -158,16 +153,22 @@ class FftPassWriter {
     return values;
   }
   void StoreGroup(int k, const std::string& index, std::span<const ComplexText> values) {
-    const bool four = job_.width == 4;
-    kernel_.AddVectorView(k, four ? 8 : 4);
-    std::vector<std::string> words;
+    std::vector<Stored> words;
     for (const ComplexText& value : values) {
       const std::string re = text_.Text(value.re), im = text_.Text(value.im);
-      words.push_back(four ? fmt::format("JOINED(floatBitsToUint({}), floatBitsToUint({}))", re, im)
-                           : fmt::format("{}, {}", re, im));
+      if (job_.width == 4) {
+        words.emplace_back(fmt::format("JOINED(floatBitsToUint({}), floatBitsToUint({}))", re, im));
+      } else {
+        words.insert(words.end(), {re, im});
+      }
     }
-    text_.Line(fmt::format("STORE({}, {}, ({}) / {}u, {}({}));", k, four ? "u64x4" : "f32x4", index, job_.width,
-                           four ? "u64vec4" : "vec4", fmt::join(words, ", ")));
+    text_.Add({.kind = Statement::Kind::kStore, .target = GroupAt(k, index), .values = std::move(words)});
+  }
+  // So many complex values as four floats, or as four words of 64 bits.
+  Elements GroupAt(int k, const std::string& index) {
+    const bool four = job_.width == 4;
+    kernel_.AddVectorView(k, four ? 8 : 4);
+    return {std::to_string(k), four ? "u64" : "f32", 4, fmt::format("({}) / {}u", index, job_.width)};
   }
   // Whether groups of `width` on lines of this many elements of c64 are whole and lie side by side.
   bool Groups(ElementType type, int64_t size) const {
@@ -177,12 +178,12 @@ class FftPassWriter {
   // Value `t` of the line as a local of its own number.
   ComplexText LoadValue(const std::string& t, const std::string& name) {
     if (!IsComplex(job_.in.type)) {
-      text_.Line(fmt::format("{} {} = {};", CarrierType(job_.in.type), name, LoadFrom(At("line_in", t))));
+      text_.Declare(CarrierType(job_.in.type), name, LoadFrom(At("line_in", t)));
       return {{name}, {}};
     }
     const std::string type(CarrierType(plan_.complex));
     if (job_.in.spectrum == Spectrum::kWhole) {
-      text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", t))));
+      text_.Declare(type, name, LoadFrom(At("line_in", t)));
       return ButterflyWriter::PartsOf(name);
     }
     return job_.in.spectrum == Spectrum::kHermitian ? LoadHermitian(t, name) : LoadPacked(t, name);
@@ -192,7 +193,7 @@ class FftPassWriter {
     const std::string type(CarrierType(plan_.complex));
     const std::string real(CarrierType(RealPart(plan_.complex))), length = Number(job_.length);
     Declare(name + "_at", fmt::format("min({0}, {1} - {0})", t, length));
-    text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", name + "_at"))));
+    text_.Declare(type, name, LoadFrom(At("line_in", name + "_at")));
     text_.Line(fmt::format("{0} {1}_im = {1}.y;", real, name));
     text_.Line(fmt::format("{} {}_minus = {};", real, name, text_.Text(RealText{name + "_im", true})));
     text_.Line(fmt::format("if ({0} > {1}_at) {1}_im = {1}_minus;", t, name));
@@ -204,8 +205,8 @@ class FftPassWriter {
   // difference; the imaginary parts of X at 0 and length count for nothing.
   ComplexText LoadPacked(const std::string& t, const std::string& name) {
     const std::string type(CarrierType(plan_.complex)), length = Number(job_.length), other = name + "_other";
-    text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", t))));
-    text_.Line(fmt::format("{} {} = {};", type, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t)))));
+    text_.Declare(type, name, LoadFrom(At("line_in", t)));
+    text_.Declare(type, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t))));
     const std::string zero = ZeroText(RealPart(plan_.complex));
     text_.Line(fmt::format("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero));
     const ComplexText a{{name + ".x"}, {name + ".y"}}, b{{other + ".x"}, {other + ".y", true}};
@@ -270,7 +271,7 @@ class FftPassWriter {
       value.im = {name + "_im"};
     }
     const std::string stored = IsComplex(job_.out.type) ? text_.Text(value) : text_.Text(value.re);
-    text_.Line(kernel_.Store(into_, At("line_out", t), stored));
+    text_.Add(kernel_.Storing(into_, At("line_out", t), stored));
     if (some) text_.Line("}");
   }
 
@@ -283,9 +284,9 @@ class FftPassWriter {
     const std::string type(CarrierType(plan_.complex)), length = Number(job_.length);
     Split("line", "k", "u", job_.length / 2 + 1);
     DeclareLines("line", "0u");
-    text_.Line(fmt::format("{} a = {};", type, LoadFrom("line_in + k")));
+    text_.Declare(type, "a", LoadFrom("line_in + k"));
     Declare("mirror", fmt::format("k == 0u ? 0u : {} - k", length));
-    text_.Line(fmt::format("{} b = {};", type, LoadFrom("line_in + mirror")));
+    text_.Declare(type, "b", LoadFrom("line_in + mirror"));
     const ComplexText a = ButterflyWriter::PartsOf("a"), b{{"b.x"}, {"b.y", true}};
     auto halved = [this](const ComplexText& value) {
       const RealText half = text_.Constant(0.5);
@@ -297,8 +298,8 @@ class FftPassWriter {
     ComplexText last = text_.Subtract(even, turned);
     last.im = Negated(last.im);
     const ComplexText first = text_.Add(even, turned);
-    text_.Line(kernel_.Store(into_, "line_out + k", text_.Text(first)));
-    text_.Line(kernel_.Store(into_, fmt::format("line_out + {} - k", length), text_.Text(last)));
+    text_.Add(kernel_.Storing(into_, "line_out + k", text_.Text(first)));
+    text_.Add(kernel_.Storing(into_, fmt::format("line_out + {} - k", length), text_.Text(last)));
   }
 
   void WriteButterfly() {
@@ -627,7 +628,7 @@ Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob
   return FftPassWriter(kernel, plan, job).Write(context.facts, name, slices);
 }
 
-std::string FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices) {
+Code FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices) {
   return FftPassWriter(kernel, plan, job).UnitText(slices);
 }
 
