@@ -342,7 +342,7 @@ class LoopKernelWriter : LoopStateWriter {
 
   int64_t MostTrips(int64_t cost, int64_t iterations) const {
     const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-    const int64_t turns = (program_.groups + GroupsAtOnce(context_.facts) - 1) / GroupsAtOnce(context_.facts);
+    const int64_t turns = CeilDivide(program_.groups, GroupsAtOnce(context_.facts));
     int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
     // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
     // are.
