@@ -42,6 +42,7 @@ class ButterflyWriter : public CodeWriter {
   // them, which costs two additions and rounds less.
   ButterflyWriter(ElementType real, bool fuses, bool turns) : real_(real), fuses_(fuses), turns_(turns) {}
 
+  using CodeWriter::Add;
   RealText Add(const RealText& a, const RealText& b);
   RealText Subtract(const RealText& a, const RealText& b);
   RealText Multiply(const RealText& a, const RealText& b);

@@ -21,7 +21,7 @@ using Spectrum = PassInput::Spectrum;
 
 // What a pass reads and writes, of one transform after the other.
 class FftPassText {
- protected:
+ public:
   FftPassText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices)
       : plan_(plan),
         job_(job),
@@ -36,6 +36,7 @@ class FftPassText {
     if (reads_tables && job_.turned) DeclareTurns();
   }
 
+ protected:
   Expression LoadFrom(const std::string& index) {
     return slices_.held.empty() ? kernel_.Loaded(from_, index) : slices_.held;
   }
