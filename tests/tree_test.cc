@@ -177,7 +177,7 @@ const Street kStreets[] = {
       "backend/vulkan/lower/sort"}},
     {"backend/vulkan/lower/whiles",
      {"backend/vulkan/codegen", "backend/vulkan/codegen/passes", "backend/vulkan/lower/indexing",
-      "backend/vulkan/lower/lower.h", "backend/vulkan/lower/whiles/units"}},
+      "backend/vulkan/lower/lower.h", "backend/vulkan/lower/tuning", "backend/vulkan/lower/whiles/units"}},
     {"scheduler", {"scheduler/memory"}},
     {"scheduler/memory", {"scheduler"}},
     {"scheduler/replicas", {}},
