@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "core/reserved_names.h"
 
@@ -72,111 +73,74 @@ CustomCallAttributes OwnCall(CallKind kind, int64_t number) {
   return attributes;
 }
 
-Attributes DefaultAttributes(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kParameter:
-      return ParameterAttributes{};
-    case Opcode::kConstant:
-      return ConstantAttributes{};
-    case Opcode::kIota:
-      return IotaAttributes{};
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kConcatenate:
-    case Opcode::kReduce:
-    case Opcode::kMap:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kSetDimensionSize:
-      return DimensionsAttributes{};
-    case Opcode::kCompare:
-      return CompareAttributes{};
-    case Opcode::kReducePrecision:
-      return ReducePrecisionAttributes{};
-    case Opcode::kSlice:
-      return SliceAttributes{};
-    case Opcode::kPad:
-      return PadAttributes{};
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-      return DotAttributes{};
-    case Opcode::kConvolution:
-      return ConvolutionAttributes{};
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-      return WindowAttributes{};
-    case Opcode::kScan:
-      return ScanAttributes{};
-    case Opcode::kDynamicSlice:
-      return DynamicSliceAttributes{};
-    case Opcode::kGather:
-      return GatherAttributes{};
-    case Opcode::kScatter:
-      return ScatterAttributes{};
-    case Opcode::kSort:
-      return SortAttributes{};
-    case Opcode::kTopK:
-      return TopKAttributes{};
-    case Opcode::kFft:
-      return FftAttributes{};
-    case Opcode::kCholesky:
-      return CholeskyAttributes{};
-    case Opcode::kTriangularSolve:
-      return TriangularSolveAttributes{};
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return BatchNormAttributes{};
-    case Opcode::kRng:
-      return RngAttributes{};
-    case Opcode::kRngBitGenerator:
-      return RngBitGeneratorAttributes{};
-    case Opcode::kRngGetAndUpdateState:
-      return RngGetAndUpdateStateAttributes{};
-    case Opcode::kGetTupleElement:
-      return GetTupleElementAttributes{};
-    case Opcode::kCall:
-      return CallAttributes{};
-    case Opcode::kFusion:
-      return FusionAttributes{};
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return AsyncAttributes{};
-    case Opcode::kCopyStart:
-      return CopyStartAttributes{};
-    case Opcode::kDomain:
-      return DomainAttributes{};
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return CollectiveAttributes{};
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-      return CollectivePermuteAttributes{};
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-      return SendRecvAttributes{};
-    case Opcode::kInfeed:
-      return InfeedAttributes{};
-    case Opcode::kOutfeed:
-      return OutfeedAttributes{};
-    case Opcode::kCustomCall:
-      return CustomCallAttributes{};
-    default:
-      return FactsOf(opcode).kind == OpcodeKind::kElementwise && FactsOf(opcode).operand_count == 1
-                 ? Attributes(UnaryAttributes{})
-                 : Attributes(NoAttributes{});
+namespace {
+
+template <typename T>
+Attributes Of() {
+  return T{};
+}
+
+using Maker = Attributes (*)();
+
+std::vector<Maker> MakersByOpcode() {
+  using enum Opcode;
+  const std::pair<Maker, std::vector<Opcode>> kinds[] = {
+      {Of<ParameterAttributes>, {kParameter}},
+      {Of<ConstantAttributes>, {kConstant}},
+      {Of<IotaAttributes>, {kIota}},
+      {Of<DimensionsAttributes>,
+       {kBroadcast, kTranspose, kReverse, kConcatenate, kReduce, kMap, kGetDimensionSize, kSetDimensionSize}},
+      {Of<CompareAttributes>, {kCompare}},
+      {Of<ReducePrecisionAttributes>, {kReducePrecision}},
+      {Of<SliceAttributes>, {kSlice}},
+      {Of<PadAttributes>, {kPad}},
+      {Of<DotAttributes>, {kDot, kRaggedDot, kScaledDot}},
+      {Of<ConvolutionAttributes>, {kConvolution}},
+      {Of<WindowAttributes>, {kReduceWindow, kSelectAndScatter}},
+      {Of<ScanAttributes>, {kScan}},
+      {Of<DynamicSliceAttributes>, {kDynamicSlice}},
+      {Of<GatherAttributes>, {kGather}},
+      {Of<ScatterAttributes>, {kScatter}},
+      {Of<SortAttributes>, {kSort}},
+      {Of<TopKAttributes>, {kTopK}},
+      {Of<FftAttributes>, {kFft}},
+      {Of<CholeskyAttributes>, {kCholesky}},
+      {Of<TriangularSolveAttributes>, {kTriangularSolve}},
+      {Of<BatchNormAttributes>, {kBatchNormGrad, kBatchNormInference, kBatchNormTraining}},
+      {Of<RngAttributes>, {kRng}},
+      {Of<RngBitGeneratorAttributes>, {kRngBitGenerator}},
+      {Of<RngGetAndUpdateStateAttributes>, {kRngGetAndUpdateState}},
+      {Of<GetTupleElementAttributes>, {kGetTupleElement}},
+      {Of<CallAttributes>, {kCall}},
+      {Of<FusionAttributes>, {kFusion}},
+      {Of<AsyncAttributes>, {kAsyncStart, kAsyncUpdate, kAsyncDone}},
+      {Of<CopyStartAttributes>, {kCopyStart}},
+      {Of<DomainAttributes>, {kDomain}},
+      {Of<CollectiveAttributes>,
+       {kAllGather, kAllGatherStart, kAllReduce, kAllReduceStart, kAllToAll, kCollectiveBroadcast, kCollectiveReduce,
+        kRaggedAllToAll, kReduceScatter}},
+      {Of<CollectivePermuteAttributes>, {kCollectivePermute, kCollectivePermuteStart}},
+      {Of<SendRecvAttributes>, {kRecv, kRecvDone, kSend, kSendDone}},
+      {Of<InfeedAttributes>, {kInfeed}},
+      {Of<OutfeedAttributes>, {kOutfeed}},
+      {Of<CustomCallAttributes>, {kCustomCall}},
+  };
+  std::vector<Maker> makers(static_cast<size_t>(OpcodeCount()), Of<NoAttributes>);
+  for (size_t i = 0; i < makers.size(); ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    if (IsElementwise(opcode) && FactsOf(opcode).operand_count == 1) makers[i] = Of<UnaryAttributes>;
   }
+  for (const auto& [maker, opcodes] : kinds) {
+    for (const Opcode opcode : opcodes) makers[static_cast<size_t>(opcode)] = maker;
+  }
+  return makers;
+}
+
+}  // namespace
+
+Attributes DefaultAttributes(Opcode opcode) {
+  static const std::vector<Maker> makers = MakersByOpcode();
+  return makers[static_cast<size_t>(opcode)]();
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -281,6 +281,36 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
   return OkStatus();
 }
 
+// What is told of a program beside its plan.
+struct Told {
+  std::string shardings, placement;
+  nlohmann::ordered_json kernels;  // machine code
+};
+
+nlohmann::ordered_json ToJson(const Executable& executable, const Told& told, const PassReport& passes,
+                              const ExplainFlags& flags) {
+  nlohmann::ordered_json json = ToJson(executable.plan());
+  json["summary"] = SummaryOf(executable.plan());
+  if (flags.shardings) json["shardings"] = told.shardings;
+  if (!told.kernels.is_null()) json["isa"] = told.kernels;
+  json["passes"] = passes.Json();
+  for (const auto& dump : passes.dumps) json["after"].push_back({{"pass", dump.title}, {"module", dump.text}});
+  return json;
+}
+
+std::string ToText(const Executable& executable, const Told& told, const PassReport& passes,
+                   const ExplainFlags& flags) {
+  std::string text = SummaryOf(executable.plan());
+  if (flags.shardings) text += "\nShardings\n\n" + told.shardings;
+  if (!told.placement.empty()) text += "\n" + told.placement;
+  if (flags.passes) text += "\nPasses\n\n" + passes.Text();
+  for (const auto& dump : passes.dumps) text += fmt::format("\nAfter {}\n\n{}", dump.title, dump.text);
+  if (flags.module) text += fmt::format("\nFused module\n\n{}", PrintHlo(executable.module()));
+  if (flags.plan) text += fmt::format("\nPlan\n\n{}", ToText(executable.plan()));
+  if (!told.kernels.is_null()) text += IsaText(told.kernels);
+  return text;
+}
+
 Status Explain(ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
   VXLA_RETURN_IF_ERROR(CheckPassNames(flags.dump_after));
@@ -294,11 +324,11 @@ Status Explain(ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(ShardedProgram program, ParseShardedProgram(bytes.view(), flags.program.file, partitions));
   std::unique_ptr<Module> module = std::move(program.module);
   VXLA_RETURN_IF_ERROR(CheckRunnableWith(*module, flags.program.file, flags.compile));
-  std::string shardings;
+  Told told;
   if (flags.shardings) {
-    VXLA_ASSIGN_OR_RETURN(shardings, ShardingsText(bytes.view(), flags.program.file, partitions));
-    if (shardings.empty()) shardings = "the program says nothing of how its arrays lie\n";
-    shardings += "\nExchanges\n\n" + ExchangeText(*module);
+    VXLA_ASSIGN_OR_RETURN(told.shardings, ShardingsText(bytes.view(), flags.program.file, partitions));
+    if (told.shardings.empty()) told.shardings = "the program says nothing of how its arrays lie\n";
+    told.shardings += "\nExchanges\n\n" + ExchangeText(*module);
   }
   const Status refined =
       RefineForArguments(module, flags.program.arguments, flags.compile.evaluate_options(flags.program.arguments.seed));
@@ -306,8 +336,8 @@ Status Explain(ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
-  std::string placement, first_place;
-  VXLA_RETURN_IF_ERROR(PlaceDevicesOf(flags, grid, module, placement, first_place));
+  std::string first_place;
+  VXLA_RETURN_IF_ERROR(PlaceDevicesOf(flags, grid, module, told.placement, first_place));
   DeviceOptions device = flags.device.options();
   if (!first_place.empty()) device.device = first_place;
   device.compile_only = true;
@@ -329,29 +359,14 @@ Status Explain(ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, std::move(compiled));
   if (!flags.dump_folder.empty())
     VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));
-  nlohmann::ordered_json kernels;
   if (!flags.isa_folder.empty())
-    VXLA_RETURN_IF_ERROR(ShowIsa(client->device(), executable->plan(), flags.isa_folder, kernels));
+    VXLA_RETURN_IF_ERROR(ShowIsa(client->device(), executable->plan(), flags.isa_folder, told.kernels));
   VXLA_RETURN_IF_ERROR(CheckValidation(client->device()));
   if (flags.json) {
-    json = ToJson(executable->plan());
-    json["summary"] = SummaryOf(executable->plan());
-    if (flags.shardings) json["shardings"] = shardings;
-    if (!kernels.is_null()) json["isa"] = std::move(kernels);
-    json["passes"] = passes.Json();
-    for (const auto& dump : passes.dumps) json["after"].push_back({{"pass", dump.title}, {"module", dump.text}});
+    json = ToJson(*executable, told, passes, flags);
     return OkStatus();
   }
-  const Plan& plan = executable->plan();
-  std::string text = SummaryOf(plan);
-  if (flags.shardings) text += "\nShardings\n\n" + shardings;
-  if (!placement.empty()) text += "\n" + placement;
-  if (flags.passes) text += "\nPasses\n\n" + passes.Text();
-  for (const auto& dump : passes.dumps) text += fmt::format("\nAfter {}\n\n{}", dump.title, dump.text);
-  if (flags.module) text += fmt::format("\nFused module\n\n{}", PrintHlo(executable->module()));
-  if (flags.plan) text += fmt::format("\nPlan\n\n{}", ToText(plan));
-  if (!kernels.is_null()) text += IsaText(kernels);
-  return WriteText("-", text);
+  return WriteText("-", ToText(*executable, told, passes, flags));
 }
 
 }  // namespace

@@ -52,13 +52,16 @@ Status ExpectDisjoint(const Instruction& instruction, const char* what, const In
 }
 
 // What gather and scatter ask of the indices: where the index vector lies, how long it is, which dimensions it maps to,
-// and which dimensions of both arrays are batched together.
+// which dimensions of both arrays are batched together, and which of the array a window has not.
 struct IndexRules {
   int64_t index_vector_dim;
   const IntList& index_map;
   const IntList& array_batching;
   const IntList& indices_batching;
+  const IntList& dropped;
   const char* map_name;
+  const char* dropped_name;
+  const char* dropped_and_batching;
 };
 
 Status CheckIndices(const Instruction& instruction, const Shape& array, const Shape& indices, const IndexRules& rules) {
@@ -91,7 +94,9 @@ Status CheckIndices(const Instruction& instruction, const Shape& array, const Sh
                      array.ToString(), rules.indices_batching[i], indices.ToString());
     }
   }
-  return OkStatus();
+  VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, rules.dropped_name, rules.dropped, array));
+  VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, rules.dropped_name, rules.dropped));
+  return ExpectDisjoint(instruction, rules.dropped_and_batching, rules.dropped, rules.array_batching);
 }
 
 // The indices' dimensions without the index vector, in order.
@@ -206,11 +211,8 @@ Result<Shape> InferGather(const Instruction& instruction) {
   const auto& a = instruction.attributes<GatherAttributes>();
   VXLA_RETURN_IF_ERROR(CheckIndices(instruction, array, indices,
                                     {a.index_vector_dim, a.start_index_map, a.operand_batching_dims,
-                                     a.start_indices_batching_dims, "start_index_map"}));
-  VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "collapsed_slice_dims", a.collapsed_slice_dims, array));
-  VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, "collapsed_slice_dims", a.collapsed_slice_dims));
-  VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "collapsed_slice_dims and operand_batching_dims",
-                                      a.collapsed_slice_dims, a.operand_batching_dims));
+                                     a.start_indices_batching_dims, a.collapsed_slice_dims, "start_index_map",
+                                     "collapsed_slice_dims", "collapsed_slice_dims and operand_batching_dims"}));
   VXLA_ASSIGN_OR_RETURN(const GatherOffsets offsets, OffsetsOf(instruction, a, array));
   const std::vector<int64_t> batch_sizes = BatchSizes(indices, a.index_vector_dim);
   const int64_t rank = static_cast<int64_t>(batch_sizes.size() + offsets.sizes.size());
@@ -291,13 +293,11 @@ Result<Shape> InferScatter(const Instruction& instruction) {
   const Shape& array = instruction.operand(0)->shape();
   const Shape& indices = instruction.operand(n)->shape();
   const auto& a = instruction.attributes<ScatterAttributes>();
-  VXLA_RETURN_IF_ERROR(CheckIndices(instruction, array, indices,
-                                    {a.index_vector_dim, a.scatter_dims_to_operand_dims, a.input_batching_dims,
-                                     a.scatter_indices_batching_dims, "scatter_dims_to_operand_dims"}));
-  VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "inserted_window_dims", a.inserted_window_dims, array));
-  VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, "inserted_window_dims", a.inserted_window_dims));
-  VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "inserted_window_dims and input_batching_dims",
-                                      a.inserted_window_dims, a.input_batching_dims));
+  VXLA_RETURN_IF_ERROR(
+      CheckIndices(instruction, array, indices,
+                   {a.index_vector_dim, a.scatter_dims_to_operand_dims, a.input_batching_dims,
+                    a.scatter_indices_batching_dims, a.inserted_window_dims, "scatter_dims_to_operand_dims",
+                    "inserted_window_dims", "inserted_window_dims and input_batching_dims"}));
   Shape flags = WithFlagsOfOperands(instruction, n);
   for (size_t i = 0; i < a.input_batching_dims.size(); ++i) {
     if (indices.is_dynamic_dimension(static_cast<int>(a.scatter_indices_batching_dims[i]))) {

@@ -191,7 +191,11 @@ Status Client_Create(PJRT_Client_Create_Args& args) {
   return OkStatus();
 }
 
+// Every event has called back by then: a host may unload what its callbacks are part of.
 Status Client_Destroy(PJRT_Client_Destroy_Args& args) {
+  const auto waits = [](const auto& device) { return device->runtime != nullptr && device->runtime->AwaitCallbacks(); };
+  while (std::ranges::count_if(args.client->devices, waits) > 0) {
+  }
   delete args.client;
   return OkStatus();
 }

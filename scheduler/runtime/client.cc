@@ -41,6 +41,18 @@ std::shared_ptr<Compilation> Client::CompileInBackground(CompileTask compile) {
 }
 
 bool Client::IsIdle() const { return state_->runs.IsIdle(); }
+
+bool Client::AwaitCallbacks() const {
+  Worker* const workers[] = {&state_->runs, &state_->pool->transfers(), &state_->pool->waiter()->worker()};
+  if (std::ranges::any_of(workers, &Worker::IsCurrent)) return false;
+  bool waited = false;
+  // What one of them does may be for another to go on with.
+  while (!std::ranges::all_of(workers, &Worker::IsIdle)) {
+    for (Worker* const worker : workers) worker->Drain();
+    waited = true;
+  }
+  return waited;
+}
 const std::shared_ptr<BufferPool>& Client::pool() const { return state_->pool; }
 
 namespace {

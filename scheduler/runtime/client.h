@@ -202,6 +202,9 @@ class Client {
   const std::shared_ptr<BufferPool>& pool() const;
   // Whether the host has done its part of all runs, so that nothing waits when the client goes.
   bool IsIdle() const;
+  // Waits for the host's part of runs and transfers, and until every callback has returned that was given for this
+  // device's events. False: there was nothing to wait for, or this is one of the threads that do it.
+  bool AwaitCallbacks() const;
 
  private:
   Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle, const LoadOptions& options);

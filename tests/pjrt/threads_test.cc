@@ -5,6 +5,7 @@
 #include <xla/pjrt/c/pjrt_c_api.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -67,7 +68,7 @@ std::string Await(PJRT_Event* event) {
   return message;
 }
 
-// The callback destroys the event that called it.
+// The callback destroys the event that called it, and takes its time.
 void DestroyWhenReady(PJRT_Event* event) {
   ++events_made;
   auto args = Make<PJRT_Event_OnReady_Args>();
@@ -76,6 +77,7 @@ void DestroyWhenReady(PJRT_Event* event) {
   args.callback = [](PJRT_Error* error, void* itself) {
     MessageOf(error);
     Destroy(static_cast<PJRT_Event*>(itself));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
     ++events_called;
   };
   EXPECT_OK(api->PJRT_Event_OnReady(&args));
@@ -251,6 +253,13 @@ class Worker {
     }
   }
 
+  void LeavesCallbacks() const {
+    for (int i = 0; i < kThreads; ++i) {
+      const Buffer x = Put(Values(1)), y = Put(Values(2));
+      DestroyWhenReady(Execute(shared_, {{x.get(), y.get()}}, 2).events[0]);
+    }
+  }
+
  private:
   std::vector<float> Values(float base) const { return std::vector<float>(kElements, base); }
   Buffer Put(const std::vector<float>& values, size_t device = 0) const {
@@ -354,6 +363,8 @@ void RunAll() {
     threads.emplace_back([&, i] { Worker(client, i, shared, replicas).Work(); });
   }
   for (std::thread& thread : threads) thread.join();
+  // The client goes while callbacks are due.
+  Worker(client, 0, shared, replicas).LeavesCallbacks();
   Delete(shared);
   Delete(replicas);
 }

@@ -50,8 +50,11 @@ Status OfSharding(Frame& frame, const Operation& operation) {
   return (frame.importer.shardings().*kMember)(frame, operation);
 }
 
-Handler* HandlerOf(std::string_view name) {
-  static const std::unordered_map<std::string_view, Handler*> kHandlers{
+using Handlers = std::unordered_map<std::string_view, Handler*>;
+
+// By their names without the dialect.
+const Handlers& StablehloHandlers() {
+  static const Handlers handlers{
       {"constant", ImportConstant},
       {"broadcast_in_dim", ImportBroadcastInDim},
       {"dynamic_broadcast_in_dim", ImportBroadcastInDim},
@@ -99,7 +102,11 @@ Handler* HandlerOf(std::string_view name) {
       {"convert", ImportConvert},
       {"call", ImportCall},
   };
-  static const std::unordered_map<std::string_view, Handler*> kOthers{
+  return handlers;
+}
+
+const Handlers& OtherHandlers() {
+  static const Handlers handlers{
       {"func.call", ImportCall},
       {"interpreter.probe", ImportCheck},
       {"interpreter.print", ImportCheck},
@@ -114,13 +121,16 @@ Handler* HandlerOf(std::string_view name) {
       {"sdy.sharding_group", OfSharding<&ShardingImporter::ImportGroup>},
       {"sdy.manual_computation", OfSharding<&ShardingImporter::ImportManualComputation>},
   };
+  return handlers;
+}
+
+Handler* HandlerOf(std::string_view name) {
   const std::string_view stablehlo = StablehloName(name);
   if (!stablehlo.empty()) {
-    const auto found = kHandlers.find(stablehlo);
-    return found == kHandlers.end() ? nullptr : found->second;
+    const auto found = StablehloHandlers().find(stablehlo);
+    return found == StablehloHandlers().end() ? nullptr : found->second;
   }
-  const auto found = kOthers.find(name);
-  if (found != kOthers.end()) return found->second;
+  if (const auto found = OtherHandlers().find(name); found != OtherHandlers().end()) return found->second;
   if (Handler* const handler = TensorHandlerOf(name); handler != nullptr) return handler;
   if (name.starts_with("check.")) return ImportCheck;
   return name.starts_with("chlo.") ? ImportChlo : nullptr;

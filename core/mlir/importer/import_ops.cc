@@ -58,6 +58,13 @@ Result<CompareAttributes> CompareOf(const OperationReader& reader) {
   return attributes;
 }
 
+Result<ReducePrecisionAttributes> ReducePrecisionOf(const OperationReader& reader) {
+  ReducePrecisionAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.exponent_bits, reader.Int("exponent_bits"));
+  VXLA_ASSIGN_OR_RETURN(attributes.mantissa_bits, reader.Int("mantissa_bits"));
+  return attributes;
+}
+
 Result<SliceAttributes> SliceOf(const OperationReader& reader, const IntList& starts, const IntList& limits,
                                 const IntList& strides) {
   SliceAttributes attributes;
@@ -203,6 +210,16 @@ Result<FftAttributes> FftOf(const OperationReader& reader) {
   return attributes;
 }
 
+Result<RngBitGeneratorAttributes> RngBitGeneratorOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const int algorithm, reader.Word("rng_algorithm", kAlgorithmWords));
+  return RngBitGeneratorAttributes{static_cast<RngAlgorithm>(algorithm)};
+}
+
+Result<RngAttributes> RngOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const int distribution, reader.Word("rng_distribution", kDistributionWords));
+  return RngAttributes{static_cast<RngDistribution>(distribution)};
+}
+
 Result<TriangularSolveAttributes> TriangularSolveOf(const OperationReader& reader) {
   TriangularSolveAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.left_side, reader.Bool("left_side", false));
@@ -258,12 +275,8 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
   switch (opcode) {
     case Opcode::kCompare:
       return Lift(CompareOf(reader));
-    case Opcode::kReducePrecision: {
-      ReducePrecisionAttributes attributes;
-      VXLA_ASSIGN_OR_RETURN(attributes.exponent_bits, reader.Int("exponent_bits"));
-      VXLA_ASSIGN_OR_RETURN(attributes.mantissa_bits, reader.Int("mantissa_bits"));
-      return Attributes(attributes);
-    }
+    case Opcode::kReducePrecision:
+      return Lift(ReducePrecisionOf(reader));
     case Opcode::kSlice:
       return Lift(SliceOf(reader));
     case Opcode::kPad:
@@ -296,14 +309,10 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad:
       return Lift(BatchNormOf(reader));
-    case Opcode::kRngBitGenerator: {
-      VXLA_ASSIGN_OR_RETURN(const int algorithm, reader.Word("rng_algorithm", kAlgorithmWords));
-      return Attributes(RngBitGeneratorAttributes{static_cast<RngAlgorithm>(algorithm)});
-    }
-    case Opcode::kRng: {
-      VXLA_ASSIGN_OR_RETURN(const int distribution, reader.Word("rng_distribution", kDistributionWords));
-      return Attributes(RngAttributes{static_cast<RngDistribution>(distribution)});
-    }
+    case Opcode::kRngBitGenerator:
+      return Lift(RngBitGeneratorOf(reader));
+    case Opcode::kRng:
+      return Lift(RngOf(reader));
     case Opcode::kGetTupleElement: {
       VXLA_ASSIGN_OR_RETURN(const int64_t index, reader.Int("index"));
       return Attributes(GetTupleElementAttributes{index});

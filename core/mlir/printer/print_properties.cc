@@ -69,7 +69,7 @@ std::string Labels(int64_t first, int64_t second, const IntList& spatial, std::s
   return "[" + out + "]";
 }
 
-std::string ConvolutionText(const ConvolutionAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const ConvolutionAttributes& a) {
   IntList strides, padding, lhs, rhs;
   std::string reversal;
   for (const WindowDimension& d : a.window) {
@@ -91,9 +91,9 @@ std::string ConvolutionText(const ConvolutionAttributes& a) {
       Array(rhs), reversal, a.feature_group_count, a.batch_group_count, Precision(a.operand_precision));
 }
 
-std::string ReduceWindowText(const Window& window, bool with_dilations) {
+std::string TextOf(const Instruction& instruction, const WindowAttributes& a) {
   IntList sizes, strides, padding, base, dilations;
-  for (const WindowDimension& d : window) {
+  for (const WindowDimension& d : a.window) {
     sizes.push_back(d.size);
     strides.push_back(d.stride);
     padding.push_back(d.pad_low);
@@ -103,7 +103,7 @@ std::string ReduceWindowText(const Window& window, bool with_dilations) {
   }
   const std::string all = fmt::format("window_dimensions = {}, window_strides = {}, padding = {}", Array(sizes),
                                       Array(strides), Pairs(padding));
-  if (!with_dilations) return all;
+  if (instruction.opcode() == Opcode::kSelectAndScatter) return all;
   return all + fmt::format(", base_dilations = {}, window_dilations = {}", Array(base), Array(dilations));
 }
 
@@ -129,15 +129,6 @@ std::string Algorithm(const Instruction& dot) {
       precision(0), precision(1), PrecisionText(algorithm->sum), algorithm->products, Bool(algorithm->imprecise));
 }
 
-std::string DotText(const Instruction& dot) {
-  const auto& a = dot.attributes<DotAttributes>();
-  return fmt::format(
-      "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, rhs_batching_dimensions = {}, "
-      "lhs_contracting_dimensions = {}, rhs_contracting_dimensions = {}>{}",
-      List(a.lhs_batch_dims), List(a.rhs_batch_dims), List(a.lhs_contracting_dims), List(a.rhs_contracting_dims),
-      a.algorithm.empty() ? Precision(a.operand_precision) : Algorithm(dot));
-}
-
 std::string RaggedDotText(const DotAttributes& a) {
   std::string precision = Precision(a.operand_precision);
   for (size_t at = precision.find("#stablehlo"); at != std::string::npos; at = precision.find("#stablehlo", at))
@@ -150,8 +141,16 @@ std::string RaggedDotText(const DotAttributes& a) {
       List(a.lhs_ragged_dims), List(a.rhs_group_dims), precision);
 }
 
-std::string ScanText(const Instruction& scan) {
-  const auto& a = scan.attributes<ScanAttributes>();
+std::string TextOf(const Instruction& dot, const DotAttributes& a) {
+  if (dot.opcode() == Opcode::kRaggedDot) return RaggedDotText(a);
+  return fmt::format(
+      "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, rhs_batching_dimensions = {}, "
+      "lhs_contracting_dimensions = {}, rhs_contracting_dimensions = {}>{}",
+      List(a.lhs_batch_dims), List(a.rhs_batch_dims), List(a.lhs_contracting_dims), List(a.rhs_contracting_dims),
+      a.algorithm.empty() ? Precision(a.operand_precision) : Algorithm(dot));
+}
+
+std::string TextOf(const Instruction& scan, const ScanAttributes& a) {
   const auto operands = static_cast<int64_t>(scan.operand_count());
   const auto results = scan.shape().IsTuple() ? static_cast<int64_t>(scan.shape().tuple_elements().size()) : 1;
   std::string out = fmt::format("dimension = {} : i64, is_reverse = {}", a.dimensions[0], Bool(a.is_reverse));
@@ -161,7 +160,7 @@ std::string ScanText(const Instruction& scan) {
                            operands - a.num_carries, a.num_carries, results - a.num_carries, a.num_carries);
 }
 
-std::string GatherText(const GatherAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const GatherAttributes& a) {
   return fmt::format(
       "dimension_numbers = #stablehlo.gather<offset_dims = {}, collapsed_slice_dims = {}, operand_batching_dims = {}, "
       "start_indices_batching_dims = {}, start_index_map = {}, index_vector_dim = {}>, slice_sizes = {}, "
@@ -171,7 +170,7 @@ std::string GatherText(const GatherAttributes& a) {
       Bool(a.indices_are_sorted));
 }
 
-std::string ScatterText(const ScatterAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const ScatterAttributes& a) {
   return fmt::format(
       "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {}, inserted_window_dims = {}, "
       "input_batching_dims = {}, scatter_indices_batching_dims = {}, scatter_dims_to_operand_dims = {}, "
@@ -181,9 +180,9 @@ std::string ScatterText(const ScatterAttributes& a) {
       Bool(a.indices_are_sorted), Bool(a.unique_indices));
 }
 
-std::string SliceText(const std::vector<SliceDimension>& slice) {
+std::string TextOf(const Instruction& /*instruction*/, const SliceAttributes& a) {
   IntList starts, limits, strides;
-  for (const SliceDimension& d : slice) {
+  for (const SliceDimension& d : a.slice) {
     starts.push_back(d.start);
     limits.push_back(d.limit);
     strides.push_back(d.stride);
@@ -192,9 +191,9 @@ std::string SliceText(const std::vector<SliceDimension>& slice) {
                      Array(strides));
 }
 
-std::string PadText(const std::vector<PaddingDimension>& padding) {
+std::string TextOf(const Instruction& /*instruction*/, const PadAttributes& a) {
   IntList low, high, interior;
-  for (const PaddingDimension& d : padding) {
+  for (const PaddingDimension& d : a.padding) {
     low.push_back(d.low);
     high.push_back(d.high);
     interior.push_back(d.interior);
@@ -203,13 +202,13 @@ std::string PadText(const std::vector<PaddingDimension>& padding) {
                      Array(interior));
 }
 
-std::string CompareText(const CompareAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const CompareAttributes& a) {
   return fmt::format("comparison_direction = {}, compare_type = {}",
                      Keyword("comparison_direction", kDirectionWords, a.direction),
                      Keyword("comparison_type", kCompareTypeWords, a.type));
 }
 
-std::string TriangularSolveText(const TriangularSolveAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const TriangularSolveAttributes& a) {
   return fmt::format("left_side = {}, lower = {}, unit_diagonal = {}, transpose_a = {}", Bool(a.left_side),
                      Bool(a.lower), Bool(a.unit_diagonal), Keyword("transpose", kTransposeWords, a.transpose_a));
 }
@@ -242,8 +241,7 @@ std::optional<ReplicaGroups> AsDevices(const Instruction& collective) {
   return devices;
 }
 
-std::string CollectiveText(const Instruction& instruction) {
-  const auto& a = instruction.attributes<CollectiveAttributes>();
+std::string TextOf(const Instruction& instruction, const CollectiveAttributes& a) {
   const std::optional<ReplicaGroups> devices = AsDevices(instruction);
   std::string out = Groups(devices ? *devices : a.replica_groups) + Channel(a.channel_id, 1);
   if (a.use_global_device_ids || devices) out += ", use_global_device_ids";
@@ -264,7 +262,7 @@ std::string CollectiveText(const Instruction& instruction) {
   }
 }
 
-std::string PermuteText(const CollectivePermuteAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const CollectivePermuteAttributes& a) {
   IntList pairs;
   for (const auto& [source, target] : a.source_target_pairs) {
     pairs.push_back(source);
@@ -286,8 +284,7 @@ std::string LayoutsText(std::string_view name, const std::vector<Shape>& shapes)
   return stated ? fmt::format(", {} = [{}]", name, out) : "";
 }
 
-Result<std::string> CustomCallText(const Instruction& instruction) {
-  const auto& a = instruction.attributes<CustomCallAttributes>();
+Result<std::string> TextOf(const Instruction& instruction, const CustomCallAttributes& a) {
   if (a.literal || a.window || a.dim_labels) {
     return Unsupported("{}: a custom-call with a literal, a window or dim_labels has no form in StableHLO",
                        PathOf(instruction))
@@ -325,112 +322,89 @@ Result<std::string> CustomCallText(const Instruction& instruction) {
   return out;
 }
 
-std::string BatchNormText(const BatchNormAttributes& a) {
+std::string TextOf(const Instruction& /*instruction*/, const BatchNormAttributes& a) {
   return fmt::format("epsilon = {:#.9g} : f32, feature_index = {} : i64", a.epsilon, a.feature_index);
 }
 
-std::string TransferText(const SendRecvAttributes& a, int type) {
+std::string TextOf(const Instruction& instruction, const SendRecvAttributes& a) {
+  const int to_or_from_host = instruction.opcode() == Opcode::kSend ? 2 : 3;
   return fmt::format("channel_handle = #stablehlo.channel_handle<handle = {}, type = {}>, is_host_transfer = {}",
-                     a.channel_id.value_or(0), type, Bool(a.is_host_transfer));
+                     a.channel_id.value_or(0), a.is_host_transfer ? to_or_from_host : 1, Bool(a.is_host_transfer));
+}
+
+std::string Number(std::string_view name, int64_t value) { return fmt::format("{} = {} : i64", name, value); }
+
+std::string TextOf(const Instruction& instruction, const DimensionsAttributes& a) {
+  switch (instruction.opcode()) {
+    case Opcode::kBroadcast:
+      return "broadcast_dimensions = " + Array(a.dimensions);
+    case Opcode::kTranspose:
+      return "permutation = " + Array(a.dimensions);
+    case Opcode::kReverse:
+    case Opcode::kReduce:
+    case Opcode::kMap:
+      return "dimensions = " + Array(a.dimensions);
+    default:
+      return Number("dimension", a.dimensions[0]);
+  }
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const IotaAttributes& a) {
+  return Number("iota_dimension", a.iota_dimension);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const ReducePrecisionAttributes& a) {
+  return fmt::format("exponent_bits = {} : i32, mantissa_bits = {} : i32", a.exponent_bits, a.mantissa_bits);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const DynamicSliceAttributes& a) {
+  return "slice_sizes = " + Array(a.dynamic_slice_sizes);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const SortAttributes& a) {
+  return Number("dimension", a.dimensions.empty() ? 0 : a.dimensions[0]) + ", is_stable = " + Bool(a.is_stable);
+}
+
+Result<std::string> TextOf(const Instruction& instruction, const TopKAttributes& a) {
+  if (!a.largest) return Unsupported("{}: topk of the smallest has no form in StableHLO", PathOf(instruction));
+  return Number("k", a.k);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const FftAttributes& a) {
+  return "fft_type = " + Keyword("fft_type", kFftWords, a.fft_type) + ", fft_length = " + Array(a.fft_length);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const CholeskyAttributes& a) {
+  return "lower = " + Bool(a.lower);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const RngBitGeneratorAttributes& a) {
+  return "rng_algorithm = " + Keyword("rng_algorithm", kAlgorithmWords, a.algorithm);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const RngAttributes& a) {
+  return "rng_distribution = " + Keyword("rng_distribution", kDistributionWords, a.distribution);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const InfeedAttributes& a) {
+  return "infeed_config = " + QuoteMlir(a.infeed_config);
+}
+
+std::string TextOf(const Instruction& /*instruction*/, const OutfeedAttributes& a) {
+  return "outfeed_config = " + QuoteMlir(a.outfeed_config);
+}
+
+// The others have none.
+template <typename T>
+std::string TextOf(const Instruction& /*instruction*/, const T& /*attributes*/) {
+  return {};
 }
 
 }  // namespace
 
 Result<std::string> PrintProperties(const Instruction& instruction) {
-  const auto number = [](std::string_view name, int64_t value) { return fmt::format("{} = {} : i64", name, value); };
-  switch (instruction.opcode()) {
-    case Opcode::kBroadcast:
-      return "broadcast_dimensions = " + Array(instruction.dimensions());
-    case Opcode::kTranspose:
-      return "permutation = " + Array(instruction.dimensions());
-    case Opcode::kReverse:
-    case Opcode::kReduce:
-    case Opcode::kMap:
-      return "dimensions = " + Array(instruction.dimensions());
-    case Opcode::kConcatenate:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kSetDimensionSize:
-      return number("dimension", instruction.dimensions()[0]);
-    case Opcode::kIota:
-      return number("iota_dimension", instruction.attributes<IotaAttributes>().iota_dimension);
-    case Opcode::kCompare:
-      return CompareText(instruction.attributes<CompareAttributes>());
-    case Opcode::kReducePrecision: {
-      const auto& a = instruction.attributes<ReducePrecisionAttributes>();
-      return fmt::format("exponent_bits = {} : i32, mantissa_bits = {} : i32", a.exponent_bits, a.mantissa_bits);
-    }
-    case Opcode::kSlice:
-      return SliceText(instruction.attributes<SliceAttributes>().slice);
-    case Opcode::kPad:
-      return PadText(instruction.attributes<PadAttributes>().padding);
-    case Opcode::kDynamicSlice:
-      return "slice_sizes = " + Array(instruction.attributes<DynamicSliceAttributes>().dynamic_slice_sizes);
-    case Opcode::kDot:
-      return DotText(instruction);
-    case Opcode::kRaggedDot:
-      return RaggedDotText(instruction.attributes<DotAttributes>());
-    case Opcode::kScan:
-      return ScanText(instruction);
-    case Opcode::kConvolution:
-      return ConvolutionText(instruction.attributes<ConvolutionAttributes>());
-    case Opcode::kGather:
-      return GatherText(instruction.attributes<GatherAttributes>());
-    case Opcode::kScatter:
-      return ScatterText(instruction.attributes<ScatterAttributes>());
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-      return ReduceWindowText(instruction.attributes<WindowAttributes>().window,
-                              instruction.opcode() == Opcode::kReduceWindow);
-    case Opcode::kSort: {
-      const auto& a = instruction.attributes<SortAttributes>();
-      return number("dimension", a.dimensions.empty() ? 0 : a.dimensions[0]) + ", is_stable = " + Bool(a.is_stable);
-    }
-    case Opcode::kTopK:
-      if (!instruction.attributes<TopKAttributes>().largest)
-        return Unsupported("{}: topk of the smallest has no form in StableHLO", PathOf(instruction));
-      return number("k", instruction.attributes<TopKAttributes>().k);
-    case Opcode::kFft: {
-      const auto& a = instruction.attributes<FftAttributes>();
-      return "fft_type = " + Keyword("fft_type", kFftWords, a.fft_type) + ", fft_length = " + Array(a.fft_length);
-    }
-    case Opcode::kCholesky:
-      return "lower = " + Bool(instruction.attributes<CholeskyAttributes>().lower);
-    case Opcode::kTriangularSolve:
-      return TriangularSolveText(instruction.attributes<TriangularSolveAttributes>());
-    case Opcode::kBatchNormTraining:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormGrad:
-      return BatchNormText(instruction.attributes<BatchNormAttributes>());
-    case Opcode::kRngBitGenerator:
-      return "rng_algorithm = " +
-             Keyword("rng_algorithm", kAlgorithmWords, instruction.attributes<RngBitGeneratorAttributes>().algorithm);
-    case Opcode::kRng:
-      return "rng_distribution = " +
-             Keyword("rng_distribution", kDistributionWords, instruction.attributes<RngAttributes>().distribution);
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kReduceScatter:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectiveReduce:
-      return CollectiveText(instruction);
-    case Opcode::kCollectivePermute:
-      return PermuteText(instruction.attributes<CollectivePermuteAttributes>());
-    case Opcode::kCustomCall:
-      return CustomCallText(instruction);
-    case Opcode::kInfeed:
-      return "infeed_config = " + QuoteMlir(instruction.attributes<InfeedAttributes>().infeed_config);
-    case Opcode::kOutfeed:
-      return "outfeed_config = " + QuoteMlir(instruction.attributes<OutfeedAttributes>().outfeed_config);
-    case Opcode::kSend:
-      return TransferText(instruction.attributes<SendRecvAttributes>(),
-                          instruction.attributes<SendRecvAttributes>().is_host_transfer ? 2 : 1);
-    case Opcode::kRecv:
-      return TransferText(instruction.attributes<SendRecvAttributes>(),
-                          instruction.attributes<SendRecvAttributes>().is_host_transfer ? 3 : 1);
-    default:
-      return std::string();
-  }
+  return std::visit([&](const auto& a) { return Result<std::string>(TextOf(instruction, a)); },
+                    instruction.attributes());
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -213,6 +213,11 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
     value = Copy(frame, device, instruction);
     return true;
   }
+  return StepTogether(frame, device, instruction);
+}
+
+// What calls computations in which devices meet: when all have come to it.
+Result<bool> Merger::StepTogether(Frame& frame, int64_t device, const Instruction& instruction) {
   if (!HaveCome(frame, instruction, frame.devices)) return false;
   switch (instruction.opcode()) {
     case Opcode::kWhile:
@@ -220,7 +225,7 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
       return true;
     case Opcode::kConditional:
       VXLA_RETURN_IF_ERROR(Conditional(frame, instruction));
-      return values[static_cast<size_t>(device)] != nullptr;
+      return ValuesOf(frame, instruction)[static_cast<size_t>(device)] != nullptr;
     case Opcode::kAsyncStart:
     case Opcode::kCall:
       Call(frame, instruction);

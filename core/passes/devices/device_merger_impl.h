@@ -108,6 +108,7 @@ class Merger {
   void Return(Frame& frame, int64_t device);
   // False: it has to wait.
   Result<bool> Step(Frame& frame, int64_t device, const Instruction& instruction);
+  Result<bool> StepTogether(Frame& frame, int64_t device, const Instruction& instruction);
   bool HaveCome(const Frame& frame, const Instruction& instruction, const IntList& devices) const;
   // Where the device waits, its own instruction for what the others do by `instruction`; null: it is elsewhere.
   static const Instruction* At(const Region& region, int64_t device);

@@ -393,60 +393,38 @@ PaddedOp::Result PaddedOp::Linalg() {
 }
 
 PaddedOp::Result PaddedOp::ByFamily() {
-  switch (instruction().opcode()) {
-    case Opcode::kDot:
-      return Dot();
-    case Opcode::kRaggedDot:
-      return RaggedDot();
-    case Opcode::kScaledDot:
-      return ScaledDot();
-    case Opcode::kConvolution:
-      return Convolution();
-    case Opcode::kReduce:
-      return Reduce();
-    case Opcode::kReduceWindow:
-      return ReduceWindow();
-    case Opcode::kSort:
-      return Sort();
-    case Opcode::kSelectAndScatter:
-      return SelectAndScatter();
-    case Opcode::kTopK:
-      return TopK();
-    case Opcode::kFft:
-      return Fft();
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-      return Linalg();
-    case Opcode::kBroadcast:
-      return Broadcast();
-    case Opcode::kSlice:
-      return Slice();
-    case Opcode::kConcatenate:
-      return Concatenate();
-    case Opcode::kPad:
-      return Pad();
-    case Opcode::kReverse:
-      return Reverse();
-    case Opcode::kTranspose:
-      return Transpose();
-    case Opcode::kBitcastConvert:
-      return BitcastConvert();
-    case Opcode::kBitcast:
-      return Bitcast();
-    case Opcode::kReshape:
-      return Reshape();
-    case Opcode::kDynamicReshape:
-      return DynamicReshape();
-    case Opcode::kSetDimensionSize:
-      return SetDimensionSize();
-    case Opcode::kDynamicSlice:
-      return DynamicSlice();
-    case Opcode::kDynamicUpdateSlice:
-      return DynamicUpdateSlice();
-    case Opcode::kGather:
-      return Gather();
-    case Opcode::kScatter:
-      return Scatter();
+  static const std::unordered_map<Opcode, Result (PaddedOp::*)()> rules{
+      {Opcode::kDot, &PaddedOp::Dot},
+      {Opcode::kRaggedDot, &PaddedOp::RaggedDot},
+      {Opcode::kScaledDot, &PaddedOp::ScaledDot},
+      {Opcode::kConvolution, &PaddedOp::Convolution},
+      {Opcode::kReduce, &PaddedOp::Reduce},
+      {Opcode::kReduceWindow, &PaddedOp::ReduceWindow},
+      {Opcode::kSort, &PaddedOp::Sort},
+      {Opcode::kSelectAndScatter, &PaddedOp::SelectAndScatter},
+      {Opcode::kTopK, &PaddedOp::TopK},
+      {Opcode::kFft, &PaddedOp::Fft},
+      {Opcode::kCholesky, &PaddedOp::Linalg},
+      {Opcode::kTriangularSolve, &PaddedOp::Linalg},
+      {Opcode::kBroadcast, &PaddedOp::Broadcast},
+      {Opcode::kSlice, &PaddedOp::Slice},
+      {Opcode::kConcatenate, &PaddedOp::Concatenate},
+      {Opcode::kPad, &PaddedOp::Pad},
+      {Opcode::kReverse, &PaddedOp::Reverse},
+      {Opcode::kTranspose, &PaddedOp::Transpose},
+      {Opcode::kBitcastConvert, &PaddedOp::BitcastConvert},
+      {Opcode::kBitcast, &PaddedOp::Bitcast},
+      {Opcode::kReshape, &PaddedOp::Reshape},
+      {Opcode::kDynamicReshape, &PaddedOp::DynamicReshape},
+      {Opcode::kSetDimensionSize, &PaddedOp::SetDimensionSize},
+      {Opcode::kDynamicSlice, &PaddedOp::DynamicSlice},
+      {Opcode::kDynamicUpdateSlice, &PaddedOp::DynamicUpdateSlice},
+      {Opcode::kGather, &PaddedOp::Gather},
+      {Opcode::kScatter, &PaddedOp::Scatter},
+  };
+  const Opcode opcode = instruction().opcode();
+  if (const auto rule = rules.find(opcode); rule != rules.end()) return (this->*rule->second)();
+  switch (opcode) {
     case Opcode::kGetDimensionSize:
       return One(SizeOf(Operand(0), instruction().dimensions()[0]), {});
     case Opcode::kCopy:
@@ -458,12 +436,11 @@ PaddedOp::Result PaddedOp::ByFamily() {
     case Opcode::kIota:
     case Opcode::kRng:
       return One(Static(), Sizes(static_cast<size_t>(instruction().shape().rank())));
+    case Opcode::kMap:
+    case Opcode::kStochasticConvert:
+      return Elementwise();
     default:
-      if (IsElementwise(instruction().opcode()) || instruction().opcode() == Opcode::kMap ||
-          instruction().opcode() == Opcode::kStochasticConvert) {
-        return Elementwise();
-      }
-      return std::nullopt;
+      return IsElementwise(opcode) ? Elementwise() : std::nullopt;
   }
 }
 

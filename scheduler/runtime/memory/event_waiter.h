@@ -21,6 +21,8 @@ class EventWaiter {
   Device& device() const { return *shared_->device; }
   // Once the moment has passed, or the device is lost; those of one moment in the order in which they came.
   void OnPassed(const Moment& moment, Event::Callback callback);
+  // Its thread: idle once every callback has returned.
+  Worker& worker() { return worker_; }
 
  private:
   struct Pending {
