@@ -80,7 +80,7 @@ std::vector<BenchKernel> SumSweep(const DeviceFacts& facts) {
                                {1024, 16, 4},  {64, 32, 8}, {256, 32, 8}, {512, 16, 8}, {512, 32, 8}};
   std::vector<BenchKernel> kernels;
   auto defines = [](const Shape& s) {
-    return fmt::format("#define WIDTH {}\n#define ITEMS {}u\n#define WORKGROUP {}u\n", s.width, s.items, s.workgroup);
+    return fmt::format("#define WIDTH {}\n#define ITEMS {}u\n#define THREADS {}u\n", s.width, s.items, s.workgroup);
   };
   for (const Shape& s : kShapes) {
     if (!Fits(facts, s.workgroup, s.width) || !facts.subgroup_shuffle) continue;

@@ -4,28 +4,28 @@
 // the rest.
 #include "generated"
 
-shared float subgroup_sums[WORKGROUP];
+shared float subgroup_sums[THREADS];
 
 void main() {
   load_arguments();
-  uint first = gl_WorkGroupID.x * (WORKGROUP * ITEMS) + gl_LocalInvocationID.x;
+  uint first = gl_WorkGroupID.x * (THREADS * ITEMS) + gl_LocalInvocationID.x;
   float sum;
 #if WIDTH == 1
   float sums[4] = {0.0f, 0.0f, 0.0f, 0.0f};
   for (uint i = 0u; i < ITEMS; i += 4u) {
     [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-      if (i + j < ITEMS) sums[j] += LOAD(0, f32, first + (i + j) * WORKGROUP);
+      if (i + j < ITEMS) sums[j] += LOAD(0, f32, first + (i + j) * THREADS);
     }
   }
   sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
 #elif WIDTH == 4
   vec4 sums = vec4(0.0f);
-  for (uint i = 0u; i < ITEMS; ++i) sums += LOAD(0, f32x4, first + i * WORKGROUP);
+  for (uint i = 0u; i < ITEMS; ++i) sums += LOAD(0, f32x4, first + i * THREADS);
   sum = (sums.x + sums.y) + (sums.z + sums.w);
 #else
   vec4 low = vec4(0.0f), high = vec4(0.0f);
   for (uint i = 0u; i < ITEMS; ++i) {
-    u64vec4 words = LOAD(0, u64x4, first + i * WORKGROUP);
+    u64vec4 words = LOAD(0, u64x4, first + i * THREADS);
     low += vec4(uintBitsToFloat(unpackUint2x32(words.x)), uintBitsToFloat(unpackUint2x32(words.y)));
     high += vec4(uintBitsToFloat(unpackUint2x32(words.z)), uintBitsToFloat(unpackUint2x32(words.w)));
   }
