@@ -4,6 +4,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/gpu_client.h"
 #include "tests/support/loop_text.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -11,6 +12,7 @@ namespace loop_units_test {
 
 using loop_text::Loop;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 RunOptions OneDispatch(Tolerance tolerance = {}) {
   RunOptions options;
@@ -280,6 +282,43 @@ TEST(LoopScatterTest, UpdatesThatMeet) {
                    kRowsOf + ", to_apply=last\n" + fmt::format("  y2 = f32[{0},3] negate(y)", count),
                functions),
           OneDispatch({.rtol = 1e-4, .atol = 1e-4}));
+  }
+}
+
+// Indices that stay the same are sorted once, before the loop. In it each element goes through its run, of an array
+// that the trip makes and of one that changes where it lies; long runs by the sums of parts.
+TEST(LoopScatterTest, TheOrderOfUpdatesIsThereBeforeTheLoop) {
+  const std::unique_ptr<Client> gpu = GpuClient(BindingMode::kAddresses);
+  ASSERT_NE(gpu, nullptr);
+  for (const int count : {200, 4500}) {
+    std::string rows = RowsAt(count);
+    rows.replace(rows.find("broadcast(i)"), 12, "broadcast(one)");
+    const std::string y = fmt::format("f32[{},3]", count);
+    const std::string text = Loop(
+        "f32[5,3]", y,
+        rows +
+            "  zero = f32[] constant(0)  zeros = f32[5,3] broadcast(zero), dimensions={}\n"
+            "  fresh = f32[5,3] scatter(zeros, at, y)" +
+            kRowsOf + ", to_apply=sum\n  more = " + y + " cosine(y)\n  t = f32[5,3] scatter(x, at, more)" + kRowsOf +
+            ", to_apply=sum\n  both = f32[5,3] add(fresh, t)  small = f32[] constant(0.01)\n"
+            "  smalls = f32[5,3] broadcast(small), dimensions={}  x2 = f32[5,3] multiply(both, smalls)\n  y2 = " +
+            y + " negate(y)",
+        "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n");
+    const RunOptions options{.tolerance = Tolerance{.rtol = 1e-4, .atol = 1e-4}};
+    Check(text, options);
+    const auto module = ParseModule(text);
+    ASSERT_NE(module, nullptr);
+    for (Client* const client : {DeviceClient(BindingMode::kDescriptors), gpu.get()}) {
+      const auto executable = client->Compile(*module);
+      ASSERT_TRUE(executable.ok()) << executable.status().message();
+      const std::string plan = ToText((*executable)->plan());
+      EXPECT_THAT(plan, Not(HasSubstr("not one dispatch")));
+      EXPECT_GT(plan.rfind("while"), plan.rfind("(sort)"));
+    }
+    const std::vector<Literal> arguments = RandomArguments(*module, 3);
+    const auto on_gpu = RunOnClient(*gpu, *module, arguments), expected = RunOnCpu(*module, arguments);
+    ASSERT_TRUE(on_gpu.has_value() && expected.has_value());
+    ExpectAgreement(*on_gpu, *expected, options, "GPU");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/gpu_client.h"
 #include "tests/support/index_arguments.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -324,6 +325,74 @@ TEST(ScatterTypesTest, RunsLieInSeveralParts) {
   for (const std::string width : {"3", "8"}) {
     RunScatter(ManyWindows("[5," + width + "]", 4100, width, 7), kF32, kS32, "add(a, b)");
     RunScatter(ManyWindows("[5," + width + "]", 4100, width, 7), kU8, kS32, "maximum(a, b)", Exactly());
+  }
+}
+
+// The same updates to a few places and to 40,000, twice: an element of the few goes through its run, of what it is to
+// begin with and of what lies in memory; the runs of the many are taken in parts, as all were at one time.
+TEST(ScatterTypesTest, ElementsThatGoThroughTheirRunsGiveTheBitsOfParts) {
+  struct Case {
+    ElementType type;
+    int places;
+    std::string window;
+    bool gpu;
+  };
+  const Case cases[] = {{kF32, 3, "", false},   {kBF16, 150, "8", false}, {kF64, 3, "", false}, {kC64, 150, "3", false},
+                        {kF32, 600, "8", true}, {kF16, 3, "", true},      {kBF16, 3, "8", true}};
+  const std::unique_ptr<Client> gpu = GpuClient(BindingMode::kAddresses);
+  ASSERT_NE(gpu, nullptr);
+  for (const auto& [type, places, window, on_gpu] : cases) {
+    const std::string name(ElementTypeName(type)), rest = window.empty() ? "" : "," + window;
+    SCOPED_TRACE(fmt::format("{} {} {} {}", name, places, window, on_gpu));
+    const std::string few = fmt::format("{}[{}{}]", name, places, rest), many = fmt::format("{}[40000{}]", name, rest);
+    const std::string from = fmt::format("slice={{[0:{}]{}}}", places, rest.empty() ? "" : ", [0:" + window + "]");
+    const std::string how = fmt::format(
+        "update_window_dims={{{}}}, inserted_window_dims={{0}}, "
+        "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=f\n",
+        rest.empty() ? "" : "1");
+    const auto module = ParseModule(
+        fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] add(a, b) }}\n"
+                    "ENTRY e {{ p = {2} parameter(0)  i = s32[5000] parameter(1)  u = {0}[5000{3}] parameter(2)\n"
+                    "q = {1} slice(p), {4}  a = {1} scatter(q, i, u), {5}  c = {1} scatter(a, i, u), {5}"
+                    "b = {2} scatter(p, i, u), {5}  d = {2} scatter(b, i, u), {5}"
+                    "x = {1} slice(b), {4}  y = {1} slice(d), {4}  ROOT t = ({1}, {1}, {1}, {1}) tuple(a, x, c, y) }}",
+                    name, few, many, rest, from, how));
+    ASSERT_NE(module, nullptr);
+    std::vector<Literal> arguments = RandomArguments(*module, 5);
+    arguments[1] = Indices(arguments[1].shape(), -1, places + 3);
+    for (const BindingMode mode : on_gpu ? std::vector{BindingMode::kAddresses} : ModesToRun()) {
+      const auto value = RunOnClient(on_gpu ? *gpu : *DeviceClient(mode), *module, arguments);
+      ASSERT_TRUE(value.has_value());
+      const auto leaves = FlattenLiteral(*value);
+      for (const size_t k : {0, 2}) EXPECT_EQ(Compare(*leaves[k], *leaves[k + 1], Tolerance{}).differing, 0) << k;
+    }
+  }
+}
+
+// Of a sum of zeros and its updates nothing is filled before or joined behind: parts of long runs alone are added up
+// first. Places outside come first and last.
+TEST(ScatterTypesTest, AnElementGoesThroughTheRunOfItsPlace) {
+  for (const auto& [count, dispatches] : {std::pair(400, 1), {5000, 2}}) {
+    for (const bool pairs : {false, true}) {
+      const std::string text = fmt::format(
+          "f {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }}\n"
+          "ENTRY e {{ i = s32[{0},{1}] parameter(0)  u = f32[{0}] parameter(1)  z = f32[] constant(0)\n"
+          "p = f32[{2}] broadcast(z), dimensions={{}}\n"
+          "ROOT r = f32[{2}] scatter(p, i, u), update_window_dims={{}}, inserted_window_dims={{{3}}}, "
+          "scatter_dims_to_operand_dims={{{4}}}, index_vector_dim=1, indices_are_sorted=true, to_apply=f }}",
+          count, pairs ? 2 : 1, pairs ? "4,3" : "5", pairs ? "0,1" : "0", pairs ? "1,0" : "0");
+      const auto module = ParseModule(text);
+      ASSERT_NE(module, nullptr);
+      std::vector<Literal> arguments = RandomArguments(*module, 5);
+      const int part = count / 5;  // of one first element; the second goes from -1 to 3 in it
+      for (int n = 0; n < count; ++n) {
+        if (pairs) arguments[0].SetInt(2 * n + 1, n % part * 5 / part - 1);
+        arguments[0].SetInt(pairs ? 2 * n : n, pairs ? n / part - 1 : n * 8 / count - 1);
+      }
+      RunOptions options;
+      options.dispatches = dispatches;
+      RunBoth(text, arguments, options);
+    }
   }
 }
 

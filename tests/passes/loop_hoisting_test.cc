@@ -106,6 +106,17 @@ TEST(LoopHoistingTest, AProductOfWhatTheLoopHandsOnIsComputedOnce) {
   ExpectDots(text, 1, 1);
 }
 
+// In the entry, and in the loop.
+using Sorts = std::pair<int64_t, int64_t>;
+Sorts SortsOf(const Module& module) {
+  Sorts sorts;
+  for (const Computation* computation : ControlComputations(module)) {
+    (computation == module.entry() ? sorts.first : sorts.second) +=
+        std::ranges::count_if(computation->instructions(), [](const auto& i) { return i->opcode() == Opcode::kSort; });
+  }
+  return sorts;
+}
+
 // The numbers of u's rows in the order of their first elements; rows of w in that order.
 TEST(LoopHoistingTest, ASortOfWhatTheLoopHandsOnLeavesIt) {
   std::string text =
@@ -127,11 +138,40 @@ TEST(LoopHoistingTest, ASortOfWhatTheLoopHandsOnLeavesIt) {
   ASSERT_TRUE(optimized.ok()) << optimized.status().message();
   const Status verified = Verify(**optimized);
   EXPECT_TRUE(verified.ok()) << verified.message();
-  for (const Computation* computation : ControlComputations(**optimized)) {
-    const auto sorts =
-        std::ranges::count_if(computation->instructions(), [](const auto& i) { return i->opcode() == Opcode::kSort; });
-    EXPECT_EQ(sorts, computation == (*optimized)->entry() ? 1 : 0) << PrintHlo(**optimized);
-  }
+  EXPECT_EQ(SortsOf(**optimized), (Sorts{1, 0})) << PrintHlo(**optimized);
+}
+
+// Scatters of the same indices share the order of their updates, whatever these are, and indices that the loop hands on
+// are sorted before it.
+TEST(LoopHoistingTest, TheOrderOfUpdatesLeavesTheLoopOnce) {
+  auto module = ParseHlo(R"(HloModule m
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+halves { a = bf16[] parameter(0)  b = bf16[] parameter(1)  ROOT c = bf16[] add(a, b) }
+body {
+  s = (s32[], f32[5], bf16[5,3], s32[70]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  x = f32[5] get-tuple-element(s), index=1
+  y = bf16[5,3] get-tuple-element(s), index=2  at = s32[70] get-tuple-element(s), index=3
+  one = s32[] constant(1)  next = s32[] add(i, one)  t = f32[] convert(i)  u = f32[70] broadcast(t), dimensions={}
+  x2 = f32[5] scatter(x, at, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+    index_vector_dim=1, to_apply=sum
+  v = f32[70,3] broadcast(t), dimensions={}  w = bf16[70,3] convert(v)
+  y2 = bf16[5,3] scatter(y, at, w), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+    index_vector_dim=1, to_apply=halves
+  ROOT r = (s32[], f32[5], bf16[5,3], s32[70]) tuple(next, x2, y2, at)
+}
+condition {
+  s = (s32[], f32[5], bf16[5,3], s32[70]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(20)  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  x = f32[5] parameter(0)  y = bf16[5,3] parameter(1)  at = s32[70] parameter(2)  zero = s32[] constant(0)
+  s = (s32[], f32[5], bf16[5,3], s32[70]) tuple(zero, x, y, at)
+  ROOT loop = (s32[], f32[5], bf16[5,3], s32[70]) while(s), condition=condition, body=body
+})");
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const auto optimized = Optimize(**module, {});
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  EXPECT_EQ(SortsOf(**optimized), (Sorts{1, 0})) << PrintHlo(**optimized);
 }
 
 // v = tanh(u) and, made of it, t = exp(v) leave the loop though both are read in it.

@@ -1,6 +1,8 @@
 // Scatters whose updates can meet in any order. Those that replace what was there by one value need no order. Others
 // that replace: the last window of each place is found by a scatter of the windows' numbers, and the others are
 // dropped. Others: windows are sorted by where they start, so that runs of equal starts are combined in their order.
+// The sort asks for the indices alone: it leaves loops in which these stay the same, and scatters of the same indices
+// share it.
 #include <algorithm>
 
 #include "core/passes/base/control_flow.h"

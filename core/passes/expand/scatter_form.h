@@ -30,6 +30,7 @@ enum class ScatterWay {
   kRuns,      // equal index vectors are neighbours: one invocation goes through a run in order
   kLast,      // the same, of updates that replace: the last of a run
   kParts,     // the same, many and associative: parts of equal length, then those of runs that lie in several
+  kPlaces,    // sorted, several for each place: an element goes through its run, in the order of kRuns or kParts
   kUnordered  // to be sorted first (ExpandScatters)
 };
 // What the way depends on of the device (target_info.h).
@@ -54,7 +55,9 @@ std::optional<Opcode> OperationOf(const Instruction& scatter, int k);
 
 // Its updates take the place of what was there.
 bool Replaces(const Instruction& scatter);
-// So many windows make a part (kParts): the same on all devices, as sums depend on it.
+// Its runs are added up in parts (kParts, and kPlaces to the same bits).
+bool AddsInParts(const Instruction& scatter);
+// So many windows make a part: the same on all devices, as sums depend on it.
 int64_t WindowsOfAPart(int64_t count);
 
 }  // namespace VXLA_NAMESPACE

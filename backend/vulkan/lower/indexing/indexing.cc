@@ -11,9 +11,9 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Where the arrays of the hero lie: its results, or scratch for those that nobody reads. What is not there already (the
-// scheduler puts an operand in memory there) is written first, by `steps`.
+// scheduler puts an operand in memory there) is written first, by `steps`, if the updates do not write it along.
 std::vector<BufferSlice> PlaceArrays(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                                     bool no_updates, std::vector<Step>* steps) {
+                                     bool no_updates, bool writes_all, std::vector<Step>* steps) {
   std::vector<BufferSlice> places, fresh;
   std::vector<const Instruction*> values;
   for (int array = 0; array < UpdatedArrays(*body.hero); ++array) {
@@ -21,7 +21,7 @@ std::vector<BufferSlice> PlaceArrays(const LowerContext& context, const FusionDe
     const int leaf = body.LeafOf(*body.hero, array);
     places.push_back(leaf < 0 ? buffers.Scratch(operand.shape().SizeBytes())
                               : buffers.SliceOf(*body.instruction, leaf));
-    if (leaf >= 0 && !no_updates && body.OperandOf(operand) != nullptr) continue;
+    if (!no_updates && (writes_all || (leaf >= 0 && body.OperandOf(operand) != nullptr))) continue;
     values.push_back(&operand);
     fresh.push_back(places.back());
   }
@@ -52,7 +52,7 @@ struct ScatterKernel {
 class ScatterWindows : protected ScatterKernel, protected ScatterText {
  public:
   static constexpr int64_t kCost = 64, kManyElements = 1 << 12;
-  // kParts has two steps, which share the values of parts of runs, kParts and kJoin.
+  // What adds in parts has two steps, which share the values of parts of runs, kParts and kJoin.
   enum class Stage : uint8_t { kWhole, kParts, kJoin };
   ScatterWindows(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                  std::span<const BufferSlice> places, Stage stage = Stage::kWhole,
@@ -62,12 +62,14 @@ class ScatterWindows : protected ScatterKernel, protected ScatterText {
         context_(context),
         body_(body),
         stage_(stage) {
-    const bool by_window = way_ == ScatterWay::kOneByOne;
-    const int64_t units = stage == Stage::kWhole ? form_.count : PartCount(form_.count);
-    count_ = by_window ? window_count_ : units * window_count_;
-    tuning_ = TuneLoop(context.facts, context.bindings, count_, kCost);
-    if (stage != Stage::kWhole) tuning_.items = 1;
     const Shape& operand = scatter_.operand(0)->shape();
+    const bool by_window = way_ == ScatterWay::kOneByOne, by_place = way_ == ScatterWay::kPlaces;
+    const int64_t units = stage == Stage::kWhole ? form_.count : PartCount(form_.count);
+    count_ = by_window                            ? window_count_
+             : by_place && stage != Stage::kParts ? operand.ElementCount()
+                                                  : units * window_count_;
+    tuning_ = TuneLoop(context.facts, context.bindings, count_, kCost);
+    if (stage != Stage::kWhole || by_place) tuning_.items = 1;
     width_ = window_count_ % 4 == 0 && InnermostIsWhole(operand) && count_ >= kManyElements ? 4 : 1;
     if (width_ > 1) tuning_.items = std::max(1u, tuning_.items / 4);
     tuning_.width = static_cast<uint32_t>(width_);
@@ -75,15 +77,16 @@ class ScatterWindows : protected ScatterKernel, protected ScatterText {
     if (width_ > 1 && apart)
       tuning_ = TunerOf(context.facts).InRuns(tuning_, count_, width_ * StorageBytes(operand.element_type()));
     kernel_.Param(static_cast<uint32_t>(count_ / width_));  // P(0) of fused_loop.comp
-    Declare(places);
+    if (by_place) {
+      DeclareRuns(body, stage == Stage::kParts ? std::span<const BufferSlice>() : places);
+    } else {
+      Declare(places);
+    }
     for (size_t k = 0; k < parts.size(); ++k) {
       const Access access = stage == Stage::kParts ? Access::kWrite : Access::kRead;
       parts_.push_back(kernel_.AddBuffer(reducer_.types[k], access, parts[k]));
     }
   }
-
-  // Parts of so many windows that WindowsOfAPart() gives.
-  static int64_t PartCount(int64_t count) { return CeilDivide(count, WindowsOfAPart(count)); }
 
   // The operand's last dimension is the updates' last, whole, and starts at 0: neighbours stay neighbours.
   bool InnermostIsWhole(const Shape& operand) const {
@@ -235,7 +238,7 @@ class ScatterWindows : protected ScatterKernel, protected ScatterText {
 // Of long runs also the parts.
 class ScatterWriter : ScatterWindows {
  public:
-  using ScatterWindows::ScatterWindows, ScatterWindows::PartCount, ScatterWindows::Stage;
+  using ScatterWindows::ScatterWindows, ScatterWindows::Stage;
 
   std::vector<Step> Write() {
     const int loop = space_.AddVariable(count_ / width_);
@@ -259,6 +262,9 @@ class ScatterWriter : ScatterWindows {
       case ScatterWay::kParts:
         stage_ == Stage::kParts ? WriteParts() : WriteJoin();
         break;
+      case ScatterWay::kPlaces:
+        stage_ == Stage::kParts ? WriteWholePart() : TakeRun(first_, width_, parts_);
+        break;
       default:
         WriteApart();
     }
@@ -272,6 +278,12 @@ class ScatterWriter : ScatterWindows {
   }
 
  private:
+  void WriteWholePart() {
+    const MultiIndex split = Split(PartCount(form_.count));
+    writer_.Line(fmt::format("uint c = {};", writer_.Index(split[0])));
+    SumPart("c", split[1], width_, parts_);
+  }
+
   // The windows [b, e) of part c.
   void OpenPart(const MultiIndex& split) {
     const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
@@ -415,7 +427,7 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
   const Instruction& hero = *body.hero;
   const int64_t count = hero.operand(1)->shape().ElementCount();
   std::vector<Step> steps;
-  const BufferSlice place = PlaceArrays(context, body, buffers, count == 0, &steps)[0];
+  const BufferSlice place = PlaceArrays(context, body, buffers, count == 0, false, &steps)[0];
   if (count == 0) return steps;
   const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count);
   const int64_t width = tuning.width;
@@ -448,13 +460,15 @@ Status CanLowerScatter(const LowerContext& context, const FusionDescription& bod
 Result<std::vector<Step>> LowerScatter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
   const int64_t count = body.hero->operand(body.hero->operand_count() - 1)->shape().ElementCount();
   std::vector<Step> steps;
-  const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, &steps);
+  const ScatterWay way = WayOf(*body.hero, ScatterTargetOf(context.facts));
+  const bool by_place = way == ScatterWay::kPlaces;
+  const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, by_place, &steps);
   if (count == 0) return steps;
   std::vector<Step> updates;
-  if (WayOf(*body.hero, ScatterTargetOf(context.facts)) == ScatterWay::kParts) {
+  if (way == ScatterWay::kParts || (by_place && AddsInParts(*body.hero))) {
     const ScatterForm form(*body.hero);
     std::vector<BufferSlice> parts;
-    int64_t values = 2 * ScatterWriter::PartCount(form.count);
+    int64_t values = (by_place ? 1 : 2) * ScatterText::PartCount(form.count);
     for (const int64_t size : form.window_sizes) values *= size;
     for (const ElementType type : ReadReducer(*body.hero->called(0)).types)
       parts.push_back(buffers.Scratch(values * std::max(StorageBytes(type), 4)));
@@ -465,7 +479,7 @@ Result<std::vector<Step>> LowerScatter(const LowerContext& context, const Fusion
   } else {
     updates = ScatterWriter(context, body, buffers, places).Write();
   }
-  updates.front().in_place = PlacesOf(body, buffers);
+  (by_place ? updates.back() : updates.front()).in_place = PlacesOf(body, buffers);
   steps.insert(steps.end(), std::make_move_iterator(updates.begin()), std::make_move_iterator(updates.end()));
   return steps;
 }

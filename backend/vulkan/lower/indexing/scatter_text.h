@@ -9,6 +9,7 @@
 
 #include "backend/vulkan/codegen/glsl_writer.h"
 #include "backend/vulkan/lower/rows/reducer.h"
+#include "core/ceil_divide.h"
 #include "core/passes/expand/scatter_form.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -38,6 +39,8 @@ class ScatterText {
   int64_t window_count() const { return window_count_; }
   // Binds the arrays and defines the function.
   void Declare(std::span<const BufferSlice> places);
+  // The same of kPlaces; no arrays: for SumPart() alone.
+  void DeclareRuns(const FusionDescription& body, std::span<const BufferSlice> places);
 
   // Of window n and of the element `in_window` of it.
   Place PlaceOf(const IndexExpression& n, const IndexExpression& in_window);
@@ -52,6 +55,13 @@ class ScatterText {
   void Apply(const IndexExpression& linear, const std::vector<Place>& lanes);
   // The same by atomic operations (scatter_atomics.cc).
   void ApplyAtomic(const IndexExpression& linear, const std::vector<Place>& lanes);
+  // kPlaces (scatter_runs.cc): the elements of the arrays from `linear` on, one a lane, all of one place, take its
+  // updates. Of a scatter that adds in parts `parts` hold what SumPart() made of them.
+  void TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts);
+  // Into `parts`: part `part`, the name of a uint, whose windows all start where the one before it does, for lanes from
+  // `in_window` on. Nobody asks for others.
+  void SumPart(const std::string& part, const IndexExpression& in_window, int64_t lanes, std::span<const int> parts);
+  static int64_t PartCount(int64_t count) { return CeilDivide(count, WindowsOfAPart(count)); }
   // What the arrays hold at a place, as accumulators of the computation.
   std::vector<std::string> Held(const IndexExpression& linear);
   void Combine(const std::vector<std::string>& held, const Place& place);
@@ -79,6 +89,27 @@ class ScatterText {
   };
   // Where a window starts in the operand's dimension d, a uint that may lie outside.
   std::string Start(const MultiIndex& batch, int64_t d);
+  // Of kPlaces. A window by the name of a GLSL uint.
+  IndexExpression Window(const std::string& name);
+  std::string StartsAt(const std::string& window, const std::vector<std::string>& place);
+  // A local, the number of windows before `place`.
+  void DeclareBefore(const std::string& name, const std::vector<std::string>& place);
+  struct Run {
+    std::vector<std::string> place;              // where its windows start
+    std::vector<MultiIndex> in_window;           // by lane
+    std::vector<std::vector<std::string>> held;  // by lane
+  };
+  // What `n` ... `end` - 1 stand for, both names of uints, until one does not belong to the run, with which `n` ends.
+  // `begun`, if any: the name of a bool, whether anything is held; else the first value is.
+  struct Turns {
+    std::string n, end, begun;
+    std::function<std::string(const std::string& n)> belongs;
+    std::function<std::vector<std::vector<std::string>>(const std::string& n)> values;  // by lane and array
+  };
+  void TakeWhile(const Run& run, const Turns& turns, int64_t at_once);
+  // The updates of windows, and the sums of whole parts.
+  void TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun);
+  void TakeSums(const Run& run, const std::string& part, std::span<const int> parts);
   // Of elements of a word or of a part of one, and of two words.
   void ApplyInWord(int k, const std::string& index, std::span<const std::string> updates);
   void ApplyToTwoWords(int k, const std::string& index, const std::string& update);
@@ -89,6 +120,9 @@ class ScatterText {
   std::string Combined(int k, const std::string& element, const std::string& update) const;
 
   const std::string combine_;
+  // Of kPlaces: by array, what it holds at first is not in its place yet; updates that are read at once.
+  std::vector<bool> computed_;
+  int64_t at_once_ = 1;
   std::map<std::string, Position> positions_;
 };
 

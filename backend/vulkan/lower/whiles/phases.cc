@@ -163,9 +163,10 @@ Code LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& b
   if (node.fills >= 0) {
     WriteFilled(*body.hero->operand(node.fills), node.results[0].place, writer, space);
   } else if (in_part && body.hero->opcode() == Opcode::kScatter) {
-    std::vector<BufferSlice> arrays;
+    std::vector<BufferSlice> arrays, parts;
     for (const int place : node.arrays) arrays.push_back(memory_.SliceOf(place));
-    WriteLoopScatter(*body.hero, arrays, writer, program_.lanes, next_unit_++);
+    for (const int place : node.scratch) parts.push_back(memory_.SliceOf(place));
+    WriteLoopScatter(body, arrays, parts, writer, program_.lanes, next_unit_++);
   } else if (in_part) {
     WriteUpdate(body, node, writer, space);
   } else {

@@ -58,6 +58,7 @@ struct LoopNode {
   std::vector<LoopValue> results;
   std::vector<int> arrays;   // of an update: the places of the arrays that change
   int fills = -1;            // before an update: writes the array of this number, which its fusion computes
+  bool sums_parts = false;   // before a scatter: sums of parts of its runs, into `scratch` of both
   std::vector<int> scratch;  // of a unit: places that it alone uses (lower/whiles/units/units.h)
   // Of a unit: dynamic-update-slices of what it makes, into whose arrays it stores each element too as it stores it as
   // its own. Their uses are among the unit's.

@@ -1,10 +1,12 @@
 #include "backend/vulkan/lower/whiles/unit_reader.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/vulkan/lower/indexing/scatter_text.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
 #include "backend/vulkan/lower/whiles/units/rows.h"
+#include "backend/vulkan/lower/whiles/units/scatter.h"
 #include "backend/vulkan/lower/whiles/updates.h"
 #include "core/passes/base/fusion_rules.h"
 
@@ -112,9 +114,29 @@ Result<LoopCost> LoopUnitReader::ReadScatter(LoopScope& scope, const FusionDescr
     case ScatterWay::kRuns:
       cost.iterations += 2 + CeilDivide(updates, program_.lanes) * (form.count + 1);  // all may be one run
       return cost;
+    case ScatterWay::kPlaces:
+      cost.Add(CostOfPlaces(scatter));
+      return cost;
     default:
       return Unsupported("{}: updates that may meet are not applied inside a workgroup's loop", scatter.name());
   }
+}
+
+LoopCost LoopUnitReader::CostOfPlaces(const Instruction& scatter) const {
+  const ScatterForm form(scatter);
+  const int64_t elements = scatter.operand(0)->shape().ElementCount();
+  const int64_t halvings = std::bit_width(static_cast<uint64_t>(form.count));
+  const int64_t own = CeilDivide(elements, program_.lanes);
+  int64_t window = 1;
+  for (const int64_t size : form.window_sizes) window *= size;
+  // A lane goes through each run once for every element of a window that it has.
+  LoopCost cost{elements * halvings, own * (halvings + 8) + std::min(own, window) * form.count};
+  if (!AddsInParts(scatter)) return cost;
+  const int64_t length = WindowsOfAPart(form.count), parts = CeilDivide(form.count, length);
+  const int64_t turns = std::min(own * (2 * length + parts), std::min(own, window) * (form.count + parts));
+  cost.operations += parts * window + kPhaseCost;
+  cost.iterations = own * (halvings + 8) + turns + CeilDivide(parts * window, program_.lanes) * (length + 2);
+  return cost;
 }
 
 Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, const FusionDescription& body) {
@@ -136,6 +158,8 @@ Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, const FusionDescri
   if (body.hero->opcode() == Opcode::kDynamicUpdateSlice) in_place = OperandsInPlace(body);
   AddReads(
       fusion, [&](int k) { return in_place.contains(fusion.operand(k)); }, &node);
+  const bool scatters = body.hero->opcode() == Opcode::kScatter;
+  if (scatters) SumParts(scope, body, &node);
   for (int array = 0; array < UpdatedArrays(*body.hero); ++array) PlaceUpdated(scope, body, array, &node, &cost);
   for (size_t leaf = 0; leaf < node.results.size(); ++leaf) {
     if (node.results[leaf].place < 0) return Unsupported("{} gives an array twice", fusion.name());
@@ -148,6 +172,35 @@ Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, const FusionDescri
   AddUpdates(body, count, turns, &cost);
   scope.block->push_back(std::move(node));
   return cost;
+}
+
+void LoopUnitReader::SumParts(LoopScope& scope, const FusionDescription& body, LoopNode* node) {
+  const std::vector<Shape> shapes = PartsOfLoopScatter(*body.hero, context_.facts);
+  if (shapes.empty()) return;
+  LoopNode parts;
+  parts.instruction = body.instruction;
+  parts.sums_parts = true;
+  parts.uses = node->uses;
+  for (const Shape& shape : shapes) {
+    parts.scratch.push_back(NewScratch(shape));
+    parts.uses.push_back({parts.scratch.back(), true, false});
+    node->uses.push_back({parts.scratch.back(), false, false});
+  }
+  node->scratch = parts.scratch;
+  scope.block->push_back(std::move(parts));
+}
+
+void LoopUnitReader::AddFill(LoopBlock& block, const FusionDescription& body, int number, int place, LoopCost* cost) {
+  const int64_t count = body.hero->operand(number)->shape().ElementCount();
+  LoopNode fill;
+  fill.instruction = body.instruction;
+  fill.fills = number;
+  AddReads(
+      *body.instruction, [](int) { return false; }, &fill);
+  fill.results = {{-1, place}};
+  fill.uses.push_back({place, true, true});
+  AddElements(count, OperationsOf(body), program_.WidthOf(count), cost);
+  block.push_back(std::move(fill));
 }
 
 void LoopUnitReader::PlaceUpdated(LoopScope& scope, const FusionDescription& body, int number, LoopNode* node,
@@ -165,17 +218,11 @@ void LoopUnitReader::PlaceUpdated(LoopScope& scope, const FusionDescription& bod
     return place;
   };
   int place = -1;
+  const bool writes_all = body.hero->opcode() == Opcode::kScatter &&
+                          WayOf(*body.hero, ScatterTargetOf(context_.facts)) == ScatterWay::kPlaces;
   if (array == nullptr || leaf < 0) {
     place = fresh();
-    LoopNode fill;
-    fill.instruction = &fusion;
-    fill.fills = number;
-    AddReads(
-        fusion, [](int) { return false; }, &fill);
-    fill.results = {{-1, place}};
-    fill.uses.push_back({place, true, true});
-    AddElements(shape.ElementCount(), OperationsOf(body), program_.WidthOf(shape.ElementCount()), cost);
-    scope.block->push_back(std::move(fill));
+    if (!writes_all) AddFill(*scope.block, body, number, place, cost);
   } else {
     const auto at = std::ranges::find(fusion.operands(), array) - fusion.operands().begin();
     // The array is only written where nothing else of the phase reads it.

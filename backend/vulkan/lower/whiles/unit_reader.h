@@ -30,12 +30,17 @@ class LoopUnitReader : public LoopPlaces {
   // FindInPlacePairs names an operand that keeps positions with each result of its storage size.
   static bool ReadsOwnElements(const FusionDescription& body, int k, int64_t count);
   Result<LoopCost> ReadScatter(LoopScope& scope, const FusionDescription& body);
+  // Beside its updates, of one whose elements go through their runs.
+  LoopCost CostOfPlaces(const Instruction& scatter) const;
+  // A phase before it, if that adds in parts: each lane reads what any of the phases before have written.
+  void SumParts(LoopScope& scope, const FusionDescription& body, LoopNode* node);
   Result<LoopCost> ReadUpdate(LoopScope& scope, const FusionDescription& body);
   // Lanes share `count` elements out, each of which takes so many turns.
   Result<LoopCost> ReadUpdate(LoopScope& scope, const FusionDescription& body, int64_t count, int64_t turns);
   // An array that is updated lies where it lay, or what it is at first is copied to where the result will lie, or is
   // computed there, as that of a result that nobody reads is too.
   void PlaceUpdated(LoopScope& scope, const FusionDescription& body, int number, LoopNode* node, LoopCost* cost);
+  void AddFill(LoopBlock& block, const FusionDescription& body, int number, int place, LoopCost* cost);
   // Whether two windows are the same or have no element in common, wherever they start: each lane goes to the same
   // places of any of them.
   static bool HasSeparateWindows(const Instruction& update);

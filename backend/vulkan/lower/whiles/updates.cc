@@ -30,7 +30,7 @@ namespace {
 // How many results of a unit an update may be made of: those that the unit stores at once, element by element
 // (ValueWriter::StoreGroup). Results of rows are made one after another.
 size_t MostResults(const LowerContext& context, const LoopProgram& program, const LoopNode& unit) {
-  if (unit.fills >= 0 || !unit.arrays.empty()) return 0;
+  if (unit.fills >= 0 || unit.sums_parts || !unit.arrays.empty()) return 0;
   const auto described = DescriptionOf(*unit.instruction);
   if (!described.ok()) return 0;
   const std::shared_ptr<const FusionDescription>& body = *described;

@@ -51,16 +51,54 @@ void WriteSorted(ScatterText& scatter, int64_t updates, ValueWriter& writer, uin
   writer.CloseBlock();
 }
 
+// Sums of whole parts, or elements that go through their runs.
+void WriteByPlaces(ScatterText& scatter, const FusionDescription& body, std::span<const BufferSlice> arrays,
+                   std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes) {
+  const std::vector<Shape> shapes = PartsOfLoopScatter(*body.hero, writer.kernel().facts());
+  IndexSpace& space = writer.space();
+  scatter.DeclareRuns(body, arrays);
+  std::vector<int> tensors;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const Access access = arrays.empty() ? Access::kWrite : Access::kRead;
+    tensors.push_back(writer.kernel().AddBuffer(shapes[k].element_type(), access, parts[k]));
+  }
+  const int64_t count = (arrays.empty() ? shapes[0] : body.hero->operand(0)->shape()).ElementCount();
+  const int loop = space.AddVariable(count);
+  writer.Bind(loop, "i");
+  OpenElements(writer, "i", count, lanes);
+  if (arrays.empty()) {
+    const IntList sizes{ScatterText::PartCount(scatter.form().count), scatter.window_count()};
+    const MultiIndex split = space.Delinearize(space.Variable(loop), sizes);
+    writer.Line(fmt::format("uint part = {};", writer.Index(split[0])));
+    scatter.SumPart("part", split[1], 1, tensors);
+  } else {
+    scatter.TakeRun(space.Variable(loop), 1, tensors);
+  }
+  writer.CloseBlock();
+}
+
 }  // namespace
 
-void WriteLoopScatter(const Instruction& hero, std::span<const BufferSlice> arrays, ValueWriter& writer, uint32_t lanes,
-                      int number) {
+std::vector<Shape> PartsOfLoopScatter(const Instruction& hero, const DeviceFacts& facts) {
+  std::vector<Shape> shapes;
+  if (WayOf(hero, ScatterTargetOf(facts)) != ScatterWay::kPlaces || !AddsInParts(hero)) return shapes;
+  const ScatterForm form(hero);
+  int64_t values = ScatterText::PartCount(form.count);
+  for (const int64_t size : form.window_sizes) values *= size;
+  for (const ElementType type : ReadReducer(*hero.called(0)).types) shapes.emplace_back(type, IntList{values});
+  return shapes;
+}
+
+void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice> arrays,
+                      std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, int number) {
+  const Instruction& hero = *body.hero;
   IndexSpace& space = writer.space();
   ScatterText scatter(hero, writer.kernel(), space, writer, fmt::format("combine_{}", number));
   const int64_t updates = hero.operand(hero.operand_count() - 1)->shape().ElementCount();
   if (updates == 0) return;
-  scatter.Declare(arrays);
   const ScatterWay way = scatter.way();
+  if (way == ScatterWay::kPlaces) return WriteByPlaces(scatter, body, arrays, parts, writer, lanes);
+  scatter.Declare(arrays);
   if (way == ScatterWay::kRuns || way == ScatterWay::kLast) return WriteSorted(scatter, updates, writer, lanes);
   const auto apply = [&](const ScatterText::Place& place) {
     const ScatterText::Target target = scatter.TargetOf(place);

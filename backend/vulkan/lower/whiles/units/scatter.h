@@ -8,8 +8,11 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 // The statements, for lane `lane` of `lanes`: `arrays` hold what the scatter changes. Its functions are named after
-// `number`.
-void WriteLoopScatter(const Instruction& hero, std::span<const BufferSlice> arrays, ValueWriter& writer, uint32_t lanes,
-                      int number);
+// `number`. `parts` are for the sums of parts of runs, of one that goes by places and has them; without arrays these
+// are what is written.
+void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice> arrays,
+                      std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, int number);
+// The types of such sums, so many of each; none: there are none.
+std::vector<Shape> PartsOfLoopScatter(const Instruction& hero, const DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan
