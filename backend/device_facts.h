@@ -90,6 +90,8 @@ struct DeviceFacts {
   bool is_software() const { return kind == Kind::kSoftware; }
   // A generic bundle's target: whichever device loads the kernels compiles them then.
   bool is_any_device() const { return compile_only && kind == Kind::kOther; }
+  // Multiply-adds that a GPU does beside what it reads for them, whoever else wants them: more with memory of its own.
+  int64_t small_work() const { return kind == Kind::kDiscrete ? 1 << 26 : 1 << 22; }
 
   // What is ENABLED on the logical device, not merely supported.
   bool int64 = false, float64 = false, float16 = false;

@@ -212,7 +212,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
     // product.
     if (facts.subgroup_shuffle && facts.subgroup_size >= 8) {
       target.product_rows_most_terms = 192;
-      target.product_rows_small_work = facts.kind == DeviceFacts::Kind::kDiscrete ? 1 << 26 : 1 << 22;
+      target.product_rows_small_work = facts.small_work();
     }
   }
   for (const MatrixShape& shape : facts.matrices) {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/device/open.h"
 #include "tools/bench_tune.h"
 #include "tools/commands.h"

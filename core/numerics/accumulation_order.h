@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE {
 
 // One kernel's part: of each row of elements it leaves `shares` accumulators (1: the whole row). A step is `width`
@@ -24,7 +26,7 @@ struct AccumulationLevel {
   bool fused = false;       // of a product's terms in f32: each is added by a multiply-add that rounds once
   friend bool operator==(const AccumulationLevel&, const AccumulationLevel&) = default;
 
-  int64_t own() const { return (chunk + lanes - 1) / lanes; }
+  int64_t own() const { return CeilDivide(chunk, lanes); }
   int64_t stride() const { return ordered ? 1 : lanes * interleaved; }
   // The first step of a lane of a share.
   int64_t Begin(int64_t share, int64_t lane) const {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <numbers>
 
+#include "core/ceil_divide.h"
 #include "core/numerics/accuracy.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/program_builder.h"
@@ -216,7 +217,7 @@ class Transforms {
 
 // [1, n]: the best of each part's best; or, where these are many, the first of the sorted row.
 std::vector<XlaOp> TopOf(XlaOp row, const TopKAttributes& how, int64_t most) {
-  const int64_t n = Sizes(row)[1], parts = (n + most - 1) / most;
+  const int64_t n = Sizes(row)[1], parts = CeilDivide(n, most);
   XlaBuilder* const b = row.builder();
   if (2 * parts * how.k > n) {
     XlaBuilder comparator("order");
@@ -278,7 +279,7 @@ std::shared_ptr<const Module> SmallerProgramOf(const Instruction& instruction, i
     }
     case Opcode::kTopK: {
       const int64_t n = shape.dimension(shape.rank() - 1);
-      if (Stacks(shape, 1) != 1 || n <= most || (n + most - 1) / most > kMostParts) return nullptr;
+      if (Stacks(shape, 1) != 1 || n <= most || CeilDivide(n, most) > kMostParts) return nullptr;
       results = TopOf(program.Stacked(0, 1), instruction.attributes<TopKAttributes>(), most);
       break;
     }

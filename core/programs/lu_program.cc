@@ -2,6 +2,7 @@
 // applied to the whole matrix at once, and the rest is updated by a triangular solve and a product (LAPACK's getrf).
 #include <algorithm>
 
+#include "core/ceil_divide.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/matrix_programs.h"
 
@@ -67,7 +68,7 @@ LuParts LuProgram(XlaOp a) {
   XlaBuilder* const builder = a.builder();
   const IntList sizes = Sizes(a);
   const int64_t batch = sizes[0], steps = std::min(sizes[1], sizes[2]), width = PanelWidth(steps);
-  const int64_t panels = (steps + width - 1) / width;
+  const int64_t panels = CeilDivide(steps, width);
   if (sizes[2] == width) return FactorPanel(a, Int(builder, 0), steps);
   const int64_t rows = std::max(sizes[1], panels * width), columns = std::max(sizes[2], panels * width);
   const auto step = [=](XlaBuilder* b, XlaOp number, const std::vector<XlaOp>& v) -> std::vector<XlaOp> {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE {
 
 IntList PlaceDevices(int64_t devices, int64_t places) {
@@ -34,7 +36,7 @@ Seating SpreadDevices(int64_t devices, std::span<const PlacementFacts> physical)
     const PlacementFacts& facts = physical[p];
     const int64_t each = std::max<int64_t>(1, facts.queues);
     // As many logical devices as it takes for each to have a queue of its own.
-    const int64_t logical = std::clamp<int64_t>((count + each - 1) / each, 1, std::max<int64_t>(1, facts.logical));
+    const int64_t logical = std::clamp<int64_t>(CeilDivide(count, each), 1, std::max<int64_t>(1, facts.logical));
     const int64_t first = std::ssize(placement.places);
     for (int64_t l = 0; l < logical; ++l) {
       placement.places.push_back({p, l});

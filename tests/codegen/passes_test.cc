@@ -42,9 +42,18 @@ TEST(CodeTest, KnowsItsBarriersAndAccesses) {
   const IndexExpression first = space.Scale(space.Variable(i), 4);
   for (int64_t j = 0; j < 4; ++j) values.push_back(writer.Load(k, space.Add(first, {{}, j})));
   writer.StoreGroup(k, first, values);
-  const Code code = writer.Take() + Barrier(2) + "  a = LOAD(0, f32, 1u);\n";
+  writer.Assign("a", kernel.Loaded(k, "1u"));
+  writer.Add(
+      {.kind = Statement::Kind::kStore, .target = kernel.ElementAt(k, "0u"), .values = {kernel.ElementAt(k, "b")}});
+  writer.Line("atomicAdd(", kernel.ElementAt(k, "c"), ", 1u);");
+  writer.Line("a = LOAD(0, f32, 2u);");  // says of no tensor that it reads it
+  const Code code = writer.Take() + Barrier(2);
   EXPECT_EQ(code.barriers(), 2);
-  EXPECT_EQ(code.accesses(), 9) << code.Print();
+  EXPECT_EQ(code.accesses(), 4 + 4 + 1 + 2) << code.Print();
+  EXPECT_EQ(Count(code.Print(),
+                  "  a = LOAD(0, f32, 1u);\n  STORE(0, f32, 0u, LOAD(0, f32, b));\n"
+                  "  atomicAdd(ELEMENT(0, f32, c), 1u);\n"),
+            1);
   EXPECT_EQ(Count(code.Print(), "    PHASE\n"), 1);
 }
 

@@ -9,8 +9,15 @@ namespace {
 
 // A phase that reads and writes these tensors, long enough for a few of them to be worth a loop.
 LoopPhase Phase(const std::string& kind, int from, int to, bool waits = false) {
-  return {fmt::format("{{ STORE({}, f32, i, {}(LOAD({}, f32, i))); }} //{}\n", to, kind, from, std::string(5000, '.')),
-          waits};
+  CodeWriter writer;
+  writer.OpenBlock("if (true)");
+  writer.Declare("float", "x", Expression(Elements{std::to_string(from), "f32", 1, "i"}));
+  writer.Line("//" + std::string(5000, '.'));
+  writer.Add({.kind = Statement::Kind::kStore,
+              .target = {std::to_string(to), "f32", 1, "i"},
+              .values = {fmt::format("{}(x)", kind)}});
+  writer.CloseBlock();
+  return {writer.Take(), waits};
 }
 
 size_t CountOf(const std::string& text, const std::string& words) {
@@ -35,7 +42,8 @@ TEST(RepeatPhasesTest, LayersStandOnce) {
   // One turn waits, so all do; what all turns read is named as it is.
   EXPECT_EQ(CountOf(text, "PHASE"), 1u);
   EXPECT_TRUE(Has(text, "uvec2 address_turn_0 = turn == 0u ? address_10 : turn == 1u ? address_11 : address_12;\n"));
-  EXPECT_TRUE(Has(text, "STORE(turn_0, f32, i, product(LOAD(1, f32, i)));"));
+  EXPECT_TRUE(Has(text, "float x = LOAD(1, f32, i);"));
+  EXPECT_TRUE(Has(text, "STORE(turn_0, f32, i, product(x));"));
   EXPECT_LT(text.find("first("), text.find("for (uint turn"));
   EXPECT_GT(text.find("last("), text.find("norm("));
 }
@@ -48,17 +56,24 @@ TEST(RepeatPhasesTest, APhaseOfSomeTurnsIsAskedFor) {
     phases.push_back(Phase("b", 3 * turn + 2, 3 * turn + 3));
   }
   const std::string text = RepeatPhases(phases, "turn").Print();
-  EXPECT_EQ(CountOf(text, "a(LOAD"), 1u);
-  EXPECT_EQ(CountOf(text, "b(LOAD"), 1u);
-  EXPECT_TRUE(Has(text, "if (((1u << turn) & 1u) != 0u) {\n{ STORE(2, f32, i, gather(LOAD(1, f32, i))); }")) << text;
+  EXPECT_EQ(CountOf(text, " a(x)"), 1u);
+  EXPECT_EQ(CountOf(text, " b(x)"), 1u);
+  EXPECT_TRUE(Has(text, "if (((1u << turn) & 1u) != 0u) {\n  if (true) {\n    float x = LOAD(1, f32, i);")) << text;
+  EXPECT_TRUE(Has(text, "STORE(2, f32, i, gather(x));"));
   EXPECT_TRUE(Has(text, "if (((1u << turn) & 6u) != 0u) {\n{\nuvec2 address_turn_")) << text;
-  EXPECT_EQ(CountOf(text, "add(LOAD"), 1u);
+  EXPECT_EQ(CountOf(text, "add(x)"), 1u);
   EXPECT_FALSE(Has(text, "PHASE"));
 }
 
 TEST(RepeatPhasesTest, WhatRepeatsLittleIsLeft) {
-  // Equal but for a register, all different, and short.
+  const auto opaque = [](int tensor) {
+    LoopPhase phase = Phase("a", 0, 1);
+    phase.code += fmt::format("  x = LOAD({}, f32, i);\n", tensor);
+    return phase;
+  };
+  // Equal but for a register, for a tensor that a raw line names, all different, and short.
   const std::vector<std::vector<LoopPhase>> all = {
+      {opaque(1), opaque(2)},
       {Phase("r1 + ", 0, 1), Phase("r2 + ", 1, 2)},
       {Phase("a", 0, 1), Phase("b", 1, 2), Phase("c", 2, 3)},
       {{"STORE(1, f32, i, LOAD(0, f32, i));\n", true}, {"STORE(2, f32, i, LOAD(1, f32, i));\n", true}}};

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan::statements {
 

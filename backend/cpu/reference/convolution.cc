@@ -4,6 +4,7 @@
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/gemm.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -107,7 +108,7 @@ void Convolve(const EvalContext& context, const Problem& p, const Literal& input
   const std::vector<T> panels = PackKernel(p, LoadAll<T>(context, kernel));
   const WindowReader<T> reader(p, values);
   const int64_t k = p.k(), columns = p.output_features / p.groups(), rows = p.output_batch * p.positions;
-  const int64_t block = RowsPerBlock<T>(k), blocks = (rows + block - 1) / block;
+  const int64_t block = RowsPerBlock<T>(k), blocks = CeilDivide(rows, block);
   context.For(p.groups() * blocks, 1, [&](int64_t begin, int64_t end) {
     std::vector<T> row(static_cast<size_t>(k)), packed(static_cast<size_t>(block * k));
     for (int64_t task = begin; task < end; ++task) {

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/gemm.h"
+#include "core/ceil_divide.h"
 #include "core/float_formats.h"
 #include "core/numerics/dot_algorithm.h"
 
@@ -66,8 +67,7 @@ void Multiply(const EvalContext& context, const Side& lhs, const Side& rhs, Lite
   const int64_t k = lhs.k, rows = lhs.rows, columns = rhs.rows;
   constexpr int64_t kColumnsPerTask = 512;
   const int64_t block = RowsPerBlock<T>(k);
-  const int64_t row_blocks = (rows + block - 1) / block,
-                column_blocks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
+  const int64_t row_blocks = CeilDivide(rows, block), column_blocks = CeilDivide(columns, kColumnsPerTask);
   context.For(lhs.batch * row_blocks * column_blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t batch = task / (row_blocks * column_blocks);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/block.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -65,7 +66,7 @@ void VisitAccumulator(Accumulator accumulator, F&& f) {
   }
 }
 
-inline int64_t PanelCount(int64_t size) { return (size + kPanel - 1) / kPanel; }
+inline int64_t PanelCount(int64_t size) { return CeilDivide(size, kPanel); }
 
 // One row (of A, or column of B) of k values into its place of a panel.
 template <typename T>

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/ceil_divide.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -110,7 +112,7 @@ Pool& SharedPool() {
 void ParallelFor(int64_t count, int64_t grain, int threads, const std::function<void(int64_t, int64_t)>& fn) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
-  const int64_t pieces = (count + grain - 1) / grain;
+  const int64_t pieces = CeilDivide(count, grain);
   const int limit = threads > 0 ? std::min(threads, ProcessorCount()) : ProcessorCount();
   const int helpers = static_cast<int>(std::min<int64_t>(limit, pieces)) - 1;
   if (helpers <= 0 || inside_parallel_for) {

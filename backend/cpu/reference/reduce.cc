@@ -5,6 +5,7 @@
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/reducer_fold.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -75,7 +76,7 @@ void FoldLine(ReducerFold& folder, int64_t at, int64_t stride, int64_t count) {
 void ReduceLine(const EvalContext& context, const ReducerFoldMaker& factory, int64_t at, int64_t stride, int64_t count,
                 std::span<Literal> results, int64_t output) {
   const int64_t piece = std::max<int64_t>(int64_t{1} << 17, (count + 255) / 256);
-  const int64_t pieces = (count + piece - 1) / piece;
+  const int64_t pieces = CeilDivide(count, piece);
   std::vector<std::unique_ptr<ReducerFold>> folders(static_cast<size_t>(pieces));
   context.For(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
@@ -105,7 +106,7 @@ void ReduceExtents(const EvalContext& context, const ReducerFoldMaker& factory, 
   const int64_t lane_stride = along_outer ? e.reduced : 1;
   // Enough lanes a piece to be worth a thread, few enough to share out.
   const int64_t lanes = std::clamp<int64_t>((line + 7) / 8, 16, kBlockSize);
-  const int64_t blocks = (line + lanes - 1) / lanes;
+  const int64_t blocks = CeilDivide(line, lanes);
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, std::min(lanes, line) * e.reduced));
   context.For(lines * blocks, grain, [&](int64_t begin, int64_t end) {
     std::unique_ptr<ReducerFold> folder = factory.New();

@@ -7,6 +7,7 @@
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/reducer_fold.h"
 #include "backend/cpu/reference/twofold.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -145,7 +146,7 @@ void ReduceRunning(const EvalContext& context, const ReducerFoldMaker& factory, 
   const bool along_outer = r.inner == 1;
   const int64_t line = along_outer ? r.outer : r.inner, lines = along_outer ? 1 : r.outer;
   const int64_t lane_stride = along_outer ? r.size : 1, lanes = std::clamp<int64_t>((line + 7) / 8, 1, kBlockSize);
-  const int64_t blocks = (line + lanes - 1) / lanes;
+  const int64_t blocks = CeilDivide(line, lanes);
   context.For(lines * blocks, 1, [&](int64_t begin, int64_t end) {
     const std::unique_ptr<ReducerFold> folder = factory.New();
     for (int64_t b = begin; b < end; ++b) {

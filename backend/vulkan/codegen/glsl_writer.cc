@@ -65,24 +65,15 @@ std::optional<IndexExpression> ValueWriter::FindVariable(const std::string& key)
   return std::nullopt;
 }
 
-void ValueWriter::Add(Statement statement) {
-  statement.depth = static_cast<int>(scopes_.size());
-  code_.Add(std::move(statement));
-}
-
-void ValueWriter::Line(const std::string& statement) {
-  code_ += std::string(2 * scopes_.size(), ' ') + statement + '\n';
-}
-
 void ValueWriter::OpenBlock(const std::string& head) {
-  Add({.kind = Statement::Kind::kOpen, .text = head});
+  CodeWriter::OpenBlock(head);
   scopes_.emplace_back();
 }
 
 void ValueWriter::CloseBlock() {
   scopes_.pop_back();
   VXLA_CHECK(!scopes_.empty(), "a block that was not opened");
-  Add({.kind = Statement::Kind::kClose});
+  CodeWriter::CloseBlock();
 }
 
 Code ValueWriter::Take() {
@@ -91,15 +82,7 @@ Code ValueWriter::Take() {
   next_local_ = 0;
   rounded_.clear();
   any_nan_of_.clear();
-  return std::exchange(code_, {});
-}
-
-void ValueWriter::Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise) {
-  Add({.kind = Statement::Kind::kDeclare,
-       .precise = precise,
-       .type = std::string(glsl_type),
-       .name = name,
-       .value = std::move(value)});
+  return CodeWriter::Take();
 }
 
 std::string ValueWriter::Local(std::string_view glsl_type, Expression value, bool precise) {

@@ -26,7 +26,7 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-class ValueWriter {
+class ValueWriter : CodeWriter {
  public:
   ValueWriter(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, IndexSpace& space);
 
@@ -98,13 +98,10 @@ class ValueWriter {
   // The expression, modulo 2^32, where it is below `size` (above 0), else size - 1: a place that exists. Memoised.
   IndexExpression Clamped(const IndexExpression& expression, int64_t size);
 
-  // A statement of the caller's own, which passes do not look into; locals of the writer may be used in it.
-  void Line(const std::string& statement);
-  void Barrier() { Add({.kind = Statement::Kind::kBarrier}); }
+  // Statements of the caller's own, in which locals of the writer may be used.
+  using CodeWriter::Add, CodeWriter::Assign, CodeWriter::Barrier, CodeWriter::Declare, CodeWriter::Line;
   // A local that the caller's own statements may change.
   std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
-  // A local of the caller's own name.
-  void Declare(std::string_view glsl_type, const std::string& name, Expression value, bool precise = false);
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with
   // it.
   void OpenBlock(const std::string& head);
@@ -170,7 +167,6 @@ class ValueWriter {
   std::optional<IndexExpression> FindVariable(const std::string& key) const;
   // A local's name that is new.
   std::string NewName() { return "v" + std::to_string(next_local_++); }
-  void Add(Statement statement);
   void StoreValues(int k, std::string_view tag, const std::string& index, std::vector<Stored> values);
   std::string Local(std::string_view glsl_type, Expression value, bool precise = false);
   std::string Local(std::string_view glsl_type, std::string value) {
@@ -192,7 +188,6 @@ class ValueWriter {
   int vector_width_ = 1;
   bool only_moves_ = false, hides_loads_ = false, joins_pairs_ = false;
   std::vector<Scope> scopes_{1};
-  Code code_;
   int next_local_ = 0;
   std::unordered_set<std::string> rounded_;                  // locals that round_f16 or round_bf16 gave
   std::unordered_map<std::string, std::string> any_nan_of_;  // of locals: others, the same but for a NaN's bits

@@ -79,14 +79,14 @@ std::string KernelBuilder::Divide(const std::string& value, int64_t divisor) {
   return fmt::format("divide_index({}, {}, {})", value, multiplier, shift);
 }
 
-std::string KernelBuilder::Load(int k, const std::string& index) const {
-  const ElementType type = types_.at(k);
-  return FromStorage(type, fmt::format("LOAD({}, {}, {})", k, StorageTag(type), index));
+Statement KernelBuilder::Storing(int k, const std::string& index, const std::string& value) const {
+  return {.kind = Statement::Kind::kStore, .target = ElementAt(k, index), .values = {ToStorage(types_.at(k), value)}};
 }
 
 std::string KernelBuilder::Store(int k, const std::string& index, const std::string& value) const {
-  const ElementType type = types_.at(k);
-  return fmt::format("STORE({}, {}, {}, {});", k, StorageTag(type), index, ToStorage(type, value));
+  std::string line = Storing(k, index, value).Print();
+  line.pop_back();  // the line break
+  return line;
 }
 
 std::pair<std::vector<Binding>, std::vector<int>> KernelBuilder::SharedBindings() const {

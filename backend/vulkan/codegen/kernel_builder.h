@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "backend/step.h"
-#include "backend/vulkan/codegen/carriers.h"
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "core/maps/index_map.h"
 
@@ -71,9 +71,15 @@ class KernelBuilder {
   // floor(value / divisor), the divisor in the argument block; `value` itself for 1. value < 2^31.
   std::string Divide(const std::string& value, int64_t divisor);
 
-  // The carrier value of element `index` (a uint expression) of tensor k.
-  std::string Load(int k, const std::string& index) const;
-  // A statement that stores a carrier value: "STORE(2, f32, i, v7);".
+  // Element `index` (a uint expression) of tensor k.
+  Elements ElementAt(int k, const std::string& index) const {
+    return {std::to_string(k), StorageTag(types_.at(k)), 1, index};
+  }
+  // Its carrier value, and a statement that stores one.
+  Expression Loaded(int k, const std::string& index) const { return Expression(ElementAt(k, index), types_.at(k)); }
+  Statement Storing(int k, const std::string& index, const std::string& value) const;
+  // The same as text, for functions and lines of the caller's own: "STORE(2, f32, i, v7);".
+  std::string Load(int k, const std::string& index) const { return Loaded(k, index).Print(); }
   std::string Store(int k, const std::string& index, const std::string& value) const;
 
   // Some element's index has 64 bits where tensors are reached by address (the text's index64_t, WIDE_INDEX).

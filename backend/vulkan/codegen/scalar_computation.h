@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "backend/vulkan/codegen/carriers.h"
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -18,10 +18,8 @@ class ExternalBuffer final : public VulkanBuffer {
   }
   // Makes the buffer of the whole allocation: of `size_bytes`, and with the memory types that it can live in.
   Status MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs);
-  // Of `size_bytes`: what the handle stands for, or new memory that handles can stand for.
-  Status Allocate(uint64_t size_bytes, bool import);
-  // The same over the host's pages.
-  Status AllocateOver(std::byte* pages, uint64_t size_bytes);
+  // Of `size_bytes`: what the handle stands for, or what the chain says.
+  Status Allocate(uint64_t size_bytes, const void* chain, bool import = false);
   // The part that the buffer stands for.
   void Place(uint64_t offset_bytes, uint64_t size_bytes);
 
@@ -59,11 +57,9 @@ Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& nee
   return OkStatus();
 }
 
-Status ExternalBuffer::Allocate(uint64_t size_bytes, bool import) {
-  auto exports = MakeVk<VkExportMemoryAllocateInfo>(VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
-  exports.handleTypes = memory.handle.type;
+Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* chain, bool import) {
   auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
-  flags.pNext = import ? nullptr : &exports;
+  flags.pNext = chain;
   flags.flags = context_->facts().buffer_addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
   auto alone = MakeVk<VkMemoryDedicatedAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
   alone.pNext = &flags;
@@ -81,23 +77,6 @@ Status ExternalBuffer::Allocate(uint64_t size_bytes, bool import) {
       import ? AllocateImported(*context_, memory.handle, info, &allocation_)
              : context_->Check(vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_),
                                "vkAllocateMemory"));
-  return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
-}
-
-Status ExternalBuffer::AllocateOver(std::byte* pages, uint64_t size_bytes) {
-  auto host = MakeVk<VkImportMemoryHostPointerInfoEXT>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
-  host.handleType = memory.handle.type;
-  host.pHostPointer = pages;
-  auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
-  flags.pNext = &host;
-  flags.flags = context_->facts().buffer_addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
-  auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
-  info.pNext = &flags;
-  info.allocationSize = size_bytes;
-  info.memoryTypeIndex = memory.memory_type;
-  const DeviceTable& vk = context_->vk();
-  VXLA_RETURN_IF_ERROR(context_->Check(
-      vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_), "vkAllocateMemory"));
   return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
 }
 
@@ -164,7 +143,9 @@ Result<std::shared_ptr<Buffer>> AllocateExportable(Device& device, VkExternalMem
   if (!memory_type) return Unsupported("device {}: its device memory is not exported", device.facts().name);
   buffer->memory.memory_type = *memory_type;
   buffer->memory.size_bytes = needs.size;
-  VXLA_RETURN_IF_ERROR(buffer->Allocate(needs.size, /*import=*/false));
+  auto exports = MakeVk<VkExportMemoryAllocateInfo>(VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+  exports.handleTypes = buffer->memory.handle.type;
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(needs.size, &exports));
   buffer->Place(0, size_bytes);
   buffer->exported = true;
   return std::shared_ptr<Buffer>(buffer);
@@ -188,7 +169,7 @@ Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemor
   buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
   if (const uint64_t heap = HeapSize(buffer->context(), buffer->memory.memory_type); memory.size_bytes > heap)
     return InvalidArgument("memory: {} bytes are more than its heap has, {}", memory.size_bytes, heap);
-  VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, /*import=*/true));
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, nullptr, /*import=*/true));
   buffer->Place(memory.offset_bytes, size_bytes);
   return std::shared_ptr<Buffer>(buffer);
 }
@@ -217,7 +198,10 @@ Result<std::shared_ptr<Buffer>> ImportHostPointer(Device& device, std::byte* mem
   if (types == 0 || needs.size > size_bytes)
     return Unsupported("device {}: no buffer lies in the host's memory", context.facts().name);
   buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
-  VXLA_RETURN_IF_ERROR(buffer->AllocateOver(memory, size_bytes));
+  auto pages = MakeVk<VkImportMemoryHostPointerInfoEXT>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+  pages.handleType = buffer->memory.handle.type;
+  pages.pHostPointer = memory;
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(size_bytes, &pages));
   buffer->Place(0, size_bytes);
   return std::shared_ptr<Buffer>(buffer);
 }

@@ -10,6 +10,18 @@ struct Range {
   size_t begin, end;  // of the words that are ids of values
 };
 
+// Of operations that are numbered together.
+std::optional<Range> OperandsOfKind(uint32_t op, size_t count) {
+  // OpGroupNonUniformBallotBitCount and the arithmetic ones have a literal in front of their value.
+  if (op == kGroupBallotBitCount || (op >= kFirstGroupArithmetic && op <= kLastGroupArithmetic)) return Range{5, count};
+  const bool atomic = op >= kFirstAtomic && op <= kLastAtomic, group = op >= kFirstGroup && op <= kLastGroup;
+  const bool images = op >= kFirstImage && op <= kLastImage;
+  const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images;
+  if (pure || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == kCopyLogical)
+    return Range{3, count};
+  return std::nullopt;
+}
+
 std::optional<Range> OperandsOf(const Instruction& instruction) {
   const uint32_t op = instruction.op();
   const size_t count = instruction.words.size();
@@ -25,6 +37,7 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
     case kReturn:
     case kKill:
     case kUnreachable:
+    case kCooperativeMatrixLength:  // of a type
       return Range{0, 0};
     case kReturnValue:
     case kSwitch:
@@ -43,6 +56,9 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
       return Range{3, 4};
     case kVectorShuffle:
     case kCompositeInsert:
+    case kSDot:
+    case kUDot:
+    case kSUDot:
       return Range{3, 5};
     case kCooperativeMatrixLoad:  // followed, as in a store, by what the memory's access is like
       return Range{3, std::min<size_t>(count, 6)};
@@ -50,12 +66,6 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
       return Range{1, std::min<size_t>(count, 5)};
     case kCooperativeMatrixMulAdd:
       return Range{3, 6};
-    case kCooperativeMatrixLength:  // of a type
-      return Range{0, 0};
-    case kSDot:
-    case kUDot:
-    case kSUDot:
-      return Range{3, 5};
     case kFunctionCall:
       return Range{4, count};
     case kExtInst:
@@ -63,16 +73,8 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
     case kPhi:
       return Range{3, count};  // the labels among them are no values: no map of values has them
     default:
-      break;
+      return OperandsOfKind(op, count);
   }
-  // OpGroupNonUniformBallotBitCount and the arithmetic ones have a literal in front of their value.
-  if (op == kGroupBallotBitCount || (op >= kFirstGroupArithmetic && op <= kLastGroupArithmetic)) return Range{5, count};
-  const bool atomic = op >= kFirstAtomic && op <= kLastAtomic, group = op >= kFirstGroup && op <= kLastGroup;
-  const bool images = op >= kFirstImage && op <= kLastImage;
-  const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images;
-  if (pure || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == kCopyLogical)
-    return Range{3, count};
-  return std::nullopt;
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/ceil_divide.h"
+#include "core/limits.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -25,7 +28,7 @@ std::string_view ReductionFormText(ReductionForm form) {
 PartOfArray PartOf(int64_t elements, int64_t parts, int64_t part) {
   // Whole groups of lanes, and whole bytes of types that are narrower than one.
   constexpr int64_t kUnit = 64;
-  const int64_t size = ((elements + parts - 1) / parts + kUnit - 1) / kUnit * kUnit;
+  const int64_t size = RoundUp(CeilDivide(elements, parts), kUnit);
   return {std::min(part * size, elements), std::min((part + 1) * size, elements)};
 }
 

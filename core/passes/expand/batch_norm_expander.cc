@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/ceil_divide.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
@@ -106,7 +107,7 @@ class BatchNorm : private Expansion {
     constexpr int64_t kElements = 1024;
     int64_t taken = 1;
     for (auto d = summed_.rbegin(); d != summed_.rend(); ++d) {
-      const int64_t size = x->shape().dimension(static_cast<int>(*d)), wanted = (kElements + taken - 1) / taken;
+      const int64_t size = x->shape().dimension(static_cast<int>(*d)), wanted = CeilDivide(kElements, taken);
       if (size > wanted) x = Slice(x, *d, 0, wanted);
       taken *= std::min(size, wanted);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ceil_divide.h"
 #include "core/maps/running_window.h"
 #include "core/module_edits.h"
 #include "core/numerics/accuracy.h"
@@ -25,7 +26,7 @@ Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
   const Shape& shape = whole.operand(0)->shape();
   const int64_t n = shape.dimension(static_cast<int>(dimension)), half = std::min(most, kMostSorted) / 2;
   if (shape.ElementCount() != n || n <= most || half < 1) return {};
-  const int64_t at_least = (n + half - 1) / half, size = (n + at_least - 1) / at_least, count = (n + size - 1) / size;
+  const int64_t at_least = CeilDivide(n, half), size = CeilDivide(n, at_least), count = CeilDivide(n, size);
   if (count > kMostBlocks) return {};
   const auto length = [&](int64_t block) { return std::min(size, n - block * size); };
   std::vector<Values> blocks;

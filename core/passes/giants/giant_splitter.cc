@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/ceil_divide.h"
 #include "core/maps/running_window.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
@@ -230,7 +231,7 @@ class Cutter : private Expansion {
     if (!axis && whole.opcode() == Opcode::kDot) return DotReaches(whole) ? Values{AsReduction(whole)} : Values();
     if (!axis) return SmallerThan(*this, *instruction().parent()->module(), whole, most_);
     const int64_t units = std::max(axis->least_units, UnitsThatFit(whole, *axis));
-    int64_t parts = (axis->units + units - 1) / units;
+    int64_t parts = CeilDivide(axis->units, units);
     if (axis->least_units > 1) parts = std::min(parts, axis->units / axis->least_units);
     if (parts < 2 || parts > kMostParts) return {};
     std::vector<Values> results;

@@ -1,7 +1,7 @@
 // Divisions and exponentials side by side share the code for operands out of the ordinary.
 #pragma once
 
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

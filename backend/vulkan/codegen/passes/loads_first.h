@@ -1,7 +1,7 @@
 // Loads are issued before what is calculated meanwhile.
 #pragma once
 
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -1,7 +1,7 @@
 // f16 arithmetic of GPUs that have it.
 #pragma once
 
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -1,7 +1,7 @@
 // Narrow floats that are stored in words are rounded as they are packed.
 #pragma once
 
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -1,11 +1,11 @@
 #include "backend/vulkan/codegen/passes/passes.h"
 
 #include "backend/gpu_vendors.h"
-#include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/codegen/passes/group_divisions.h"
 #include "backend/vulkan/codegen/passes/loads_first.h"
 #include "backend/vulkan/codegen/passes/pack_halves.h"
 #include "backend/vulkan/codegen/passes/pack_roundings.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

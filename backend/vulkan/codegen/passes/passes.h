@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/device_facts.h"
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -20,32 +20,18 @@ namespace {
 
 bool Has(const std::set<std::string>& extensions, const char* name) { return extensions.count(name) != 0; }
 
-bool HasSynchronization2(uint32_t api, const std::set<std::string>& extensions) {
-  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
-}
-bool HasMaintenance4(uint32_t api, const std::set<std::string>& extensions) {
-  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
-}
-bool HasSubgroupSizeControl(uint32_t api, const std::set<std::string>& extensions) {
-  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-}
-bool HasIntegerDotProduct(uint32_t api, const std::set<std::string>& extensions) {
-  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+// Of extensions that are part of Vulkan 1.3.
+bool HasSince13(uint32_t api, const std::set<std::string>& extensions, const char* name) {
+  return api >= VK_API_VERSION_1_3 || Has(extensions, name);
 }
 // Its features are said by OlderFeatures, and its properties one by one, too.
 bool IsOlder(uint32_t api) { return api < VK_API_VERSION_1_2; }
 bool HasFloatControls(uint32_t api, const std::set<std::string>& extensions) {
   return !IsOlder(api) || Has(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
 }
-bool HasMatrices(const std::set<std::string>& extensions) { return Has(extensions, kCooperativeMatrixExtension); }
-bool HasMemoryPriority(const std::set<std::string>& extensions) {
-  return Has(extensions, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
-}
 bool HasPageableMemory(const std::set<std::string>& extensions) {  // which needs priorities
-  return HasMemoryPriority(extensions) && Has(extensions, VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
-}
-bool HasExecutables(const std::set<std::string>& extensions) {
-  return Has(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  return Has(extensions, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME) &&
+         Has(extensions, VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
 }
 
 // Three quarters of the machine's memory: the rest of the system lives there too.
@@ -495,29 +481,27 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
     add(vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
     add(vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   }
-  if (HasSynchronization2(api_version, extensions)) {
-    add(synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
-  }
-  if (HasMaintenance4(api_version, extensions)) {
-    add(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES);
-  }
-  if (HasSubgroupSizeControl(api_version, extensions)) {
-    add(subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
-  }
-  if (HasIntegerDotProduct(api_version, extensions)) {
-    add(integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
-  }
-  if (HasMatrices(extensions)) add(cooperative_matrix, kCooperativeMatrixFeaturesType);
-  if (Has(extensions, kBfloat16Extension)) add(bfloat16, kBfloat16FeaturesType);
-  if (HasMemoryPriority(extensions)) {
-    add(memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT);
-  }
-  if (HasPageableMemory(extensions)) {
+  const auto add_13 = [&](auto& feature, VkStructureType type, const char* extension) {
+    if (HasSince13(api_version, extensions, extension)) add(feature, type);
+  };
+  add_13(synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+         VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
+  add_13(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
+  add_13(subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+         VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  add_13(integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+         VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  const auto add_extension = [&](auto& feature, VkStructureType type, const char* extension) {
+    if (Has(extensions, extension)) add(feature, type);
+  };
+  add_extension(cooperative_matrix, kCooperativeMatrixFeaturesType, kCooperativeMatrixExtension);
+  add_extension(bfloat16, kBfloat16FeaturesType, kBfloat16Extension);
+  add_extension(memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT,
+                VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
+  if (HasPageableMemory(extensions))
     add(pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT);
-  }
-  if (HasExecutables(extensions)) {
-    add(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
-  }
+  add_extension(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+                VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   return &base;
 }
 
@@ -632,9 +616,10 @@ void QueryProperties(const InstanceTable& vk, VkPhysicalDevice device, uint32_t 
     support.vulkan11.pNext = &support.vulkan12;
     tail = &support.vulkan12.pNext;
   }
-  if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
-  if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
-  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product, tail = &dot_product.pNext;
+  const auto has = [&](const char* name) { return HasSince13(api, support.extensions, name); };
+  if (has(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) *tail = &maintenance4, tail = &maintenance4.pNext;
+  if (has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) *tail = &subgroup, tail = &subgroup.pNext;
+  if (has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) *tail = &dot_product, tail = &dot_product.pNext;
   const auto ask = [&](const char* extension, auto& found, VkStructureType type) {
     if (!Has(support.extensions, extension)) return;
     found.sType = type;
@@ -699,7 +684,7 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
     support.opaque_binary = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_BINARY);
     support.opaque_timeline = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
   }
-  if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
+  if (Has(support.extensions, kCooperativeMatrixExtension)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   return support;
 }
 

@@ -2,6 +2,7 @@
 
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/lower/tuning/tuner.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -116,7 +117,7 @@ RadixShape SoftwareTuner::Radix(const DeviceFacts& facts, const SortShape&, cons
   // Wide digits are fewer passes, and counters that have to be worth their own passes.
   const bool wide = length >= kLong;
   const int passes = (bits + (wide ? 10 : 7)) / (wide ? 11 : 8);
-  shape.digit_bits = (bits + passes - 1) / passes;
+  shape.digit_bits = static_cast<int>(CeilDivide(bits, passes));
   int64_t chunk = wide ? 16384 : 2048;
   while (chunk < kMostChunk && chunk * 32 < length) chunk *= 2;
   // An invocation walks over a chunk and its counters once, and twice over the counters of a row's chunks of some

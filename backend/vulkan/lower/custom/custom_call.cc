@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/lower/custom/user_glsl.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "backend/vulkan/shader/custom_shader.h"
@@ -444,7 +444,7 @@ class CustomCallLowering : UserCall {
     const int64_t invocations = int64_t{local_size_[0]} * local_size_[1] * local_size_[2];
     if (glsl_.by_element) {
       if (!stated.empty()) return Wrong("vxla_element runs once for each element of the result: groups are for main()");
-      groups_ = GroupGrid(context_.facts, (ElementCount() + invocations * items_ - 1) / (invocations * items_));
+      groups_ = GroupGrid(context_.facts, CeilDivide(ElementCount(), invocations * items_));
       return OkStatus();
     }
     if (stated.empty()) {

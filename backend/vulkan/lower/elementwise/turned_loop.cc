@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -99,7 +100,7 @@ class TurnedLoopWriter {
     for (size_t d = 0; d < dimensions_.size(); ++d)
       groups_.push_back(d == turn_.x || d == turn_.t ? 1 : dimensions_[d]);
     const int64_t tile = turn_.shape.tile;
-    for (size_t d : {turn_.t, turn_.x}) groups_[d] = (dimensions_[d] + tile - 1) / tile;
+    for (size_t d : {turn_.t, turn_.x}) groups_[d] = CeilDivide(dimensions_[d], tile);
   }
 
   Step Write() {

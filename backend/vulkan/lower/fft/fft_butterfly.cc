@@ -5,7 +5,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/lower/fft/fft_tables.h"
 
 namespace VXLA_NAMESPACE::vulkan {

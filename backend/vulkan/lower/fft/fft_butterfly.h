@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/codegen/statements/statement.h"
 #include "core/element_type.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -34,13 +35,14 @@ constexpr const char* kTurned = R"(vec2 turned(uint bits, vec2 value) {
 }
 )";
 
-class ButterflyWriter {
+class ButterflyWriter : public CodeWriter {
  public:
   // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated, but for fused multiply-adds, which
   // take a product without a rounding of its own if `fuses`. `turns`: roots inside are taken as NearestQuarter has
   // them, which costs two additions and rounds less.
   ButterflyWriter(ElementType real, bool fuses, bool turns) : real_(real), fuses_(fuses), turns_(turns) {}
 
+  using CodeWriter::Add;
   RealText Add(const RealText& a, const RealText& b);
   RealText Subtract(const RealText& a, const RealText& b);
   RealText Multiply(const RealText& a, const RealText& b);
@@ -72,9 +74,6 @@ class ButterflyWriter {
   std::string Text(const RealText& a) const;
   std::string Text(const ComplexText& a) const;
 
-  void Line(const std::string& statement) { text_ += "  " + statement + "\n"; }
-  std::string Take() { return std::move(text_); }
-
  private:
   RealText Local(const std::string& value);
   RealText WithoutFactor(const RealText& a);
@@ -84,7 +83,6 @@ class ButterflyWriter {
 
   ElementType real_;
   bool fuses_, turns_;
-  std::string text_;
   int next_local_ = 0;
 };
 

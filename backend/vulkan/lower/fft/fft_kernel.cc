@@ -19,56 +19,27 @@ namespace {
 using Kind = FftTable::Kind;
 using Spectrum = PassInput::Spectrum;
 
-class FftPassWriter {
+// What a pass reads and writes, of one transform after the other.
+class FftPassText {
  public:
-  FftPassWriter(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job)
-      : plan_(plan), job_(job), kernel_(kernel), text_(RealPart(plan.complex), plan.fuses, job.turned) {}
-
-  Step Write(const DeviceFacts& facts, const std::string& name, const FftSlices& slices) {
-    const bool staged = !job_.pass.stages.empty();
-    const uint32_t lanes = staged ? static_cast<uint32_t>(job_.pass.lanes * job_.pass.transforms) : 64;
-    // Butterflies are long: an invocation makes one, or one for each of some neighbours.
-    const int64_t each = staged ? job_.pass.transforms : lanes, groups = CeilDivide(job_.units(), each);
-    const std::array<uint32_t, 3> grid = GroupGrid(facts, groups);
-    kernel_.Param(static_cast<uint32_t>(staged ? groups : job_.units()));  // P(0) of the algorithm
-    AddBuffers(slices);
-    if (staged) {
-      WriteStages();
-      kernel_.Define("void transforms(uint group, uint i)", text_.Take());
-      return kernel_.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
-    }
-    WriteUnit();
-    kernel_.Define("void element(uint u)", text_.Take());
-    Step step = kernel_.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
-    step.kernel.whole_items = groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups ? 1 : 0;
-    return step;
-  }
-
-  std::string UnitText(const FftSlices& slices) {
-    AddBuffers(slices);
-    WriteUnit();
-    return text_.Take();
-  }
-
- private:
-  void AddBuffers(const FftSlices& slices) {
-    held_ = slices.held;
-    lines_ = slices.lines;
-    between_in_ = slices.between_in;
-    between_out_ = slices.between_out;
-    if (held_.empty()) from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, slices.from);
+  FftPassText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices)
+      : plan_(plan),
+        job_(job),
+        slices_(slices),
+        kernel_(kernel),
+        text_(RealPart(plan.complex), plan.fuses, job.turned) {
+    if (slices.held.empty()) from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, slices.from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, slices.into);
     const bool reads_tables = !job_.pass.stages.empty() || !job_.Twiddles().empty() || job_.in.chirp ||
                               job_.out.factors || !job_.PackedRoots().empty();
     if (reads_tables) tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, slices.tables);
     if (reads_tables && job_.turned) DeclareTurns();
   }
-  // Unit `u` of the pass.
-  void WriteUnit() {
-    if (job_.untangles) return WriteUntangle();
-    job_.symmetric() ? WriteDirectPair() : job_.pass.direct ? WriteDirect() : WriteButterfly();
+
+ protected:
+  Expression LoadFrom(const std::string& index) {
+    return slices_.held.empty() ? kernel_.Loaded(from_, index) : slices_.held;
   }
-  std::string LoadFrom(const std::string& index) { return held_.empty() ? kernel_.Load(from_, index) : held_; }
 
   std::string Number(int64_t value) { return kernel_.Param(static_cast<uint32_t>(value)); }
   void Declare(const std::string& name, const std::string& value) {
@@ -82,25 +53,22 @@ class FftPassWriter {
 
   // Declares what loads and stores begin at: line_in, line_out.
   void DeclareLines(const std::string& line, const std::string& place) {
-    if (between_in_ + between_out_ != 0) Declare("array", kernel_.Divide(line, lines_));
+    if (slices_.between_in + slices_.between_out != 0) Declare("array", kernel_.Divide(line, slices_.lines));
     auto begin = [&](const char* name, int64_t size, int64_t between) {
       const std::string in_array = fmt::format("{} * {} + {}", line, Number(size * job_.inner), place);
       Declare(name, between == 0 ? in_array : fmt::format("{} + array * {}", in_array, Number(between)));
     };
-    begin("line_in", job_.in.size, between_in_);
-    begin("line_out", job_.out.size, between_out_);
+    begin("line_in", job_.in.size, slices_.between_in);
+    begin("line_out", job_.out.size, slices_.between_out);
   }
   std::string At(const char* begin, const std::string& t) {
     return job_.inner == 1 ? fmt::format("{} + {}", begin, t)
                            : fmt::format("{} + {} * {}", begin, t, Number(job_.inner));
   }
 
-  std::string Table(const FftTable& table, const std::string& index) {
-    const int64_t offset = plan_.tables.OffsetOf(table);
-    return kernel_.Load(tables_, fmt::format("{} + {}", Number(offset), index));
-  }
   ComplexText LoadTable(const FftTable& table, const std::string& index, const std::string& name) {
-    text_.Line(fmt::format("{} {} = {};", CarrierType(plan_.complex), name, Table(table, index)));
+    const std::string at = fmt::format("{} + {}", Number(plan_.tables.OffsetOf(table)), index);
+    text_.Declare(CarrierType(plan_.complex), name, kernel_.Loaded(tables_, at));
     return ButterflyWriter::PartsOf(name);
   }
   // Times an element of a table of roots.
@@ -144,11 +112,9 @@ class FftPassWriter {
 
   // `width` neighbours from element `index` on, a multiple of it, by one load.
   std::vector<ComplexText> LoadGroup(int k, const std::string& index, const std::string& name) {
-    const bool four = job_.width == 4;
-    kernel_.AddVectorView(k, four ? 8 : 4);
-    text_.Line(fmt::format("{} {} = LOAD({}, {}, ({}) / {}u);", four ? "u64vec4" : "vec4", name, k,
-                           four ? "u64x4" : "f32x4", index, job_.width));
-    if (!four) return {{{name + ".x"}, {name + ".y"}}, {{name + ".z"}, {name + ".w"}}};
+    const Elements group = GroupAt(k, index);
+    text_.Declare(group.type(), name, Expression(group));
+    if (job_.width != 4) return {{{name + ".x"}, {name + ".y"}}, {{name + ".z"}, {name + ".w"}}};
     std::vector<ComplexText> values;
     for (int w = 0; w < 4; ++w) {
       const std::string part = fmt::format("{}_{}", name, w);
@@ -158,16 +124,22 @@ class FftPassWriter {
     return values;
   }
   void StoreGroup(int k, const std::string& index, std::span<const ComplexText> values) {
-    const bool four = job_.width == 4;
-    kernel_.AddVectorView(k, four ? 8 : 4);
-    std::vector<std::string> words;
+    std::vector<Stored> words;
     for (const ComplexText& value : values) {
       const std::string re = text_.Text(value.re), im = text_.Text(value.im);
-      words.push_back(four ? fmt::format("JOINED(floatBitsToUint({}), floatBitsToUint({}))", re, im)
-                           : fmt::format("{}, {}", re, im));
+      if (job_.width == 4) {
+        words.emplace_back(fmt::format("JOINED(floatBitsToUint({}), floatBitsToUint({}))", re, im));
+      } else {
+        words.insert(words.end(), {re, im});
+      }
     }
-    text_.Line(fmt::format("STORE({}, {}, ({}) / {}u, {}({}));", k, four ? "u64x4" : "f32x4", index, job_.width,
-                           four ? "u64vec4" : "vec4", fmt::join(words, ", ")));
+    text_.Add({.kind = Statement::Kind::kStore, .target = GroupAt(k, index), .values = std::move(words)});
+  }
+  // So many complex values as four floats, or as four words of 64 bits.
+  Elements GroupAt(int k, const std::string& index) {
+    const bool four = job_.width == 4;
+    kernel_.AddVectorView(k, four ? 8 : 4);
+    return {std::to_string(k), four ? "u64" : "f32", 4, fmt::format("({}) / {}u", index, job_.width)};
   }
   // Whether groups of `width` on lines of this many elements of c64 are whole and lie side by side.
   bool Groups(ElementType type, int64_t size) const {
@@ -177,12 +149,12 @@ class FftPassWriter {
   // Value `t` of the line as a local of its own number.
   ComplexText LoadValue(const std::string& t, const std::string& name) {
     if (!IsComplex(job_.in.type)) {
-      text_.Line(fmt::format("{} {} = {};", CarrierType(job_.in.type), name, LoadFrom(At("line_in", t))));
+      text_.Declare(CarrierType(job_.in.type), name, LoadFrom(At("line_in", t)));
       return {{name}, {}};
     }
     const std::string type(CarrierType(plan_.complex));
     if (job_.in.spectrum == Spectrum::kWhole) {
-      text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", t))));
+      text_.Declare(type, name, LoadFrom(At("line_in", t)));
       return ButterflyWriter::PartsOf(name);
     }
     return job_.in.spectrum == Spectrum::kHermitian ? LoadHermitian(t, name) : LoadPacked(t, name);
@@ -192,7 +164,7 @@ class FftPassWriter {
     const std::string type(CarrierType(plan_.complex));
     const std::string real(CarrierType(RealPart(plan_.complex))), length = Number(job_.length);
     Declare(name + "_at", fmt::format("min({0}, {1} - {0})", t, length));
-    text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", name + "_at"))));
+    text_.Declare(type, name, LoadFrom(At("line_in", name + "_at")));
     text_.Line(fmt::format("{0} {1}_im = {1}.y;", real, name));
     text_.Line(fmt::format("{} {}_minus = {};", real, name, text_.Text(RealText{name + "_im", true})));
     text_.Line(fmt::format("if ({0} > {1}_at) {1}_im = {1}_minus;", t, name));
@@ -204,8 +176,8 @@ class FftPassWriter {
   // difference; the imaginary parts of X at 0 and length count for nothing.
   ComplexText LoadPacked(const std::string& t, const std::string& name) {
     const std::string type(CarrierType(plan_.complex)), length = Number(job_.length), other = name + "_other";
-    text_.Line(fmt::format("{} {} = {};", type, name, LoadFrom(At("line_in", t))));
-    text_.Line(fmt::format("{} {} = {};", type, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t)))));
+    text_.Declare(type, name, LoadFrom(At("line_in", t)));
+    text_.Declare(type, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t))));
     const std::string zero = ZeroText(RealPart(plan_.complex));
     text_.Line(fmt::format("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero));
     const ComplexText a{{name + ".x"}, {name + ".y"}}, b{{other + ".x"}, {other + ".y", true}};
@@ -270,10 +242,32 @@ class FftPassWriter {
       value.im = {name + "_im"};
     }
     const std::string stored = IsComplex(job_.out.type) ? text_.Text(value) : text_.Text(value.re);
-    text_.Line(kernel_.Store(into_, At("line_out", t), stored));
+    text_.Add(kernel_.Storing(into_, At("line_out", t), stored));
     if (some) text_.Line("}");
   }
 
+  const FftPlan& plan_;
+  const FftJob& job_;
+  const FftSlices& slices_;
+  KernelBuilder& kernel_;
+  ButterflyWriter text_;
+  int from_ = -1, into_ = -1, tables_ = -1;
+};
+
+// Unit `u` of a pass: some butterflies, or a few results.
+class FftUnitWriter : FftPassText {
+ public:
+  using FftPassText::FftPassText;
+
+  Code Write() {
+    job_.untangles     ? WriteUntangle()
+    : job_.symmetric() ? WriteDirectPair()
+    : job_.pass.direct ? WriteDirect()
+                       : WriteButterfly();
+    return text_.Take();
+  }
+
+ private:
   // `width` butterflies at l, l + 1 ..: x[w][j].
   using Butterflies = std::vector<std::vector<ComplexText>>;
 
@@ -283,9 +277,9 @@ class FftPassWriter {
     const std::string type(CarrierType(plan_.complex)), length = Number(job_.length);
     Split("line", "k", "u", job_.length / 2 + 1);
     DeclareLines("line", "0u");
-    text_.Line(fmt::format("{} a = {};", type, LoadFrom("line_in + k")));
+    text_.Declare(type, "a", LoadFrom("line_in + k"));
     Declare("mirror", fmt::format("k == 0u ? 0u : {} - k", length));
-    text_.Line(fmt::format("{} b = {};", type, LoadFrom("line_in + mirror")));
+    text_.Declare(type, "b", LoadFrom("line_in + mirror"));
     const ComplexText a = ButterflyWriter::PartsOf("a"), b{{"b.x"}, {"b.y", true}};
     auto halved = [this](const ComplexText& value) {
       const RealText half = text_.Constant(0.5);
@@ -297,8 +291,8 @@ class FftPassWriter {
     ComplexText last = text_.Subtract(even, turned);
     last.im = Negated(last.im);
     const ComplexText first = text_.Add(even, turned);
-    text_.Line(kernel_.Store(into_, "line_out + k", text_.Text(first)));
-    text_.Line(kernel_.Store(into_, fmt::format("line_out + {} - k", length), text_.Text(last)));
+    text_.Add(kernel_.Storing(into_, "line_out + k", text_.Text(first)));
+    text_.Add(kernel_.Storing(into_, fmt::format("line_out + {} - k", length), text_.Text(last)));
   }
 
   void WriteButterfly() {
@@ -483,30 +477,14 @@ class FftPassWriter {
   ComplexText LoadTerm(const std::string& t, const std::string& name) {
     return job_.in.chirp ? LoadWithin(t, name) : LoadInput(t, name);
   }
+};
 
-  // A butterfly of a stage: the locals that hold its number among those of its transform, its m and its k.
-  struct StageButterfly {
-    std::string number, m, k;
-    bool surplus;  // there may be no butterfly of this number
-    std::vector<ComplexText> x;
-  };
+// A pass whose transforms lanes share, stage by stage.
+class FftStageWriter : FftPassText {
+ public:
+  using FftPassText::FftPassText;
 
-  // Which transform of the group invocation i works on (number_<side>) and as which lane of it, and where its line
-  // begins. `across`: neighbours take neighbouring transforms, which are neighbours in memory.
-  void DeclareSide(const std::string& side, bool across, int64_t size) {
-    const int64_t lanes = job_.pass.lanes, transforms = job_.pass.transforms;
-    const std::string number = "number_" + side, lane = "lane_" + side, u = "u_" + side;
-    Declare(number, across ? fmt::format("i % {}u", transforms) : fmt::format("i / {}u", lanes));
-    Declare(lane, across ? fmt::format("i / {}u", transforms) : fmt::format("i % {}u", lanes));
-    Declare(u, fmt::format("group * {}u + {}", transforms, number));
-    Declare("own_" + side, fmt::format("min({}, {} - 1u)", u, Number(job_.units())));
-    Split("rest_" + side, "place_" + side, "own_" + side, job_.inner);
-    Split("no_" + side, "l_" + side, "rest_" + side, job_.stride());
-    Split("m_" + side, "k_" + side, "l_" + side, job_.before);
-    Declare("line_" + side, fmt::format("no_{0} * {1} + place_{0}", side, Number(size * job_.inner)));
-  }
-
-  void WriteStages() {
+  Code Write() {
     const FftPass& pass = job_.pass;
     kernel_.Append(fmt::format("#define TRANSFORMS {}u\n#define SIZE {}u\n#define PADDING {}u\n", pass.transforms,
                                pass.radix, pass.padded ? 1 : 0));
@@ -532,6 +510,30 @@ class FftPassWriter {
       if (side == "in") text_.Line("barrier();");
       done *= radix;
     }
+    return text_.Take();
+  }
+
+ private:
+  // A butterfly of a stage: the locals that hold its number among those of its transform, its m and its k.
+  struct StageButterfly {
+    std::string number, m, k;
+    bool surplus;  // there may be no butterfly of this number
+    std::vector<ComplexText> x;
+  };
+
+  // Which transform of the group invocation i works on (number_<side>) and as which lane of it, and where its line
+  // begins. `across`: neighbours take neighbouring transforms, which are neighbours in memory.
+  void DeclareSide(const std::string& side, bool across, int64_t size) {
+    const int64_t lanes = job_.pass.lanes, transforms = job_.pass.transforms;
+    const std::string number = "number_" + side, lane = "lane_" + side, u = "u_" + side;
+    Declare(number, across ? fmt::format("i % {}u", transforms) : fmt::format("i / {}u", lanes));
+    Declare(lane, across ? fmt::format("i / {}u", transforms) : fmt::format("i % {}u", lanes));
+    Declare(u, fmt::format("group * {}u + {}", transforms, number));
+    Declare("own_" + side, fmt::format("min({}, {} - 1u)", u, Number(job_.units())));
+    Split("rest_" + side, "place_" + side, "own_" + side, job_.inner);
+    Split("no_" + side, "l_" + side, "rest_" + side, job_.stride());
+    Split("m_" + side, "k_" + side, "l_" + side, job_.before);
+    Declare("line_" + side, fmt::format("no_{0} * {1} + place_{0}", side, Number(size * job_.inner)));
   }
 
   StageButterfly DeclareButterfly(const std::string& name, const std::string& side, int64_t first, int64_t radix,
@@ -608,14 +610,6 @@ class FftPassWriter {
     }
     text_.Line("}");
   }
-
-  const FftPlan& plan_;
-  const FftJob& job_;
-  KernelBuilder& kernel_;
-  ButterflyWriter text_;
-  std::string held_;
-  int64_t lines_ = 0, between_in_ = 0, between_out_ = 0;  // as FftSlices has them
-  int from_ = -1, into_ = -1, tables_ = -1;
 };
 
 }  // namespace
@@ -624,11 +618,24 @@ Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob
                   const FftSlices& slices) {
   if (job.pass.by_subgroup) return WriteFftLines(context, plan, job, name, slices.from, slices.into, slices.tables);
   KernelBuilder kernel(context.facts);
-  return FftPassWriter(kernel, plan, job).Write(context.facts, name, slices);
+  const bool staged = !job.pass.stages.empty();
+  const uint32_t lanes = staged ? static_cast<uint32_t>(job.pass.lanes * job.pass.transforms) : 64;
+  // Butterflies are long: an invocation makes one, or one for each of some neighbours.
+  const int64_t each = staged ? job.pass.transforms : lanes, groups = CeilDivide(job.units(), each);
+  const std::array<uint32_t, 3> grid = GroupGrid(context.facts, groups);
+  kernel.Param(static_cast<uint32_t>(staged ? groups : job.units()));  // P(0) of the algorithm
+  if (staged) {
+    kernel.Define("void transforms(uint group, uint i)", FftStageWriter(kernel, plan, job, slices).Write());
+    return kernel.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
+  }
+  kernel.Define("void element(uint u)", FftUnitWriter(kernel, plan, job, slices).Write());
+  Step step = kernel.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
+  step.kernel.whole_items = groups * lanes == job.units() && int64_t{grid[0]} * grid[1] == groups ? 1 : 0;
+  return step;
 }
 
-std::string FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices) {
-  return FftPassWriter(kernel, plan, job).UnitText(slices);
+Code FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices) {
+  return FftUnitWriter(kernel, plan, job, slices).Write();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -20,6 +20,6 @@ Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob
                   const FftSlices& slices);
 
 // Statements that make unit `u` of a pass without stages, for a kernel that has others.
-std::string FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices);
+Code FftUnitText(KernelBuilder& kernel, const FftPlan& plan, const FftJob& job, const FftSlices& slices);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -67,8 +67,8 @@ void ScatterText::ApplyInWord(int k, const std::string& index, std::span<const s
   const int64_t bytes = StorageBytes(type), bits = 8 * bytes;
   const OrderFree way = OrderFreeOf(scatter_, k);
   if (bytes == 4 && way == OrderFree::kFunction) {
-    return writer_.Line(fmt::format("{}(ELEMENT({}, {}, {}), {});", AtomicFunction(*OperationOf(scatter_, k)), tensor,
-                                    StorageTag(type), index, updates[0]));
+    return writer_.Line(fmt::format("{}(", AtomicFunction(*OperationOf(scatter_, k))), kernel_.ElementAt(tensor, index),
+                        fmt::format(", {});", updates[0]));
   }
   kernel_.AddWordsView(tensor, 1);
   writer_.Line(fmt::format("index64_t element_ = {};", index));
@@ -81,8 +81,8 @@ void ScatterText::ApplyInWord(int k, const std::string& index, std::span<const s
   } else {
     for (size_t j = 0; j < updates.size(); ++j) shifts.push_back(fmt::format("{}u", static_cast<int64_t>(j) * bits));
   }
-  const std::string word =
-      fmt::format("ELEMENT({}, u32, element_ >> {}u)", tensor, std::countr_zero(static_cast<uint32_t>(4 / bytes)));
+  const Elements word{std::to_string(tensor), "u32", 1,
+                      fmt::format("element_ >> {}u", std::countr_zero(static_cast<uint32_t>(4 / bytes)))};
   const auto packed = [&](const std::function<std::string(size_t)>& part) {
     std::string text;
     for (size_t j = 0; j < shifts.size(); ++j)
@@ -95,7 +95,7 @@ void ScatterText::ApplyInWord(int k, const std::string& index, std::span<const s
     std::string value = packed([&](size_t j) { return ToStorage(type, updates[j]); });
     if (operation == Opcode::kAdd) return AddToParts(word, value, bits);
     if (operation == Opcode::kAnd) value = fmt::format("{} | ~({})", value, parts);
-    return writer_.Line(fmt::format("{}({}, {});", AtomicFunction(operation), word, value));
+    return writer_.Line(fmt::format("{}(", AtomicFunction(operation)), word, fmt::format(", {});", value));
   }
   const auto from_bits = [&](const std::string& stored) {
     return type == ElementType::kF32   ? fmt::format("uintBitsToFloat({})", stored)
@@ -119,13 +119,13 @@ void ScatterText::ApplyInWord(int k, const std::string& index, std::span<const s
 }
 
 // Updates commute, so one that leaves an older value as it was does the same to the latest one.
-void ScatterText::ExchangeUntilKept(const std::string& memory, std::string_view type,
+void ScatterText::ExchangeUntilKept(const Elements& memory, std::string_view type,
                                     const std::function<std::string(const std::string& seen)>& wanted) {
-  writer_.Line(fmt::format("{} seen_ = {}, before_;", type, memory));
+  writer_.Line(fmt::format("{} seen_ = ", type), memory, ", before_;");
   writer_.OpenBlock("do");
   writer_.Line("before_ = seen_;");
   writer_.Line(fmt::format("{} wanted_ = {};", type, wanted("seen_")));
-  writer_.Line(fmt::format("if (wanted_ != seen_) seen_ = atomicCompSwap({}, seen_, wanted_);", memory));
+  writer_.Line("if (wanted_ != seen_) seen_ = atomicCompSwap(", memory, ", seen_, wanted_);");
   writer_.CloseBlock();
   writer_.Line("while (seen_ != before_);");
 }
@@ -133,16 +133,16 @@ void ScatterText::ExchangeUntilKept(const std::string& memory, std::string_view 
 // What an addition carries from a part into the next one is known by the word that it met, and taken back, which may
 // borrow from the part behind that, and so on: each time it is a part further, and one that no exchange of others
 // delays. In the end every part has taken what was meant for it and nothing else, whatever came between.
-void ScatterText::AddToParts(const std::string& word, const std::string& added, int64_t bits) {
+void ScatterText::AddToParts(const Elements& word, const std::string& added, int64_t bits) {
   const char* const ends = bits == 8 ? "0x00808080u" : "0x00008000u";
   writer_.Line(fmt::format("uint added_ = {};", added));
-  writer_.Line(fmt::format("uint met_ = atomicAdd({}, added_);", word));
+  writer_.Line("uint met_ = atomicAdd(", word, ", added_);");
   writer_.Line(fmt::format("uint over_ = ((met_ & added_) | ((met_ | added_) & ~(met_ + added_))) & {};", ends));
   writer_.Line("bool borrows_ = true;");
   writer_.OpenBlock("while (over_ != 0u)");
   writer_.Line("added_ = over_ << 1;");
   writer_.Line("uint change_ = borrows_ ? 0u - added_ : added_;");
-  writer_.Line(fmt::format("met_ = atomicAdd({}, change_);", word));
+  writer_.Line("met_ = atomicAdd(", word, ", change_);");
   writer_.Line("uint had_ = borrows_ ? ~met_ : met_, made_ = met_ + change_;");
   writer_.Line(fmt::format("over_ = ((had_ & added_) | ((had_ | added_) & (borrows_ ? made_ : ~made_))) & {};", ends));
   writer_.Line("borrows_ = !borrows_;");
@@ -161,17 +161,18 @@ void ScatterText::ApplyToTwoWords(int k, const std::string& index, const std::st
     const auto bitcast = [&](const std::string& from, const std::string& to, const std::string& x) {
       return from == to ? x : fmt::format("bitcast_{}_{}({})", from, to, x);
     };
-    return ExchangeUntilKept(fmt::format("ELEMENT({}, u64, element_)", tensor), "u64_t", [&](const std::string& seen) {
+    const Elements whole{std::to_string(tensor), "u64", 1, "element_"};
+    return ExchangeUntilKept(whole, "u64_t", [&](const std::string& seen) {
       return bitcast(suffix, "u64", Combined(k, bitcast("u64", suffix, seen), value));
     });
   }
   kernel_.AddWordsView(tensor, 1);
   const std::string_view function = AtomicFunction(*OperationOf(scatter_, k));
-  const std::string words = fmt::format("ELEMENT({}, u32, 2u * element_", tensor);
+  const auto word = [&](std::string index) { return Elements{std::to_string(tensor), "u32", 1, std::move(index)}; };
   writer_.Line(fmt::format("uint low_ = low_word_{0}({1}), high_ = high_word_{0}({1});", suffix, value));
-  writer_.Line(fmt::format("uint met_ = {}({}), low_);", function, words));
+  writer_.Line(fmt::format("uint met_ = {}(", function), word("2u * element_"), ", low_);");
   if (OperationOf(scatter_, k) == Opcode::kAdd) writer_.Line("high_ += met_ + low_ < met_ ? 1u : 0u;");
-  writer_.Line(fmt::format("{}({} + 1u), high_);", function, words));
+  writer_.Line(fmt::format("{}(", function), word("2u * element_ + 1u"), ", high_);");
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

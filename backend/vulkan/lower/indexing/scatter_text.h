@@ -113,8 +113,8 @@ class ScatterText {
   // Of elements of a word or of a part of one, and of two words.
   void ApplyInWord(int k, const std::string& index, std::span<const std::string> updates);
   void ApplyToTwoWords(int k, const std::string& index, const std::string& update);
-  void AddToParts(const std::string& word, const std::string& added, int64_t bits);
-  void ExchangeUntilKept(const std::string& memory, std::string_view type,
+  void AddToParts(const Elements& word, const std::string& added, int64_t bits);
+  void ExchangeUntilKept(const Elements& memory, std::string_view type,
                          const std::function<std::string(const std::string& seen)>& wanted);
   // The computation's result for array k of an element and an update.
   std::string Combined(int k, const std::string& element, const std::string& update) const;

@@ -348,15 +348,13 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   if (share) step = std::min(step, std::bit_floor(facts.subgroup_size));
   const bool dear_divisions = facts.division_f32 == DeviceFacts::Division::kCorrected || IsComplex(type_);
   const uint32_t sides = by_lane && !in_pairs_ && !dear_divisions && solve.sides >= 4 * lanes ? 4 : 1;
-  const int64_t shares = (solve.sides + lanes * sides - 1) / (lanes * sides), groups = batch_ * shares;
+  const int64_t shares = CeilDivide(solve.sides, lanes * sides), groups = batch_ * shares;
 
   KernelBuilder kernel(facts);
   kernel.Params({{"GROUP_COUNT", groups}, {"SHARES", shares}, {"UNKNOWNS", solve.unknowns}, {"SIDES", solve.sides}});
   const auto place = [&](const std::string& of, const MatrixPlace& at) {
-    kernel.Params({{of + "_FIRST", at.first},
-                   {of + "_MATRIX", at.matrix},
-                   {of + "_ROW", at.row},
-                   {of + "_COLUMN", at.column}});
+    kernel.Params(
+        {{of + "_FIRST", at.first}, {of + "_MATRIX", at.matrix}, {of + "_ROW", at.row}, {of + "_COLUMN", at.column}});
   };
   place("FACTOR", solve.matrix);
   place("KNOWN", solve.known);

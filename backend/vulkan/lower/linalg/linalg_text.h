@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/lowering.h"
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

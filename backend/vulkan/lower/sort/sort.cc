@@ -72,9 +72,7 @@ Status CanLowerTopK(const LowerContext& context, const FusionDescription& body) 
 }
 
 Result<std::vector<Step>> LowerTopK(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
-  SortWork work = SortWorkOf(body);
-  PlaceSortTensors(body, buffers, &work);
-  return LowerSortWork(context, work, buffers);
+  return LowerSort(context, body, buffers);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -485,7 +485,7 @@ class SortWriter : SortText {
     WriteShared(kernel, 2 * shape_.tile() * rows);
     if (shape_.in_registers) WriteRun(kernel);
     return kernel.Finish(work_.name, "sort/merge.comp", {shape_.lanes * rows, 1, 1},
-                         GroupGrid(context_.facts, (work_.rows * tiles + rows - 1) / rows));
+                         GroupGrid(context_.facts, CeilDivide(work_.rows * tiles, rows)));
   }
 
   Step MergeStep(int64_t width, const Items& from, const Items& to) const {
@@ -497,7 +497,7 @@ class SortWriter : SortText {
     WriteItems(kernel, from, to);
     constexpr uint32_t kGroup = 64;
     return kernel.Finish(work_.name + " merge", "sort/merge.comp", {kGroup, 1, 1},
-                         GroupGrid(context_.facts, (work_.rows * units + kGroup - 1) / kGroup));
+                         GroupGrid(context_.facts, CeilDivide(work_.rows * units, kGroup)));
   }
 
   Step SelectStep(const SelectShape& select, const Items& from, const Items& to) const {
@@ -509,7 +509,7 @@ class SortWriter : SortText {
     WriteReadGroup(kernel, from);
     WriteShared(kernel, work_.kept * select.lanes);
     return kernel.Finish(work_.name + " select", "sort/select.comp", {select.lanes, 1, 1},
-                         GroupGrid(context_.facts, (work_.rows * chunks + select.lanes - 1) / select.lanes));
+                         GroupGrid(context_.facts, CeilDivide(work_.rows * chunks, select.lanes)));
   }
 
   // Phase `phase` of sort/radix_chunks.comp or sort/radix_tiles.comp.
@@ -572,7 +572,8 @@ class SortWriter : SortText {
     kernel.Params({{"DIGIT_LOW", digit.low},
                    {"KNOWN_LOW", within ? above : 0},
                    {"FOUND_LOW", known > 0 ? digits[known - 1].low : 0}});
-    std::string matches = within ? fmt::format("((key{0} ^ known{0}) >> KNOWN_LOW) == 0u", WordSuffix(digit.word)) : "true";
+    std::string matches =
+        within ? fmt::format("((key{0} ^ known{0}) >> KNOWN_LOW) == 0u", WordSuffix(digit.word)) : "true";
     for (int word = 0; word < digit.word; ++word) matches += fmt::format(" && key{0} == known{0}", WordSuffix(word));
     const int words = work_.order.key_words;
     const uint32_t high = work_.order.key_high >= 32 ? ~0u : (1u << work_.order.key_high) - 1,

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -29,6 +29,8 @@ class Tuner {
   virtual LoopTuning InRuns(LoopTuning tuning, int64_t /*element_count*/, int64_t /*group_bytes*/) const {
     return tuning;
   }
+  // Neighbours that a lane of a while's kernel takes at a time at most.
+  virtual int64_t MostNeighbours(const DeviceFacts&) const { return 1; }
   // Few long rows, of `steps`, each subgroup of a workgroup leaving a share of its own. False: shared out otherwise.
   virtual bool InterleaveShares(const DeviceFacts&, const RowWork&, int64_t /*steps*/, RowShape*) const {
     return false;
@@ -67,6 +69,7 @@ class SoftwareTuner final : public Tuner {
   // An invocation walks over a chunk (sort/radix_chunks.comp), as lanes do not count together.
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
   LoopTuning InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const override;
+  int64_t MostNeighbours(const DeviceFacts& facts) const override { return facts.int64 ? 8 : 4; }
   // On lavapipe: subgroups of a workgroup that wait for each other at a barrier cost a quarter of a sum, so each leaves
   // a share of its own, and a second kernel joins some thousand. They still walk side by side: a lane that steps
   // through memory by a multiple of 4 KiB is three times as fast as one that goes through a page.

@@ -43,7 +43,7 @@ constexpr int64_t kMostEmulatedPhasesAroundStops = 32;
 constexpr int64_t kMostAccesses = 960;
 
 // What lanes keep in registers: where a dispatch finds it and where it leaves it.
-class LoopStateWriter {
+class LoopStateWriter : protected CodeWriter {
  public:
   LoopStateWriter(const LowerContext& context, const LoopProgram& program, BufferMap& buffers)
       : context_(context),
@@ -54,10 +54,6 @@ class LoopStateWriter {
 
   // Inner loops end by their data: trips of all loops take from the dispatch's share, each what it may cost.
   bool stops() const { return program_.stops > 0; }
-
-  void Line(const std::string& statement) {
-    text_ += std::string(static_cast<size_t>(2 * depth_), ' ') + statement + '\n';
-  }
 
   // Every lane keeps all of them.
   void Registers() {
@@ -91,8 +87,9 @@ class LoopStateWriter {
       Line(fmt::format("{} {} = {};", CarrierType(place.type), NameOfElement(number), ZeroText(place.type)));
       if (place.kind == LoopPlace::Kind::kScratch) continue;
       const int k = kernel_.AddBuffer(place.type, Access::kRead, memory_.SliceOf(number));
-      Line(fmt::format("if (lane < {}u) {} = {};", place.count / program_.groups, NameOfElement(number),
-                       kernel_.Load(k, OwnBase(place.count, program_.groups) + "lane")));
+      OpenBlock(fmt::format("if (lane < {}u)", place.count / program_.groups));
+      Assign(NameOfElement(number), kernel_.Loaded(k, OwnBase(place.count, program_.groups) + "lane"));
+      CloseBlock();
     }
   }
 
@@ -107,13 +104,13 @@ class LoopStateWriter {
   void LoadRegister(int reg, const BufferSlice& slice) {
     const int k =
         kernel_.AddBuffer(program_.registers[static_cast<size_t>(reg)].type, Access::kRead, memory_.Inside(slice));
-    Line(fmt::format("{} = {};", NameOfRegister(reg), kernel_.Load(k, "0u")));
+    Assign(NameOfRegister(reg), kernel_.Loaded(k, "0u"));
   }
 
   // What a writer has written, its locals kept apart.
   void Block(Code statements) {
     Line("{");
-    text_ += std::move(statements);
+    Add(std::move(statements));
     Line("}");
   }
 
@@ -142,36 +139,34 @@ class LoopStateWriter {
   }
   void RestoreRegisters() {
     FindKept();
-    Line("if (at != 0u) {");
+    OpenBlock("if (at != 0u)");
     for (const auto& [type, kept] : kept_) {
       const int k = kernel_.AddBuffer(type, Access::kRead, kept.slice);
       size_t index = 0;
-      for (const int reg : kept.registers)
-        Line(fmt::format("  {} = {};", NameOfRegister(reg), kernel_.Load(k, fmt::format("{}u", index++))));
+      for (const int reg : kept.registers) Assign(NameOfRegister(reg), kernel_.Loaded(k, fmt::format("{}u", index++)));
       for (const int place : kept.places) {
-        Line(fmt::format("  {} = {};", NameOfElement(place), kernel_.Load(k, fmt::format("{}u + lane", index))));
+        Assign(NameOfElement(place), kernel_.Loaded(k, fmt::format("{}u + lane", index)));
         index += program_.lanes;
       }
     }
-    Line("}");
+    CloseBlock();
   }
   // After all lanes have read what was there.
   void KeepRegisters() {
-    Line("if (at != 0u) {");
+    OpenBlock("if (at != 0u)");
     for (const auto& [type, kept] : kept_) {
       const int k = kernel_.AddBuffer(type, Access::kWrite, kept.slice);
       size_t index = kept.registers.size();
       for (const int place : kept.places) {
-        Line("  " + kernel_.Store(k, fmt::format("{}u + lane", index), NameOfElement(place)));
+        Add(kernel_.Storing(k, fmt::format("{}u + lane", index), NameOfElement(place)));
         index += program_.lanes;
       }
       index = 0;
-      if (!kept.registers.empty()) Line("  if (lane == 0u) {");
-      for (const int reg : kept.registers)
-        Line("    " + kernel_.Store(k, fmt::format("{}u", index++), NameOfRegister(reg)));
-      if (!kept.registers.empty()) Line("  }");
+      if (!kept.registers.empty()) OpenBlock("if (lane == 0u)");
+      for (const int reg : kept.registers) Add(kernel_.Storing(k, fmt::format("{}u", index++), NameOfRegister(reg)));
+      if (!kept.registers.empty()) CloseBlock();
     }
-    Line("}");
+    CloseBlock();
   }
 
   // What is kept of the state, and whether the loop goes on.
@@ -180,13 +175,13 @@ class LoopStateWriter {
       if (!IsResident(state.value.place)) continue;
       const LoopPlace& place = program_.places[static_cast<size_t>(state.value.place)];
       const int k = kernel_.AddBuffer(place.type, Access::kWrite, memory_.SliceOf(state.value.place));
-      Line(fmt::format("if (lane < {}u) {{", place.count / program_.groups));
-      Line("  " + kernel_.Store(k, OwnBase(place.count, program_.groups) + "lane", NameOfElement(state.value.place)));
-      Line("}");
+      OpenBlock(fmt::format("if (lane < {}u)", place.count / program_.groups));
+      Add(kernel_.Storing(k, OwnBase(place.count, program_.groups) + "lane", NameOfElement(state.value.place)));
+      CloseBlock();
     }
-    if (resumes_) text_ += Barrier(depth_);  // the registers have been read by all
+    if (resumes_) Barrier();  // the registers have been read by all
     if (stops()) KeepRegisters();
-    Line(program_.groups == 1 ? "if (lane == 0u) {" : "if (lane == 0u && WORKGROUP == 0u) {");
+    OpenBlock(program_.groups == 1 ? "if (lane == 0u)" : "if (lane == 0u && WORKGROUP == 0u)");
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
@@ -195,17 +190,17 @@ class LoopStateWriter {
         next_.push_back({buffers_.Scratch(slice.size_bytes), slice, type});
         slice = next_.back().from;
       }
-      Line("  " + kernel_.Store(kernel_.AddBuffer(type, Access::kWrite, slice), "0u", NameOfRegister(state.value.reg)));
+      Add(kernel_.Storing(kernel_.AddBuffer(type, Access::kWrite, slice), "0u", NameOfRegister(state.value.reg)));
     }
     if (lowering.runs < 0) {
       const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, lowering.goes_on);
-      Line("  " + kernel_.Store(k, "0u", fmt::format("({} ? 1 : 0)", NameOfRegister(program_.root.decides))));
+      Add(kernel_.Storing(k, "0u", fmt::format("({} ? 1 : 0)", NameOfRegister(program_.root.decides))));
     }
     if (stops()) {
       const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, at_);
-      Line("  " + kernel_.Store(k, "0u", "int(at)"));
+      Add(kernel_.Storing(k, "0u", "int(at)"));
     }
-    Line("}");
+    CloseBlock();
   }
 
   // Other workgroups of the dispatch may not have read the registers yet: the next dispatch finds them by this step.
@@ -247,8 +242,7 @@ class LoopStateWriter {
   std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
   BufferSlice at_;
   std::map<ElementType, Kept> kept_;
-  Code text_;
-  int depth_ = 1, next_name_ = 0;
+  int next_name_ = 0;
   bool counted_ = false, resumes_ = false;
 };
 
@@ -261,8 +255,8 @@ class LoopKernelWriter : LoopStateWriter {
     const DeviceFacts& facts = context_.facts;
     const bool one_subgroup =
         facts.costs.dear_barriers && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
-    kernel_.Append(
-        fmt::format("#define {} {}\n", kBarrier, one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
+    kernel_.Append(fmt::format("#define {} {}\n", kBarrier,
+                               one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
   }
 
   Result<LoopLowering> Write() {
@@ -277,8 +271,8 @@ class LoopKernelWriter : LoopStateWriter {
     ResidentPlaces();
     if (stops()) {
       at_ = buffers_.Scratch(4);
-      Line(fmt::format("uint left = {}u, at = uint({});", kShare,
-                       kernel_.Load(kernel_.AddBuffer(ElementType::kS32, Access::kRead, at_), "0u")));
+      Declare("int", "stopped_at", kernel_.Loaded(kernel_.AddBuffer(ElementType::kS32, Access::kRead, at_), "0u"));
+      Line(fmt::format("uint left = {}u, at = uint(stopped_at);", kShare));
       RestoreRegisters();
       WriteLoopByShare(program_.root, ShareOf(program_.trip_cost, program_.trip_iterations));
     } else {
@@ -292,14 +286,13 @@ class LoopKernelWriter : LoopStateWriter {
         Line(fmt::format("if (!{}) break;", NameOfRegister(program_.root.decides)));
       }
       if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.blocks[1]) : WriteBlock(program_.root.blocks[1]);
-      --depth_;
-      Line("}");
+      CloseBlock();
       if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     }
     StoreState(lowering);
     VXLA_RETURN_IF_ERROR(CheckLimits());
     if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Define("void run(uint lane)", text_);
+    kernel_.Define("void run(uint lane)", Take());
     if (context_.bindings == BindingMode::kDescriptors &&
         1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers)) {
       if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
@@ -331,11 +324,11 @@ class LoopKernelWriter : LoopStateWriter {
  private:
   Status CheckLimits() const {
     const std::string& name = program_.loop->name();
-    if (const int64_t barriers = text_.barriers(); program_.stops > 0 && barriers > kMostBarriersAroundStops) {
+    if (const int64_t barriers = code_.barriers(); program_.stops > 0 && barriers > kMostBarriersAroundStops) {
       return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", name,
                          barriers, kMostBarriersAroundStops);
     }
-    if (const int64_t accesses = text_.accesses(); context_.facts.costs.dear_text && accesses > kMostAccesses) {
+    if (const int64_t accesses = code_.accesses(); context_.facts.costs.dear_text && accesses > kMostAccesses) {
       return Unsupported(
           "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", name,
           accesses, kMostAccesses);
@@ -349,7 +342,7 @@ class LoopKernelWriter : LoopStateWriter {
 
   int64_t MostTrips(int64_t cost, int64_t iterations) const {
     const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-    const int64_t turns = (program_.groups + GroupsAtOnce(context_.facts) - 1) / GroupsAtOnce(context_.facts);
+    const int64_t turns = CeilDivide(program_.groups, GroupsAtOnce(context_.facts));
     int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
     // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
     // are.
@@ -375,17 +368,15 @@ class LoopKernelWriter : LoopStateWriter {
     bool open = false;
     const auto close = [&] {
       if (!open) return;
-      --depth_;
-      Line("}");
+      CloseBlock();
       open = false;
     };
     for (const LoopNode& node : block) {
       if (node.last_stop > 0) close();
       if (resumes && !open) {
-        Line(node.last_stop == 0
-                 ? "if (at == 0u) {"
-                 : fmt::format("if (at == 0u || (at >= {}u && at <= {}u)) {{", node.first_stop, node.last_stop));
-        ++depth_;
+        OpenBlock(node.last_stop == 0
+                      ? "if (at == 0u)"
+                      : fmt::format("if (at == 0u || (at >= {}u && at <= {}u))", node.first_stop, node.last_stop));
         open = true;
       }
       WriteNode(node);
@@ -400,16 +391,16 @@ class LoopKernelWriter : LoopStateWriter {
   }
   void WriteRepeated(const LoopBlock& block) {
     std::vector<LoopPhase> phases;
-    Code before = std::exchange(text_, {});
+    Code before = Take();
     for (const LoopNode& node : block) {
       WriteStatements(node);
-      phases.push_back({std::exchange(text_, {}), node.waits});
+      phases.push_back({Take(), node.waits});
     }
-    text_ = std::move(before) + RepeatPhases(phases, "round");
+    Add(std::move(before) + RepeatPhases(phases, "round"));
   }
 
   void WriteNode(const LoopNode& node) {
-    if (node.waits) text_ += Barrier(depth_);
+    if (node.waits) Barrier();
     WriteStatements(node);
   }
   void WriteStatements(const LoopNode& node) {
@@ -432,8 +423,7 @@ class LoopKernelWriter : LoopStateWriter {
   void WriteLoopByShare(const LoopNode& node, int64_t share) {
     const int number = node.trip_count < 0 && &node != &program_.root ? node.first_stop : 0;
     const bool has_inner = node.last_stop > number;
-    Line("for (;;) {");
-    ++depth_;
+    OpenBlock("for (;;)");
     if (has_inner) Line(number == 0 ? "if (at == 0u) {" : fmt::format("if (at == 0u || at == {}u) {{", number));
     if (number > 0) Line("at = 0u;");
     WriteBlock(node.blocks[0]);
@@ -443,8 +433,7 @@ class LoopKernelWriter : LoopStateWriter {
     if (has_inner) Line("}");
     WriteBlock(node.blocks[1]);
     if (has_inner) Line("if (at != 0u) break;");
-    --depth_;
-    Line("}");
+    CloseBlock();
   }
 
   void WriteInnerLoop(const LoopNode& node) {
@@ -453,20 +442,16 @@ class LoopKernelWriter : LoopStateWriter {
     if (node.counter >= 0) {
       const std::string trips = NameOfRegister(node.counter);
       Line(fmt::format("if (at == 0u) {} = 0u;", trips));
-      Line(fmt::format("for (; {0} < {1}u; ++{0}) {{", trips, node.trip_count));
-      ++depth_;
+      OpenBlock(fmt::format("for (; {0} < {1}u; ++{0})", trips, node.trip_count));
       WriteBlock(node.blocks[1]);
       Line("if (at != 0u) break;");
-      --depth_;
-      Line("}");
+      CloseBlock();
       return;
     }
     const std::string trip = fmt::format("trip_{}", next_name_++);
-    Line(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0}) {{", trip, node.trip_count));
-    ++depth_;
+    OpenBlock(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0})", trip, node.trip_count));
     WriteBlock(node.blocks[1]);
-    --depth_;
-    Line("}");
+    CloseBlock();
   }
 
   // A pred that holds takes the first branch, an index out of range the last.
@@ -483,31 +468,28 @@ class LoopKernelWriter : LoopStateWriter {
   void WriteBranches(const LoopNode& node, const std::string& which, size_t first, size_t count) {
     if (count == 1) return WriteBlock(node.blocks[first]);
     const size_t half = count / 2;
-    Line(fmt::format("if ({} < {}u) {{", which, first + half));
-    ++depth_;
+    OpenBlock(fmt::format("if ({} < {}u)", which, first + half));
     WriteBranches(node, which, first, half);
     --depth_;
-    Line("} else {");
-    ++depth_;
+    OpenBlock("} else");
     WriteBranches(node, which, first + half, count - half);
-    --depth_;
-    Line("}");
+    CloseBlock();
   }
 
   void WriteAssignment(const LoopNode& node) {
     std::vector<std::string> names;
     Line("{");
+    ++depth_;
     for (const auto& [reg, value] : node.assigned) {
       const ElementType type = program_.registers[static_cast<size_t>(reg)].type;
       names.push_back(fmt::format("n{}", names.size()));
-      std::string from = value.reg >= 0 ? NameOfRegister(value.reg) : "";
-      if (value.reg < 0)
-        from = kernel_.Load(kernel_.AddBuffer(type, Access::kRead, memory_.SliceOf(value.place)), "0u");
-      Line(fmt::format("  {} {} = {};", CarrierType(type), names.back(), from));
+      Declare(CarrierType(type), names.back(),
+              value.reg >= 0
+                  ? NameOfRegister(value.reg)
+                  : kernel_.Loaded(kernel_.AddBuffer(type, Access::kRead, memory_.SliceOf(value.place)), "0u"));
     }
-    for (size_t i = 0; i < names.size(); ++i)
-      Line(fmt::format("  {} = {};", NameOfRegister(node.assigned[i].first), names[i]));
-    Line("}");
+    for (size_t i = 0; i < names.size(); ++i) Assign(NameOfRegister(node.assigned[i].first), names[i]);
+    CloseBlock();
   }
   LoopPhaseWriter phases_;
 };

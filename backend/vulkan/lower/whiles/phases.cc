@@ -262,7 +262,7 @@ Code LoopPhaseWriter::Together(const FusionDescription& body, const LoopNode& no
       break;
     case Opcode::kDot: {
       const auto reader = ReadDot(body);
-      if (const auto tile = TileLoopDot(context_, body, program_.lanes, program_.groups))
+      if (const auto tile = TileLoopDot(context_, *reader, program_.lanes, program_.groups))
         return WriteLoopDot(*reader, buffers, *tile, unit);
       rows(ProductProgram(*reader, buffers, {}));
       break;

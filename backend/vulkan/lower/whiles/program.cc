@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/whiles/unit_reader.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
@@ -38,9 +39,7 @@ class LoopReader : public LoopUnitReader {
   Result<LoopProgram> Read() {
     const Instruction& loop = *program_.loop;
     program_.emulates = Emulates(*loop.called(1));
-    program_.most_width_ = !context_.facts.costs.accesses_by_lane || program_.emulates ? 1
-                           : context_.facts.int64                                      ? 8
-                                                                                       : 4;
+    program_.most_width_ = program_.emulates ? 1 : TunerOf(context_.facts).MostNeighbours(context_.facts);
     program_.root.kind = LoopNode::Kind::kWhile;
     program_.root.instruction = &loop;
     BindOutside();

@@ -261,7 +261,7 @@ void LoopUnitReader::AddUpdates(const FusionDescription& body, int64_t count, in
 std::set<int> LoopUnitReader::OperandsReadFirst(const FusionDescription& body) const {
   std::set<int> first;
   if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) ||
-      !TileLoopDot(context_, body, program_.lanes, program_.groups))
+      !TileLoopDot(context_, *ReadDot(body), program_.lanes, program_.groups))
     return first;
   std::set<const Instruction*> later;
   std::vector<const Instruction*> open(body.roots.begin(), body.roots.end());

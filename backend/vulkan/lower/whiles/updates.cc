@@ -36,8 +36,8 @@ size_t MostResults(const LowerContext& context, const LoopProgram& program, cons
   const std::shared_ptr<const FusionDescription>& body = *described;
   if ((body->hero != nullptr && NeedsOfLoopUnit(context, *body, program.lanes))) return 0;
   const bool at_once =
-      body->hero == nullptr ||
-      (body->hero->opcode() == Opcode::kDot && TileLoopDot(context, *body, program.lanes, program.groups).has_value());
+      body->hero == nullptr || (body->hero->opcode() == Opcode::kDot &&
+                                TileLoopDot(context, *ReadDot(*body), program.lanes, program.groups).has_value());
   return at_once ? unit.results.size() : 1;
 }
 

@@ -202,14 +202,13 @@ int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
 
 // Where every load goes lane by lane, results that share operands come in large tiles; on a GPU neighbouring lanes have
 // neighbouring columns, and all of them get something to do first.
-std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes,
+std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductReader& reader, uint32_t lanes,
                                     int64_t groups) {
   const DeviceFacts& facts = context.facts;
-  const auto reader = ReadDot(body);
-  DotWork work = reader->work;  // of a workgroup
+  DotWork work = reader.work;  // of a workgroup
   (work.batches > 1 ? work.batches : work.rows) /= groups;
-  const bool emulated = ComputesInPairs(context, body);
-  if (emulated || work.sum_bytes > 4 || work.k < 8 || reader->wide || work.rows * work.columns < 2 * lanes)
+  const bool emulated = ComputesInPairs(context, reader.body());
+  if (emulated || work.sum_bytes > 4 || work.k < 8 || reader.wide || work.rows * work.columns < 2 * lanes)
     return std::nullopt;
   LoopTile tile;
   if (facts.costs.accesses_by_lane) {

@@ -14,7 +14,7 @@ struct LoopTile {
   bool shares = false, in_turn = false;
 };
 // None where the product is better a row program.
-std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes,
+std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductReader& reader, uint32_t lanes,
                                     int64_t groups);
 // Whether all sums are stored before any result is: what follows the sum would be written out for every result of a
 // tile.

@@ -68,7 +68,7 @@ Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, Bu
     text += job.units() <= unit.lanes
                 ? fmt::format("  if (lane < {}u) {{\n  uint u = lane;\n", job.units())
                 : fmt::format("  [[dont_unroll]] for (uint u = lane; u < {}u; u += {}u) {{\n", job.units(), unit.lanes);
-    text += FftUnitText(unit.kernel, plan, job, slices) + "  }\n";
+    text += FftUnitText(unit.kernel, plan, job, slices) + Code("  }\n");
     slices.from = slices.into;
     slices.held.clear();
   }

@@ -21,7 +21,7 @@ bool SharesUnknowns(const TriangularForm& form, uint32_t lanes) {
 }
 
 // What both have in common: statements over matrices that are operands, results or scratch.
-class LoopMatrixWriter {
+class LoopMatrixWriter : protected CodeWriter {
  public:
   LoopMatrixWriter(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit)
       : stored_(body.hero->shape().element_type()),
@@ -34,36 +34,26 @@ class LoopMatrixWriter {
         subtract_(fmt::format("subtract_product_{}", unit.number)) {}
 
  protected:
-  void Line(const std::string& statement) {
-    text_ += std::string(2 * static_cast<size_t>(depth_), ' ') + statement + "\n";
-  }
-  void Open(const std::string& head) {
-    Line(head + " {");
-    ++depth_;
-  }
-  void Close() {
-    --depth_;
-    Line("}");
-  }
   void OpenTurns(int64_t count) {
-    Open(fmt::format("[[dont_unroll]] for (uint p = lane; p < {}u; p += {}u)", count, unit_.lanes));
+    OpenBlock(fmt::format("[[dont_unroll]] for (uint p = lane; p < {}u; p += {}u)", count, unit_.lanes));
   }
 
-  std::string Operand(int k, const std::string& index) {
+  Expression Operand(int k, const std::string& index) {
     const Instruction& operand = *body_.OperandOf(*body_.hero->operand(k));
     const auto held = std::ranges::find(unit_.held, &operand, &std::pair<const Instruction*, std::string>::first);
     if (held != unit_.held.end()) return ConvertedText(stored_, type_, held->second);
-    return ConvertedText(stored_, type_,
-                         kernel_.Load(kernel_.AddBuffer(stored_, Access::kRead, buffers_.SliceOf(operand, 0)), index));
+    // (A narrow float's carrier is the float.)
+    return kernel_.Loaded(kernel_.AddBuffer(stored_, Access::kRead, buffers_.SliceOf(operand, 0)), index);
   }
   // What is computed on, `narrow` the scratch of types that are computed in another.
   int Work(std::span<const BufferSlice> narrow) {
     return kernel_.AddBuffer(type_, Access::kReadWrite, type_ == stored_ ? Result() : narrow[0]);
   }
   BufferSlice Result() { return buffers_.SliceOf(*body_.instruction, 0); }
-  std::string RoundedStore(int work, const std::string& index) {
+  void StoreRounded(int work, const std::string& index) {
     const int k = kernel_.AddBuffer(stored_, Access::kWrite, Result());
-    return kernel_.Store(k, index, ConvertedText(type_, stored_, kernel_.Load(work, index)));
+    Declare(CarrierType(type_), "exact", kernel_.Loaded(work, index));
+    Add(kernel_.Storing(k, index, ConvertedText(type_, stored_, "exact")));
   }
 
   const ElementType stored_, type_;
@@ -73,8 +63,6 @@ class LoopMatrixWriter {
   const LoopUnit& unit_;
   KernelBuilder& kernel_;
   const std::string subtract_;
-  Code text_;
-  int depth_ = 1;
 };
 
 class LoopCholeskyWriter : public LoopMatrixWriter {
@@ -90,39 +78,40 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     const int work = Work(scratch);
     const MatrixPlace lower = RowMajor({}, n, n), place = upper ? lower.Transposed() : lower;
     const auto factor = [&](const std::string& i, const std::string& j) {
-      return kernel_.Load(work, place.Index("matrix", i, j));
+      return kernel_.Loaded(work, place.Index("matrix", i, j));
     };
     const std::string value(CarrierType(type_)), own = place.Index("matrix", "row", "column");
     kernel_.Append(math_.SubtractProduct(subtract_, math_.Conjugated("b")));
-    Open(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
-    text_ += Barrier(depth_);
+    OpenBlock(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
+    Barrier();
     OpenTurns(batch * n);
     Line(fmt::format("uint matrix = p / {0}u, row = p % {0}u;", n));
-    Open("if (row < column)");
-    Line(kernel_.Store(work, own, ZeroText(type_)));
-    Close();
-    Open("else");
-    Line(fmt::format("{} rest = {};", value, Operand(0, own)));
-    Line(fmt::format("{} diagonal = {};", value, Operand(0, place.Index("matrix", "column", "column"))));
-    Open("[[dont_unroll]] for (uint k = 0u; k < column; ++k)");
-    Line(fmt::format("{} above = {};", value, factor("column", "k")));
-    Line(fmt::format("rest = {}(rest, {}, above);", subtract_, factor("row", "k")));
+    OpenBlock("if (row < column)");
+    Add(kernel_.Storing(work, own, ZeroText(type_)));
+    CloseBlock();
+    OpenBlock("else");
+    Declare(value, "rest", Operand(0, own));
+    Declare(value, "diagonal", Operand(0, place.Index("matrix", "column", "column")));
+    OpenBlock("[[dont_unroll]] for (uint k = 0u; k < column; ++k)");
+    Declare(value, "above", factor("column", "k"));
+    Declare(value, "left", factor("row", "k"));
+    Line(fmt::format("rest = {}(rest, left, above);", subtract_));
     Line(fmt::format("diagonal = {}(diagonal, above, above);", subtract_));
-    Close();
+    CloseBlock();
     Line(fmt::format("{} pivot = {};", CarrierType(RealPart(type_)), math_.Root("diagonal")));
     Line(fmt::format("{} result = {};", value, math_.OfReal("pivot")));
     Line(fmt::format("if (row > column) result = {};", math_.OverReal("rest", "pivot")));
-    Line(kernel_.Store(work, own, "result"));
-    Close();
-    Close();
-    Close();
+    Add(kernel_.Storing(work, own, "result"));
+    CloseBlock();
+    CloseBlock();
+    CloseBlock();
     if (type_ != stored_) {
-      text_ += Barrier(depth_);
+      Barrier();
       OpenTurns(batch * n * n);
-      Line(RoundedStore(work, "p"));
-      Close();
+      StoreRounded(work, "p");
+      CloseBlock();
     }
-    return std::move(text_);
+    return Take();
   }
 };
 
@@ -140,38 +129,41 @@ class LoopSolveWriter : public LoopMatrixWriter {
     const bool shares = SharesUnknowns(form_, unit_.lanes);
     const int work = Work(scratch.subspan(shares ? 1 : 0));
     shares ? WriteShared(work, kernel_.AddBuffer(type_, Access::kReadWrite, scratch[0])) : WriteSides(work);
-    return std::move(text_);
+    return Take();
   }
 
  private:
-  std::string Matrix(const std::string& i, const std::string& j) {
-    const std::string value = Operand(0, matrix_.Index("matrix", i, j));
-    return form_.conjugated ? math_.Conjugated(value) : value;
+  // An element of M, of which `name` becomes what A has.
+  std::string Matrix(const std::string& name, const std::string& i, const std::string& j) {
+    Declare(CarrierType(type_), name, Operand(0, matrix_.Index("matrix", i, j)));
+    return form_.conjugated ? math_.Conjugated(name) : name;
   }
   std::string Side(const std::string& i) const { return sides_.Index("matrix", i, "side"); }
   // A statement that divides `value` by M's diagonal.
   void Divide(const std::string& value, const std::string& i) {
-    if (!form_.unit_diagonal) Line(fmt::format("{} = {};", value, math_.Over(value, Matrix(i, i))));
+    if (!form_.unit_diagonal) Line(fmt::format("{} = {};", value, math_.Over(value, Matrix("pivot", i, i))));
   }
 
   // Each lane its own right-hand sides.
   void WriteSides(int work) {
     OpenTurns(form_.batch * form_.sides);
     Line(fmt::format("uint matrix = p / {0}u, side = p % {0}u;", form_.sides));
-    Open(fmt::format("[[dont_unroll]] for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
-    Line(fmt::format("{} rest = {};", CarrierType(type_), Operand(1, Side("row"))));
-    Open("[[dont_unroll]] for (uint k = 0u; k < row; ++k)");
-    Line(fmt::format("rest = {}(rest, {}, {});", subtract_, Matrix("row", "k"), kernel_.Load(work, Side("k"))));
-    Close();
+    OpenBlock(fmt::format("[[dont_unroll]] for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
+    Declare(CarrierType(type_), "rest", Operand(1, Side("row")));
+    OpenBlock("[[dont_unroll]] for (uint k = 0u; k < row; ++k)");
+    const std::string factor = Matrix("factor", "row", "k");
+    Declare(CarrierType(type_), "known", kernel_.Loaded(work, Side("k")));
+    Line(fmt::format("rest = {}(rest, {}, known);", subtract_, factor));
+    CloseBlock();
     Divide("rest", "row");
-    Line(kernel_.Store(work, Side("row"), "rest"));
-    Close();
+    Add(kernel_.Storing(work, Side("row"), "rest"));
+    CloseBlock();
     if (type_ != stored_) {
-      Open(fmt::format("for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
-      Line(RoundedStore(work, Side("row")));
-      Close();
+      OpenBlock(fmt::format("for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
+      StoreRounded(work, Side("row"));
+      CloseBlock();
     }
-    Close();
+    CloseBlock();
   }
 
   // Once an unknown is known, it is taken off all later rows. `rest` keeps what is left of each row, and does not
@@ -184,26 +176,27 @@ class LoopSolveWriter : public LoopMatrixWriter {
                        form_.sides));
     };
     open_places();
-    Line(kernel_.Store(rest, Side("row"), Operand(1, Side("row"))));
-    Close();
-    Open(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
-    text_ += Barrier(depth_);
+    Declare(CarrierType(type_), "right", Operand(1, Side("row")));
+    Add(kernel_.Storing(rest, Side("row"), "right"));
+    CloseBlock();
+    OpenBlock(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
+    Barrier();
     open_places();
-    Open("if (row >= column)");
-    Line(fmt::format("{} known = {};", CarrierType(type_), kernel_.Load(rest, Side("column"))));
+    OpenBlock("if (row >= column)");
+    Declare(CarrierType(type_), "known", kernel_.Loaded(rest, Side("column")));
     Divide("known", "column");
-    Open("if (row == column)");
-    Line(kernel_.Store(work, Side("row"), "known"));
-    if (type_ != stored_) Line(RoundedStore(work, Side("row")));
-    Close();
-    Open("else");
-    const std::string taken =
-        fmt::format("{}({}, {}, known)", subtract_, kernel_.Load(rest, Side("row")), Matrix("row", "column"));
-    Line(kernel_.Store(rest, Side("row"), taken));
-    Close();
-    Close();
-    Close();
-    Close();
+    OpenBlock("if (row == column)");
+    Add(kernel_.Storing(work, Side("row"), "known"));
+    if (type_ != stored_) StoreRounded(work, Side("row"));
+    CloseBlock();
+    OpenBlock("else");
+    Declare(CarrierType(type_), "left", kernel_.Loaded(rest, Side("row")));
+    const std::string factor = Matrix("factor", "row", "column");
+    Add(kernel_.Storing(rest, Side("row"), fmt::format("{}(left, {}, known)", subtract_, factor)));
+    CloseBlock();
+    CloseBlock();
+    CloseBlock();
+    CloseBlock();
   }
 
   const TriangularForm form_;

@@ -407,6 +407,9 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
                               int64_t groups) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true, in_order = false;
+  const bool dot = !body.rows && body.hero->opcode() == Opcode::kDot;
+  std::unique_ptr<ProductReader> product;
+  LoopRowsShape shape;
   const auto see = [&](const Instruction& reduce) {
     const Reducer reducer = ReadReducer(*reduce.called(0));
     commutes &= reducer.commutes;
@@ -424,24 +427,20 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     see(*body.hero);
     for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   } else {
-    const bool dot = body.hero->opcode() == Opcode::kDot;
-    const auto reader = dot ? ReadDot(body) : ReadConvolution(body);
-    rows = reader->results();
-    row_size = reader->work.k;
+    product = dot ? ReadDot(body) : ReadConvolution(body);
+    rows = product->results();
+    row_size = product->work.k;
     cost = dot ? 1 : 4;
   }
   rows /= groups;
-  LoopRowsShape shape;
   // Lanes that would have no row of their own share one, a few elements each at least.
   while (!in_order && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
     shape.lanes *= 2;
   shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
-  if (body.hero->opcode() == Opcode::kDot) {
-    if (const auto tile = TileLoopDot(context, body, workgroup_lanes, groups)) {
-      shape.iterations = IterationsOf(*tile, *ReadDot(body), workgroup_lanes, groups);
-      return shape;
-    }
+  if (const auto tile = dot ? TileLoopDot(context, *product, workgroup_lanes, groups) : std::nullopt) {
+    shape.iterations = IterationsOf(*tile, *product, workgroup_lanes, groups);
+    return shape;
   }
   const int64_t turns = CeilDivide(rows, workgroup_lanes / shape.lanes), steps = CeilDivide(row_size, shape.lanes);
   // A run is an iteration of the loop over them, and the end of its own.

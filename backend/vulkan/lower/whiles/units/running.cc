@@ -168,8 +168,7 @@ class LoopRunningWriter {
                                                           : writer_.Value(*root, place);
         const int k = unit_.kernel.AddBuffer(shapes[l]->element_type(), Access::kWrite,
                                              buffers_.SliceOf(*body_.instruction, leaf));
-        const std::string store = unit_.kernel.Store(k, writer_.Index(linear), value);
-        writer_.Line(owns.empty() ? store : fmt::format("if ({}) {{ {} }}", owns, store));
+        writer_.StoreAt(k, {&linear, 1}, {&value, 1}, false, [&](size_t) { return owns; });
       }
     }
   }

@@ -19,7 +19,7 @@ constexpr int64_t kLongestBlock = 32;
 int64_t BlockOf(int64_t length) { return length <= kLongestBlock ? length : kLongestBlock / 2; }
 int64_t CountOf(const SortWork& work) { return work.rows * work.length; }
 
-class LoopSortWriter {
+class LoopSortWriter : CodeWriter {
  public:
   LoopSortWriter(const SortWork& work, std::span<const BufferSlice> scratch, const LoopUnit& unit)
       : work_(work),
@@ -36,24 +36,23 @@ class LoopSortWriter {
     AppendOrder();
     if (keys_ >= 0) {
       WriteKeys();
-      text_ += Barrier(1);
+      Barrier();
     }
     WriteBlocks();
     if (block_ < work_.length) WriteMerges();
-    text_ += Barrier(1);
+    Barrier();
     WriteResults();
-    return std::move(text_);
+    return Take();
   }
 
  private:
-  void Line(const std::string& statement) { text_ += "  " + statement + "\n"; }
   std::string Named(std::string_view name) const { return fmt::format("{}_{}", name, unit_.number); }
   std::string KeyType() const {
     const int words = work_.order.key_words;
     return words == 0 ? Named("Key") : words == 1 ? "uint" : fmt::format("uvec{}", words);
   }
-  std::string Turns(const std::string& name, int64_t count) const {
-    return fmt::format("[[dont_unroll]] for (uint {0} = lane; {0} < {1}u; {0} += {2}u) {{", name, count, unit_.lanes);
+  void OpenTurns(int64_t count) {
+    OpenBlock(fmt::format("[[dont_unroll]] for (uint p = lane; p < {}u; p += {}u)", count, unit_.lanes));
   }
   std::string RowOf(const std::string& place) const {
     return work_.rows == 1 ? "0u" : fmt::format("{} / {}u * {}u", place, work_.length, work_.length);
@@ -90,102 +89,102 @@ class LoopSortWriter {
     AppendKeyAt();
   }
 
-  std::string MakeKey(const std::string& place) const {
-    std::vector<std::string> values;
-    for (const int k : work_.order.operands) values.push_back(kernel_.Load(operands_.at(k), place));
-    return fmt::format("{}({})", Named("make_key"), fmt::join(values, ", "));
-  }
-
   // Of the element of number p.
   void AppendKeyAt() {
     std::string value;
+    std::vector<std::string> parts;
     if (keys_ < 0) {
-      value = fmt::format("  uint place = {};\n  return {};\n", PlaceOf("p"), MakeKey("place"));
+      for (const int k : work_.order.operands) parts.push_back(kernel_.Load(operands_.at(k), "place"));
+      value = fmt::format("  uint place = {};\n  return {}({});\n", PlaceOf("p"), Named("make_key"),
+                          fmt::join(parts, ", "));
     } else {
-      std::vector<std::string> words;
       for (int i = 0; i < work_.order.key_words; ++i)
-        words.push_back(kernel_.Load(keys_, fmt::format("{}u + p", i * count_)));
-      value = fmt::format("  return {}({});\n", KeyType(), fmt::join(words, ", "));
+        parts.push_back(kernel_.Load(keys_, fmt::format("{}u + p", i * count_)));
+      value = fmt::format("  return {}({});\n", KeyType(), fmt::join(parts, ", "));
     }
     kernel_.Append(fmt::format("{} {}(uint p) {{\n{}}}\n", KeyType(), Named("key_at"), value));
   }
 
   void WriteKeys() {
-    Line(Turns("p", count_));
-    Line(fmt::format("  uint place = {};", PlaceOf("p")));
-    Line(fmt::format("  {} key = {};", KeyType(), MakeKey("place")));
+    OpenTurns(count_);
+    Line(fmt::format("uint place = {};", PlaceOf("p")));
+    std::vector<std::string> values;
+    for (const int k : work_.order.operands) {
+      values.push_back(fmt::format("value_{}", values.size()));
+      Declare(CarrierType(kernel_.buffer_type(operands_.at(k))), values.back(),
+              kernel_.Loaded(operands_.at(k), "place"));
+    }
+    Line(fmt::format("{} key = {}({});", KeyType(), Named("make_key"), fmt::join(values, ", ")));
     const int words = work_.order.key_words;
     for (int i = 0; i < words; ++i) {
       const std::string word = words == 1 ? "key" : fmt::format("key.{}", "xyzw"[i]);
-      Line("  " + kernel_.Store(keys_, fmt::format("{}u + p", i * count_), word));
+      Add(kernel_.Storing(keys_, fmt::format("{}u + p", i * count_), word));
     }
-    Line("}");
+    CloseBlock();
   }
 
   void WriteBlocks() {
-    Line(Turns("p", count_));
-    Line(fmt::format("  uint row = {}, e = p - row;", RowOf("p")));
+    OpenTurns(count_);
+    Line(fmt::format("uint row = {}, e = p - row;", RowOf("p")));
     const bool one = block_ == work_.length;
-    Line(one ? "  uint first = 0u;" : fmt::format("  uint first = e & ~{}u;", block_ - 1));
-    Line(one ? fmt::format("  uint end = {}u, rank = 0u;", work_.length)
-             : fmt::format("  uint end = min(first + {}u, {}u), rank = first;", block_, work_.length));
-    Line(fmt::format("  {} key = {}(p);", KeyType(), Named("key_at")));
-    Line("  [[dont_unroll]] for (uint j = first; j < end; ++j) {");
-    Line(fmt::format("    {} other = {}(row + j);", KeyType(), Named("key_at")));
-    Line(fmt::format("    bool goes = j < e ? !{0}(key, other) : j > e && {0}(other, key);", Named("before")));
-    Line("    if (goes) ++rank;");
-    Line("  }");
-    Line("  " + kernel_.Store(positions_, "row + rank", "e"));
-    Line("}");
+    Line(one ? "uint first = 0u;" : fmt::format("uint first = e & ~{}u;", block_ - 1));
+    Line(one ? fmt::format("uint end = {}u, rank = 0u;", work_.length)
+             : fmt::format("uint end = min(first + {}u, {}u), rank = first;", block_, work_.length));
+    Line(fmt::format("{} key = {}(p);", KeyType(), Named("key_at")));
+    OpenBlock("[[dont_unroll]] for (uint j = first; j < end; ++j)");
+    Line(fmt::format("{} other = {}(row + j);", KeyType(), Named("key_at")));
+    Line(fmt::format("bool goes = j < e ? !{0}(key, other) : j > e && {0}(other, key);", Named("before")));
+    Line("if (goes) ++rank;");
+    CloseBlock();
+    Add(kernel_.Storing(positions_, "row + rank", "e"));
+    CloseBlock();
   }
 
   // From one half of the positions' memory to the other, and back.
   void WriteMerges() {
     const std::string before = Named("before"), from = Named("from");
     Line(fmt::format("uint {} = 0u;", from));
-    Line(fmt::format("for (uint width = {}u; width < {}u; width *= 2u) {{", block_, work_.length));
-    text_ += Barrier(2);
-    Line("  " + Turns("p", count_));
-    Line(fmt::format("    uint row = {}, i = p - row, first = i & ~(2u * width - 1u);", RowOf("p")));
-    Line(fmt::format("    uint e = {};", kernel_.Load(positions_, from + " + p")));
-    Line(fmt::format("    {} key = {}(row + e);", KeyType(), Named("key_at")));
-    Line("    bool left = i - first < width;");
-    Line(fmt::format("    uint start = left ? min(first + width, {}u) : first;", work_.length));
-    Line(
-        fmt::format("    uint low = start, high = left ? min(first + 2u * width, {}u) : first + width;", work_.length));
-    Line("    while (low < high) {");
-    Line("      uint middle = (low + high) / 2u;");
-    Line(fmt::format("      {} other = {}(row + {});", KeyType(), Named("key_at"),
-                     kernel_.Load(positions_, from + " + row + middle")));
-    Line(fmt::format("      if (left ? {0}(other, key) : !{0}(key, other)) low = middle + 1u; else high = middle;",
-                     before));
-    Line("    }");
-    Line("    uint to = (left ? i : i - width) + (low - start);");
-    Line("    " + kernel_.Store(positions_, fmt::format("{}u - {} + row + to", count_, from), "e"));
-    Line("  }");
-    Line(fmt::format("  {0} = {1}u - {0};", from, count_));
-    Line("}");
+    OpenBlock(fmt::format("for (uint width = {}u; width < {}u; width *= 2u)", block_, work_.length));
+    Barrier();
+    OpenTurns(count_);
+    Line(fmt::format("uint row = {}, i = p - row, first = i & ~(2u * width - 1u);", RowOf("p")));
+    Declare("uint", "e", kernel_.Loaded(positions_, from + " + p"));
+    Line(fmt::format("{} key = {}(row + e);", KeyType(), Named("key_at")));
+    Line("bool left = i - first < width;");
+    Line(fmt::format("uint start = left ? min(first + width, {}u) : first;", work_.length));
+    Line(fmt::format("uint low = start, high = left ? min(first + 2u * width, {}u) : first + width;", work_.length));
+    OpenBlock("while (low < high)");
+    Line("uint middle = (low + high) / 2u;");
+    Declare("uint", "other_e", kernel_.Loaded(positions_, from + " + row + middle"));
+    Line(fmt::format("{} other = {}(row + other_e);", KeyType(), Named("key_at")));
+    Line(fmt::format("if (left ? {0}(other, key) : !{0}(key, other)) low = middle + 1u; else high = middle;", before));
+    CloseBlock();
+    Line("uint to = (left ? i : i - width) + (low - start);");
+    Add(kernel_.Storing(positions_, fmt::format("{}u - {} + row + to", count_, from), "e"));
+    CloseBlock();
+    Line(fmt::format("{0} = {1}u - {0};", from, count_));
+    CloseBlock();
   }
 
   void WriteResults() {
     const int64_t kept = work_.kept, results = work_.rows * kept;
-    Line(Turns("p", results));
-    Line(work_.rows == 1 ? "  uint row = 0u;" : fmt::format("  uint row = p / {}u * {}u;", kept, work_.length));
+    OpenTurns(results);
+    Line(work_.rows == 1 ? "uint row = 0u;" : fmt::format("uint row = p / {}u * {}u;", kept, work_.length));
     const std::string i = kept == work_.length ? "p" : fmt::format("row + p % {}u", kept);
     const std::string half = block_ < work_.length ? Named("from") + " + " : "";
-    Line(fmt::format("  uint e = {};", kernel_.Load(positions_, half + i)));
-    Line(fmt::format("  uint place = {};", PlaceOf("row + e")));
-    Line(fmt::format("  uint to = {};", work_.positions ? "p" : PlaceOf("p")));
+    Declare("uint", "e", kernel_.Loaded(positions_, half + i));
+    Line(fmt::format("uint place = {};", PlaceOf("row + e")));
+    Line(fmt::format("uint to = {};", work_.positions ? "p" : PlaceOf("p")));
     for (size_t k = 0; k < work_.types.size(); ++k) {
       AddOperand(static_cast<int>(k));
       const int result = kernel_.AddBuffer(work_.types[k], Access::kWrite, work_.results[k]);
-      const std::string_view tag = StorageTag(work_.types[k]);
-      Line(
-          fmt::format("  STORE({0}, {1}, to, LOAD({2}, {1}, place));", result, tag, operands_.at(static_cast<int>(k))));
+      Add({.kind = Statement::Kind::kStore,
+           .target = kernel_.ElementAt(result, "to"),
+           .values = {kernel_.ElementAt(operands_.at(static_cast<int>(k)), "place")}});
     }
     if (work_.positions)
-      Line("  " + kernel_.Store(kernel_.AddBuffer(ElementType::kS32, Access::kWrite, *work_.positions), "p", "int(e)"));
-    Line("}");
+      Add(kernel_.Storing(kernel_.AddBuffer(ElementType::kS32, Access::kWrite, *work_.positions), "p", "int(e)"));
+    CloseBlock();
   }
 
   const SortWork& work_;
@@ -195,7 +194,6 @@ class LoopSortWriter {
   const int positions_;
   int keys_ = -1;
   std::map<int, int> operands_;  // their numbers in the kernel
-  Code text_;
 };
 
 }  // namespace

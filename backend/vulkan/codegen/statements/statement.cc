@@ -1,4 +1,4 @@
-#include "backend/vulkan/codegen/statement.h"
+#include "backend/vulkan/codegen/statements/statement.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -18,13 +18,18 @@ bool IsPartOfName(char c) {
 void ForEachNameOf(const Statement& statement, const std::function<void(std::string_view)>& function) {
   switch (statement.kind) {
     case Statement::Kind::kDeclare:
+    case Statement::Kind::kAssign:
       function(statement.name);
       if (statement.value) ForEachName(statement.value->source(), function);
       break;
     case Statement::Kind::kStore:
+    case Statement::Kind::kElement:
+      ForEachName(statement.text, function);
       ForEachName(statement.target.index, function);
+      if (statement.value) ForEachName(statement.value->text, function);
       for (const Stored& stored : statement.values) {
         ForEachName(stored.text, function);
+        if (stored.moved) ForEachName(stored.moved->index, function);
         if (stored.pair) {
           ForEachName(stored.pair->low, function);
           ForEachName(stored.pair->high, function);
@@ -36,40 +41,15 @@ void ForEachNameOf(const Statement& statement, const std::function<void(std::str
   }
 }
 
-// A place as raw text names it. Of an element whose address is taken none is loaded or stored.
-struct RawAccess {
-  size_t begin = 0, end = 0;  // of the tensor's name
-  int count = 0;
-};
-template <typename Function>
-void ForEachAccess(std::string_view raw, Function&& function) {
-  constexpr std::pair<std::string_view, bool> kWords[] = {{"LOAD(", true}, {"STORE(", true}, {"ELEMENT(", false}};
-  for (const auto& [word, moves] : kWords) {
-    for (size_t at = raw.find(word); at != raw.npos; at = raw.find(word, at + 1)) {
-      const size_t begin = at + word.size();
-      size_t end = begin;
-      while (end < raw.size() && IsPartOfName(raw[end])) ++end;
-      if (end == begin || end == raw.size() || raw[end] != ',') continue;
-      const std::string_view view = raw.substr(end + 1, raw.find(',', end + 1) - end - 1);
-      function(RawAccess{begin, end, !moves ? 0 : view.ends_with("x4") ? 4 : view.ends_with("x2") ? 2 : 1});
-    }
+// What a statement says that it reads, stores or changes in memory.
+template <typename AStatement, typename Function>
+void ForEachAccess(AStatement& statement, Function&& function) {
+  if (statement.kind == Statement::Kind::kStore || statement.kind == Statement::Kind::kElement)
+    function(statement.target);
+  if (statement.value && statement.value->loaded) function(*statement.value->loaded);
+  for (auto& stored : statement.values) {
+    if (stored.moved) function(*stored.moved);
   }
-}
-
-void ForEachTensor(std::string& raw, const std::function<void(std::string&)>& function) {
-  std::vector<RawAccess> accesses;
-  ForEachAccess(raw, [&](const RawAccess& access) { accesses.push_back(access); });
-  if (accesses.empty()) return;
-  std::ranges::sort(accesses, {}, &RawAccess::begin);
-  std::string all;
-  size_t done = 0;
-  for (const RawAccess& access : accesses) {
-    std::string tensor = raw.substr(access.begin, access.end - access.begin);
-    function(tensor);
-    all += raw.substr(done, access.begin - done) + tensor;
-    done = access.end;
-  }
-  raw = all + raw.substr(done);
 }
 
 }  // namespace
@@ -89,15 +69,8 @@ void ForEachName(std::string_view text, const std::function<void(std::string_vie
 }
 
 void ForEachTensor(Code& code, const std::function<void(std::string&)>& function) {
-  for (Statement& statement : code.statements()) {
-    if (statement.kind == Statement::Kind::kStore) function(statement.target.tensor);
-    for (std::string* text : {&statement.text, &statement.target.index}) ForEachTensor(*text, function);
-    if (statement.value) {
-      if (statement.value->loaded) function(statement.value->loaded->tensor);
-      ForEachTensor(statement.value->text, function);
-    }
-    for (Stored& stored : statement.values) ForEachTensor(stored.text, function);
-  }
+  for (Statement& statement : code.statements())
+    ForEachAccess(statement, [&](Elements& elements) { function(elements.tensor); });
 }
 
 bool IsPlain(std::string_view operand) {
@@ -124,6 +97,7 @@ std::string Expression::Print() const {
 }
 
 std::string Stored::Print() const {
+  if (moved) return fmt::format("LOAD({})", moved->Print());
   return pair ? fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(pair->type), pair->low, pair->high)
               : text;
 }
@@ -138,6 +112,12 @@ std::string Statement::Print() const {
       fmt::format_to(to, "{}{} {}", precise ? "precise " : "", type, name);
       if (value) fmt::format_to(to, " = {}", value->Print());
       return out + ";\n";
+    case Kind::kAssign:
+      fmt::format_to(to, "{} = {};\n", name, value->Print());
+      return out;
+    case Kind::kElement:
+      fmt::format_to(to, "{}ELEMENT({}){}\n", text, target.Print(), value->text);
+      return out;
     case Kind::kStore: {
       std::vector<std::string> printed;
       for (const Stored& stored : values) printed.push_back(stored.Print());
@@ -206,23 +186,41 @@ int64_t Code::lines() const {
   return lines;
 }
 
-int64_t Code::barriers() const {
-  return std::ranges::count(statements_, Statement::Kind::kBarrier, &Statement::kind);
-}
+int64_t Code::barriers() const { return std::ranges::count(statements_, Statement::Kind::kBarrier, &Statement::kind); }
 
 int64_t Code::accesses() const {
   int64_t count = 0;
-  const auto raw = [&](const std::string& text) {
-    ForEachAccess(text, [&](const RawAccess& access) { count += access.count; });
-  };
   for (const Statement& statement : statements_) {
-    if (statement.kind == Statement::Kind::kStore) count += statement.target.count;
-    if (statement.value)
-      statement.value->loaded ? void(count += statement.value->loaded->count) : raw(statement.value->text);
-    raw(statement.text);
-    for (const Stored& stored : statement.values) raw(stored.text);
+    if (statement.kind == Statement::Kind::kElement) continue;  // none is loaded or stored
+    ForEachAccess(statement, [&](const Elements& elements) { count += elements.count; });
   }
   return count;
+}
+
+void CodeWriter::Add(Statement statement) {
+  statement.depth = depth_;
+  code_.Add(std::move(statement));
+}
+
+void CodeWriter::Line(std::string_view statement) { code_ += fmt::format("{:{}}{}\n", "", 2 * depth_, statement); }
+
+void CodeWriter::Line(std::string before, Elements element, std::string behind) {
+  Add({.kind = Statement::Kind::kElement,
+       .text = std::move(before),
+       .value = Expression(std::move(behind)),
+       .target = std::move(element)});
+}
+
+void CodeWriter::Declare(std::string_view glsl_type, std::string name, Expression value, bool precise) {
+  Add({.kind = Statement::Kind::kDeclare,
+       .precise = precise,
+       .type = std::string(glsl_type),
+       .name = std::move(name),
+       .value = std::move(value)});
+}
+
+void CodeWriter::Assign(std::string name, Expression value) {
+  Add({.kind = Statement::Kind::kAssign, .name = std::move(name), .value = std::move(value)});
 }
 
 Code Barrier(int depth) { return Code({{.kind = Statement::Kind::kBarrier, .depth = depth}}); }

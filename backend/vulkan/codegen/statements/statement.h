@@ -1,6 +1,7 @@
 // Code: what codegen writes, as statements. Passes (codegen/passes) work on statements, and the text of a kernel is
-// printed once, at the end (KernelBuilder::Finish). A statement of a caller's own is raw: passes see that something
-// stands there, and no more.
+// printed once, at the end (KernelBuilder::Finish). Which tensors a statement reads and stores it says itself. A line
+// of a caller's own is raw: passes see that something stands there, and no more. Tensors that its text names are not
+// counted and keep their names.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +68,8 @@ struct Expression {
   const std::string& source() const { return loaded ? loaded->index : text; }
 };
 
-// A value that is stored: text, or two values, rounded to f16 or bf16, that make a word.
+// A value that is stored: text, two values, rounded to f16 or bf16, that make a word, or elements as they lie in
+// memory.
 struct Stored {
   struct Pair {
     ElementType type = ElementType::kF16;
@@ -76,17 +78,21 @@ struct Stored {
   };
   Stored(std::string text) : text(std::move(text)) {}
   Stored(Pair pair) : pair(std::move(pair)) {}
+  Stored(Elements moved) : moved(std::move(moved)) {}
   std::string Print() const;
 
   std::string text;
   std::optional<Pair> pair;
+  std::optional<Elements> moved;
 };
 
 struct Statement {
   enum class Kind : uint8_t {
     kRaw,         // `text`, lines that end with a line break
     kDeclare,     // a local: precise? type name = value; and none for one that branches assign
+    kAssign,      // name = value;
     kStore,       // STORE(target, vector(values)), or one value: an element or a vector of all
+    kElement,     // text ELEMENT(target) value: a raw line around an element, as atomic operations take it
     kOpen,        // text {
     kClose,       // }
     kBarrier,     // where lanes wait for each other
@@ -142,14 +148,35 @@ class Code {
   std::vector<Statement> statements_;
 };
 
+// Writes code line by line, each as deep as the blocks that it stands in.
+class CodeWriter {
+ public:
+  // A statement of the caller's own, which passes do not look into.
+  void Line(std::string_view statement);
+  // The same around an element whose address is taken.
+  void Line(std::string before, Elements element, std::string behind);
+  void OpenBlock(const std::string& head) { Add({.kind = Statement::Kind::kOpen, .text = head}), ++depth_; }
+  void CloseBlock() { --depth_, Add({.kind = Statement::Kind::kClose}); }
+  // A local of the caller's own name.
+  void Declare(std::string_view glsl_type, std::string name, Expression value, bool precise = false);
+  void Assign(std::string name, Expression value);
+  void Barrier() { Add({.kind = Statement::Kind::kBarrier}); }
+  void Add(Statement statement);
+  void Add(Code code) { code_ += std::move(code); }
+  Code Take() { return std::exchange(code_, {}); }
+
+ protected:
+  Code code_;
+  int depth_ = 1;
+};
+
 // What a barrier is printed as: a macro, of which the kernel says what it is.
 constexpr std::string_view kBarrier = "PHASE";
 Code Barrier(int depth = 0);
 
 // Every name in a text; of components the name before the dot.
 void ForEachName(std::string_view text, const std::function<void(std::string_view)>& function);
-// The tensor of every access, which may be given another name; so may those in raw text, of which nothing else is read:
-// KernelBuilder::Load and Store are written into it.
+// The tensor of every access, which may be given another name.
 void ForEachTensor(Code& code, const std::function<void(std::string& tensor)>& function);
 
 // A name or a component of one, or a number: nothing that has to be calculated.

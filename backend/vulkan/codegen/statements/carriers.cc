@@ -1,4 +1,4 @@
-#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/statements/carriers.h"
 
 #include <fmt/format.h>
 
