@@ -148,6 +148,30 @@ void ScatterText::TakeSums(const Run& run, const std::string& part, std::span<co
   TakeWhile(run, {part, end, "", belongs, values}, kernel_.keeps_loops() ? kSumsAtOnce : 1);
 }
 
+// As TakeUpdates from m on, by the sums of those parts that lie in the run whole.
+void ScatterText::TakeParts(const Run& run, std::span<const int> parts) {
+  const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
+                    length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
+  writer_.Line(fmt::format("uint part = m / {0} + 1u, end = min(part * {0}, {1});", length, count));
+  TakeUpdates(run, "m", "end", "");
+  // The whole parts, and then the one in which it ends.
+  writer_.OpenBlock(fmt::format("if (m == end && m < {})", count));
+  TakeSums(run, "part", parts);
+  writer_.Line(fmt::format("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count));
+  writer_.Line("bool begun = false;");
+  Run last{run.place, run.in_window, {}};
+  for (size_t j = 0; j < run.held.size(); ++j) {
+    auto& held = last.held.emplace_back();
+    for (const ElementType type : reducer_.types) held.push_back(writer_.Assignable(type, ZeroText(type)));
+  }
+  TakeUpdates(last, "rest", "rest_end", "begun");
+  writer_.OpenBlock("if (begun)");
+  for (size_t j = 0; j < run.held.size(); ++j)
+    writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(run.held[j], ", "), fmt::join(last.held[j], ", ")));
+  writer_.CloseBlock();
+  writer_.CloseBlock();
+}
+
 void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
   const Shape& operand = scatter_.operand(0)->shape();
   Run run;
@@ -183,25 +207,7 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
   if (parts.empty()) {
     TakeUpdates(run, "m", count, "");
   } else {
-    const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
-    writer_.Line(fmt::format("uint part = m / {0} + 1u, end = min(part * {0}, {1});", length, count));
-    TakeUpdates(run, "m", "end", "");
-    // The whole parts, and then the one in which it ends.
-    writer_.OpenBlock(fmt::format("if (m == end && m < {})", count));
-    TakeSums(run, "part", parts);
-    writer_.Line(fmt::format("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count));
-    writer_.Line("bool begun = false;");
-    Run last{run.place, run.in_window, {}};
-    for (size_t j = 0; j < elements.size(); ++j) {
-      auto& held = last.held.emplace_back();
-      for (const ElementType type : reducer_.types) held.push_back(writer_.Assignable(type, ZeroText(type)));
-    }
-    TakeUpdates(last, "rest", "rest_end", "begun");
-    writer_.OpenBlock("if (begun)");
-    for (size_t j = 0; j < elements.size(); ++j)
-      writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(run.held[j], ", "), fmt::join(last.held[j], ", ")));
-    writer_.CloseBlock();
-    writer_.CloseBlock();
+    TakeParts(run, parts);
   }
   for (size_t k = 0; k < tensors_.size(); ++k) {
     const ElementType type = kernel_.buffer_type(tensors_[k]), sum = reducer_.types[k];

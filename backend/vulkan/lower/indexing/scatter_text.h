@@ -110,6 +110,7 @@ class ScatterText {
   // The updates of windows, and the sums of whole parts.
   void TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun);
   void TakeSums(const Run& run, const std::string& part, std::span<const int> parts);
+  void TakeParts(const Run& run, std::span<const int> parts);
   // Of elements of a word or of a part of one, and of two words.
   void ApplyInWord(int k, const std::string& index, std::span<const std::string> updates);
   void ApplyToTwoWords(int k, const std::string& index, const std::string& update);
