@@ -22,47 +22,31 @@ void SetAttribute(Dictionary& dictionary, std::string name, Attribute value) {
   }
 }
 
-Attribute KeywordAttribute(std::string_view text) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kKeyword;
-  attribute.text = text;
-  return attribute;
-}
+Attribute KeywordAttribute(std::string_view text) { return Attribute(Attribute::Kind::kKeyword, text); }
 
-Attribute StringAttribute(std::string_view text) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kString;
-  attribute.text = text;
-  return attribute;
-}
+Attribute StringAttribute(std::string_view text) { return Attribute(Attribute::Kind::kString, text); }
 
 Attribute IntegerAttribute(int64_t value) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kInteger;
+  Attribute attribute(Attribute::Kind::kInteger);
   attribute.integer = value;
-  attribute.type.kind = Type::Kind::kElement;
-  attribute.type.shape = Shape(ElementType::kS64);
+  attribute.type = Type(Type::Kind::kElement, Shape(ElementType::kS64));
   return attribute;
 }
 
 Attribute IntListAttribute(std::span<const int64_t> values) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kArray;
+  Attribute attribute(Attribute::Kind::kArray);
   for (const int64_t value : values) attribute.elements.push_back(IntegerAttribute(value));
   return attribute;
 }
 
 Type IndexType() {
-  Type type;
-  type.kind = Type::Kind::kElement;
-  type.shape = Shape(ElementType::kS64);
+  Type type(Type::Kind::kElement, Shape(ElementType::kS64));
   type.index = true;
   return type;
 }
 
 Attribute TypeAttribute(Type type) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kType;
+  Attribute attribute(Attribute::Kind::kType);
   attribute.type = std::move(type);
   return attribute;
 }

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,6 +44,10 @@ struct Type {
   std::vector<Type> inputs, results;
   std::string text;
   std::shared_ptr<const Quantization> quantization;  // of a tensor, whose shape is that of its integers
+
+  Type() = default;
+  Type(Kind of, Shape as) : kind(of), shape(std::move(as)) {}
+  Type(Kind of, std::string_view as) : kind(of), text(as) {}
 };
 
 struct NamedAttribute;
@@ -72,6 +78,8 @@ struct Attribute {
   Type type;
   std::shared_ptr<const Literal> literal;  // a scalar: all elements of `type` are that
 
+  Attribute() = default;
+  explicit Attribute(Kind of, std::string_view as = {}) : kind(of), text(as) {}
   const Attribute* Find(std::string_view name) const;  // among the entries
 };
 
@@ -117,7 +125,47 @@ struct Operation {
   int64_t forall = -1, forall_result = -1;
 
   const Attribute* Find(std::string_view attribute) const { return FindAttribute(attributes, attribute); }
+
+  // What is wrong with it, or not supported, in messages that name it.
+  template <typename... Args>
+  Status Error(fmt::format_string<Args...> format, Args&&... args) const {
+    return InvalidArgument("{}: {}", name, fmt::format(format, std::forward<Args>(args)...)).At(location);
+  }
+  template <typename... Args>
+  Status NotSupported(fmt::format_string<Args...> format, Args&&... args) const {
+    return Unsupported("{}: {}", name, fmt::format(format, std::forward<Args>(args)...)).At(location);
+  }
+  Status ExpectOperands(size_t count) const;
+  Status ExpectOperandsAtLeast(size_t count) const;
+  Status ExpectResults(size_t count) const;
+  Status ExpectRegions(size_t count) const;
+
+  // What its attributes say.
+  Result<const Attribute*> Required(std::string_view key) const;
+  Result<int64_t> Int(std::string_view key) const;
+  Result<int64_t> Int(std::string_view key, int64_t otherwise) const;
+  Result<bool> Bool(std::string_view key, bool otherwise) const;
+  // Lists of integers: arrays, array<i64: ...>, dense<...>; absent: `otherwise`.
+  Result<IntList> Ints(std::string_view key) const;
+  Result<IntList> Ints(std::string_view key, IntList otherwise) const;
+  Result<std::string> Text(std::string_view key) const;  // a string, symbol or keyword
+  Result<std::string> Text(std::string_view key, std::string_view otherwise) const;
+  // A keyword of `words`, by its place among them.
+  Result<int> Word(std::string_view key, std::span<const std::string_view> words, int otherwise = -1) const;
+  Result<IntList> IntsOf(std::string_view key, const Attribute& list) const;
+  // A list of one of the numbers of a dialect attribute; absent: empty.
+  Result<IntList> Part(const Attribute& numbers, std::string_view key) const;
 };
+
+// The operations that stand directly in its regions, in order.
+template <typename Of>
+auto Inside(Of& operation) {
+  return operation.regions | std::views::transform(&Region::blocks) | std::views::join |
+         std::views::transform(&Block::operations) | std::views::join;
+}
+
+// Of the attribute dimension_numbers, in the form of texts of today or of older ones.
+Result<ConvolutionDimensions> ConvolutionDimensionsOf(const Operation& operation);
 
 struct Program {
   std::vector<Value> values;
@@ -125,6 +173,10 @@ struct Program {
   std::map<std::string, std::shared_ptr<const HostBytes>, std::less<>> resources;  // of dense_resource
 
   const Shape& ShapeOf(ValueId value) const { return values[value].type.shape; }
+  ValueId NewValue(Type type, std::string_view name = {}) {
+    values.push_back({std::move(type), std::string(name)});
+    return static_cast<ValueId>(values.size() - 1);
+  }
 };
 
 // The bytes of a blob as elements of `shape`; a splat where they are one element (core/mlir/dense_text.h: large ones

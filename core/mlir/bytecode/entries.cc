@@ -11,26 +11,10 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-Attribute DialectAttribute(std::string_view name) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kDialect;
-  attribute.text = name;
-  return attribute;
-}
-
-Attribute RawAttribute(std::string text) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kRaw;
-  attribute.text = std::move(text);
-  return attribute;
-}
-
 Attribute FloatAttribute(double value) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kFloat;
+  Attribute attribute(Attribute::Kind::kFloat);
   attribute.real = value;
-  attribute.type.kind = Type::Kind::kElement;
-  attribute.type.shape = Shape(ElementType::kF64);
+  attribute.type = Type(Type::Kind::kElement, Shape(ElementType::kF64));
   return attribute;
 }
 
@@ -187,12 +171,12 @@ Status BytecodeEntries::Decode(ByteReader& in, const Entry<Attribute>& entry, At
   const bool vhlo = entry.dialect == "vhlo", stablehlo = entry.dialect == "stablehlo", chlo = entry.dialect == "chlo";
   const bool sdy = entry.dialect == "sdy";
   if (!entry.has_encoding || (!vhlo && !stablehlo && !chlo && !sdy && entry.dialect != "builtin")) {
-    out = RawAttribute(fmt::format("#{}<...>", entry.dialect));
+    out = Attribute(Attribute::Kind::kRaw, fmt::format("#{}<...>", entry.dialect));
     return OkStatus();
   }
   VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("an attribute's code"));
   if (sdy) {
-    out = RawAttribute("#sdy<...>");
+    out = Attribute(Attribute::Kind::kRaw, "#sdy<...>");
     VXLA_RETURN_IF_ERROR(DecodeSdyAttribute(in, static_cast<SdyAttribute>(code), out));
   } else if (vhlo) {
     VXLA_RETURN_IF_ERROR(DecodeVhloAttribute(in, static_cast<VhloAttribute>(code), out));
@@ -287,8 +271,7 @@ Status BytecodeEntries::ReadNumberArray(ByteReader& in, Attribute& out) {
     return in.Error("{} bytes for an array of {} {}", bytes.size(), count, PrintType(*element));
   out.kind = Attribute::Kind::kElements;
   out.text = "array";
-  out.type.kind = Type::Kind::kShape;
-  out.type.shape = Shape(type, {static_cast<int64_t>(count)});
+  out.type = Type(Type::Kind::kShape, Shape(type, {static_cast<int64_t>(count)}));
   Literal literal(out.type.shape);
   if (!bytes.empty()) std::memcpy(literal.mutable_bytes().data(), bytes.data(), bytes.size());
   out.literal = std::make_shared<const Literal>(std::move(literal));
@@ -314,14 +297,13 @@ Result<IntList> BytecodeEntries::ReadInts(ByteReader& in, std::string_view what)
   VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count(what));
   IntList values;
   for (uint64_t i = 0; i < count; ++i) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t value, in.SignedVarint(what));
-    values.push_back(value);
+    VXLA_ASSIGN_OR_RETURN(values.emplace_back(), in.SignedVarint(what));
   }
   return values;
 }
 
 Status BytecodeEntries::ReadAlias(ByteReader& in, Attribute& out) {
-  out = DialectAttribute("stablehlo.output_operand_alias");
+  out = Attribute(Attribute::Kind::kDialect, "stablehlo.output_operand_alias");
   VXLA_ASSIGN_OR_RETURN(const IntList output, ReadInts(in, "an alias's output indices"));
   VXLA_ASSIGN_OR_RETURN(const int64_t operand, in.SignedVarint("an alias's operand"));
   VXLA_ASSIGN_OR_RETURN(const IntList part, ReadInts(in, "an alias's operand indices"));
@@ -332,7 +314,7 @@ Status BytecodeEntries::ReadAlias(ByteReader& in, Attribute& out) {
 }
 
 Status BytecodeEntries::ReadAccuracy(ByteReader& in, Attribute& out) {
-  out = DialectAttribute("stablehlo.result_accuracy");
+  out = Attribute(Attribute::Kind::kDialect, "stablehlo.result_accuracy");
   for (const std::string_view name : {"atol", "rtol"}) {
     VXLA_ASSIGN_OR_RETURN(const double value, ReadDouble(in));
     SetAttribute(out.entries, std::string(name), FloatAttribute(value));
@@ -445,31 +427,12 @@ Status BytecodeEntries::DecodeBuiltinAttribute(ByteReader& in, BuiltinAttribute 
       return ReadTensor(in, bytes, out);
     }
     default:  // locations, maps, sets: nothing here looks into them
-      out = RawAttribute(fmt::format("builtin attribute {}", static_cast<uint64_t>(kind)));
+      out = Attribute(Attribute::Kind::kRaw, fmt::format("builtin attribute {}", static_cast<uint64_t>(kind)));
       return OkStatus();
   }
 }
 
 // ---- types
-
-namespace {
-
-void SetElement(ElementType type, Type& out) {
-  out.kind = Type::Kind::kElement;
-  out.shape = Shape(type);
-}
-
-void SetOther(std::string text, Type& out) {
-  out.kind = Type::Kind::kOther;
-  out.text = std::move(text);
-}
-
-void SetToken(Type& out) {
-  out.kind = Type::Kind::kShape;
-  out.shape = Shape::Token();
-}
-
-}  // namespace
 
 Status BytecodeEntries::Decode(ByteReader& in, const Entry<Type>& entry, Type& out) {
   if (!entry.has_encoding && entry.dialect == "quant") {
@@ -478,8 +441,7 @@ Status BytecodeEntries::Decode(ByteReader& in, const Entry<Type>& entry, Type& o
   }
   const bool vhlo = entry.dialect == "vhlo", stablehlo = entry.dialect == "stablehlo";
   if (!entry.has_encoding || (!vhlo && !stablehlo && entry.dialect != "builtin")) {
-    out.kind = Type::Kind::kOther;
-    out.text = fmt::format("!{}<...>", entry.dialect);
+    out = Type(Type::Kind::kOther, fmt::format("!{}<...>", entry.dialect));
     return OkStatus();
   }
   VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("a type's code"));
@@ -488,7 +450,7 @@ Status BytecodeEntries::Decode(ByteReader& in, const Entry<Type>& entry, Type& o
   } else if (!stablehlo) {
     VXLA_RETURN_IF_ERROR(DecodeBuiltinType(in, static_cast<BuiltinType>(code), out));
   } else if (static_cast<StablehloType>(code) == StablehloType::kToken) {
-    SetToken(out);
+    out = Type(Type::Kind::kShape, Shape::Token());
   } else {
     return in.Error("StableHLO type {} is not known", code);
   }
@@ -559,8 +521,7 @@ Status BytecodeEntries::ReadTuple(ByteReader& in, Type& out) {
       return in.Error("a tuple of more than {} levels or {} elements", kMaxTupleDepth, kMaxTupleNodes);
     shapes.push_back(element.shape);
   }
-  out.kind = Type::Kind::kShape;
-  out.shape = Shape::Tuple(std::move(shapes));
+  out = Type(Type::Kind::kShape, Shape::Tuple(std::move(shapes)));
   return OkStatus();
 }
 
@@ -582,14 +543,12 @@ Status BytecodeEntries::ReadQuantized(ByteReader& in, bool per_axis, Type& out) 
     axis = fmt::format(":{}", dimension);
   }
   for (int i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t limit, in.SignedVarint("a storage limit"));
-    limits.push_back(limit);
+    VXLA_ASSIGN_OR_RETURN(limits.emplace_back(), in.SignedVarint("a storage limit"));
   }
   if (per_axis) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count("the number of scales"));
     for (uint64_t i = 0; i < count; ++i) {
-      VXLA_ASSIGN_OR_RETURN(const double scale, ReadDouble(in));
-      factors.push_back(scale);
+      VXLA_ASSIGN_OR_RETURN(factors.emplace_back(), ReadDouble(in));
     }
     VXLA_ASSIGN_OR_RETURN(zero_points, ReadInts(in, "the zero points"));
     if (zero_points.size() != factors.size())
@@ -616,7 +575,7 @@ Status BytecodeEntries::ParseQuantized(const ByteReader& in, Type& out) {
 Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out) {
   const auto rows = VhloElementTypes();
   if (const auto row = std::ranges::find(rows, kind, &VhloElementType::code); row != rows.end()) {
-    SetElement(row->type, out);
+    out = Type(Type::Kind::kElement, Shape(row->type));
     out.index = kind == VhloType::kIndex;
     return OkStatus();
   }
@@ -629,7 +588,7 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
     case VhloType::kTensorWithEncoding:
       return ReadTensorType(in, kind == VhloType::kTensorWithEncoding, out);
     case VhloType::kToken:
-      SetToken(out);
+      out = Type(Type::Kind::kShape, Shape::Token());
       return OkStatus();
     case VhloType::kTuple:
       return ReadTuple(in, out);
@@ -641,17 +600,14 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
     case VhloType::kNone:
       return OkStatus();
     case VhloType::kWitness:
-      SetOther("!shape.witness", out);
+      out = Type(Type::Kind::kOther, "!shape.witness");
       return OkStatus();
     case VhloType::kTf32:
-      SetOther("tf32", out);
-      return OkStatus();
+      return DecodeBuiltinType(in, BuiltinType::kTf32, out);
     case VhloType::kF6E2M3FN:
-      SetOther("f6E2M3FN", out);
-      return OkStatus();
+      return DecodeBuiltinType(in, BuiltinType::kF6E2M3FN, out);
     case VhloType::kF6E3M2FN:
-      SetOther("f6E3M2FN", out);
-      return OkStatus();
+      return DecodeBuiltinType(in, BuiltinType::kF6E3M2FN, out);
     case VhloType::kBuffer:
       VXLA_RETURN_IF_ERROR(ReadTensorType(in, /*with_encoding=*/false, out));
       out.buffer = out.kind == Type::Kind::kShape && out.quantization == nullptr && !out.shape.IsDynamic();
@@ -660,7 +616,7 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
       VXLA_ASSIGN_OR_RETURN(const std::vector<Type> types, ReadTypes(in));
       std::string text;
       for (const Type& type : types) text += (text.empty() ? "" : ", ") + PrintType(type);
-      SetOther("!stablehlo.future<" + text + ">", out);
+      out = Type(Type::Kind::kOther, "!stablehlo.future<" + text + ">");
       return OkStatus();
     }
     default:
@@ -701,7 +657,7 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type
   }
   if (!word.empty()) {
     const std::optional<ElementType> type = ParseElementWord(word);
-    type ? SetElement(*type, out) : SetOther(word, out);
+    out = type ? Type(Type::Kind::kElement, Shape(*type)) : Type(Type::Kind::kOther, word);
     out.index = kind == BuiltinType::kIndex;
     return OkStatus();
   }
@@ -716,7 +672,7 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type
       VXLA_ASSIGN_OR_RETURN(const ElementType part, ReadElementType(in));
       if (part != ElementType::kF32 && part != ElementType::kF64)
         return in.Error("complex numbers of {}, f32 or f64 needed", ElementTypeName(part));
-      SetElement(part == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128, out);
+      out = Type(Type::Kind::kElement, Shape(part == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128));
       return OkStatus();
     }
     case BuiltinType::kNone:
@@ -736,7 +692,7 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type
       return OkStatus();
     }
     default:
-      SetOther(fmt::format("builtin type {}", static_cast<uint64_t>(kind)), out);
+      out = Type(Type::Kind::kOther, fmt::format("builtin type {}", static_cast<uint64_t>(kind)));
       return OkStatus();
   }
 }

@@ -58,11 +58,12 @@ class BytecodeEntries {
   Status DecodeBuiltinAttribute(ByteReader& in, BuiltinAttribute kind, Attribute& out);
   Status DecodeVhloType(ByteReader& in, VhloType kind, Type& out);
   Status DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type& out);
+  using AttributeForm = Status(ByteReader& in, Attribute& out);
   // stablehlo_entries.cc
   Status DecodeStablehloAttribute(ByteReader& in, StablehloAttribute kind, Attribute& out);
   Status DecodeChloAttribute(ByteReader& in, ChloAttribute kind, Attribute& out);
   Status ReadParts(ByteReader& in, std::string_view parts, Attribute& out);
-  Status ReadDotAlgorithm(ByteReader& in, Attribute& out);
+  AttributeForm ReadDotAlgorithm;
   // mesh_entries.cc
   enum class MeshPartKind : uint8_t { kSubAxis, kAxisRef, kGroups, kAxis, kMesh, kSdyMesh };
   Status DecodeMesh(ByteReader& in, MeshPartKind kind, bool vhlo, Attribute& out);
@@ -70,13 +71,8 @@ class BytecodeEntries {
   Result<std::string> ReadMeshName(ByteReader& in, bool vhlo);
   Result<const Attribute*> ReadFlagged(ByteReader& in, bool vhlo);
 
-  Status ReadArray(ByteReader& in, Attribute& out);
-  Status ReadNumber(ByteReader& in, Attribute& out);
+  AttributeForm ReadArray, ReadNumber, ReadNumberArray, ReadResourceElements, ReadAlias, ReadAccuracy, ReadBounds;
   Status ReadTensor(ByteReader& in, std::string_view bytes, Attribute& out);
-  Status ReadNumberArray(ByteReader& in, Attribute& out);
-  Status ReadResourceElements(ByteReader& in, Attribute& out);
-  Status ReadAlias(ByteReader& in, Attribute& out);
-  Status ReadAccuracy(ByteReader& in, Attribute& out);
   // The bits of a number as the scalar of its type.
   Result<Literal> ReadScalar(ByteReader& in, ElementType type);
   Result<double> ReadDouble(ByteReader& in);
@@ -86,7 +82,6 @@ class BytecodeEntries {
   Status ReadQuantized(ByteReader& in, bool per_axis, Type& out);
   Status ParseQuantized(const ByteReader& in, Type& out);  // its text is known
   Status ReadKeyword(ByteReader& in, const VhloKeywords& keywords, Attribute& out);
-  Status ReadBounds(ByteReader& in, Attribute& out);
   Result<ElementType> ReadElementType(ByteReader& in);
 
   std::string_view file_;

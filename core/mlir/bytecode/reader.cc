@@ -48,7 +48,6 @@ class BytecodeReader {
   Status ReadSuccessors(ByteReader& in, Operation& operation);
   Status SkipUseLists(ByteReader& in, size_t values);
   Status Define(const ByteReader& in, Scopes& scopes, ValueId value);
-  ValueId NewValue(const Type& type);
 
   std::string_view file_;
   const BytecodeContainer& container_;
@@ -123,18 +122,12 @@ Status BytecodeReader::ReadPropertyBodies() {
   ByteReader in = Section(SectionId::kProperties);
   VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count("the number of properties"));
   for (uint64_t i = 0; i < count; ++i) {
-    VXLA_ASSIGN_OR_RETURN(const std::string_view body, in.Blob("properties"));
-    properties_.push_back(body);
+    VXLA_ASSIGN_OR_RETURN(properties_.emplace_back(), in.Blob("properties"));
   }
   return in.ExpectEnd("the last properties");
 }
 
 // ---- blocks and values
-
-ValueId BytecodeReader::NewValue(const Type& type) {
-  program_.values.push_back({type, {}});
-  return static_cast<ValueId>(program_.values.size() - 1);
-}
 
 Status BytecodeReader::Define(const ByteReader& in, Scopes& scopes, ValueId value) {
   ValueScope& scope = scopes.back();
@@ -166,7 +159,7 @@ Status BytecodeReader::ReadArguments(ByteReader& in, Scopes& scopes, Block& bloc
       VXLA_ASSIGN_OR_RETURN(type, entries_.ReadType(in));
     }
     if (has_location) VXLA_RETURN_IF_ERROR(in.Index("a location", entries_.attribute_count()).status());
-    block.arguments.push_back(NewValue(*type));
+    block.arguments.push_back(program_.NewValue(*type));
     VXLA_RETURN_IF_ERROR(Define(in, scopes, block.arguments.back()));
   }
   if (container_.version < 3) return OkStatus();
@@ -263,7 +256,7 @@ Status BytecodeReader::ReadOperation(ByteReader& in, Scopes& scopes, Block& bloc
   if (is_cast && operation.operands.size() != results.size())
     return in.Error("{}: {} operands for {} results", operation.name, operation.operands.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    operation.results.push_back(is_cast ? operation.operands[i] : NewValue(results[i]));
+    operation.results.push_back(is_cast ? operation.operands[i] : program_.NewValue(results[i]));
     VXLA_RETURN_IF_ERROR(Define(in, scopes, operation.results.back()));
   }
   if ((mask & kHasUseLists) != 0) VXLA_RETURN_IF_ERROR(SkipUseLists(in, results.size()));

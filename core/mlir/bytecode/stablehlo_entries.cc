@@ -67,8 +67,7 @@ Status BytecodeEntries::ReadDotAlgorithm(ByteReader& in, Attribute& out) {
   }
   VXLA_RETURN_IF_ERROR(ReadParts(in, "lhs_component_count rhs_component_count num_primitive_operations", out));
   VXLA_ASSIGN_OR_RETURN(const uint8_t imprecise, in.Byte("whether an algorithm may be imprecise"));
-  Attribute allows;
-  allows.kind = Attribute::Kind::kBool;
+  Attribute allows(Attribute::Kind::kBool);
   allows.integer = imprecise != 0 ? 1 : 0;
   SetAttribute(out.entries, "allow_imprecise_accumulation", std::move(allows));
   return OkStatus();

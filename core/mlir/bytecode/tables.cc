@@ -9,11 +9,12 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-// A body's beginning: the number of an attribute or type.
-template <typename Kind>
-std::string Code(Kind kind) {
+// A body, or its beginning: the number of an attribute or type, and those of its parts.
+template <typename Kind, typename... Numbers>
+std::string Code(Kind kind, Numbers... numbers) {
   std::string body;
   AppendVarint(body, static_cast<uint64_t>(kind));
+  (AppendVarint(body, numbers), ...);
   return body;
 }
 
@@ -93,11 +94,7 @@ Status BytecodeTables::CheckSince(VhloVersion since, std::string_view what) cons
 // ---- types
 
 uint64_t BytecodeTables::ElementNumber(ElementType type) {
-  if (IsComplex(type)) {
-    std::string body = Code(VhloType::kComplex);
-    AppendVarint(body, ElementNumber(RealPart(type)));
-    return Type_(kVhloDialect, std::move(body));
-  }
+  if (IsComplex(type)) return Type_(kVhloDialect, Code(VhloType::kComplex, ElementNumber(RealPart(type))));
   const auto rows = VhloElementTypes();
   return Type_(kVhloDialect, Code(std::ranges::find(rows, type, &VhloElementType::type)->code));
 }
@@ -105,17 +102,14 @@ uint64_t BytecodeTables::ElementNumber(ElementType type) {
 Result<uint64_t> BytecodeTables::ShapeNumber(const Shape& shape, bool index) {
   if (shape.IsToken()) return Type_(kVhloDialect, Code(VhloType::kToken));
   if (shape.IsTuple()) {
-    std::string body = Code(VhloType::kTuple);
-    AppendVarint(body, shape.tuple_elements().size());
+    std::string body = Code(VhloType::kTuple, shape.tuple_elements().size());
     for (const Shape& element : shape.tuple_elements()) {
       VXLA_ASSIGN_OR_RETURN(const uint64_t number, ShapeNumber(element));
       AppendVarint(body, number);
     }
     return Type_(kVhloDialect, std::move(body));
   }
-  Type element;
-  element.kind = Type::Kind::kElement;
-  element.shape = Shape(shape.element_type());
+  Type element(Type::Kind::kElement, Shape(shape.element_type()));
   element.index = index;
   VXLA_ASSIGN_OR_RETURN(const uint64_t element_number, TypeNumber(element));
   std::vector<int64_t> sizes, bounds;
@@ -165,10 +159,9 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
     }
     case Type::Kind::kShape: {
       if (!type.unranked) return ShapeNumber(type.shape, type.index);
-      std::string body = Code(VhloType::kUnrankedTensor);
-      AppendVarint(body,
-                   type.index ? Type_(kVhloDialect, Code(VhloType::kIndex)) : ElementNumber(type.shape.element_type()));
-      return Type_(kVhloDialect, std::move(body));
+      const uint64_t element =
+          type.index ? Type_(kVhloDialect, Code(VhloType::kIndex)) : ElementNumber(type.shape.element_type());
+      return Type_(kVhloDialect, Code(VhloType::kUnrankedTensor, element));
     }
     case Type::Kind::kOther:
       if (type.text == "tf32") {  // of a dot's algorithm
@@ -183,21 +176,17 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
 // ---- attributes
 
 uint64_t BytecodeTables::StringNumber(std::string_view text) {
-  std::string body = Code(VhloAttribute::kString);
-  AppendVarint(body, strings.NumberOf(std::string(text)));
-  return Attribute_(kVhloDialect, std::move(body));
+  return Attribute_(kVhloDialect, Code(VhloAttribute::kString, strings.NumberOf(std::string(text))));
 }
 
 uint64_t BytecodeTables::IntegerNumber(int64_t value, ElementType type) {
-  std::string body = Code(VhloAttribute::kInteger);
-  AppendVarint(body, ElementNumber(type));
+  std::string body = Code(VhloAttribute::kInteger, ElementNumber(type));
   AppendBits(body, type, IntegerBits(value, type));
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::FloatNumber(double value, ElementType type) {
-  std::string body = Code(VhloAttribute::kFloat);
-  AppendVarint(body, ElementNumber(type));
+  std::string body = Code(VhloAttribute::kFloat, ElementNumber(type));
   AppendBits(body, type, BitsOf(Literal::Scalar(type, value)));
   return Attribute_(kVhloDialect, std::move(body));
 }
@@ -205,14 +194,11 @@ uint64_t BytecodeTables::FloatNumber(double value, ElementType type) {
 uint64_t BytecodeTables::BoolNumber(bool value) { return KeywordNumber(VhloAttribute::kBool, value ? 1 : 0); }
 
 uint64_t BytecodeTables::KeywordNumber(VhloAttribute code, uint64_t value) {
-  std::string body = Code(code);
-  AppendVarint(body, value);
-  return Attribute_(kVhloDialect, std::move(body));
+  return Attribute_(kVhloDialect, Code(code, value));
 }
 
 uint64_t BytecodeTables::ArrayNumber(std::span<const uint64_t> elements) {
-  std::string body = Code(VhloAttribute::kArray);
-  AppendVarint(body, elements.size());
+  std::string body = Code(VhloAttribute::kArray, elements.size());
   for (const uint64_t element : elements) AppendVarint(body, element);
   return Attribute_(kVhloDialect, std::move(body));
 }
@@ -235,9 +221,7 @@ uint64_t BytecodeTables::AccuracyNumber(double atol, double rtol, int64_t ulps, 
 }
 
 uint64_t BytecodeTables::NoTypeNumber() {
-  std::string body = Code(VhloAttribute::kType);
-  AppendVarint(body, Type_(kVhloDialect, Code(VhloType::kNone)));
-  return Attribute_(kVhloDialect, std::move(body));
+  return Attribute_(kVhloDialect, Code(VhloAttribute::kType, Type_(kVhloDialect, Code(VhloType::kNone))));
 }
 
 uint64_t BytecodeTables::I64TensorNumber(const std::vector<int64_t>& sizes, uint64_t element) {
@@ -252,30 +236,22 @@ uint64_t BytecodeTables::IntsNumber(std::span<const int64_t> values, const std::
   const Literal literal =
       Literal::FromVector<int64_t>(Shape(ElementType::kS64, {static_cast<int64_t>(values.size())}), values);
   const std::string payload = Payload(literal, literal.element_count());
-  std::string body = Code(VhloAttribute::kTensor);
-  AppendVarint(body, I64TensorNumber(sizes, element));
-  AppendVarint(body, payload.size());
-  return Attribute_(kVhloDialect, body + payload);
+  return Attribute_(kVhloDialect,
+                    Code(VhloAttribute::kTensor, I64TensorNumber(sizes, element), payload.size()) + payload);
 }
 
 uint64_t BytecodeTables::BoolsNumber(std::span<const int64_t> values) {
   Literal literal(Shape(ElementType::kPred, {static_cast<int64_t>(values.size())}));
   for (size_t i = 0; i < values.size(); ++i) literal.SetInt(static_cast<int64_t>(i), values[i]);
   const std::string payload = Payload(literal, literal.element_count());
-  std::string body = Code(VhloAttribute::kTensor);
-  AppendVarint(body, I64TensorNumber({literal.element_count()}, ElementNumber(ElementType::kPred)));
-  AppendVarint(body, payload.size());
-  return Attribute_(kVhloDialect, body + payload);
+  const uint64_t type = I64TensorNumber({literal.element_count()}, ElementNumber(ElementType::kPred));
+  return Attribute_(kVhloDialect, Code(VhloAttribute::kTensor, type, payload.size()) + payload);
 }
 
 Result<uint64_t> BytecodeTables::TensorNumber(const Type& type, const Literal& literal) {
   VXLA_ASSIGN_OR_RETURN(const uint64_t number, TypeNumber(type));
   const std::string payload = Payload(literal, type.shape.ElementCount());
-  std::string body = Code(VhloAttribute::kTensor);
-  AppendVarint(body, number);
-  AppendVarint(body, payload.size());
-  body += payload;
-  return Attribute_(kVhloDialect, std::move(body));
+  return Attribute_(kVhloDialect, Code(VhloAttribute::kTensor, number, payload.size()) + payload);
 }
 
 Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
@@ -298,8 +274,7 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
     case Attribute::Kind::kArray: {
       std::vector<uint64_t> elements;
       for (const Attribute& part : attribute.elements) {
-        VXLA_ASSIGN_OR_RETURN(const uint64_t number, AttributeNumber(part));
-        elements.push_back(number);
+        VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), AttributeNumber(part));
       }
       return ArrayNumber(elements);
     }
@@ -309,8 +284,7 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
         if (entry.value.kind != Attribute::Kind::kRaw) entries.push_back(&entry);  // other dialects' go
       }
       std::ranges::sort(entries, {}, &NamedAttribute::name);
-      std::string body = Code(VhloAttribute::kDictionary);
-      AppendVarint(body, entries.size());
+      std::string body = Code(VhloAttribute::kDictionary, entries.size());
       for (const NamedAttribute* entry : entries) {
         AppendVarint(body, StringNumber(entry->name));
         VXLA_ASSIGN_OR_RETURN(const uint64_t value, AttributeNumber(entry->value));
@@ -319,10 +293,8 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
       return Attribute_(kVhloDialect, std::move(body));
     }
     case Attribute::Kind::kType: {
-      std::string body = Code(VhloAttribute::kType);
       VXLA_ASSIGN_OR_RETURN(const uint64_t type, TypeNumber(attribute.type));
-      AppendVarint(body, type);
-      return Attribute_(kVhloDialect, std::move(body));
+      return Attribute_(kVhloDialect, Code(VhloAttribute::kType, type));
     }
     case Attribute::Kind::kElements:
       if (attribute.literal != nullptr) return TensorNumber(attribute.type, *attribute.literal);
@@ -342,24 +314,19 @@ uint64_t BytecodeTables::UnknownLocation() {
 }
 
 uint64_t BytecodeTables::BuiltinString(std::string_view text) {
-  std::string body = Code(BuiltinAttribute::kString);
-  AppendVarint(body, strings.NumberOf(std::string(text)));
-  return Attribute_(kBuiltinDialect, std::move(body));
+  return Attribute_(kBuiltinDialect, Code(BuiltinAttribute::kString, strings.NumberOf(std::string(text))));
 }
 
 uint64_t BytecodeTables::BuiltinInteger(int64_t value, ElementType type) {
-  std::string integer = Code(BuiltinType::kInteger);
-  AppendVarint(integer, static_cast<uint64_t>(BitWidth(type)) << 2);
-  std::string body = Code(BuiltinAttribute::kInteger);
-  AppendVarint(body, Type_(kBuiltinDialect, std::move(integer)));
+  std::string integer = Code(BuiltinType::kInteger, static_cast<uint64_t>(BitWidth(type)) << 2);
+  std::string body = Code(BuiltinAttribute::kInteger, Type_(kBuiltinDialect, std::move(integer)));
   AppendBits(body, type, IntegerBits(value, type));
   return Attribute_(kBuiltinDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::BuiltinDictionary(std::vector<std::pair<std::string, uint64_t>> entries) {
   std::ranges::sort(entries);
-  std::string body = Code(BuiltinAttribute::kDictionary);
-  AppendVarint(body, entries.size());
+  std::string body = Code(BuiltinAttribute::kDictionary, entries.size());
   for (const auto& [name, value] : entries) {
     AppendVarint(body, BuiltinString(name));
     AppendVarint(body, value);

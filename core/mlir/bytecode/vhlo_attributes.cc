@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/mlir/bytecode/vhlo.h"
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -29,9 +29,7 @@ bool IsEmpty(const Attribute& attribute) {
 
 void GroupChannel(Operation& operation) {
   if (operation.Find("channel_id") == nullptr) return;
-  Attribute handle;
-  handle.kind = Attribute::Kind::kDialect;
-  handle.text = "stablehlo.channel_handle";
+  Attribute handle(Attribute::Kind::kDialect, "stablehlo.channel_handle");
   SetAttribute(handle.entries, "handle", Taken(operation, "channel_id"));
   const bool typed = operation.Find("channel_type") != nullptr;
   SetAttribute(handle.entries, "type", typed ? Taken(operation, "channel_type") : IntegerAttribute(0));
@@ -41,9 +39,7 @@ void GroupChannel(Operation& operation) {
 void GroupNumbers(Operation& operation, std::string_view name) {
   for (const VhloGroup& group : VhloGroups()) {
     if (group.operation != name) continue;
-    Attribute numbers;
-    numbers.kind = Attribute::Kind::kDialect;
-    numbers.text = group.dialect_name;
+    Attribute numbers(Attribute::Kind::kDialect, group.dialect_name);
     bool stated = false;
     for (const std::string_view part : group.parts) {
       if (operation.Find(part) == nullptr) continue;
@@ -86,12 +82,10 @@ void ToCustomCall(Operation& operation) {
                                          "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan",  "top_k"};
   const std::string name = operation.name.substr(operation.name.find('.') + 1);
   if (!operation.name.starts_with("chlo.") || std::ranges::find(kKnown, name) == std::end(kKnown)) return;
-  Attribute given;
-  given.kind = Attribute::Kind::kDictionary;
+  Attribute given(Attribute::Kind::kDictionary);
   given.entries = std::move(operation.attributes);
   if (name == "top_k") {
-    Attribute largest;
-    largest.kind = Attribute::Kind::kBool;
+    Attribute largest(Attribute::Kind::kBool);
     largest.integer = 1;
     SetAttribute(given.entries, "largest", std::move(largest));
   }
@@ -102,7 +96,7 @@ void ToCustomCall(Operation& operation) {
 }
 
 Status SpreadConvolution(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions n, ConvolutionDimensionsOf(OperationReader(operation)));
+  VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions n, ConvolutionDimensionsOf(operation));
   Taken(operation, "dimension_numbers");
   const auto number = [&](std::string_view name, int64_t value) {
     SetAttribute(operation.attributes, std::string(name), IntegerAttribute(value));

@@ -8,7 +8,7 @@
 #include "core/host/guarded.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/tables.h"
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -42,12 +42,12 @@ class BytecodeWriter {
   // Takes what the form states off the operation's attributes.
   Result<std::vector<std::pair<std::string, uint64_t>>> TakeProperties(Operation& operation, const VhloOperation& form);
   Result<uint64_t> PropertyNumber(const Operation& operation, const VhloProperty& property);
-  Result<uint64_t> ListNumber(const OperationReader& reader, const VhloProperty& property, const Attribute* value,
+  Result<uint64_t> ListNumber(const Operation& operation, const VhloProperty& property, const Attribute* value,
                               size_t spatial);
-  Result<uint64_t> KeywordOf(const OperationReader& reader, const VhloProperty& property, const VhloKeywords& keywords,
+  Result<uint64_t> KeywordOf(const Operation& operation, const VhloProperty& property, const VhloKeywords& keywords,
                              const Attribute* value);
   Result<uint64_t> AccuracyOf(const Attribute* value);
-  Result<uint64_t> ElementsOf(const OperationReader& reader, const VhloProperty& property, const Attribute& list);
+  Result<uint64_t> ElementsOf(const Operation& operation, const VhloProperty& property, const Attribute& list);
   void AppendAttributes(std::string& out, uint8_t& mask, std::vector<std::pair<std::string, uint64_t>> properties,
                         std::vector<std::pair<std::string, uint64_t>> others, bool has_properties);
   void AppendSections(std::string& out, const std::string& ir);
@@ -225,17 +225,15 @@ Status BytecodeWriter::WriteOperation(std::string& out, Operation operation) {
 }
 
 Result<const VhloOperation*> BytecodeWriter::FormOf(const Operation& operation, std::string_view name) const {
-  const OperationReader reader(operation);
   std::optional<VhloVersion> since;
   const VhloOperation* const form = FindVhloOperation(name, target_, &since);
-  if (form == nullptr && since) {
-    return reader.NotSupported("in VHLO since version {}, {} is asked for", since->ToString(), target_.ToString());
-  }
-  if (form == nullptr) return reader.NotSupported("VHLO has no such operation");
+  if (form == nullptr && since)
+    return operation.NotSupported("in VHLO since version {}, {} is asked for", since->ToString(), target_.ToString());
+  if (form == nullptr) return operation.NotSupported("VHLO has no such operation");
   for (const std::string_view variadic : {"all_gather", "all_reduce", "all_to_all"}) {
     if (name == variadic && form->version == 1 && operation.operands.size() != 1)
-      return reader.NotSupported("{} operands need VHLO {}, {} is asked for", operation.operands.size(),
-                                 VhloVersion::Of(1, 5).ToString(), target_.ToString());
+      return operation.NotSupported("{} operands need VHLO {}, {} is asked for", operation.operands.size(),
+                                    VhloVersion::Of(1, 5).ToString(), target_.ToString());
   }
   // What newer forms say and this one cannot.
   const VhloOperation* const newest = FindVhloOperation(name, kNewestVhlo, &since);
@@ -245,8 +243,8 @@ Result<const VhloOperation*> BytecodeWriter::FormOf(const Operation& operation, 
     const bool known =
         fmt::format(" {}", form->properties).find(fmt::format(" {}:", property.name)) != std::string::npos;
     if (value != nullptr && !known && !SaysNothing(*value))
-      return reader.NotSupported("{} needs VHLO {}, {} is asked for", property.name, newest->since.ToString(),
-                                 target_.ToString());
+      return operation.NotSupported("{} needs VHLO {}, {} is asked for", property.name, newest->since.ToString(),
+                                    target_.ToString());
   }
   return form;
 }
@@ -290,22 +288,21 @@ Result<std::vector<std::pair<std::string, uint64_t>>> BytecodeWriter::TakeProper
 }
 
 Result<uint64_t> BytecodeWriter::PropertyNumber(const Operation& operation, const VhloProperty& property) {
-  const OperationReader reader(operation);
   const std::string_view kind = property.kind, name = property.name;
   const Attribute* const value = operation.Find(name);
-  if (value == nullptr && !property.optional) return reader.Error("the attribute {} is missing", name);
+  if (value == nullptr && !property.optional) return operation.Error("the attribute {} is missing", name);
   if (kind == "i" || kind == "i32") {
     const int64_t otherwise = property.otherwise.empty() ? 0 : property.otherwise == "-1" ? -1 : 1;
-    VXLA_ASSIGN_OR_RETURN(const int64_t number, reader.Int(name, otherwise));
+    VXLA_ASSIGN_OR_RETURN(const int64_t number, operation.Int(name, otherwise));
     return tables_.IntegerNumber(number, kind == "i" ? ElementType::kS64 : ElementType::kS32);
   }
   if (kind == "b") {
-    VXLA_ASSIGN_OR_RETURN(const bool truth, reader.Bool(name, false));
+    VXLA_ASSIGN_OR_RETURN(const bool truth, operation.Bool(name, false));
     return tables_.BoolNumber(truth);
   }
   if (kind == "f") return tables_.FloatNumber(value->real, ElementType::kF32);
   if (kind == "s" || kind == "y") {
-    VXLA_ASSIGN_OR_RETURN(const std::string text, reader.Text(name, ""));
+    VXLA_ASSIGN_OR_RETURN(const std::string text, operation.Text(name, ""));
     return tables_.StringNumber(text);
   }
   if (kind == "t") return value == nullptr ? tables_.NoTypeNumber() : tables_.AttributeNumber(*value);
@@ -318,60 +315,59 @@ Result<uint64_t> BytecodeWriter::PropertyNumber(const Operation& operation, cons
     return tables_.AttributeNumber(value == nullptr ? none : *value);
   }
   if (kind == "v" && value->kind != Attribute::Kind::kElements)
-    return reader.NotSupported("the value {} is no tensor", PrintAttribute(*value));
+    return operation.NotSupported("the value {} is no tensor", PrintAttribute(*value));
   if (kind == "v" && value->literal == nullptr) {
     const auto resource = program_.resources.find(value->text);
-    if (resource == program_.resources.end()) return reader.Error("no resource '{}' in the file", value->text);
+    if (resource == program_.resources.end()) return operation.Error("no resource '{}' in the file", value->text);
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Literal> literal,
                           LiteralFromBytes(value->type.shape, *resource->second));
     return tables_.TensorNumber(value->type, *literal);
   }
   if (kind == "g" && value->type.shape.rank() != 2)
-    return reader.NotSupported("replica_groups are {}, a matrix is needed", PrintAttribute(*value));
+    return operation.NotSupported("replica_groups are {}, a matrix is needed", PrintAttribute(*value));
   if (kind == "v" || kind == "g") return tables_.AttributeNumber(*value);
   if (kind == "d" || kind == "d2" || kind == "w") {
     const Attribute* window = operation.Find("window_dimensions");
     if (window == nullptr) window = operation.Find("kernel_spatial_dimensions");
     IntList sizes;
     if (window != nullptr && value == nullptr) {
-      VXLA_ASSIGN_OR_RETURN(sizes, reader.IntsOf(name, *window));
+      VXLA_ASSIGN_OR_RETURN(sizes, operation.IntsOf(name, *window));
     }
-    return ListNumber(reader, property, value, sizes.size());
+    return ListNumber(operation, property, value, sizes.size());
   }
   const VhloKeywords* const keywords = FindVhloKeywords(kind);
-  if (keywords != nullptr && kind != "P") return KeywordOf(reader, property, *keywords, value);
-  Attribute empty;
-  empty.kind = Attribute::Kind::kArray;
-  return ElementsOf(reader, property, value == nullptr ? empty : *value);
+  if (keywords != nullptr && kind != "P") return KeywordOf(operation, property, *keywords, value);
+  Attribute empty(Attribute::Kind::kArray);
+  return ElementsOf(operation, property, value == nullptr ? empty : *value);
 }
 
-Result<uint64_t> BytecodeWriter::ListNumber(const OperationReader& reader, const VhloProperty& property,
+Result<uint64_t> BytecodeWriter::ListNumber(const Operation& operation, const VhloProperty& property,
                                             const Attribute* value, size_t spatial) {
   IntList list;
   const bool pairs = property.kind == "d2";
   if (value == nullptr && !property.otherwise.empty()) {
     list.assign(pairs ? 2 * spatial : spatial, property.otherwise == "1" ? 1 : 0);
   } else if (value != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(list, reader.IntsOf(property.name, *value));
+    VXLA_ASSIGN_OR_RETURN(list, operation.IntsOf(property.name, *value));
   }
   const auto count = static_cast<int64_t>(list.size());
   if (property.kind == "w") return tables_.BoolsNumber(list);
-  if (pairs && count % 2 != 0) return reader.Error("{} hold {} numbers, pairs needed", property.name, count);
+  if (pairs && count % 2 != 0) return operation.Error("{} hold {} numbers, pairs needed", property.name, count);
   return pairs ? tables_.IntsNumber(list, {count / 2, 2}) : tables_.IntsNumber(list, {count});
 }
 
-Result<uint64_t> BytecodeWriter::KeywordOf(const OperationReader& reader, const VhloProperty& property,
+Result<uint64_t> BytecodeWriter::KeywordOf(const Operation& operation, const VhloProperty& property,
                                            const VhloKeywords& keywords, const Attribute* value) {
   if (keywords.kind == "api") {
-    VXLA_ASSIGN_OR_RETURN(const int64_t version, reader.Int(property.name, 1));
-    if (version < 0 || version > 4) return reader.Error("api_version {} is not in 0 to 4", version);
+    VXLA_ASSIGN_OR_RETURN(const int64_t version, operation.Int(property.name, 1));
+    if (version < 0 || version > 4) return operation.Error("api_version {} is not in 0 to 4", version);
     if (version == 4 && target_ < VhloVersion::Of(1, 3))
-      return reader.NotSupported("api_version 4 needs VHLO {}, {} is asked for", VhloVersion::Of(1, 3).ToString(),
-                                 target_.ToString());
+      return operation.NotSupported("api_version 4 needs VHLO {}, {} is asked for", VhloVersion::Of(1, 3).ToString(),
+                                    target_.ToString());
     return tables_.KeywordNumber(keywords.code, static_cast<uint64_t>(version));
   }
   if (value == nullptr) return tables_.KeywordNumber(keywords.code, 0);
-  VXLA_ASSIGN_OR_RETURN(const int word, reader.Word(property.name, keywords.words));
+  VXLA_ASSIGN_OR_RETURN(const int word, operation.Word(property.name, keywords.words));
   return tables_.KeywordNumber(keywords.code, static_cast<uint64_t>(word));
 }
 
@@ -387,30 +383,30 @@ Result<uint64_t> BytecodeWriter::AccuracyOf(const Attribute* value) {
 }
 
 // Lists of precisions, layouts, aliases, symbols, others.
-Result<uint64_t> BytecodeWriter::ElementsOf(const OperationReader& reader, const VhloProperty& property,
+Result<uint64_t> BytecodeWriter::ElementsOf(const Operation& operation, const VhloProperty& property,
                                             const Attribute& list) {
   std::vector<uint64_t> elements;
   for (const Attribute& element : list.elements) {
     if (property.kind == "P") {
       const VhloKeywords& precisions = *FindVhloKeywords("P");
       const auto found = std::ranges::find(precisions.words, element.text);
-      if (found == precisions.words.end()) return reader.Error("{} holds {}", property.name, PrintAttribute(element));
+      if (found == precisions.words.end())
+        return operation.Error("{} holds {}", property.name, PrintAttribute(element));
       elements.push_back(
           tables_.KeywordNumber(precisions.code, static_cast<uint64_t>(found - precisions.words.begin())));
     } else if (property.kind == "L") {
-      VXLA_ASSIGN_OR_RETURN(const IntList order, reader.IntsOf(property.name, element));
+      VXLA_ASSIGN_OR_RETURN(const IntList order, operation.IntsOf(property.name, element));
       elements.push_back(tables_.IntsNumber(order, {static_cast<int64_t>(order.size())}, /*index=*/true));
     } else if (property.kind == "al") {
       const Attribute *output = element.Find("output_tuple_indices"), *operand = element.Find("operand_index"),
                       *part = element.Find("operand_tuple_indices");
       if (output == nullptr || operand == nullptr || part == nullptr)
-        return reader.Error("{} holds {}", property.name, PrintAttribute(element));
-      VXLA_ASSIGN_OR_RETURN(const IntList to, reader.IntsOf("output_tuple_indices", *output));
-      VXLA_ASSIGN_OR_RETURN(const IntList from, reader.IntsOf("operand_tuple_indices", *part));
+        return operation.Error("{} holds {}", property.name, PrintAttribute(element));
+      VXLA_ASSIGN_OR_RETURN(const IntList to, operation.IntsOf("output_tuple_indices", *output));
+      VXLA_ASSIGN_OR_RETURN(const IntList from, operation.IntsOf("operand_tuple_indices", *part));
       elements.push_back(tables_.AliasNumber(to, operand->integer, from));
     } else {
-      VXLA_ASSIGN_OR_RETURN(const uint64_t number, tables_.AttributeNumber(element));
-      elements.push_back(number);
+      VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), tables_.AttributeNumber(element));
     }
   }
   if (property.kind == "P" && elements.empty()) elements.assign(2, tables_.KeywordNumber(VhloAttribute::kPrecision, 0));

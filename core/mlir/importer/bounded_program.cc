@@ -83,10 +83,7 @@ Result<ArgumentBounds> ArgumentBounds::Of(const Program& program, std::vector<Ty
   for (const Operation& operation : made.entry_->operations) {
     for (const ValueId result : operation.results) made.defined_[result] = &operation;
   }
-  for (const Region& region : program.module.regions) {
-    for (const Block& block : region.blocks)
-      std::ranges::for_each(block.operations, [&](const Operation& each) { made.FindNames(each); });
-  }
+  for (const Operation& each : Inside(program.module)) made.FindNames(each);
   return made;
 }
 
@@ -220,10 +217,7 @@ void Bound(Type& type, const Shape& largest) {
 
 // The types that functions state, by those of their values.
 void StateTypes(const Program& program, Operation& operation) {
-  for (Region& region : operation.regions) {
-    for (Block& block : region.blocks)
-      std::ranges::for_each(block.operations, [&](Operation& each) { StateTypes(program, each); });
-  }
+  for (Operation& each : Inside(operation)) StateTypes(program, each);
   const Attribute* const stated = operation.Find("function_type");
   if (stated == nullptr || operation.regions.empty() || operation.regions[0].blocks.size() != 1) return;
   const Block& block = operation.regions[0].blocks[0];

@@ -13,12 +13,7 @@ bool ComputesSizes(const Operation& operation) {
     if (operation.name.starts_with(dialect))
       return operation.name != "arith.constant" && operation.name != "tensor.cast";
   }
-  for (const Region& region : operation.regions) {
-    for (const Block& block : region.blocks) {
-      if (std::ranges::any_of(block.operations, ComputesSizes)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(Inside(operation), ComputesSizes);
 }
 
 }  // namespace
@@ -106,8 +101,7 @@ Result<std::unique_ptr<Module>> RefineFor(const Module& module, std::span<const 
       facts.answers.push_back(*arguments[static_cast<size_t>(refined.parameter)]);
       continue;
     }
-    VXLA_ASSIGN_OR_RETURN(Literal answer, run(*refined.module, arguments));
-    facts.answers.push_back(std::move(answer));
+    VXLA_ASSIGN_OR_RETURN(facts.answers.emplace_back(), run(*refined.module, arguments));
   }
 }
 

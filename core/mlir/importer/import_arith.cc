@@ -72,22 +72,19 @@ Shape WithElement(Shape shape, ElementType type) {
 }
 
 Status ImportArithConstant(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, reader.Required("value"));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
   if (value->kind == Attribute::Kind::kElements) return ImportConstant(frame, operation);
   const bool number = value->kind == Attribute::Kind::kBool || value->kind == Attribute::Kind::kInteger ||
                       value->kind == Attribute::Kind::kFloat;
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  if (!number) return reader.NotSupported("the value {} is no number", PrintAttribute(*value));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+  if (!number) return operation.NotSupported("the value {} is no number", PrintAttribute(*value));
   const ElementType type = frame.importer.program().ShapeOf(operation.results[0]).element_type();
   if (IsComplex(type) || IsFloating(type) != (value->kind == Attribute::Kind::kFloat))
-    return reader.Error("{} is no {}", PrintAttribute(*value),
-                        PrintType(frame.importer.program().values[operation.results[0]].type));
+    return operation.Error("{} is no {}", PrintAttribute(*value),
+                           PrintType(frame.importer.program().values[operation.results[0]].type));
   Literal literal = value->kind == Attribute::Kind::kFloat ? Literal::Scalar(type, value->real)
                                                            : Literal::ScalarInt(type, value->integer);
-  return BindValues(frame, operation,
-                    {Add(frame, Opcode::kConstant, Shape(type), {},
-                         ConstantAttributes{std::make_shared<const Literal>(std::move(literal))})});
+  return BindValues(frame, operation, {Constant(frame, std::move(literal))});
 }
 
 // Predicates that hold for NaN, and those about NaN.
@@ -114,22 +111,21 @@ Status ImportUnordered(Frame& frame, const Operation& operation, std::string_vie
 }
 
 Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
   const bool floats = operation.name == "arith.cmpf";
   const std::span<const std::string_view> numbers =
       floats ? std::span<const std::string_view>(kFloatNumbers) : std::span<const std::string_view>(kIntegerNumbers);
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const given, reader.Required("predicate"));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const given, operation.Required("predicate"));
   std::string_view predicate = given->text;
   if (given->kind == Attribute::Kind::kInteger) {
     if (given->integer < 0 || given->integer >= static_cast<int64_t>(numbers.size()))
-      return reader.Error("predicate {} is not in 0 to {}", given->integer, numbers.size() - 1);
+      return operation.Error("predicate {} is not in 0 to {}", given->integer, numbers.size() - 1);
     predicate = numbers[static_cast<size_t>(given->integer)];
   }
   const ElementType type = operands[0]->shape().element_type();
   if (!floats) {
     const auto row = std::ranges::find(kPredicates, predicate, &PredicateRow::name);
-    if (row == std::end(kPredicates)) return reader.Error("the predicate '{}' is unknown", predicate);
+    if (row == std::end(kPredicates)) return operation.Error("the predicate '{}' is unknown", predicate);
     for (Instruction*& operand : operands) {
       if (row->is_unsigned) operand = Bits(frame, operand, UnsignedOf(type));
       // A signed truth value is 0 or -1.
@@ -148,7 +144,7 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
     return BindLanes(frame, operation, result);
   }
   if (std::ranges::find(numbers, predicate) == numbers.end())
-    return reader.Error("the predicate '{}' is unknown", predicate);
+    return operation.Error("the predicate '{}' is unknown", predicate);
   return ImportUnordered(frame, operation, predicate, operands);
 }
 
@@ -191,7 +187,6 @@ Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<
 }
 
 Status ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand) {
-  const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(6);
   const ElementType from = operand->shape().element_type();
   const ElementType to = frame.importer.program().ShapeOf(operation.results[0]).element_type();
@@ -201,7 +196,7 @@ Status ImportArithConversion(Frame& frame, const Operation& operation, Instructi
     return BindLanes(frame, operation, Converted(frame, Bits(frame, operand, UnsignedOf(from)), to));
   if (name == "fptoui") return BindLanes(frame, operation, Bits(frame, Converted(frame, operand, UnsignedOf(to)), to));
   constexpr std::string_view kPlain[] = {"index_cast", "extsi", "trunci", "extf", "truncf", "sitofp", "fptosi"};
-  if (std::ranges::find(kPlain, name) == std::end(kPlain)) return reader.NotSupported("not supported");
+  if (std::ranges::find(kPlain, name) == std::end(kPlain)) return operation.NotSupported("not supported");
   if (from == ElementType::kPred && name != "trunci") {  // a signed truth value is 0 or -1
     Instruction* const wide = Converted(frame, operand, to);
     return BindLanes(frame, operation, Add(frame, Opcode::kNegate, wide->shape(), {wide}));
@@ -227,10 +222,7 @@ Instruction* Bits(Frame& frame, Instruction* value, ElementType type) {
 
 // The value everywhere where `like` has elements.
 Instruction* Filled(Frame& frame, const Shape& like, int64_t value) {
-  Instruction* const scalar =
-      Add(frame, Opcode::kConstant, Shape(like.element_type()), {},
-          ConstantAttributes{std::make_shared<const Literal>(Literal::ScalarInt(like.element_type(), value))});
-  return like.rank() == 0 ? scalar : Add(frame, Opcode::kBroadcast, like, {scalar}, DimensionsAttributes{});
+  return Everywhere(frame, Number(frame, like.element_type(), value), like);
 }
 
 Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
@@ -241,26 +233,25 @@ Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruct
 }
 
 Status ImportArith(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
   if (name == "constant") return ImportArithConstant(frame, operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   Align(frame, operation, operands);
-  if (operands.empty()) return reader.Error("no operands");
+  if (operands.empty()) return operation.Error("no operands");
   if (name.starts_with("cmp")) return ImportArithCompare(frame, operation, operands);
   if (name == "select") {
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(3));
     VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kSelect, operands));
     return BindLanes(frame, operation, result);
   }
   if (operands.size() == 1) return ImportArithConversion(frame, operation, operands[0]);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
   const ElementType type = operands[0]->shape().element_type();
   if (name == "floordivsi" || name == "ceildivsi" || name == "ceildivui" || name == "maxnumf" || name == "minnumf")
     return ImportArithRounded(frame, operation, operands);
   const auto row = std::ranges::find(kBinary, name, &ArithRow::name);
-  if (row == std::end(kBinary)) return reader.NotSupported("not supported");
+  if (row == std::end(kBinary)) return operation.NotSupported("not supported");
   Opcode opcode = row->opcode;
   if (type == ElementType::kPred && (opcode == Opcode::kAdd || opcode == Opcode::kSubtract)) opcode = Opcode::kXor;
   if (type == ElementType::kPred && opcode == Opcode::kMultiply) opcode = Opcode::kAnd;
@@ -271,16 +262,15 @@ Status ImportArith(Frame& frame, const Operation& operation) {
 }
 
 Status ImportShapeDialect(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(6);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   IntList sizes;
   if (name == "const_shape") {
-    VXLA_ASSIGN_OR_RETURN(sizes, reader.Ints("shape"));
+    VXLA_ASSIGN_OR_RETURN(sizes, operation.Ints("shape"));
     return BindValues(frame, operation, {IndexConstant(frame, sizes, false)});
   }
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   if (name == "shape_of") {
     const auto dimensions = operands[0]->shape().dimensions();
     return BindValues(frame, operation, {IndexConstant(frame, IntList(dimensions.begin(), dimensions.end()), false)});
@@ -288,14 +278,14 @@ Status ImportShapeDialect(Frame& frame, const Operation& operation) {
   if (name == "size_to_index" || name == "index_to_size" || name == "value_as_shape")
     return BindValues(frame, operation, {operands[0]});
   if (name == "dim") return ImportDim(frame, operation);
-  if (name != "num_elements" && name != "get_extent" && name != "rank") return reader.NotSupported("not supported");
+  if (name != "num_elements" && name != "get_extent" && name != "rank") return operation.NotSupported("not supported");
   VXLA_ASSIGN_OR_RETURN(sizes, ConstantInts(frame, operation, 0));
   if (name == "rank")
     return BindValues(frame, operation, {IndexConstant(frame, {static_cast<int64_t>(sizes.size())}, true)});
   if (name == "get_extent") {
     VXLA_ASSIGN_OR_RETURN(const IntList at, ConstantInts(frame, operation, 1));
     if (at.size() != 1 || at[0] < 0 || at[0] >= static_cast<int64_t>(sizes.size()))
-      return reader.Error("index {} is not in 0 to {}", JoinInts(at), static_cast<int64_t>(sizes.size()) - 1);
+      return operation.Error("index {} is not in 0 to {}", JoinInts(at), static_cast<int64_t>(sizes.size()) - 1);
     return BindValues(frame, operation, {IndexConstant(frame, {sizes[static_cast<size_t>(at[0])]}, true)});
   }
   VXLA_ASSIGN_OR_RETURN(const int64_t count, CheckedElementCount(sizes));

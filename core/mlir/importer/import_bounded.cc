@@ -11,19 +11,18 @@ namespace VXLA_NAMESPACE::mlir {
 namespace {
 
 // Three lists, of which the first is operand `first`, have a number for each dimension.
-Status ExpectNumbers(const OperationReader& reader, const Shape& from, const Shape& stated,
+Status ExpectNumbers(const Operation& operation, const Shape& from, const Shape& stated,
                      const std::vector<Instruction*>& operands, size_t first) {
   if (!from.IsArray() || from.rank() != stated.rank())
-    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
+    return operation.Error("{} cannot become {}", PrintType(from), PrintType(stated));
   for (size_t i = first; i < first + 3; ++i) {
     if (operands[i]->shape() == Shape(operands[i]->shape().element_type(), {from.rank()})) continue;
-    return reader.Error("operand {} is {}, a number for each dimension of {} needed", i,
-                        PrintType(operands[i]->shape()), PrintType(from));
+    return operation.Error("operand {} is {}, a number for each dimension of {} needed", i,
+                           PrintType(operands[i]->shape()), PrintType(from));
   }
   return OkStatus();
 }
 
-// Results with bounds, whose sizes are operands (import_bounded.cc).
 struct Padding {
   Instruction *low, *high, *interior;
 };
@@ -39,11 +38,6 @@ Instruction* AsSize(Frame& frame, Instruction* size) {
   Instruction* const clamped =
       Add(frame, Opcode::kClamp, Shape(kPlace), {Number(frame, kPlace, -kMost), wide, Number(frame, kPlace, kMost)});
   return Converted(frame, clamped, ElementType::kS32);
-}
-
-Instruction* ZeroOf(Frame& frame, ElementType type) {
-  return Add(frame, Opcode::kConstant, Shape(type), {},
-             ConstantAttributes{std::make_shared<const Literal>(Shape(type))});
 }
 
 // One dimension of `value` after padding that is known when the program runs, `bound` wide; `size` is what lives of it.
@@ -78,10 +72,8 @@ Result<Instruction*> PadAlong(Frame& frame, const Operation& operation, Instruct
   Instruction* const pads = Add(frame, Opcode::kBroadcast, WithoutFlags(shape), {padding}, DimensionsAttributes{});
   if (empty) return pads;
   VXLA_ASSIGN_OR_RETURN(Instruction* const taken, TakeAlong(frame, operation, value, dimension, place));
-  Instruction* const mask =
-      Add(frame, Opcode::kBroadcast,
-          Shape(ElementType::kPred, IntList(shape.dimensions().begin(), shape.dimensions().end())), {holds},
-          DimensionsAttributes{{dimension}});
+  Instruction* const mask = Add(frame, Opcode::kBroadcast, Shape(ElementType::kPred, SizesOf(shape)), {holds},
+                                DimensionsAttributes{{dimension}});
   return AddInferred(frame, operation, Opcode::kSelect, {mask, taken, pads});
 }
 
@@ -108,9 +100,7 @@ bool AreKnown(Frame& frame, const std::vector<Instruction*>& operands, size_t fi
 // Element i of a list, without the concatenation that it comes from.
 Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i) {
   const ElementType type = list->shape().element_type();
-  if (const Literal* const known = frame.importer.Known(list); known != nullptr)
-    return Add(frame, Opcode::kConstant, Shape(type), {},
-               ConstantAttributes{std::make_shared<const Literal>(Literal::ScalarInt(type, known->GetInt(i)))});
+  if (const Literal* const known = frame.importer.Known(list)) return Number(frame, type, known->GetInt(i));
   if (list->opcode() == Opcode::kConcatenate) {
     for (Instruction* part : list->operands()) {
       const int64_t count = part->shape().dimension(0);
@@ -199,13 +189,12 @@ Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, In
 // Sizes that break it are told as a run tells of sizes beyond their bounds: the function's arguments have -1 elements
 // then. False: it has none of bounded sizes, so that nothing is known when the program runs.
 Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const holds, Lookup(frame, operation, operation.operands[0]));
   if (holds->shape() != Shape(ElementType::kPred))
-    return reader.Error("operand 0 is {}, tensor<i1> needed", PrintType(holds->shape()));
+    return operation.Error("operand 0 is {}, tensor<i1> needed", PrintType(holds->shape()));
   // Values are not known before a run, and the device keeps none for its message.
-  VXLA_ASSIGN_OR_RETURN(std::string message, reader.Text("error_message", kShapesDoNotFit));
+  VXLA_ASSIGN_OR_RETURN(std::string message, operation.Text("error_message", kShapesDoNotFit));
   message = FillIn(message, std::vector<std::string>(operation.operands.size() - 1, "?"));
   std::map<ValueId, Instruction*> sized;
   for (const auto& [id, value] : frame.values) {
@@ -243,7 +232,6 @@ Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::v
 // A dimension of one element, which may be known as the program runs only, is there as often as the list says.
 Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
                               const IntList& dimensions) {
-  const OperationReader reader(operation);
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
@@ -255,7 +243,7 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
     const int64_t to = dimensions[static_cast<size_t>(i)];
     const int at = static_cast<int>(to);
     if (to < 0 || to >= stated.rank())
-      return reader.Error("broadcast dimension {} is no dimension of {}", to, PrintType(stated));
+      return operation.Error("broadcast dimension {} is no dimension of {}", to, PrintType(stated));
     const int64_t bound = stated.dimension(at);
     const bool dynamic = from.is_dynamic_dimension(i);
     if (from.dimension(i) == 1 && bound != 1 && !dynamic) continue;
@@ -263,7 +251,7 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
     kept.push_back(to);
     if (!stated.is_dynamic_dimension(at) || (from.dimension(i) == bound && !dynamic)) {
       if (from.dimension(i) != bound)
-        return reader.Error("dimension {} of {} is neither 1 nor {}", i, PrintType(from), bound);
+        return operation.Error("dimension {} of {} is neither 1 nor {}", i, PrintType(from), bound);
       continue;
     }
     Instruction* const extent = Extent(frame, operands[0], i);
@@ -327,10 +315,9 @@ Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruc
 }
 
 Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
-  const OperationReader reader(operation);
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
-  VXLA_RETURN_IF_ERROR(ExpectNumbers(reader, from, stated, operands, 2));
+  VXLA_RETURN_IF_ERROR(ExpectNumbers(operation, from, stated, operands, 2));
   Instruction* value = operands[0];
   std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
   for (int d = 0; d < stated.rank(); ++d) {
@@ -345,10 +332,9 @@ Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vec
 
 // (operand, starts, limits, strides)
 Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
-  const OperationReader reader(operation);
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
-  VXLA_RETURN_IF_ERROR(ExpectNumbers(reader, from, stated, operands, 1));
+  VXLA_RETURN_IF_ERROR(ExpectNumbers(operation, from, stated, operands, 1));
   Instruction* value = operands[0];
   std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
   for (int d = 0; d < stated.rank(); ++d) {
@@ -367,7 +353,7 @@ Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::v
     Instruction* const steps =
         Computed(frame, Opcode::kMultiply, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0}), all(stride));
     if (from.dimension(d) == 0)
-      return reader.NotSupported("a slice of the empty dimension {} of {}", d, PrintType(from));
+      return operation.NotSupported("a slice of the empty dimension {} of {}", d, PrintType(from));
     VXLA_ASSIGN_OR_RETURN(value,
                           TakeAlong(frame, operation, value, d, Computed(frame, Opcode::kAdd, all(start), steps)));
     if (open) sizes[static_cast<size_t>(d)] = size;
@@ -380,12 +366,11 @@ Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::v
 // bounds do too.
 Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
                            GatherAttributes attributes) {
-  const OperationReader reader(operation);
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   if (!from.IsArray() || !(operands[2]->shape() == Shape(operands[2]->shape().element_type(), {from.rank()})))
-    return reader.Error("operand 2 is {}, a size for each dimension of {} needed", PrintType(operands[2]->shape()),
-                        PrintType(from));
+    return operation.Error("operand 2 is {}, a size for each dimension of {} needed", PrintType(operands[2]->shape()),
+                           PrintType(from));
   std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
   PadAttributes room;
   attributes.slice_sizes.clear();
@@ -399,7 +384,7 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
     }
     const int64_t at = offset < attributes.offset_dims.size() ? attributes.offset_dims[offset++] : -1;
     if (at < 0 || at >= stated.rank())
-      return reader.Error("offset_dims names no dimension of {} for dimension {}", PrintType(stated), d);
+      return operation.Error("offset_dims names no dimension of {} for dimension {}", PrintType(stated), d);
     const int to = static_cast<int>(at);
     attributes.slice_sizes.push_back(stated.dimension(to));
     if (!stated.is_dynamic_dimension(to)) continue;
@@ -439,7 +424,6 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
 
 // The padding, known when the program runs, goes around what the convolution gets.
 Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding) {
-  const OperationReader reader(convolution);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, convolution));
   const Shape& stated = frame.importer.program().ShapeOf(convolution.results[0]);
   VXLA_ASSIGN_OR_RETURN(Attributes made, AttributesFor(Opcode::kConvolution, convolution, frame.importer.typed()));
@@ -448,7 +432,7 @@ Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction
   const auto count = static_cast<int64_t>(attributes.window.size());
   const Shape pairs(padding->shape().element_type(), {count, 2});
   if (!(padding->shape() == pairs) || dims.output_spatial.size() != attributes.window.size())
-    return reader.Error("operand 2 is {}, {} needed", PrintType(padding->shape()), PrintType(pairs));
+    return convolution.Error("operand 2 is {}, {} needed", PrintType(padding->shape()), PrintType(pairs));
   Instruction* const flat = Reshaped(frame, padding, {2 * count});
   Instruction* const zero = ZeroOf(frame, operands[0]->shape().element_type());
   for (size_t i = 0; i < attributes.window.size(); ++i) {
@@ -471,10 +455,8 @@ Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction
     window.pad_low = window.pad_high = 0;
     window.lhs_dilate = 1;
   }
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, convolution, Opcode::kConvolution, std::move(operands), std::move(made), {},
-                                    WithoutFlags(stated)));
-  return BindResults(frame, convolution, result);
+  return BindInferred(frame, convolution, Opcode::kConvolution, std::move(operands), std::move(made), {},
+                      WithoutFlags(stated));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

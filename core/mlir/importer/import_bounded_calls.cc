@@ -198,24 +198,24 @@ Result<Instruction*> WindowMembers(Frame& frame, const Operation& operation, con
 // The five lists of numbers, flat.
 Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& operation,
                                               const std::vector<Instruction*>& operands, const Computation& reducer) {
-  const OperationReader reader(operation);
   const size_t arrays = operation.results.size();
   const Shape &stated = frame.importer.program().ShapeOf(operation.results[0]), from = operands[0]->shape();
   if (!from.IsArray() || from.rank() != stated.rank())
-    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
+    return operation.Error("{} cannot become {}", PrintType(from), PrintType(stated));
   for (size_t k = 1; k < arrays; ++k) {
     if (!operands[k]->shape().IsArray() || !SameDimensions(operands[k]->shape(), from))
-      return reader.Error("operand {} is {}, operand 0 {}", k, PrintType(operands[k]->shape()), PrintType(from));
+      return operation.Error("operand {} is {}, operand 0 {}", k, PrintType(operands[k]->shape()), PrintType(from));
   }
   if (reducer.parameters().size() != 2 * arrays)
-    return reader.Error("'@{}' takes {} arguments, {} needed", reducer.name(), reducer.parameters().size(), 2 * arrays);
+    return operation.Error("'@{}' takes {} arguments, {} needed", reducer.name(), reducer.parameters().size(),
+                           2 * arrays);
   std::vector<Instruction*> lists;
   for (size_t i = 0; i < 5; ++i) {
     Instruction* const list = operands[2 * arrays + i];
     const int64_t wanted = i < 4 ? from.rank() : 2 * from.rank();
     if (!list->shape().IsArray() || list->shape().ElementCount() != wanted)
-      return reader.Error("operand {} is {}, {} numbers needed for {} dimensions", 2 * arrays + i,
-                          PrintType(list->shape()), wanted, from.rank());
+      return operation.Error("operand {} is {}, {} numbers needed for {} dimensions", 2 * arrays + i,
+                             PrintType(list->shape()), wanted, from.rank());
     lists.push_back(Reshaped(frame, list, {wanted}));
   }
   return lists;
@@ -263,14 +263,13 @@ Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction*
 
 // (operand, k) -> the largest k along the last dimension, and their places
 Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(2));
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape(), number = operands[1]->shape();
   if (!from.IsArray() || from.rank() != stated.rank() || from.rank() == 0)
-    return reader.Error("{} cannot become {}", PrintType(from), PrintType(stated));
+    return operation.Error("{} cannot become {}", PrintType(from), PrintType(stated));
   if (!number.IsArray() || number.rank() > 1 || number.ElementCount() != 1)
-    return reader.Error("operand 1 is {}, one number needed", PrintType(number));
+    return operation.Error("operand 1 is {}, one number needed", PrintType(number));
   const int last = from.rank() - 1;
   const int64_t bound = stated.dimension(last);
   Instruction* const k = Converted(frame, ElementAt(frame, Reshaped(frame, operands[1], {1}), 0), kPlace);
@@ -304,12 +303,11 @@ Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::ve
 // enough for the bounds, and each element takes its own.
 Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
                             RngBitGeneratorAttributes attributes) {
-  const OperationReader reader(operation);
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[1]);
   const Shape state = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
   if (!state.IsArray() || state.element_type() != ElementType::kU64 || state.IsDynamic() || state.ElementCount() < 2)
-    return reader.Error("the state is {}, u64[2] or u64[3] needed", PrintType(state));
+    return operation.Error("the state is {}, u64[2] or u64[3] needed", PrintType(state));
   const bool three_fry = attributes.algorithm == RngAlgorithm::kThreeFry;
   const bool wide = StorageBytes(stated.element_type()) == 8;
   std::vector<Instruction*> sizes;
@@ -355,9 +353,8 @@ Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::
   const bool selects = arrays == 1 && facts.identity.has_value();
   if (selects) {
     const ElementType type = given[0]->shape().element_type();
-    Instruction* const constant = Add(frame, Opcode::kConstant, facts.identity->shape(), {},
-                                      ConstantAttributes{std::make_shared<const Literal>(*facts.identity)});
-    Instruction* const neutral = Everywhere(frame, Converted(frame, constant, type), Shape(type, windows.dims));
+    Instruction* const identity = Converted(frame, Constant(frame, *facts.identity), type);
+    Instruction* const neutral = Everywhere(frame, identity, Shape(type, windows.dims));
     VXLA_ASSIGN_OR_RETURN(given[0],
                           AddInferred(frame, operation, Opcode::kSelect, {windows.members, given[0], neutral}));
   } else {
@@ -370,8 +367,7 @@ Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::
   std::vector<Instruction*> results;
   for (size_t k = 0; k < arrays; ++k) {
     Instruction* const value = selects ? reduced : Element(frame, reduced, static_cast<int64_t>(k));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, windows.sizes));
-    results.push_back(sized);
+    VXLA_ASSIGN_OR_RETURN(results.emplace_back(), WithSizes(frame, operation, value, windows.sizes));
   }
   return BindValues(frame, operation, results);
 }

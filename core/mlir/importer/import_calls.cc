@@ -14,28 +14,27 @@ namespace {
 constexpr std::string_view kApiVersions[] = {"", "", "API_VERSION_STATUS_RETURNING",
                                              "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
 
-Status CheckSignature(const OperationReader& reader, std::string_view callee, const Computation& computation,
+Status CheckSignature(const Operation& operation, std::string_view callee, const Computation& computation,
                       const std::vector<Instruction*>& arguments) {
   if (computation.parameters().size() != arguments.size()) {
-    return reader.Error("'@{}' takes {} arguments, {} are given", callee, computation.parameters().size(),
-                        arguments.size());
+    return operation.Error("'@{}' takes {} arguments, {} are given", callee, computation.parameters().size(),
+                           arguments.size());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& wanted = computation.parameters()[i]->shape();
     if (Compatible(wanted, arguments[i]->shape())) continue;
-    return reader.Error("argument {} of '@{}' is {}, {} needed", i, callee, PrintType(arguments[i]->shape()),
-                        PrintType(wanted));
+    return operation.Error("argument {} of '@{}' is {}, {} needed", i, callee, PrintType(arguments[i]->shape()),
+                           PrintType(wanted));
   }
   return OkStatus();
 }
 
 // Operands that say the sizes of the results, one for each result, as JAX writes calls of programs with open sizes.
 Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const IntList places, reader.Ints("indices_of_shape_operands"));
+  VXLA_ASSIGN_OR_RETURN(const IntList places, operation.Ints("indices_of_shape_operands"));
   const auto count = static_cast<int64_t>(operation.operands.size());
   if (places.size() != shapes.size())
-    return reader.Error("{} indices_of_shape_operands, {} results", places.size(), shapes.size());
+    return operation.Error("{} indices_of_shape_operands, {} results", places.size(), shapes.size());
   Operation sized = operation;
   Attribute* layouts = nullptr;
   for (NamedAttribute& attribute : sized.attributes) {
@@ -45,9 +44,9 @@ Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation,
     // They follow the others, whose numbers aliases name.
     const int64_t place = count - static_cast<int64_t>(places.size() - i);
     if (place < 0 || places[i] != place)
-      return reader.NotSupported("indices_of_shape_operands are {}, the last {} of {} operands needed",
-                                 JoinInts(places, ", "), places.size(), count);
-    if (!shapes[i].IsArray()) return reader.Error("result {} is {}, which has no sizes", i, PrintType(shapes[i]));
+      return operation.NotSupported("indices_of_shape_operands are {}, the last {} of {} operands needed",
+                                    JoinInts(places, ", "), places.size(), count);
+    if (!shapes[i].IsArray()) return operation.Error("result {} is {}, which has no sizes", i, PrintType(shapes[i]));
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, static_cast<size_t>(place)));
     shapes[i] = Shape(shapes[i].element_type(), sizes);
     VXLA_RETURN_IF_ERROR(CheckShape(shapes[i]));
@@ -60,19 +59,16 @@ Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation,
 }
 
 Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, frame.importer.typed()));
   std::vector<Computation*> called;
   if (const Attribute* names = operation.Find("called_computations")) {
     for (const Attribute& name : names->elements) {
-      VXLA_ASSIGN_OR_RETURN(Computation* const computation,
-                            frame.importer.ImportFunction(name.text, operation.location));
-      called.push_back(computation);
+      VXLA_ASSIGN_OR_RETURN(called.emplace_back(), frame.importer.ImportFunction(name.text, operation.location));
     }
   }
   if (operation.Find("result_layouts") != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
+    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(operation, "result_layouts", std::move(shapes)));
   }
   Shape stated = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
   VXLA_ASSIGN_OR_RETURN(Instruction* const call,
@@ -118,7 +114,7 @@ Result<Instruction*> CallFunction(Frame& frame, const Operation& operation, cons
   }
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, frame.importer.ImportFunction(callee, operation.location));
   frame.importer.set_location(operation.location);
-  VXLA_RETURN_IF_ERROR(CheckSignature(OperationReader(operation), callee, *computation, operands));
+  VXLA_RETURN_IF_ERROR(CheckSignature(operation, callee, *computation, operands));
   VXLA_ASSIGN_OR_RETURN(Instruction* const call,
                         AddInferred(frame, operation, Opcode::kCall, std::move(operands), attributes, {computation}));
   VXLA_RETURN_IF_ERROR(BindResults(frame, operation, call));
@@ -129,28 +125,28 @@ Result<Instruction*> CallFunction(Frame& frame, const Operation& operation, cons
 
 // Of collectives the specification knows "channel_id > 0" and "channel_id <= 0", which is none; of sends and recvs 0
 // is.
-Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation) {
+Result<std::optional<int64_t>> ChannelOf(const Operation& operation) {
   const Attribute* handle = operation.Find("channel_handle");
   int64_t id = 0;
   if (handle == nullptr) {
-    VXLA_ASSIGN_OR_RETURN(id, reader.Int("channel_id", 0));
+    VXLA_ASSIGN_OR_RETURN(id, operation.Int("channel_id", 0));
   } else if (const Attribute* number = handle->Find("handle")) {
     id = number->integer;
   } else {
-    return reader.Error("channel_handle without its handle");
+    return operation.Error("channel_handle without its handle");
   }
   const bool transfer = operation.name.ends_with(".send") || operation.name.ends_with(".recv");
   return id > 0 || (transfer && id < 0) ? std::optional<int64_t>(id) : std::nullopt;
 }
 
 // Rows of a matrix, in which -1 stands for nothing.
-Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, reader.Required("replica_groups"));
+Result<ReplicaGroups> ReplicaGroupsOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, operation.Required("replica_groups"));
   ReplicaGroups groups;
-  VXLA_ASSIGN_OR_RETURN(const IntList ids, reader.IntsOf("replica_groups", *attribute));
+  VXLA_ASSIGN_OR_RETURN(const IntList ids, operation.IntsOf("replica_groups", *attribute));
   const Shape& shape = attribute->type.shape;
   if (attribute->kind != Attribute::Kind::kElements || shape.rank() != 2)
-    return reader.NotSupported("replica_groups are {}, a matrix is needed", PrintAttribute(*attribute));
+    return operation.NotSupported("replica_groups are {}, a matrix is needed", PrintAttribute(*attribute));
   const int64_t size = shape.dimension(1);
   for (int64_t row = 0; row < shape.dimension(0) && size > 0; ++row) {
     IntList& group = groups.groups.emplace_back();
@@ -161,39 +157,38 @@ Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader) {
   return groups;
 }
 
-Result<std::vector<Shape>> WithLayouts(const OperationReader& reader, std::string_view name,
-                                       std::vector<Shape> shapes) {
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const layouts, reader.Required(name));
+Result<std::vector<Shape>> WithLayouts(const Operation& operation, std::string_view name, std::vector<Shape> shapes) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const layouts, operation.Required(name));
   if (layouts->elements.size() != shapes.size())
-    return reader.Error("{} {} for {} values", layouts->elements.size(), name, shapes.size());
+    return operation.Error("{} {} for {} values", layouts->elements.size(), name, shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(IntList order, reader.IntsOf(name, layouts->elements[i]));
+    VXLA_ASSIGN_OR_RETURN(IntList order, operation.IntsOf(name, layouts->elements[i]));
     if (!shapes[i].IsArray()) continue;
     IntList sorted = order;
     std::ranges::sort(sorted);
     bool permutation = order.size() == static_cast<size_t>(shapes[i].rank());
     for (size_t k = 0; permutation && k < sorted.size(); ++k) permutation = sorted[k] == static_cast<int64_t>(k);
     if (!permutation)
-      return reader.Error("{} {{{}}} is no order of the dimensions of {}", name, JoinInts(order), PrintType(shapes[i]));
+      return operation.Error("{} {{{}}} is no order of the dimensions of {}", name, JoinInts(order),
+                             PrintType(shapes[i]));
     shapes[i].set_layout(Layout{std::move(order), {}});
   }
   return shapes;
 }
 
 Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Program& program) {
-  const OperationReader reader(operation);
   CustomCallAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_target, reader.Text("call_target_name"));
-  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_has_side_effect, reader.Bool("has_side_effect", false));
-  VXLA_ASSIGN_OR_RETURN(int64_t version, reader.Int("api_version", 1));
+  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_target, operation.Text("call_target_name"));
+  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_has_side_effect, operation.Bool("has_side_effect", false));
+  VXLA_ASSIGN_OR_RETURN(int64_t version, operation.Int("api_version", 1));
   if (operation.Find("mhlo.backend_config") != nullptr) version = 4;
-  if (version < 0 || version > 4) return reader.Error("api_version {} is not in 0 to 4", version);
+  if (version < 0 || version > 4) return operation.Error("api_version {} is not in 0 to 4", version);
   attributes.api_version.text = kApiVersions[version];
   if (operation.Find("operand_layouts") != nullptr) {
     std::vector<Shape> shapes;
     for (const ValueId operand : operation.operands) shapes.push_back(program.ShapeOf(operand));
     VXLA_ASSIGN_OR_RETURN(attributes.operand_layout_constraints,
-                          WithLayouts(reader, "operand_layouts", std::move(shapes)));
+                          WithLayouts(operation, "operand_layouts", std::move(shapes)));
   }
   const Attribute* aliases = operation.Find("output_operand_aliases");
   for (size_t i = 0; aliases != nullptr && i < aliases->elements.size(); ++i) {
@@ -202,10 +197,10 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
     if (const Attribute* operand = entry.Find("operand_index")) alias.operand = operand->integer;
     const Attribute *output = entry.Find("output_tuple_indices"), *part = entry.Find("operand_tuple_indices");
     if (output != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(alias.output_index, reader.IntsOf("output_tuple_indices", *output));
+      VXLA_ASSIGN_OR_RETURN(alias.output_index, operation.IntsOf("output_tuple_indices", *output));
     }
     if (part != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(alias.operand_index, reader.IntsOf("operand_tuple_indices", *part));
+      VXLA_ASSIGN_OR_RETURN(alias.operand_index, operation.IntsOf("operand_tuple_indices", *part));
     }
     attributes.output_to_operand_aliasing.push_back(std::move(alias));
   }
@@ -240,16 +235,15 @@ Status ImportCustomCall(Frame& frame, const Operation& operation) {
 }
 
 Status ImportCall(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::string callee, OperationReader(operation).Text("callee"));
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, operation.Text("callee"));
   return CallFunction(frame, operation, callee, {}).status();
 }
 
 // By what it is composed of.
 Status ImportComposite(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("decomposition"));
-  VXLA_ASSIGN_OR_RETURN(const std::string name, reader.Text("name"));
-  VXLA_ASSIGN_OR_RETURN(const int64_t version, reader.Int("version", 0));
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, operation.Text("decomposition"));
+  VXLA_ASSIGN_OR_RETURN(const std::string name, operation.Text("name"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t version, operation.Int("version", 0));
   const Attribute* const given = operation.Find("composite_attributes");
   if (name.starts_with("chlo.")) {  // closer to the exact values than what it is composed of
     VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, operation, name, given));
@@ -266,12 +260,11 @@ Status ImportComposite(Frame& frame, const Operation& operation) {
 
 // What starts here is done here: an order that the operation allows. The future stands for the values.
 Status ImportAsyncStart(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (block->arguments.size() != operands.size())
-    return reader.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
+    return operation.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
   for (size_t i = 0; i < operands.size(); ++i) frame.values[block->arguments[i]] = operands[i];
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   frame.values[operation.results[0]] = TupleOrOne(frame, std::move(results));
@@ -279,30 +272,28 @@ Status ImportAsyncStart(Frame& frame, const Operation& operation) {
 }
 
 Status ImportAsyncDone(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
   const Type& type = frame.importer.program().values[operation.operands[0]].type;
-  if (type.kind != Type::Kind::kOther) return reader.Error("operand 0 is {}, no future", PrintType(type));
+  if (type.kind != Type::Kind::kOther) return operation.Error("operand 0 is {}, no future", PrintType(type));
   VXLA_ASSIGN_OR_RETURN(Instruction* const values, Lookup(frame, operation, operation.operands[0]));
   return BindResults(frame, operation, values);
 }
 
 Status ImportAllToAll(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const int64_t split, reader.Int("split_dimension"));
-  VXLA_ASSIGN_OR_RETURN(const int64_t concat, reader.Int("concat_dimension"));
-  VXLA_ASSIGN_OR_RETURN(const int64_t count, reader.Int("split_count"));
-  VXLA_ASSIGN_OR_RETURN(const ReplicaGroups groups, ReplicaGroupsOf(reader));
-  VXLA_ASSIGN_OR_RETURN(const std::optional<int64_t> channel, ChannelOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(const int64_t split, operation.Int("split_dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t concat, operation.Int("concat_dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t count, operation.Int("split_count"));
+  VXLA_ASSIGN_OR_RETURN(const ReplicaGroups groups, ReplicaGroupsOf(operation));
+  VXLA_ASSIGN_OR_RETURN(const std::optional<int64_t> channel, ChannelOf(operation));
   std::vector<Instruction*> results;
   for (Instruction* operand : operands) {
     XlaBuilder builder("all_to_all");
     const XlaOp parameter = Parameter(&builder, 0, operand->shape());
     const Result<XlaComputation> program =
         builder.Build(AllToAll(parameter, split, concat, count, groups, {}, channel));
-    if (!program.ok()) return reader.Error("{}", program.status().message());
+    if (!program.ok()) return operation.Error("{}", program.status().message());
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> result, Inline(frame, *program, {operand}));
     results.push_back(result[0]);
   }
@@ -311,11 +302,10 @@ Status ImportAllToAll(Frame& frame, const Operation& operation) {
 
 // (token) -> (T..., token)
 Status ImportInfeed(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
+  if (operation.results.empty()) return operation.Error("no results, a token at least is needed");
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   InfeedAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.infeed_config, reader.Text("infeed_config", ""));
+  VXLA_ASSIGN_OR_RETURN(attributes.infeed_config, operation.Text("infeed_config", ""));
   std::vector<Shape> data;
   for (size_t i = 0; i + 1 < operation.results.size(); ++i)
     data.push_back(frame.importer.program().ShapeOf(operation.results[i]));
@@ -331,13 +321,12 @@ Status ImportInfeed(Frame& frame, const Operation& operation) {
 
 // (T..., token) -> token
 Status ImportOutfeed(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   Instruction* const token = operands.back();
   operands.pop_back();
   OutfeedAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.outfeed_config, reader.Text("outfeed_config", ""));
+  VXLA_ASSIGN_OR_RETURN(attributes.outfeed_config, operation.Text("outfeed_config", ""));
   Instruction* const data = TupleOrOne(frame, std::move(operands));
   attributes.outfeed_shape = data->shape();
   VXLA_ASSIGN_OR_RETURN(Instruction* const outfeed,
@@ -346,10 +335,10 @@ Status ImportOutfeed(Frame& frame, const Operation& operation) {
 }
 
 // Between which devices, in HLO's form of it. Nothing: the channel's number alone joins them.
-Status StatePairs(const OperationReader& reader, const Operation& operation, std::initializer_list<Instruction*> both) {
+Status StatePairs(const Operation& operation, std::initializer_list<Instruction*> both) {
   if (operation.Find("source_target_pairs") == nullptr) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(const IntList numbers, reader.Ints("source_target_pairs"));
-  if (numbers.size() % 2 != 0) return reader.Error("source_target_pairs hold {} numbers", numbers.size());
+  VXLA_ASSIGN_OR_RETURN(const IntList numbers, operation.Ints("source_target_pairs"));
+  if (numbers.size() % 2 != 0) return operation.Error("source_target_pairs hold {} numbers", numbers.size());
   std::vector<std::string> pairs;
   for (size_t i = 0; i < numbers.size(); i += 2) pairs.push_back(fmt::format("{{{},{}}}", numbers[i], numbers[i + 1]));
   for (Instruction* const each : both) {
@@ -361,30 +350,28 @@ Status StatePairs(const OperationReader& reader, const Operation& operation, std
 
 // (T..., token) -> token
 Status ImportSend(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   Instruction* const token = operands.back();
   operands.pop_back();
   SendRecvAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, operation.Bool("is_host_transfer", false));
   Instruction* const data = TupleOrOne(frame, std::move(operands));
   VXLA_ASSIGN_OR_RETURN(Instruction* const send,
                         AddInferred(frame, operation, Opcode::kSend, {data, token}, attributes));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kSendDone, {send}, attributes));
-  VXLA_RETURN_IF_ERROR(StatePairs(reader, operation, {send, done}));
+  VXLA_RETURN_IF_ERROR(StatePairs(operation, {send, done}));
   return BindValues(frame, operation, {done});
 }
 
 // (token) -> (T..., token)
 Status ImportRecv(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
+  if (operation.results.empty()) return operation.Error("no results, a token at least is needed");
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   SendRecvAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, operation.Bool("is_host_transfer", false));
   std::vector<Shape> shapes;
   for (size_t i = 0; i + 1 < operation.results.size(); ++i)
     shapes.push_back(frame.importer.program().ShapeOf(operation.results[i]));
@@ -394,7 +381,7 @@ Status ImportRecv(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const recv,
                         AddInferred(frame, operation, Opcode::kRecv, std::move(operands), attributes, {}, context));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kRecvDone, {recv}, attributes));
-  VXLA_RETURN_IF_ERROR(StatePairs(reader, operation, {recv, done}));
+  VXLA_RETURN_IF_ERROR(StatePairs(operation, {recv, done}));
   Instruction* const value = Element(frame, done, 0);
   std::vector<Instruction*> results;
   if (count == 1) results.push_back(value);
@@ -404,17 +391,13 @@ Status ImportRecv(Frame& frame, const Operation& operation) {
 }
 
 Status ImportTopK(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const int64_t k, reader.Int("k"));
-  VXLA_ASSIGN_OR_RETURN(const bool largest, reader.Bool("largest", true));
+  VXLA_ASSIGN_OR_RETURN(const int64_t k, operation.Int("k"));
+  VXLA_ASSIGN_OR_RETURN(const bool largest, operation.Bool("largest", true));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, largest}));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, largest});
 }
 
 Status ImportChlo(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
   constexpr std::string_view kSame[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
                                         "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan"};
@@ -431,7 +414,7 @@ Status ImportChlo(Frame& frame, const Operation& operation) {
     wanted.results.push_back(frame.importer.Completed(operation, frame.importer.program().ShapeOf(result)));
   if (operation.Find("broadcast_dimensions") != nullptr) {
     wanted.has_broadcast_dimensions = true;
-    VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, reader.Ints("broadcast_dimensions"));
+    VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, operation.Ints("broadcast_dimensions"));
   }
   if (name == "broadcast_compare") {
     VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, frame.importer.typed()));
@@ -439,8 +422,8 @@ Status ImportChlo(Frame& frame, const Operation& operation) {
     wanted.compare_type = std::get<CompareAttributes>(compare).type;
   }
   Result<std::optional<XlaComputation>> program = ChloProgram(wanted);
-  if (!program.ok()) return reader.Error("{}", program.status().message());
-  if (!program->has_value()) return reader.NotSupported("not supported yet");
+  if (!program.ok()) return operation.Error("{}", program.status().message());
+  if (!program->has_value()) return operation.NotSupported("not supported yet");
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, **program, operands));
   return BindValues(frame, operation, results);
 }

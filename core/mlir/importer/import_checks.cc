@@ -45,33 +45,28 @@ void CollectCalls(const Region& region, std::unordered_set<std::string>& called,
 // What an operation and its regions take from around them.
 void CollectUses(const Operation& operation, std::vector<ValueId>& uses) {
   uses.insert(uses.end(), operation.operands.begin(), operation.operands.end());
-  for (const Region& region : operation.regions) {
-    for (const Block& block : region.blocks) {
-      for (const Operation& inner : block.operations) CollectUses(inner, uses);
-    }
-  }
+  for (const Operation& inner : Inside(operation)) CollectUses(inner, uses);
 }
 
-Result<double> NumberOf(const OperationReader& reader, const Operation& operation, std::string_view name,
-                        double otherwise) {
+Result<double> NumberOf(const Operation& operation, std::string_view name, double otherwise) {
   const Attribute* value = operation.Find(name);
   if (value == nullptr) return otherwise;
   if (value->kind == Attribute::Kind::kFloat) return value->real;
   if (value->kind == Attribute::Kind::kInteger) return static_cast<double>(value->integer);
-  return reader.Error("{} is {}, no number", name, PrintAttribute(*value));
+  return operation.Error("{} is {}, no number", name, PrintAttribute(*value));
 }
 
 // Of the value that is compared with one of the text.
-Status SetExpected(const OperationReader& reader, const Operation& operation, const Shape& got, Check& check) {
+Status SetExpected(const Operation& operation, const Shape& got, Check& check) {
   const Attribute* value = operation.Find("value");
-  if (value == nullptr || value->literal == nullptr) return reader.Error("the expected value is needed");
-  if (!Fits(value->type, got)) return reader.Error("{} is compared with {}", PrintType(got), PrintType(value->type));
+  if (value == nullptr || value->literal == nullptr) return operation.Error("the expected value is needed");
+  if (!Fits(value->type, got)) return operation.Error("{} is compared with {}", PrintType(got), PrintType(value->type));
   check.expected = value->literal;
   return OkStatus();
 }
 
 // How many values it shows.
-Result<size_t> SetKind(const OperationReader& reader, const Operation& operation, std::string_view name, Check& check) {
+Result<size_t> SetKind(const Operation& operation, std::string_view name, Check& check) {
   const bool is_call = operation.name.ends_with("custom_call");
   const bool constant = name.ends_with("_const");
   if (name == "check.expect_eq" || name == "check.expect_eq_const") return constant ? 1 : 2;
@@ -82,35 +77,35 @@ Result<size_t> SetKind(const OperationReader& reader, const Operation& operation
   }
   if (name == "check.expect_almost_eq" || name == "check.expect_almost_eq_const") {
     check.kind = Check::Kind::kAlmostEqual;
-    VXLA_ASSIGN_OR_RETURN(check.tolerance, NumberOf(reader, operation, "tolerance",
-                                                    is_call ? kAlmostEqualOfCalls : kAlmostEqualOfOperations));
+    VXLA_ASSIGN_OR_RETURN(check.tolerance,
+                          NumberOf(operation, "tolerance", is_call ? kAlmostEqualOfCalls : kAlmostEqualOfOperations));
     return constant ? 1 : 2;
   }
   if (name == "check.expect_close") {
     check.kind = Check::Kind::kClose;
-    VXLA_ASSIGN_OR_RETURN(const int64_t least, reader.Int("min_ulp_difference", 0));
-    VXLA_ASSIGN_OR_RETURN(const int64_t most, reader.Int("max_ulp_difference", is_call ? 3 : 1));
+    VXLA_ASSIGN_OR_RETURN(const int64_t least, operation.Int("min_ulp_difference", 0));
+    VXLA_ASSIGN_OR_RETURN(const int64_t most, operation.Int("max_ulp_difference", is_call ? 3 : 1));
     check.min_ulp = static_cast<uint64_t>(least);
     check.max_ulp = static_cast<uint64_t>(most);
     return 2;
   }
   if (name == "check.expect_serialized_eq") {
     check.kind = Check::Kind::kProbed;
-    VXLA_ASSIGN_OR_RETURN(check.text, reader.Text("probe_id"));
-    VXLA_ASSIGN_OR_RETURN(check.iteration, reader.Int("iteration", 0));
-    VXLA_ASSIGN_OR_RETURN(check.iteration, reader.Int("iter", check.iteration));
+    VXLA_ASSIGN_OR_RETURN(check.text, operation.Text("probe_id"));
+    VXLA_ASSIGN_OR_RETURN(check.iteration, operation.Int("iteration", 0));
+    VXLA_ASSIGN_OR_RETURN(check.iteration, operation.Int("iter", check.iteration));
     return 1;
   }
   if (name == "interpreter.probe") {
     check.kind = Check::Kind::kProbe;
-    VXLA_ASSIGN_OR_RETURN(check.text, reader.Text("probe_id"));
+    VXLA_ASSIGN_OR_RETURN(check.text, operation.Text("probe_id"));
     return 1;
   }
   if (name == "interpreter.print") {
     check.kind = Check::Kind::kPrint;
     return 1;
   }
-  return reader.NotSupported("unknown check '{}'", name);
+  return operation.NotSupported("unknown check '{}'", name);
 }
 
 // Programs send to one another by transfers to and from the host too: what is sent on a channel that another receives
@@ -158,8 +153,7 @@ Instruction* DeviceNumber(Frame& frame, int64_t partitions) {
   const Shape scalar(ElementType::kU32);
   Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
   Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
-  auto factor = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, partitions));
-  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(factor)});
+  Instruction* const count = Number(frame, ElementType::kU32, partitions);
   Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
   Instruction* const number = Add(frame, Opcode::kAdd, scalar, {row, partition});
   return Add(frame, Opcode::kConvert, Shape(ElementType::kS32), {number});
@@ -171,22 +165,18 @@ std::vector<CheckEntry> CheckEntries(const Program& program) {
   std::unordered_set<std::string> called, parallel;
   for (const Region& region : program.module.regions) CollectCalls(region, called, parallel);
   std::vector<CheckEntry> entries;
-  for (const Region& region : program.module.regions) {
-    for (const Block& block : region.blocks) {
-      for (const Operation& function : block.operations) {
-        const Attribute* symbol = function.Find("sym_name");
-        if (function.name != "func.func" || symbol == nullptr || function.regions.empty()) continue;
-        const auto& blocks = function.regions[0].blocks;
-        if (blocks.empty()) continue;
-        const Attribute* visibility = function.Find("sym_visibility");
-        const bool is_private = visibility != nullptr && visibility->text == "private";
-        const size_t arguments = blocks[0].arguments.size();
-        const bool is_called = called.contains(symbol->text);
-        if (parallel.contains(symbol->text) || (is_private && (arguments > 0 || is_called))) continue;
-        if (arguments > 0 && is_called) continue;
-        entries.push_back({symbol->text, function.location, arguments});
-      }
-    }
+  for (const Operation& function : Inside(program.module)) {
+    const Attribute* symbol = function.Find("sym_name");
+    if (function.name != "func.func" || symbol == nullptr || function.regions.empty()) continue;
+    const auto& blocks = function.regions[0].blocks;
+    if (blocks.empty()) continue;
+    const Attribute* visibility = function.Find("sym_visibility");
+    const bool is_private = visibility != nullptr && visibility->text == "private";
+    const size_t arguments = blocks[0].arguments.size();
+    const bool is_called = called.contains(symbol->text);
+    if (parallel.contains(symbol->text) || (is_private && (arguments > 0 || is_called))) continue;
+    if (arguments > 0 && is_called) continue;
+    entries.push_back({symbol->text, function.location, arguments});
   }
   return entries;
 }
@@ -348,16 +338,15 @@ void CheckBuilder::BindStageOutputs(Frame& frame, size_t number) {
 }
 
 Status CheckBuilder::CheckReturned(const Operation& function, const Operation& operation) const {
-  const OperationReader reader(operation);
   const Attribute* type = function.Find("function_type");
   const size_t stated = type == nullptr ? operation.operands.size() : type->type.results.size();
   if (stated != operation.operands.size())
-    return reader.Error("{} values, the function's type says {}", operation.operands.size(), stated);
+    return operation.Error("{} values, the function's type says {}", operation.operands.size(), stated);
   for (size_t i = 0; type != nullptr && i < stated; ++i) {
     const Shape& shape = importer_.typed().ShapeOf(operation.operands[i]);
     if (!Fits(type->type.results[i], shape))
-      return reader.Error("value {} is {}, the function's type says {}", i, PrintType(shape),
-                          PrintType(type->type.results[i]));
+      return operation.Error("value {} is {}, the function's type says {}", i, PrintType(shape),
+                             PrintType(type->type.results[i]));
   }
   return OkStatus();
 }
@@ -365,20 +354,19 @@ Status CheckBuilder::CheckReturned(const Operation& function, const Operation& o
 // The number of a check, which is one wherever the importer meets it: in a function that is called twice, say.
 Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
   if (const auto known = numbers_.find(&operation); known != numbers_.end()) return known->second;
-  const OperationReader reader(operation);
   Check check;
   check.operation = CheckName(operation);
   check.location = operation.location;
-  VXLA_ASSIGN_OR_RETURN(const size_t shown, SetKind(reader, operation, check.operation, check));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(shown));
+  VXLA_ASSIGN_OR_RETURN(const size_t shown, SetKind(operation, check.operation, check));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(shown));
   for (size_t i = 0; i < shown; ++i) {
     if (!operands[i]->shape().IsArray())
-      return reader.Error("operand {} is {}, no array", i, PrintType(operands[i]->shape()));
+      return operation.Error("operand {} is {}, no array", i, PrintType(operands[i]->shape()));
   }
   const Shape& got = operands[0]->shape();
   if (shown == 2 && !(got == operands[1]->shape()))
-    return reader.Error("{} is compared with {}", PrintType(got), PrintType(operands[1]->shape()));
-  if (check.operation.ends_with("_const")) VXLA_RETURN_IF_ERROR(SetExpected(reader, operation, got, check));
+    return operation.Error("{} is compared with {}", PrintType(got), PrintType(operands[1]->shape()));
+  if (check.operation.ends_with("_const")) VXLA_RETURN_IF_ERROR(SetExpected(operation, got, check));
   if (check.kind == Check::Kind::kPrint) check.text = importer_.program().values[operation.operands[0]].name;
   out_.checks.push_back(std::move(check));
   return numbers_[&operation] = out_.checks.size() - 1;
@@ -396,16 +384,15 @@ Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operatio
 }
 
 Result<std::unique_ptr<ParallelRun>> CheckBuilder::ImportRunParallel(const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const programs, reader.Required("programs"));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const programs, operation.Required("programs"));
   auto run = std::make_unique<ParallelRun>();
   if (programs->elements.empty() || !std::ranges::all_of(programs->elements, IsSymbolList))
-    return reader.Error("programs are {}, rows of functions needed", PrintAttribute(*programs));
+    return operation.Error("programs are {}, rows of functions needed", PrintAttribute(*programs));
   const auto rows = GridOfPrograms(*programs);
   std::vector<std::string> names;
   for (const auto& row : rows) {
     if (row.empty() || row.size() != rows[0].size())
-      return reader.Error("programs have rows of {} and {} functions", rows[0].size(), row.size());
+      return operation.Error("programs have rows of {} and {} functions", rows[0].size(), row.size());
     names.insert(names.end(), row.begin(), row.end());
   }
   run->replicas = static_cast<int64_t>(rows.size());
@@ -431,16 +418,15 @@ Result<std::unique_ptr<ParallelRun>> CheckBuilder::ImportRunParallel(const Opera
 
 // What infeeds take: one array from each function.
 Status CheckBuilder::ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run) {
-  const OperationReader reader(operation);
   if (!IsSymbolList(infeed) || infeed.elements.empty())
-    return reader.Error("infeed is {}, functions needed", PrintAttribute(infeed));
+    return operation.Error("infeed is {}, functions needed", PrintAttribute(infeed));
   for (const Attribute& name : infeed.elements) {
     importer_.Begin(name.text);
     VXLA_ASSIGN_OR_RETURN(Computation* const computation, importer_.ImportFunction(name.text, operation.location));
-    if (!computation->parameters().empty()) return reader.Error("infeed function '@{}' takes arguments", name.text);
+    if (!computation->parameters().empty()) return operation.Error("infeed function '@{}' takes arguments", name.text);
     const Shape& given = computation->root()->shape();
     if (!given.IsArray())
-      return reader.Error("infeed function '@{}' gives {}, one array needed", name.text, PrintType(given));
+      return operation.Error("infeed function '@{}' gives {}, one array needed", name.text, PrintType(given));
     importer_.module().set_entry(computation);
     OrderObservations(importer_.module());
     run.infeeds.push_back(importer_.Take());
@@ -453,7 +439,6 @@ Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& op
                                                std::span<const ValueId> operands,
                                                const std::function<Instruction*(size_t operand)>& value,
                                                size_t& taken) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(Computation* const callee, importer_.ImportFunction(name, operation.location));
   importer_.set_location(operation.location);
   std::vector<Instruction*> arguments;
@@ -463,18 +448,17 @@ Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& op
       continue;
     }
     if (taken >= operands.size())
-      return reader.Error("{} operands without tokens, '@{}' takes one more", operands.size(), name);
+      return operation.Error("{} operands without tokens, '@{}' takes one more", operands.size(), name);
     const Shape& given = importer_.typed().ShapeOf(operands[taken]);
     if (!(given == parameter->shape()))
-      return reader.Error("operand {} is {}, '@{}' takes {}", taken, PrintType(given), name,
-                          PrintType(parameter->shape()));
+      return operation.Error("operand {} is {}, '@{}' takes {}", taken, PrintType(given), name,
+                             PrintType(parameter->shape()));
     arguments.push_back(value(taken++));
   }
   return Add(frame, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
 }
 
 Status CheckBuilder::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
-  const OperationReader reader(operation);
   Frame frame(importer_, "run_parallel");
   const auto parameter = [&](size_t operand) {
     return Add(frame, Opcode::kParameter, importer_.typed().ShapeOf(run.operands[operand]), {},
@@ -485,20 +469,22 @@ Status CheckBuilder::BuildSameRun(const Operation& operation, const std::vector<
                         CallProgram(frame, operation, names[0], run.operands, parameter, arguments));
   const std::vector<Shape> results = ResultsOf(*call->called(0), importer_.function(names[0]));
   if (run.operands.size() != arguments * names.size())
-    return reader.Error("{} operands for {} devices that take {} each", run.operands.size(), names.size(), arguments);
+    return operation.Error("{} operands for {} devices that take {} each", run.operands.size(), names.size(),
+                           arguments);
   if (run.results.size() != results.size() * names.size())
-    return reader.Error("{} results of {} devices that give {} each", run.results.size(), names.size(), results.size());
+    return operation.Error("{} results of {} devices that give {} each", run.results.size(), names.size(),
+                           results.size());
   for (size_t i = 0; i < run.operands.size(); ++i) {
     const Shape &given = importer_.typed().ShapeOf(run.operands[i]),
                 &wanted = importer_.typed().ShapeOf(run.operands[i % arguments]);
     if (!(given == wanted))
-      return reader.Error("operand {} is {}, '@{}' takes {}", i, PrintType(given), names[0], PrintType(wanted));
+      return operation.Error("operand {} is {}, '@{}' takes {}", i, PrintType(given), names[0], PrintType(wanted));
   }
   for (size_t i = 0; i < run.results.size(); ++i) {
     if (!(results[i % results.size()] == importer_.typed().ShapeOf(run.results[i])))
-      return reader.Error("result {} is stated as {}, '@{}' gives {}", i,
-                          PrintType(importer_.typed().ShapeOf(run.results[i])), names[0],
-                          PrintType(results[i % results.size()]));
+      return operation.Error("result {} is stated as {}, '@{}' gives {}", i,
+                             PrintType(importer_.typed().ShapeOf(run.results[i])), names[0],
+                             PrintType(results[i % results.size()]));
     run.owners.push_back(static_cast<int64_t>(i / results.size()));
   }
   frame.computation->set_root(call);
@@ -525,20 +511,16 @@ Result<Computation*> CheckBuilder::BuildSharedBranch(const Operation& operation,
     } else if (gives[i].IsToken()) {
       results.push_back(Add(branch, Opcode::kAfterAll, Shape::Token()));
     } else {
-      results.push_back(Add(branch, Opcode::kConstant, gives[i], {},
-                            ConstantAttributes{std::make_shared<const Literal>(Literal(gives[i]))}));
+      results.push_back(Constant(branch, Literal(gives[i])));
     }
   }
-  std::vector<Shape> tuple;
-  for (const Instruction* result : results) tuple.push_back(result->shape());
-  branch.computation->set_root(Add(branch, Opcode::kTuple, Shape::Tuple(tuple), results));
+  branch.computation->set_root(TupleOf(branch, std::move(results)));
   return importer_.module().AddComputation(std::move(branch.computation));
 }
 
 // One module for all: each device takes the branch of its number.
 Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vector<std::string>& names,
                                     ParallelRun& run) {
-  const OperationReader reader(operation);
   Frame frame(importer_, "run_parallel");
   importer_.set_location(operation.location);
   std::vector<Instruction*> operands;
@@ -558,14 +540,14 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
     run.owners.resize(gives.size(), static_cast<int64_t>(device));
   }
   if (gives.size() != run.results.size())
-    return reader.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
+    return operation.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
   for (size_t device = 0; device < names.size(); ++device) {
     VXLA_ASSIGN_OR_RETURN(
         Computation* const branch,
         BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), run, shapes, gives, taken));
     branches.push_back(branch);
   }
-  if (taken != shapes.size()) return reader.Error("{} operands, the programs take {}", shapes.size(), taken);
+  if (taken != shapes.size()) return operation.Error("{} operands, the programs take {}", shapes.size(), taken);
   Instruction* const device = DeviceNumber(frame, run.partitions);
   Instruction* const all = Add(frame, Opcode::kTuple, Shape::Tuple(shapes), operands);
   std::vector<Instruction*> inputs(branches.size(), all);
@@ -580,13 +562,12 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
 // check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
 // whether they are as expected.
 Status ImportCheck(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   const bool probe = operation.name == "interpreter.probe";
   CheckBuilder* const checks = frame.importer.checks();
   if (checks == nullptr && probe) return ImportIdentity(frame, operation);
-  if (checks == nullptr) return reader.NotSupported("only `vxla check` runs it");
+  if (checks == nullptr) return operation.NotSupported("only `vxla check` runs it");
   if (frame.importer.lanes().applied > 0 || !frame.importer.lanes().sizes.empty())
-    return reader.NotSupported("stands in a region that is applied element by element, where nothing is checked");
+    return operation.NotSupported("stands in a region that is applied element by element, where nothing is checked");
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(Instruction* const agrees, checks->Shown(frame, operation, values));
   if (operation.results.empty()) return OkStatus();

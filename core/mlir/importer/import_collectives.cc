@@ -38,20 +38,19 @@ Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Inst
 // The operands of a collective, and apart from them, where the last one names them, the roots, a scalar each.
 Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& operation,
                                             std::vector<Instruction*>& operands) {
-  const OperationReader reader(operation);
   std::vector<Instruction*> roots;
-  VXLA_ASSIGN_OR_RETURN(const bool dynamic, reader.Bool("has_dynamic_root", false));
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, operation.Bool("has_dynamic_root", false));
   if (!dynamic) {
     roots.assign(operands.size(), Number(frame, ElementType::kS32, 0));
     return roots;
   }
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(2));
   Instruction* const list = operands.back();
   operands.pop_back();
   const Shape wanted(ElementType::kS32, {static_cast<int64_t>(operands.size())});
   if (!(list->shape() == wanted))  // collective_broadcast_c4
-    return reader.Error("with has_dynamic_root the last operand is {}, {} needed", PrintType(list->shape()),
-                        PrintType(wanted));
+    return operation.Error("with has_dynamic_root the last operand is {}, {} needed", PrintType(list->shape()),
+                           PrintType(wanted));
   return Scalars(frame, operation, list);
 }
 
@@ -63,9 +62,8 @@ Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& o
   turned.use_global_device_ids = false;
   std::vector<Instruction*> given;
   for (Instruction* operand : operands) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const one,
+    VXLA_ASSIGN_OR_RETURN(given.emplace_back(),
                           AddInferred(frame, operation, Opcode::kCollectiveBroadcast, {operand}, turned));
-    given.push_back(one);
   }
   return given;
 }
@@ -81,11 +79,6 @@ Computation* SumOf(Frame& frame, ElementType type) {
 
 }  // namespace
 
-Instruction* Number(Frame& frame, ElementType type, int64_t value) {
-  auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
-  return Add(frame, Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
-}
-
 Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b) {
   CompareAttributes equal;
   equal.direction = ComparisonDirection::kEq;
@@ -100,23 +93,24 @@ Instruction* Chosen(Frame& frame, Instruction* condition, Shape like) {
 
 // (operands..., roots) -> results
 Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
-  VXLA_ASSIGN_OR_RETURN(const bool dynamic, reader.Bool("has_dynamic_root", false));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, operation.Bool("has_dynamic_root", false));
   if (!dynamic) return ImportPlain(frame, operation, Opcode::kCollectiveBroadcast);
   VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveBroadcast, operation, frame.importer.typed()));
   const auto& attributes = std::get<CollectiveAttributes>(any);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
   const size_t members = MembersOf(attributes);
-  if (members == 0) return reader.NotSupported("a root without replica_groups that name the members");
+  if (members == 0) return operation.NotSupported("a root without replica_groups that name the members");
   std::vector<Instruction*> results;
   for (size_t member = 0; member < members; ++member) {
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> given,
                           BroadcastFrom(frame, operation, operands, attributes, member));
     for (size_t i = 0; i < given.size(); ++i) {
-      if (member == 0) results.push_back(given[i]);
-      if (member == 0) continue;
+      if (member == 0) {
+        results.push_back(given[i]);
+        continue;
+      }
       Instruction* const root = Number(frame, ElementType::kS32, static_cast<int64_t>(member));
       Instruction* const is = Chosen(frame, IsEqual(frame, roots[i], root), given[i]->shape());
       results[i] = Add(frame, Opcode::kSelect, given[i]->shape(), {is, given[i], results[i]});
@@ -127,17 +121,17 @@ Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
 
 // What each device of a group has, joined by the region in the order of the group, for the root; zeros for the others.
 Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveReduce, operation, frame.importer.typed()));
   auto& attributes = std::get<CollectiveAttributes>(any);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
   if (attributes.use_global_device_ids)
-    return reader.NotSupported("use_global_device_ids: its groups are of replicas or, with a channel, of partitions");
+    return operation.NotSupported(
+        "use_global_device_ids: its groups are of replicas or, with a channel, of partitions");
   const size_t members = MembersOf(attributes);
-  if (members == 0) return reader.NotSupported("replica_groups that name no members");
+  if (members == 0) return operation.NotSupported("replica_groups that name no members");
   std::vector<Instruction*> captures;
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
                         ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
@@ -160,11 +154,7 @@ Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
   for (size_t i = 0; i < results.size(); ++i) {
     const Shape& shape = results[i]->shape();
     Instruction* const mine = Chosen(frame, IsMember(frame, attributes, roots[i]), shape);
-    Instruction* const nothing =
-        Everywhere(frame,
-                   Add(frame, Opcode::kConstant, Shape(shape.element_type()), {},
-                       ConstantAttributes{std::make_shared<const Literal>(Shape(shape.element_type()))}),
-                   shape);
+    Instruction* const nothing = Everywhere(frame, ZeroOf(frame, shape.element_type()), shape);
     results[i] = Add(frame, Opcode::kSelect, shape, {mine, results[i], nothing});
   }
   return BindValues(frame, operation, results);
@@ -172,16 +162,13 @@ Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
 
 // The sum over each group, an operation of before all_reduce.
 Status ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, frame.importer.typed()));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  if (!operands[0]->shape().IsArray()) return reader.Error("an array is needed");
+  if (!operands[0]->shape().IsArray()) return operation.Error("an array is needed");
   Computation* const reducer = SumOf(frame, operands[0]->shape().element_type());
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kAllReduce, {operands[0]},
-                                                               std::move(attributes), {reducer}));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kAllReduce, {operands[0]}, std::move(attributes), {reducer});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

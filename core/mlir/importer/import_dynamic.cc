@@ -43,27 +43,25 @@ bool IsSmallInteger(const Shape& shape) {
 
 // custom_call @shape_assertion(%holds, %value ...) {error_message = "... {0} ..."}
 Status ImportShapeAssertion(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(const IntList holds, ConstantInts(frame, operation, 0));
-  if (holds.size() != 1) return reader.Error("operand 0 has {} elements, one needed", holds.size());
+  if (holds.size() != 1) return operation.Error("operand 0 has {} elements, one needed", holds.size());
   if (holds[0] != 0) return OkStatus();
   std::vector<std::string> values;
   for (size_t i = 1; i < operation.operands.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const IntList value, ConstantInts(frame, operation, i));
     values.push_back(JoinInts(value));
   }
-  VXLA_ASSIGN_OR_RETURN(const std::string message, reader.Text("error_message", kShapesDoNotFit));
+  VXLA_ASSIGN_OR_RETURN(const std::string message, operation.Text("error_message", kShapesDoNotFit));
   return InvalidArgument("{}", FillIn(message, values)).At(operation.location);
 }
 
 // (arrays, initial values, sizes, strides, base dilations, window dilations, padding)
 Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_t arrays) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2 * arrays + 5));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2 * arrays + 5));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   const Attribute* const called = operation.Find("called_computations");
-  if (called == nullptr || called->elements.size() != 1) return reader.Error("called_computations: one is needed");
+  if (called == nullptr || called->elements.size() != 1) return operation.Error("called_computations: one is needed");
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
                         frame.importer.ImportFunction(called->elements[0].text, operation.location));
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2 * arrays))
@@ -73,7 +71,7 @@ Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_
     VXLA_ASSIGN_OR_RETURN(IntList list, ConstantInts(frame, operation, 2 * arrays + i));
     const auto rank = static_cast<size_t>(operands[0]->shape().rank());
     if (list.size() != (i < 4 ? rank : 2 * rank))
-      return reader.Error("operand {} has {} elements for {} dimensions", 2 * arrays + i, list.size(), rank);
+      return operation.Error("operand {} has {} elements for {} dimensions", 2 * arrays + i, list.size(), rank);
     numbers.push_back(std::move(list));
   }
   WindowAttributes attributes;
@@ -82,22 +80,17 @@ Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_
         {numbers[0][i], numbers[1][i], numbers[4][2 * i], numbers[4][2 * i + 1], numbers[2][i], numbers[3][i], false});
   }
   operands.resize(2 * arrays);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduceWindow,
-                                                               std::move(operands), std::move(attributes), {reducer}));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kReduceWindow, std::move(operands), std::move(attributes), {reducer});
 }
 
 Status ImportDynamicTopK(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   if (IsBounded(frame, operation) && stated.rank() > 0 && stated.is_dynamic_dimension(stated.rank() - 1))
     return ImportBoundedTopK(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList k, ConstantInts(frame, operation, 1));
-  if (k.size() != 1) return reader.Error("operand 1 has {} elements, one needed", k.size());
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{k[0], true}));
-  return BindResults(frame, operation, result);
+  if (k.size() != 1) return operation.Error("operand 1 has {} elements, one needed", k.size());
+  return BindInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{k[0], true});
 }
 
 Status ImportDynamicRngBits(Frame& frame, const Operation& operation) {
@@ -109,10 +102,8 @@ Status ImportDynamicRngBits(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
   const Shape drawn(frame.importer.program().ShapeOf(operation.results[1]).element_type(), sizes);
   VXLA_RETURN_IF_ERROR(CheckShape(drawn));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]}, std::move(attributes),
-                                    {}, Shape::Tuple({operands[0]->shape(), drawn})));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kRngBitGenerator, {operands[0]}, std::move(attributes), {},
+                      Shape::Tuple({operands[0]->shape(), drawn}));
 }
 
 }  // namespace
@@ -171,17 +162,17 @@ void Importer::SetActual(ValueId value, const Shape& shape) {
 
 Result<Shape> Importer::ArgumentShape(const Operation& function, size_t index, const Type& stated) const {
   if (!refines()) return stated.shape;
-  const OperationReader reader(function);
   const bool unknown = HasUnknownSize(stated.shape) || stated.unranked;
   if (open_.size() > 1 || checks_ != nullptr) {  // what an operation applies, or what run_parallel runs
-    if (unknown) return reader.NotSupported("argument {} is {} where no call says its sizes", index, PrintType(stated));
+    if (unknown)
+      return function.NotSupported("argument {} is {} where no call says its sizes", index, PrintType(stated));
     return stated.shape;
   }
   if (index >= facts_->arguments.size())
-    return reader.Error("{} arguments given, argument {} is missing", facts_->arguments.size(), index);
+    return function.Error("{} arguments given, argument {} is missing", facts_->arguments.size(), index);
   Shape given = facts_->arguments[index];
   if (!Fits(stated, given))
-    return reader.Error("argument {} is {}, {} needed", index, PrintType(given), PrintType(stated));
+    return function.Error("argument {} is {}, {} needed", index, PrintType(given), PrintType(stated));
   if (!unknown) return stated.shape;
   given.set_layout(std::nullopt);
   return given;
@@ -261,7 +252,7 @@ Instruction* Folded(Frame& frame, Instruction* value) {
   if (!frame.importer.refines() || value->opcode() == Opcode::kConstant) return value;
   const Literal* const known = frame.importer.Known(value);
   if (known == nullptr) return value;
-  return Add(frame, Opcode::kConstant, known->shape(), {}, ConstantAttributes{std::make_shared<const Literal>(*known)});
+  return Constant(frame, *known);
 }
 
 bool Importer::IsOfEntry(const Instruction& value) const {
@@ -299,15 +290,14 @@ const Instruction* Importer::ToAsk(const Instruction* value, int depth) const {
 }
 
 Result<const Literal*> Importer::KnownOrAsk(const Operation& operation, const Instruction* value) {
-  const OperationReader reader(operation);
   if (!IsSmallInteger(value->shape()))
-    return reader.NotSupported("{} decides sizes: {} integers at most can", PrintType(value->shape()),
-                               kMaxFoldedElements);
+    return operation.NotSupported("{} decides sizes: {} integers at most can", PrintType(value->shape()),
+                                  kMaxFoldedElements);
   while (true) {
     if (const Literal* const known = Known(value)) return known;
     const Instruction* const target = ToAsk(value, 0);
     if (target == nullptr)
-      return reader.NotSupported("a size that depends on data within a loop or branch is not supported");
+      return operation.NotSupported("a size that depends on data within a loop or branch is not supported");
     if (next_answer_ < facts_->answers.size()) {
       known_[target] = facts_->answers[next_answer_++];
       unknown_.clear();
@@ -328,19 +318,18 @@ Result<const Literal*> Importer::KnownOrAsk(const Operation& operation, const In
       question.module = std::move(module_);
     }
     question_ = std::move(question);
-    return reader.NotSupported("a size depends on data");
+    return operation.NotSupported("a size depends on data");
   }
 }
 
 Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type) {
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, operand));
   const Shape shape(type, sizes);
-  if (const Status status = CheckShape(shape); !status.ok())
-    return OperationReader(operation).Error("{}", status.message());
+  if (const Status status = CheckShape(shape); !status.ok()) return operation.Error("{}", status.message());
   const Type& stated = frame.importer.program().values[operation.results[0]].type;
   if (!Fits(stated, shape)) {
-    return OperationReader(operation).Error("operand {} gives {}, the result is stated as {}", operand,
-                                            PrintType(shape), PrintType(stated));
+    return operation.Error("operand {} gives {}, the result is stated as {}", operand, PrintType(shape),
+                           PrintType(stated));
   }
   return shape;
 }
@@ -376,55 +365,48 @@ Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const s
 }
 
 Status ImportGetDimensionSize(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dimension"));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const Shape& shape = operands[0]->shape();
   const bool fixed = shape.IsArray() && dimension >= 0 && dimension < shape.rank() &&
                      !shape.is_dynamic_dimension(static_cast<int>(dimension));
   if (!frame.importer.refines() || !fixed) return ImportPlain(frame, operation, Opcode::kGetDimensionSize);
-  Literal size = Literal::ScalarInt(ElementType::kS32, shape.dimension(static_cast<int>(dimension)));
-  return BindValues(frame, operation,
-                    {Add(frame, Opcode::kConstant, Shape(ElementType::kS32), {},
-                         ConstantAttributes{std::make_shared<const Literal>(std::move(size))})});
+  const int64_t size = shape.dimension(static_cast<int>(dimension));
+  return BindValues(frame, operation, {Number(frame, ElementType::kS32, size)});
 }
 
 // To a type without a bound: the first so many elements.
 Status ImportSetDimensionSize(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dimension"));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const Shape shape = operands[0]->shape(), &stated = frame.importer.program().ShapeOf(operation.results[0]);
   if (!frame.importer.refines() || !HasUnknownSize(stated))
     return ImportPlain(frame, operation, Opcode::kSetDimensionSize);
   if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank())
-    return reader.Error("{} has no dimension {}", PrintType(shape), dimension);
+    return operation.Error("{} has no dimension {}", PrintType(shape), dimension);
   VXLA_ASSIGN_OR_RETURN(const IntList size, ConstantInts(frame, operation, 1));
   const int64_t limit = shape.dimension(static_cast<int>(dimension));
   if (size.size() != 1 || size[0] < 0 || size[0] > limit) {
-    return reader.Error("the size {} is not in 0 to {}, dimension {} of {}", JoinInts(size), limit, dimension,
-                        PrintType(shape));
+    return operation.Error("the size {} is not in 0 to {}, dimension {} of {}", JoinInts(size), limit, dimension,
+                           PrintType(shape));
   }
   SliceAttributes attributes;
   for (int i = 0; i < shape.rank(); ++i)
     attributes.slice.push_back({0, i == dimension ? size[0] : shape.dimension(i), 1});
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kSlice, {operands[0]}, std::move(attributes)));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kSlice, {operands[0]}, std::move(attributes));
 }
 
 // Those that stand for operations whose sizes are operands. False: no such one.
 Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const std::string target, reader.Text("call_target_name"));
+  VXLA_ASSIGN_OR_RETURN(const std::string target, operation.Text("call_target_name"));
   if (frame.importer.refines() && target == "shape_assertion") {
     VXLA_RETURN_IF_ERROR(ImportShapeAssertion(frame, operation));
   } else if (frame.importer.refines() && target == "stablehlo.shape_refinement_operand_wrapper") {
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {operand}));
   } else if (target == "shape_assertion") {

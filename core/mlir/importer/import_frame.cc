@@ -8,7 +8,7 @@ Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId va
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
   const Value& outside = frame.importer.program().values[value];
-  return OperationReader(operation).NotSupported(
+  return operation.NotSupported(
       "%{}, {}, comes from around the region, which only constants, scalars and arrays of up to 64 elements of some "
       "operations may",
       outside.name, PrintType(outside.type));
@@ -17,17 +17,15 @@ Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId va
 Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) {
   std::vector<Instruction*> operands;
   for (const ValueId value : operation.operands) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, value));
-    operands.push_back(operand);
+    VXLA_ASSIGN_OR_RETURN(operands.emplace_back(), Lookup(frame, operation, value));
   }
   return operands;
 }
 
 Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
                                            std::optional<size_t> results) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(count));
-  if (results) VXLA_RETURN_IF_ERROR(reader.ExpectResults(*results));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(count));
+  if (results) VXLA_RETURN_IF_ERROR(operation.ExpectResults(*results));
   return Operands(frame, operation);
 }
 
@@ -44,7 +42,7 @@ Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcod
                                  std::vector<Computation*> called, Shape stated) {
   const int expected = FactsOf(opcode).operand_count;
   if (expected >= 0 && operands.size() != static_cast<size_t>(expected))
-    return OperationReader(operation).Error("{} operands, expected {}", operands.size(), expected);
+    return operation.Error("{} operands, expected {}", operands.size(), expected);
   // Operations that take more than the element type from the stated shape were given a complete one.
   if (frame.importer.refines() && stated.IsArray() && HasUnknownSize(stated)) stated = Shape(stated.element_type());
   auto instruction = std::make_unique<Instruction>(opcode, std::move(stated), std::move(operands),
@@ -63,28 +61,51 @@ Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcod
   return frame.computation->Add(std::move(instruction));
 }
 
+Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                    Attributes attributes, std::vector<Computation*> called, Shape stated) {
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes),
+                                    std::move(called), std::move(stated)));
+  return BindResults(frame, operation, result);
+}
+
+Instruction* Constant(Frame& frame, Literal literal) {
+  const Shape shape = literal.shape();
+  return Add(frame, Opcode::kConstant, shape, {},
+             ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
+}
+
+Instruction* Number(Frame& frame, ElementType type, int64_t value) {
+  return Constant(frame, Literal::ScalarInt(type, value));
+}
+
+Instruction* ZeroOf(Frame& frame, ElementType type) { return Constant(frame, Literal(Shape(type))); }
+
 Instruction* Element(Frame& frame, Instruction* tuple, int64_t index) {
   return Add(frame, Opcode::kGetTupleElement, tuple->shape().tuple_elements()[static_cast<size_t>(index)], {tuple},
              GetTupleElementAttributes{index});
 }
 
-Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values) {
-  if (values.size() == 1) return values[0];
+Instruction* TupleOf(Frame& frame, std::vector<Instruction*> values) {
   std::vector<Shape> shapes;
   for (const Instruction* value : values) shapes.push_back(value->shape());
   return Add(frame, Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
 }
 
+Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values) {
+  return values.size() == 1 ? values[0] : TupleOf(frame, std::move(values));
+}
+
 Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
-  const OperationReader reader(operation);
   if (values.size() != operation.results.size())
-    return reader.Error("{} results are stated, {} follow from the operands", operation.results.size(), values.size());
+    return operation.Error("{} results are stated, {} follow from the operands", operation.results.size(),
+                           values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& result = frame.importer.program().values[operation.results[i]];
     const Shape& shape = values[i]->shape();
     if (frame.importer.refines() ? !Fits(result.type, shape) : !Compatible(result.type.shape, shape)) {
-      return reader.Error("result {} is stated as {}, the operands give {}", i, PrintType(result.type),
-                          PrintType(values[i]->shape()));
+      return operation.Error("result {} is stated as {}, the operands give {}", i, PrintType(result.type),
+                             PrintType(values[i]->shape()));
     }
     Instruction* const value = Folded(frame, values[i]);
     frame.importer.SetActual(operation.results[i], value->shape());
@@ -100,8 +121,8 @@ Status BindValues(Frame& frame, const Operation& operation, const std::vector<In
 Status BindResults(Frame& frame, const Operation& operation, Instruction* instruction) {
   if (operation.results.size() == 1) return BindValues(frame, operation, {instruction});
   if (!instruction->shape().IsTuple() || instruction->shape().tuple_elements().size() != operation.results.size()) {
-    return OperationReader(operation).Error("{} results are stated, the operands give {}", operation.results.size(),
-                                            PrintType(instruction->shape()));
+    return operation.Error("{} results are stated, the operands give {}", operation.results.size(),
+                           PrintType(instruction->shape()));
   }
   std::vector<Instruction*> elements;
   for (size_t i = 0; i < operation.results.size(); ++i)

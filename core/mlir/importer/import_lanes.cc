@@ -89,7 +89,7 @@ void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& 
 Status BindLanes(Frame& frame, const Operation& operation, Instruction* value) {
   Axes axes = AxesOf(frame, operation);
   if (axes.empty()) return BindValues(frame, operation, {value});
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   return BindLanes(frame, operation.results[0], operation, value, std::move(axes));
 }
 
@@ -97,8 +97,8 @@ Status BindLanes(Frame& frame, ValueId result, const Operation& operation, Instr
   frame.importer.lanes().axes[result] = std::move(axes);
   const Shape own = OwnShape(frame, result, value);
   if (!Fits(frame.importer.program().values[result].type, own)) {
-    return OperationReader(operation).Error("a result is stated as {}, the operands give {}",
-                                            PrintType(frame.importer.program().values[result].type), PrintType(own));
+    return operation.Error("a result is stated as {}, the operands give {}",
+                           PrintType(frame.importer.program().values[result].type), PrintType(own));
   }
   frame.importer.SetActual(result, own);
   frame.values[result] = value;
@@ -114,10 +114,7 @@ bool HasLanes(Frame& frame, const Operation& operation) {
 }
 
 Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
-  if (block->arguments.size() != static_cast<size_t>(shape.rank()))
-    return reader.Error("the region has {} arguments, {} needed", block->arguments.size(), shape.rank());
   const size_t before = frame.importer.lanes().sizes.size();
   for (int i = 0; i < shape.rank(); ++i) {
     const ValueId argument = block->arguments[static_cast<size_t>(i)];
@@ -129,17 +126,16 @@ Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Sh
   }
   // What differs along all axes has so many elements.
   Status fits = CheckShape(Shape(ElementType::kS64, frame.importer.lanes().sizes));
-  if (!fits.ok()) fits = reader.NotSupported("the elements of regions within one another: {}", fits.message());
+  if (!fits.ok()) fits = operation.NotSupported("the elements of regions within one another: {}", fits.message());
   const Result<std::vector<Instruction*>> results = fits.ok() ? RunBlock(frame, *block) : fits;
   if (!results.ok()) {
     frame.importer.lanes().sizes.resize(before);
     return results.status();
   }
-  if (results->size() != 1) return reader.Error("{} values yielded, one needed", results->size());
   const ValueId yielded = block->operations.back().operands[0];
   const Shape own = OwnShape(frame, yielded, (*results)[0]);
   if (own.element_type() != shape.element_type() || !own.IsScalar())
-    return reader.Error("{} is yielded for elements of {}", PrintType(own), PrintType(shape));
+    return operation.Error("{} is yielded for elements of {}", PrintType(own), PrintType(shape));
   // Along all axes of this region, if along one of them; those of the regions around it stay in front.
   const Axes& has = AxesOf(frame, yielded);
   Axes axes;
@@ -212,13 +208,12 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
                         AddInferred(frame, operation, Opcode::kGather, {operands[0], table}, std::move(gather)));
   MarkChecked(result, operation);
   if (axes.empty()) return BindValues(frame, operation, {result});
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   return BindLanes(frame, operation.results[0], operation, result, std::move(axes));
 }
 
 // Both branches for all elements, and each element's own of them.
 Status ImportLaneBranches(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const predicate, Lookup(frame, operation, operation.operands[0]));
   Operation choices[2];  // of (predicate, value of the first branch, value of the second) for each result
   std::vector<Instruction*> results[2];
@@ -229,7 +224,7 @@ Status ImportLaneBranches(Frame& frame, const Operation& operation) {
     frame.importer.lanes().branches.pop_back();
     VXLA_ASSIGN_OR_RETURN(results[i], std::move(given));
     if (results[i].size() != operation.results.size())
-      return reader.Error("branch {} gives {} values", i, results[i].size());
+      return operation.Error("branch {} gives {} values", i, results[i].size());
     choices[i].operands = block->operations.back().operands;
   }
   for (size_t k = 0; k < operation.results.size(); ++k) {

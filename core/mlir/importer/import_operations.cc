@@ -39,7 +39,7 @@ Status CheckBuffers(Frame& frame, const Operation& operation) {
   for (const std::vector<ValueId>* const values : {&operation.operands, &operation.results}) {
     for (const ValueId value : *values) {
       const Type& type = frame.importer.program().values[value].type;
-      if (type.buffer) return OperationReader(operation).Error("{}, where a tensor is wanted", PrintType(type));
+      if (type.buffer) return operation.Error("{}, where a tensor is wanted", PrintType(type));
     }
   }
   return OkStatus();
@@ -79,12 +79,12 @@ const Handlers& StablehloHandlers() {
       {"while", ImportWhile},
       {"if", ImportBranches},
       {"case", ImportBranches},
-      {"reduce", ImportReduce},
+      {"reduce", ImportAlong},
       {"reduce_window", ImportWindowed},
       {"scatter", ImportScatter},
       {"select_and_scatter", ImportWindowed},
       {"sort", ImportSort},
-      {"map", ImportMap},
+      {"map", ImportAlong},
       {"all_reduce", ImportReducingCollective},
       {"reduce_scatter", ImportReducingCollective},
       {"all_to_all", ImportAllToAll},
@@ -141,10 +141,8 @@ Status ImportUnsharded(Frame& frame, const Operation& operation) {
   for (const ValueId result : operation.results)
     VXLA_RETURN_IF_ERROR(frame.importer.CheckType(operation, frame.importer.program().values[result].type));
   VXLA_RETURN_IF_ERROR(CheckBuffers(frame, operation));
-  if (!frame.importer.lanes().sizes.empty() && !RunsForLanes(operation.name) && HasLanes(frame, operation)) {
-    return OperationReader(operation).NotSupported(
-        "values that differ from element to element of a region are not supported");
-  }
+  if (!frame.importer.lanes().sizes.empty() && !RunsForLanes(operation.name) && HasLanes(frame, operation))
+    return operation.NotSupported("values that differ from element to element of a region are not supported");
   if (Handler* const handler = HandlerOf(operation.name)) return (*handler)(frame, operation);
   const std::string_view stablehlo = StablehloName(operation.name);
   if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);
@@ -161,13 +159,12 @@ Status ImportUnsharded(Frame& frame, const Operation& operation) {
 }  // namespace
 
 Result<const Block*> OnlyBlock(const Operation& operation, size_t region) {
-  const OperationReader reader(operation);
   if (region >= operation.regions.size())
-    return reader.Error("{} regions, region {} is missing", operation.regions.size(), region);
+    return operation.Error("{} regions, region {} is missing", operation.regions.size(), region);
   const auto& blocks = operation.regions[region].blocks;
   if (blocks.size() == 1) return &blocks[0];
-  if (blocks.empty()) return reader.Error("a body is needed");
-  return reader.NotSupported("a region of {} blocks", blocks.size());
+  if (blocks.empty()) return operation.Error("a body is needed");
+  return operation.NotSupported("a region of {} blocks", blocks.size());
 }
 
 Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block) {
@@ -193,18 +190,15 @@ Status ImportOperation(Frame& frame, const Operation& operation) {
 }
 
 Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   for (size_t i = 0; opcode == Opcode::kAfterAll && i < operands.size(); ++i) {  // HLO's takes any values
     const Shape& shape = operands[i]->shape();
-    if (!shape.IsToken()) return reader.Error("operand {} is {}, not a token", i, shape.ToString());
+    if (!shape.IsToken()) return operation.Error("operand {} is {}, not a token", i, shape.ToString());
   }
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, frame.importer.typed()));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction,
-                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes), {},
-                                    frame.importer.ResultShape(operation)));
-  return BindResults(frame, operation, instruction);
+  return BindInferred(frame, operation, opcode, std::move(operands), std::move(attributes), {},
+                      frame.importer.ResultShape(operation));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -20,7 +20,14 @@ Instruction* Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instructi
 Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
                                  std::vector<Instruction*> operands, Attributes attributes = NoAttributes{},
                                  std::vector<Computation*> called = {}, Shape stated = {});
+// The same, whose results are those of the operation.
+Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                    Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {}, Shape stated = {});
+Instruction* Constant(Frame& frame, Literal literal);
+Instruction* Number(Frame& frame, ElementType type, int64_t value);
+Instruction* ZeroOf(Frame& frame, ElementType type);
 Instruction* Element(Frame& frame, Instruction* tuple, int64_t index);
+Instruction* TupleOf(Frame& frame, std::vector<Instruction*> values);
 Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values);
 Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
 // The results of an operation are those of an instruction: it, or the elements of its tuple.
@@ -49,7 +56,6 @@ Handler ImportCustomCall, ImportCall, ImportComposite, ImportAsyncStart, ImportA
     ImportOutfeed, ImportSend, ImportRecv, ImportTopK, ImportChlo;
 
 // Collectives with roots (import_collectives.cc).
-Instruction* Number(Frame& frame, ElementType type, int64_t value);
 Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b);
 Instruction* Chosen(Frame& frame, Instruction* condition, Shape like);
 Handler ImportCollectiveBroadcast, ImportCollectiveReduce, ImportCrossReplicaSum;
@@ -65,8 +71,7 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
 void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands);
 Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
                          Attributes attributes, Takes takes, Shape stated = {});
-Handler ImportWhile, ImportBranches, ImportReduce, ImportWindowed, ImportScatter, ImportSort, ImportMap,
-    ImportReducingCollective;
+Handler ImportWhile, ImportBranches, ImportAlong, ImportWindowed, ImportScatter, ImportSort, ImportReducingCollective;
 
 // Regions that are done for all elements at once (import_lanes.cc).
 const Axes& AxesOf(Frame& frame, ValueId value);

@@ -11,14 +11,14 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-Result<int> WordOf(const OperationReader& reader, std::string_view name, const Attribute& attribute,
+Result<int> WordOf(const Operation& operation, std::string_view name, const Attribute& attribute,
                    std::span<const std::string_view> words) {
   const auto found = std::ranges::find(words, attribute.text);
   const bool is_word = attribute.kind == Attribute::Kind::kKeyword || attribute.kind == Attribute::Kind::kString;
   if (is_word && found != words.end()) return static_cast<int>(found - words.begin());
   std::string all;
   for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
-  return reader.Error("{} is {}, expected one of {}", name, PrintAttribute(attribute), all);
+  return operation.Error("{} is {}, expected one of {}", name, PrintAttribute(attribute), all);
 }
 
 Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand) {
@@ -33,13 +33,13 @@ Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t op
 
 }  // namespace
 
-Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, const Operation& operation) {
+Result<std::vector<PrecisionLevel>> PrecisionOf(const Operation& operation) {
   std::vector<PrecisionLevel> levels;
   const Attribute* config = operation.Find("precision_config");
   if (config == nullptr || config->kind != Attribute::Kind::kArray) return levels;
   bool all_default = true;
   for (const Attribute& level : config->elements) {
-    VXLA_ASSIGN_OR_RETURN(const int word, WordOf(reader, "precision_config", level, kPrecisionWords));
+    VXLA_ASSIGN_OR_RETURN(const int word, WordOf(operation, "precision_config", level, kPrecisionWords));
     levels.push_back(static_cast<PrecisionLevel>(word));
     all_default = all_default && word == 0;
   }
@@ -49,56 +49,56 @@ Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, c
 
 namespace {
 
-Result<CompareAttributes> CompareOf(const OperationReader& reader) {
+Result<CompareAttributes> CompareOf(const Operation& operation) {
   CompareAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const int direction, reader.Word("comparison_direction", kDirectionWords));
+  VXLA_ASSIGN_OR_RETURN(const int direction, operation.Word("comparison_direction", kDirectionWords));
   attributes.direction = static_cast<ComparisonDirection>(direction);
-  VXLA_ASSIGN_OR_RETURN(const int type, reader.Word("compare_type", kCompareTypeWords, 0));
+  VXLA_ASSIGN_OR_RETURN(const int type, operation.Word("compare_type", kCompareTypeWords, 0));
   attributes.type = static_cast<ComparisonType>(type);
   return attributes;
 }
 
-Result<ReducePrecisionAttributes> ReducePrecisionOf(const OperationReader& reader) {
+Result<ReducePrecisionAttributes> ReducePrecisionOf(const Operation& operation) {
   ReducePrecisionAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.exponent_bits, reader.Int("exponent_bits"));
-  VXLA_ASSIGN_OR_RETURN(attributes.mantissa_bits, reader.Int("mantissa_bits"));
+  VXLA_ASSIGN_OR_RETURN(attributes.exponent_bits, operation.Int("exponent_bits"));
+  VXLA_ASSIGN_OR_RETURN(attributes.mantissa_bits, operation.Int("mantissa_bits"));
   return attributes;
 }
 
-Result<SliceAttributes> SliceOf(const OperationReader& reader, const IntList& starts, const IntList& limits,
+Result<SliceAttributes> SliceOf(const Operation& operation, const IntList& starts, const IntList& limits,
                                 const IntList& strides) {
   SliceAttributes attributes;
   if (limits.size() != starts.size() || strides.size() != starts.size())
-    return reader.Error("{} starts, {} limits, {} strides", starts.size(), limits.size(), strides.size());
+    return operation.Error("{} starts, {} limits, {} strides", starts.size(), limits.size(), strides.size());
   for (size_t i = 0; i < starts.size(); ++i) attributes.slice.push_back({starts[i], limits[i], strides[i]});
   return attributes;
 }
 
-Result<SliceAttributes> SliceOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const IntList starts, reader.Ints("start_indices"));
-  VXLA_ASSIGN_OR_RETURN(const IntList limits, reader.Ints("limit_indices"));
-  VXLA_ASSIGN_OR_RETURN(const IntList strides, reader.Ints("strides", IntList(starts.size(), 1)));
-  return SliceOf(reader, starts, limits, strides);
+Result<SliceAttributes> SliceOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const IntList starts, operation.Ints("start_indices"));
+  VXLA_ASSIGN_OR_RETURN(const IntList limits, operation.Ints("limit_indices"));
+  VXLA_ASSIGN_OR_RETURN(const IntList strides, operation.Ints("strides", IntList(starts.size(), 1)));
+  return SliceOf(operation, starts, limits, strides);
 }
 
-Result<PadAttributes> PadOf(const OperationReader& reader, const IntList& low, const IntList& high,
+Result<PadAttributes> PadOf(const Operation& operation, const IntList& low, const IntList& high,
                             const IntList& interior) {
   PadAttributes attributes;
   if (high.size() != low.size() || interior.size() != low.size())
-    return reader.Error("{} low, {} high and {} interior paddings", low.size(), high.size(), interior.size());
+    return operation.Error("{} low, {} high and {} interior paddings", low.size(), high.size(), interior.size());
   for (size_t i = 0; i < low.size(); ++i) attributes.padding.push_back({low[i], high[i], interior[i]});
   return attributes;
 }
 
-Result<PadAttributes> PadOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const IntList low, reader.Ints("edge_padding_low"));
-  VXLA_ASSIGN_OR_RETURN(const IntList high, reader.Ints("edge_padding_high"));
-  VXLA_ASSIGN_OR_RETURN(const IntList interior, reader.Ints("interior_padding", IntList(low.size(), 0)));
-  return PadOf(reader, low, high, interior);
+Result<PadAttributes> PadOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const IntList low, operation.Ints("edge_padding_low"));
+  VXLA_ASSIGN_OR_RETURN(const IntList high, operation.Ints("edge_padding_high"));
+  VXLA_ASSIGN_OR_RETURN(const IntList interior, operation.Ints("interior_padding", IntList(low.size(), 0)));
+  return PadOf(operation, low, high, interior);
 }
 
 // HLO's name of the algorithm that the parts describe; empty where there is none.
-Result<std::string> AlgorithmOf(const OperationReader& reader, const Operation& operation) {
+Result<std::string> AlgorithmOf(const Operation& operation) {
   const Attribute* const parts = operation.Find("algorithm");
   if (parts == nullptr || (parts->kind == Attribute::Kind::kDialect && parts->entries.empty())) return std::string();
   auto type = [&](std::string_view name) {
@@ -111,8 +111,8 @@ Result<std::string> AlgorithmOf(const OperationReader& reader, const Operation& 
   for (const std::string_view name : {"lhs_component_count", "rhs_component_count", "num_primitive_operations"}) {
     const Attribute* const part = parts->Find(name);
     if (part == nullptr || part->kind != Attribute::Kind::kInteger || part->integer < 1)  // C22, C23, C24
-      return reader.Error("algorithm: {} is {}, at least 1 needed", name,
-                          part == nullptr ? "missing" : std::to_string(part->integer));
+      return operation.Error("algorithm: {} is {}, at least 1 needed", name,
+                             part == nullptr ? "missing" : std::to_string(part->integer));
     counts[name] = part->integer;
   }
   const Attribute* const allows = parts->Find("allow_imprecise_accumulation");
@@ -128,136 +128,134 @@ Result<std::string> AlgorithmOf(const OperationReader& reader, const Operation& 
         counts["num_primitive_operations"] == algorithm.products)
       return std::string(algorithm.name);
   }
-  return reader.NotSupported("there is no algorithm of {} by {} in {} and {} parts, {} products and {}sums in {}", lhs,
-                             rhs, counts["lhs_component_count"], counts["rhs_component_count"],
-                             counts["num_primitive_operations"], imprecise ? "imprecise " : "", sum);
+  return operation.NotSupported("there is no algorithm of {} by {} in {} and {} parts, {} products and {}sums in {}",
+                                lhs, rhs, counts["lhs_component_count"], counts["rhs_component_count"],
+                                counts["num_primitive_operations"], imprecise ? "imprecise " : "", sum);
 }
 
-Result<DotAttributes> DotOf(const OperationReader& reader, const Operation& operation) {
+Result<DotAttributes> DotOf(const Operation& operation) {
   DotAttributes attributes;
   if (const Attribute* numbers = operation.Find("dot_dimension_numbers")) {
-    VXLA_ASSIGN_OR_RETURN(attributes.lhs_batch_dims, reader.Part(*numbers, "lhs_batching_dimensions"));
-    VXLA_ASSIGN_OR_RETURN(attributes.rhs_batch_dims, reader.Part(*numbers, "rhs_batching_dimensions"));
-    VXLA_ASSIGN_OR_RETURN(attributes.lhs_contracting_dims, reader.Part(*numbers, "lhs_contracting_dimensions"));
-    VXLA_ASSIGN_OR_RETURN(attributes.rhs_contracting_dims, reader.Part(*numbers, "rhs_contracting_dimensions"));
+    VXLA_ASSIGN_OR_RETURN(attributes.lhs_batch_dims, operation.Part(*numbers, "lhs_batching_dimensions"));
+    VXLA_ASSIGN_OR_RETURN(attributes.rhs_batch_dims, operation.Part(*numbers, "rhs_batching_dimensions"));
+    VXLA_ASSIGN_OR_RETURN(attributes.lhs_contracting_dims, operation.Part(*numbers, "lhs_contracting_dimensions"));
+    VXLA_ASSIGN_OR_RETURN(attributes.rhs_contracting_dims, operation.Part(*numbers, "rhs_contracting_dimensions"));
   }
-  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(attributes.algorithm, AlgorithmOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.algorithm, AlgorithmOf(operation));
   if (!attributes.algorithm.empty() && !attributes.operand_precision.empty())  // C21
-    return reader.Error("precision_config is not DEFAULT beside an algorithm");
+    return operation.Error("precision_config is not DEFAULT beside an algorithm");
   return attributes;
 }
 
-Status ExpectCount(const OperationReader& reader, std::string_view name, size_t found, size_t expected) {
+Status ExpectCount(const Operation& operation, std::string_view name, size_t found, size_t expected) {
   if (found == expected) return OkStatus();
-  return reader.Error("{} has {} entries, {} needed", name, found, expected);
+  return operation.Error("{} has {} entries, {} needed", name, found, expected);
 }
 
-Result<ConvolutionAttributes> ConvolutionOf(const OperationReader& reader, const Operation& operation,
-                                            const Program& program) {
+Result<ConvolutionAttributes> ConvolutionOf(const Operation& operation, const Program& program) {
   ConvolutionAttributes attributes;
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions numbers, ConvolutionDimensionsOf(reader));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
+  VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions numbers, ConvolutionDimensionsOf(operation));
   const size_t spatial = numbers.kernel_spatial.size();
   const Shape& kernel = program.ShapeOf(operation.operands[1]);
   const IntList ones(spatial, 1);
-  VXLA_ASSIGN_OR_RETURN(const IntList strides, reader.Ints("window_strides", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList padding, reader.Ints("padding", IntList(2 * spatial, 0)));
-  VXLA_ASSIGN_OR_RETURN(const IntList lhs, reader.Ints("lhs_dilation", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList rhs, reader.Ints("rhs_dilation", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList reversal, reader.Ints("window_reversal", IntList(spatial, 0)));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "window_strides", strides.size(), spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "padding", padding.size(), 2 * spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "lhs_dilation", lhs.size(), spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "rhs_dilation", rhs.size(), spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "window_reversal", reversal.size(), spatial));
+  VXLA_ASSIGN_OR_RETURN(const IntList strides, operation.Ints("window_strides", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList padding, operation.Ints("padding", IntList(2 * spatial, 0)));
+  VXLA_ASSIGN_OR_RETURN(const IntList lhs, operation.Ints("lhs_dilation", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList rhs, operation.Ints("rhs_dilation", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList reversal, operation.Ints("window_reversal", IntList(spatial, 0)));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_strides", strides.size(), spatial));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "padding", padding.size(), 2 * spatial));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "lhs_dilation", lhs.size(), spatial));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "rhs_dilation", rhs.size(), spatial));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_reversal", reversal.size(), spatial));
   for (size_t i = 0; i < spatial; ++i) {
     if (numbers.kernel_spatial[i] < 0 || numbers.kernel_spatial[i] >= kernel.rank())
-      return reader.Error("the kernel {} has no dimension {}", PrintType(kernel), numbers.kernel_spatial[i]);
+      return operation.Error("the kernel {} has no dimension {}", PrintType(kernel), numbers.kernel_spatial[i]);
     const int64_t size = kernel.dimension(static_cast<int>(numbers.kernel_spatial[i]));
     attributes.window.push_back(
         {size, strides[i], padding[2 * i], padding[2 * i + 1], lhs[i], rhs[i], reversal[i] != 0});
   }
   attributes.dim_labels = numbers;
-  VXLA_ASSIGN_OR_RETURN(attributes.feature_group_count, reader.Int("feature_group_count", 1));
-  VXLA_ASSIGN_OR_RETURN(attributes.batch_group_count, reader.Int("batch_group_count", 1));
-  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.feature_group_count, operation.Int("feature_group_count", 1));
+  VXLA_ASSIGN_OR_RETURN(attributes.batch_group_count, operation.Int("batch_group_count", 1));
+  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(operation));
   return attributes;
 }
 
-Result<DynamicSliceAttributes> DynamicSliceOf(const OperationReader& reader) {
+Result<DynamicSliceAttributes> DynamicSliceOf(const Operation& operation) {
   DynamicSliceAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.dynamic_slice_sizes, reader.Ints("slice_sizes"));
+  VXLA_ASSIGN_OR_RETURN(attributes.dynamic_slice_sizes, operation.Ints("slice_sizes"));
   return attributes;
 }
 
-Result<DimensionsAttributes> DimensionsOf(const OperationReader& reader, std::string_view name) {
+Result<DimensionsAttributes> DimensionsOf(const Operation& operation, std::string_view name) {
   DimensionsAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, reader.Required(name));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required(name));
   if (value->kind == Attribute::Kind::kInteger) {
     attributes.dimensions = {value->integer};
     return attributes;
   }
-  VXLA_ASSIGN_OR_RETURN(attributes.dimensions, reader.Ints(name));
+  VXLA_ASSIGN_OR_RETURN(attributes.dimensions, operation.Ints(name));
   return attributes;
 }
 
-Result<FftAttributes> FftOf(const OperationReader& reader) {
+Result<FftAttributes> FftOf(const Operation& operation) {
   FftAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const int type, reader.Word("fft_type", kFftWords));
+  VXLA_ASSIGN_OR_RETURN(const int type, operation.Word("fft_type", kFftWords));
   attributes.fft_type = static_cast<FftType>(type);
-  VXLA_ASSIGN_OR_RETURN(attributes.fft_length, reader.Ints("fft_length"));
+  VXLA_ASSIGN_OR_RETURN(attributes.fft_length, operation.Ints("fft_length"));
   return attributes;
 }
 
-Result<RngBitGeneratorAttributes> RngBitGeneratorOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const int algorithm, reader.Word("rng_algorithm", kAlgorithmWords));
+Result<RngBitGeneratorAttributes> RngBitGeneratorOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const int algorithm, operation.Word("rng_algorithm", kAlgorithmWords));
   return RngBitGeneratorAttributes{static_cast<RngAlgorithm>(algorithm)};
 }
 
-Result<RngAttributes> RngOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const int distribution, reader.Word("rng_distribution", kDistributionWords));
+Result<RngAttributes> RngOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const int distribution, operation.Word("rng_distribution", kDistributionWords));
   return RngAttributes{static_cast<RngDistribution>(distribution)};
 }
 
-Result<TriangularSolveAttributes> TriangularSolveOf(const OperationReader& reader) {
+Result<TriangularSolveAttributes> TriangularSolveOf(const Operation& operation) {
   TriangularSolveAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.left_side, reader.Bool("left_side", false));
-  VXLA_ASSIGN_OR_RETURN(attributes.lower, reader.Bool("lower", false));
-  VXLA_ASSIGN_OR_RETURN(attributes.unit_diagonal, reader.Bool("unit_diagonal", false));
-  VXLA_ASSIGN_OR_RETURN(const int transpose, reader.Word("transpose_a", kTransposeWords, 0));
+  VXLA_ASSIGN_OR_RETURN(attributes.left_side, operation.Bool("left_side", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.lower, operation.Bool("lower", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.unit_diagonal, operation.Bool("unit_diagonal", false));
+  VXLA_ASSIGN_OR_RETURN(const int transpose, operation.Word("transpose_a", kTransposeWords, 0));
   attributes.transpose_a = static_cast<TransposeKind>(transpose);
   return attributes;
 }
 
-Result<BatchNormAttributes> BatchNormOf(const OperationReader& reader) {
+Result<BatchNormAttributes> BatchNormOf(const Operation& operation) {
   BatchNormAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const epsilon, reader.Required("epsilon"));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const epsilon, operation.Required("epsilon"));
   if (epsilon->kind != Attribute::Kind::kFloat)
-    return reader.Error("epsilon is {}, no number", PrintAttribute(*epsilon));
+    return operation.Error("epsilon is {}, no number", PrintAttribute(*epsilon));
   attributes.epsilon = static_cast<float>(epsilon->real);
-  VXLA_ASSIGN_OR_RETURN(attributes.feature_index, reader.Int("feature_index"));
+  VXLA_ASSIGN_OR_RETURN(attributes.feature_index, operation.Int("feature_index"));
   return attributes;
 }
 
-Result<CollectiveAttributes> CollectiveOf(const OperationReader& reader, const Operation& operation,
-                                          std::string_view dimension) {
+Result<CollectiveAttributes> CollectiveOf(const Operation& operation, std::string_view dimension) {
   CollectiveAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(attributes.replica_groups, ReplicaGroupsOf(reader));
-  VXLA_ASSIGN_OR_RETURN(attributes.use_global_device_ids, reader.Bool("use_global_device_ids", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.replica_groups, ReplicaGroupsOf(operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.use_global_device_ids, operation.Bool("use_global_device_ids", false));
   if (!dimension.empty()) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t value, reader.Int(dimension));
+    VXLA_ASSIGN_OR_RETURN(const int64_t value, operation.Int(dimension));
     attributes.dimensions = {value};
   }
   return attributes;
 }
 
-Result<CollectivePermuteAttributes> CollectivePermuteOf(const OperationReader& reader, const Operation& operation) {
+Result<CollectivePermuteAttributes> CollectivePermuteOf(const Operation& operation) {
   CollectivePermuteAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(const IntList pairs, reader.Ints("source_target_pairs"));
-  if (pairs.size() % 2 != 0) return reader.Error("source_target_pairs hold {} numbers", pairs.size());
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(operation));
+  VXLA_ASSIGN_OR_RETURN(const IntList pairs, operation.Ints("source_target_pairs"));
+  if (pairs.size() % 2 != 0) return operation.Error("source_target_pairs hold {} numbers", pairs.size());
   for (size_t i = 0; i < pairs.size(); i += 2) attributes.source_target_pairs.emplace_back(pairs[i], pairs[i + 1]);
   return attributes;
 }
@@ -271,108 +269,109 @@ Result<Attributes> Lift(Result<T> attributes) {
 }  // namespace
 
 Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, const Program& program) {
-  const OperationReader reader(operation);
   switch (opcode) {
     case Opcode::kCompare:
-      return Lift(CompareOf(reader));
+      return Lift(CompareOf(operation));
     case Opcode::kReducePrecision:
-      return Lift(ReducePrecisionOf(reader));
+      return Lift(ReducePrecisionOf(operation));
     case Opcode::kSlice:
-      return Lift(SliceOf(reader));
+      return Lift(SliceOf(operation));
     case Opcode::kPad:
-      return Lift(PadOf(reader));
+      return Lift(PadOf(operation));
     case Opcode::kDot:
-      return Lift(DotOf(reader, operation));
+      return Lift(DotOf(operation));
     case Opcode::kConvolution:
-      return Lift(ConvolutionOf(reader, operation, program));
+      return Lift(ConvolutionOf(operation, program));
     case Opcode::kGather:
-      return Lift(GatherOf(reader));
+      return Lift(GatherOf(operation));
     case Opcode::kDynamicSlice:
-      return Lift(DynamicSliceOf(reader));
+      return Lift(DynamicSliceOf(operation));
     case Opcode::kTranspose:
-      return Lift(DimensionsOf(reader, "permutation"));
+      return Lift(DimensionsOf(operation, "permutation"));
     case Opcode::kReverse:
-      return Lift(DimensionsOf(reader, "dimensions"));
+      return Lift(DimensionsOf(operation, "dimensions"));
     case Opcode::kConcatenate:
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
-      return Lift(DimensionsOf(reader, "dimension"));
+      return Lift(DimensionsOf(operation, "dimension"));
     case Opcode::kFft:
-      return Lift(FftOf(reader));
+      return Lift(FftOf(operation));
     case Opcode::kCholesky: {
-      VXLA_ASSIGN_OR_RETURN(const bool lower, reader.Bool("lower", false));
+      VXLA_ASSIGN_OR_RETURN(const bool lower, operation.Bool("lower", false));
       return Attributes(CholeskyAttributes{lower});
     }
     case Opcode::kTriangularSolve:
-      return Lift(TriangularSolveOf(reader));
+      return Lift(TriangularSolveOf(operation));
     case Opcode::kBatchNormTraining:
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad:
-      return Lift(BatchNormOf(reader));
+      return Lift(BatchNormOf(operation));
     case Opcode::kRngBitGenerator:
-      return Lift(RngBitGeneratorOf(reader));
+      return Lift(RngBitGeneratorOf(operation));
     case Opcode::kRng:
-      return Lift(RngOf(reader));
+      return Lift(RngOf(operation));
     case Opcode::kGetTupleElement: {
-      VXLA_ASSIGN_OR_RETURN(const int64_t index, reader.Int("index"));
+      VXLA_ASSIGN_OR_RETURN(const int64_t index, operation.Int("index"));
       return Attributes(GetTupleElementAttributes{index});
     }
     case Opcode::kAllGather:
-      return Lift(CollectiveOf(reader, operation, "all_gather_dim"));
+      return Lift(CollectiveOf(operation, "all_gather_dim"));
     case Opcode::kReduceScatter:
-      return Lift(CollectiveOf(reader, operation, "scatter_dimension"));
+      return Lift(CollectiveOf(operation, "scatter_dimension"));
     case Opcode::kAllReduce:
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectiveReduce:
-      return Lift(CollectiveOf(reader, operation, ""));
+      return Lift(CollectiveOf(operation, ""));
     case Opcode::kCollectivePermute:
-      return Lift(CollectivePermuteOf(reader, operation));
+      return Lift(CollectivePermuteOf(operation));
     default:
       return DefaultAttributes(opcode);
   }
 }
 
-Result<GatherAttributes> GatherOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("dimension_numbers"));
+Result<GatherAttributes> GatherOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("dimension_numbers"));
   GatherAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.offset_dims, reader.Part(*numbers, "offset_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.collapsed_slice_dims, reader.Part(*numbers, "collapsed_slice_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.start_index_map, reader.Part(*numbers, "start_index_map"));
-  VXLA_ASSIGN_OR_RETURN(attributes.operand_batching_dims, reader.Part(*numbers, "operand_batching_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.start_indices_batching_dims, reader.Part(*numbers, "start_indices_batching_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.offset_dims, operation.Part(*numbers, "offset_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.collapsed_slice_dims, operation.Part(*numbers, "collapsed_slice_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.start_index_map, operation.Part(*numbers, "start_index_map"));
+  VXLA_ASSIGN_OR_RETURN(attributes.operand_batching_dims, operation.Part(*numbers, "operand_batching_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.start_indices_batching_dims,
+                        operation.Part(*numbers, "start_indices_batching_dims"));
   if (const Attribute* vector = numbers->Find("index_vector_dim")) attributes.index_vector_dim = vector->integer;
-  VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, reader.Ints("slice_sizes", {}));
-  VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, reader.Bool("indices_are_sorted", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, operation.Ints("slice_sizes", {}));
+  VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, operation.Bool("indices_are_sorted", false));
   return attributes;
 }
 
-Result<ScatterAttributes> ScatterOf(const OperationReader& reader) {
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("scatter_dimension_numbers"));
+Result<ScatterAttributes> ScatterOf(const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("scatter_dimension_numbers"));
   ScatterAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.update_window_dims, reader.Part(*numbers, "update_window_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.inserted_window_dims, reader.Part(*numbers, "inserted_window_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.scatter_dims_to_operand_dims, reader.Part(*numbers, "scatter_dims_to_operand_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.input_batching_dims, reader.Part(*numbers, "input_batching_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.update_window_dims, operation.Part(*numbers, "update_window_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.inserted_window_dims, operation.Part(*numbers, "inserted_window_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.scatter_dims_to_operand_dims,
+                        operation.Part(*numbers, "scatter_dims_to_operand_dims"));
+  VXLA_ASSIGN_OR_RETURN(attributes.input_batching_dims, operation.Part(*numbers, "input_batching_dims"));
   VXLA_ASSIGN_OR_RETURN(attributes.scatter_indices_batching_dims,
-                        reader.Part(*numbers, "scatter_indices_batching_dims"));
+                        operation.Part(*numbers, "scatter_indices_batching_dims"));
   if (const Attribute* vector = numbers->Find("index_vector_dim")) attributes.index_vector_dim = vector->integer;
-  VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, reader.Bool("indices_are_sorted", false));
-  VXLA_ASSIGN_OR_RETURN(attributes.unique_indices, reader.Bool("unique_indices", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, operation.Bool("indices_are_sorted", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.unique_indices, operation.Bool("unique_indices", false));
   return attributes;
 }
 
-Result<Window> ReduceWindowOf(const OperationReader& reader, int rank) {
+Result<Window> ReduceWindowOf(const Operation& operation, int rank) {
   const IntList ones(static_cast<size_t>(rank), 1);
-  VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints("window_dimensions", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList strides, reader.Ints("window_strides", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList base, reader.Ints("base_dilations", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList window, reader.Ints("window_dilations", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList padding, reader.Ints("padding", IntList(2 * ones.size(), 0)));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "window_dimensions", sizes.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "window_strides", strides.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "base_dilations", base.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "window_dilations", window.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(reader, "padding", padding.size(), 2 * ones.size()));
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, operation.Ints("window_dimensions", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList strides, operation.Ints("window_strides", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList base, operation.Ints("base_dilations", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList window, operation.Ints("window_dilations", ones));
+  VXLA_ASSIGN_OR_RETURN(const IntList padding, operation.Ints("padding", IntList(2 * ones.size(), 0)));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_dimensions", sizes.size(), ones.size()));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_strides", strides.size(), ones.size()));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "base_dilations", base.size(), ones.size()));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_dilations", window.size(), ones.size()));
+  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "padding", padding.size(), 2 * ones.size()));
   Window out;
   for (size_t i = 0; i < ones.size(); ++i)
     out.push_back({sizes[i], strides[i], padding[2 * i], padding[2 * i + 1], base[i], window[i], false});
@@ -380,24 +379,23 @@ Result<Window> ReduceWindowOf(const OperationReader& reader, int rank) {
 }
 
 Status ImportConstant(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(0));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, reader.Required("value"));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(0));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
   if (value->kind != Attribute::Kind::kElements)
-    return reader.NotSupported("the value {} is no tensor", PrintAttribute(*value));
+    return operation.NotSupported("the value {} is no tensor", PrintAttribute(*value));
   ConstantAttributes attributes{value->literal};
   if (attributes.literal == nullptr && !value->text.empty()) {
     const auto resource = frame.importer.program().resources.find(value->text);
-    if (value->text == "__elided__") return reader.Error("its value was left out when the text was printed");
+    if (value->text == "__elided__") return operation.Error("its value was left out when the text was printed");
     if (resource == frame.importer.program().resources.end())
-      return reader.Error("no resource '{}' in the file", value->text);
+      return operation.Error("no resource '{}' in the file", value->text);
     const std::span<const std::byte> bytes = *resource->second;
     Result<std::shared_ptr<const Literal>> literal = LiteralFromBytes(value->type.shape, bytes);
-    if (!literal.ok()) return reader.Error("resource '{}': {}", value->text, literal.status().message());
+    if (!literal.ok()) return operation.Error("resource '{}': {}", value->text, literal.status().message());
     attributes.literal = *std::move(literal);
   }
-  if (attributes.literal == nullptr) return reader.Error("a constant without its value");
+  if (attributes.literal == nullptr) return operation.Error("a constant without its value");
   const Shape shape = attributes.literal->shape();
   Instruction* constant = Add(frame, Opcode::kConstant, shape, {}, std::move(attributes));
   if (value->type.kind == Type::Kind::kShape && value->type.shape.rank() > 0 && shape.rank() == 0)  // a large splat
@@ -407,27 +405,26 @@ Status ImportConstant(Frame& frame, const Operation& operation) {
 
 // HLO's broadcast grows no dimension from 1: a reshape drops such ones first.
 Status ImportBroadcastInDim(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(IntList dimensions, reader.Ints("broadcast_dimensions"));
+  VXLA_ASSIGN_OR_RETURN(IntList dimensions, operation.Ints("broadcast_dimensions"));
   Instruction* operand = operands[0];
   VXLA_ASSIGN_OR_RETURN(const Shape target, DynamicShapeOf(frame, operation, 1));
   const Shape shape = operand->shape();
-  if (!shape.IsArray() || !target.IsArray()) return reader.Error("an array is needed");
+  if (!shape.IsArray() || !target.IsArray()) return operation.Error("an array is needed");
   if (dimensions.size() != static_cast<size_t>(shape.rank()))
-    return reader.Error("{} broadcast_dimensions for {}", dimensions.size(), PrintType(shape));
+    return operation.Error("{} broadcast_dimensions for {}", dimensions.size(), PrintType(shape));
   if (operands.size() > 1 && IsBounded(frame, operation))
     return ImportBoundedBroadcast(frame, operation, operands, dimensions);
   IntList kept_sizes, kept;
   for (int i = 0; i < shape.rank(); ++i) {
     const int64_t to = dimensions[i];
     if (to < 0 || to >= target.rank())
-      return reader.Error("broadcast dimension {} is no dimension of {}", to, PrintType(target));
+      return operation.Error("broadcast dimension {} is no dimension of {}", to, PrintType(target));
     const int64_t size = target.dimension(static_cast<int>(to));
     if (shape.dimension(i) != size && shape.dimension(i) != 1)
-      return reader.Error("dimension {} of {} is neither 1 nor {}", i, PrintType(shape), size);
+      return operation.Error("dimension {} of {} is neither 1 nor {}", i, PrintType(shape), size);
     if (shape.dimension(i) != size) continue;
     kept_sizes.push_back(size);
     kept.push_back(to);
@@ -437,17 +434,14 @@ Status ImportBroadcastInDim(Frame& frame, const Operation& operation) {
                                                Shape(shape.element_type(), kept_sizes)));
     dimensions = kept;
   }
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kBroadcast, {operand},
-                                    DimensionsAttributes{std::move(dimensions)}, {}, target));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kBroadcast, {operand}, DimensionsAttributes{std::move(dimensions)}, {},
+                      target);
 }
 
 // broadcast: new dimensions to the left.
 Status ImportBroadcast(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
-  VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints("broadcast_sizes"));
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, operation.Ints("broadcast_sizes"));
   IntList dimensions;
   IntList target = sizes;
   for (int i = 0; i < operands[0]->shape().rank(); ++i) {
@@ -463,51 +457,44 @@ Status ImportBroadcast(Frame& frame, const Operation& operation) {
 
 // The operand lists the sizes of a result whose type says them too.
 Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Instruction* const sizes, Lookup(frame, operation, operation.operands[operand]));
   const bool list = sizes->shape().IsArray() && sizes->shape().rank() == 1;
   if (!list || sizes->shape().dimension(0) != stated.rank())  // dynamic_reshape_c4
-    return reader.Error("operand {} is {}, the sizes of {} needed", operand, PrintType(sizes->shape()),
-                        PrintType(stated));
+    return operation.Error("operand {} is {}, the sizes of {} needed", operand, PrintType(sizes->shape()),
+                           PrintType(stated));
   const bool constant = sizes->opcode() == Opcode::kConstant &&
                         sizes->attributes<ConstantAttributes>().literal != nullptr &&
                         !IsFloating(sizes->shape().element_type()) && !IsComplex(sizes->shape().element_type());
   for (int i = 0; constant && i < stated.rank(); ++i) {
     if (stated.is_dynamic_dimension(i) || sizes->literal().GetInt(i) == stated.dimension(i)) continue;
-    return reader.Error("operand {} says {} for dimension {}, the result is stated as {}", operand,
-                        sizes->literal().GetInt(i), i, PrintType(stated));
+    return operation.Error("operand {} says {} for dimension {}, the result is stated as {}", operand,
+                           sizes->literal().GetInt(i), i, PrintType(stated));
   }
   return OkStatus();
 }
 
 // reshape; dynamic_reshape to a static type, whose second operand says the same.
 Status ImportReshape(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (operands.size() > 1 && IsBounded(frame, operation)) return ImportBoundedReshape(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kReshape, {operands[0]}, NoAttributes{}, {}, shape));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kReshape, {operands[0]}, NoAttributes{}, {}, shape);
 }
 
 Status ImportIota(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("iota_dimension"));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("iota_dimension"));
   if (!operation.operands.empty() && IsBounded(frame, operation))
     return BindSized(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, 0);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, {}, shape));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, {}, shape);
 }
 
 // An operand that is a constant of integers.
 Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand) {
-  const OperationReader reader(operation);
-  if (operand >= operation.operands.size()) return reader.Error("operand {} is missing", operand);
+  if (operand >= operation.operands.size()) return operation.Error("operand {} is missing", operand);
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[operand]));
   IntList values;
   if (frame.importer.refines()) {
@@ -517,27 +504,23 @@ Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t op
   }
   if (value->opcode() != Opcode::kConstant || value->attributes<ConstantAttributes>().literal == nullptr ||
       IsFloating(value->shape().element_type()) || IsComplex(value->shape().element_type())) {
-    return reader.NotSupported("operand {} is no constant, which is not supported yet", operand);
+    return operation.NotSupported("operand {} is no constant, which is not supported yet", operand);
   }
   for (int64_t i = 0; i < value->shape().ElementCount(); ++i) values.push_back(value->literal().GetInt(i));
   return values;
 }
 
 Status ImportDynamicPad(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 5));
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2)) return ImportBoundedPad(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList low, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList high, ConstantInts(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const IntList interior, ConstantInts(frame, operation, 4));
-  VXLA_ASSIGN_OR_RETURN(PadAttributes attributes, PadOf(reader, low, high, interior));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kPad, {operands[0], operands[1]}, std::move(attributes)));
-  return BindResults(frame, operation, result);
+  VXLA_ASSIGN_OR_RETURN(PadAttributes attributes, PadOf(operation, low, high, interior));
+  return BindInferred(frame, operation, Opcode::kPad, {operands[0], operands[1]}, std::move(attributes));
 }
 
 Status ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 4));
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 1))
     return ImportBoundedSlice(frame, operation, operands);
@@ -546,35 +529,29 @@ Status ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const IntList starts, ConstantInts(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList limits, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList strides, ConstantInts(frame, operation, 3));
-  VXLA_ASSIGN_OR_RETURN(SliceAttributes attributes, SliceOf(reader, starts, limits, strides));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kSlice, {operands[0]}, std::move(attributes)));
-  return BindResults(frame, operation, result);
+  VXLA_ASSIGN_OR_RETURN(SliceAttributes attributes, SliceOf(operation, starts, limits, strides));
+  return BindInferred(frame, operation, Opcode::kSlice, {operands[0]}, std::move(attributes));
 }
 
 Status ImportDynamicGather(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
-  VXLA_ASSIGN_OR_RETURN(GatherAttributes attributes, GatherOf(reader));
+  VXLA_ASSIGN_OR_RETURN(GatherAttributes attributes, GatherOf(operation));
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2))
     return ImportBoundedGather(frame, operation, operands, std::move(attributes));
   VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, ConstantInts(frame, operation, 2));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kGather,
-                                                               {operands[0], operands[1]}, std::move(attributes)));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kGather, {operands[0], operands[1]}, std::move(attributes));
 }
 
 // A convolution whose third operand is the padding.
 Status ImportDynamicConvolution(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(3));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(Instruction* const amount, Lookup(frame, operation, operation.operands[2]));
   Operation convolution = operation;
   convolution.operands.pop_back();
   if (IsBounded(frame, operation) && !AreKnown(frame, {amount}, 0))
     return ImportBoundedConvolution(frame, std::move(convolution), amount);
   VXLA_ASSIGN_OR_RETURN(const IntList padding, ConstantInts(frame, operation, 2));
-  Attribute list;
-  list.kind = Attribute::Kind::kArray;
+  Attribute list(Attribute::Kind::kArray);
   for (const int64_t value : padding) list.elements.push_back(IntegerAttribute(value));
   SetAttribute(convolution.attributes, "padding", std::move(list));
   return ImportPlain(frame, convolution, Opcode::kConvolution);
@@ -582,21 +559,17 @@ Status ImportDynamicConvolution(Frame& frame, const Operation& operation) {
 
 // dot of vectors and matrices: the last dimension of lhs with the first of rhs.
 Status ImportDot(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2));
   DotAttributes attributes;
   attributes.lhs_contracting_dims = {operands[0]->shape().rank() - 1};
   attributes.rhs_contracting_dims = {0};
-  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kDot, std::move(operands), std::move(attributes), {},
-                                    frame.importer.ResultShape(operation)));
-  return BindResults(frame, operation, result);
+  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(operation));
+  return BindInferred(frame, operation, Opcode::kDot, std::move(operands), std::move(attributes), {},
+                      frame.importer.ResultShape(operation));
 }
 
 // Of complex numbers by the real parts, then by the imaginary ones.
 Status ImportCompare(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const Attributes attributes,
                         AttributesFor(Opcode::kCompare, operation, frame.importer.typed()));
@@ -605,7 +578,7 @@ Status ImportCompare(Frame& frame, const Operation& operation) {
   const Shape& shape = operands[0]->shape();
   if (!IsComplex(shape.element_type()) || equality) return ImportPlain(frame, operation, Opcode::kCompare);
   if (!(operands[1]->shape() == shape))
-    return reader.Error("operands of {} and {}", PrintType(shape), PrintType(operands[1]->shape()));
+    return operation.Error("operands of {} and {}", PrintType(shape), PrintType(operands[1]->shape()));
   VXLA_ASSIGN_OR_RETURN(const XlaComputation program, ComplexOrderProgram(shape, direction));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, program, operands));
   return BindValues(frame, operation, results);
@@ -618,29 +591,22 @@ Status ImportRng(Frame& frame, const Operation& operation) {
   if (IsBounded(frame, operation))
     return BindSized(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), 2);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 2));
-  VXLA_ASSIGN_OR_RETURN(
-      Instruction* const result,
-      AddInferred(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), {}, shape));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), {}, shape);
 }
 
 // To a type that is not complex a complex number goes by its real part. HLO's convert refuses that.
 Status ImportConvert(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
   const Shape &from = operands[0]->shape(), stated = frame.importer.ResultShape(operation);
   if (from.IsArray() && stated.IsArray() && IsComplex(from.element_type()) && !IsComplex(stated.element_type())) {
     VXLA_ASSIGN_OR_RETURN(operands[0], AddInferred(frame, operation, Opcode::kReal, {operands[0]}));
     if (operands[0]->shape().element_type() == stated.element_type()) return BindResults(frame, operation, operands[0]);
   }
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kConvert, operation, frame.importer.typed()));
-  VXLA_ASSIGN_OR_RETURN(
-      Instruction* const converted,
-      AddInferred(frame, operation, Opcode::kConvert, std::move(operands), std::move(attributes), {}, stated));
-  return BindResults(frame, operation, converted);
+  return BindInferred(frame, operation, Opcode::kConvert, std::move(operands), std::move(attributes), {}, stated);
 }
 
 Status ImportIdentity(Frame& frame, const Operation& operation) {
@@ -653,9 +619,7 @@ Status ImportNothing(Frame&, const Operation&) { return OkStatus(); }
 Status ImportBarrier(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   if (operands.empty()) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kOptimizationBarrier,
-                                                               {TupleOrOne(frame, std::move(operands))}));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kOptimizationBarrier, {TupleOrOne(frame, std::move(operands))});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

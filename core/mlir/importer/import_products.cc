@@ -15,13 +15,13 @@ struct EinsumLetters {
   std::string result;
 };
 
-Result<EinsumLetters> LettersOf(const OperationReader& reader, const std::vector<Instruction*>& operands) {
-  VXLA_ASSIGN_OR_RETURN(const std::string config, reader.Text("einsum_config"));
+Result<EinsumLetters> LettersOf(const Operation& operation, const std::vector<Instruction*>& operands) {
+  VXLA_ASSIGN_OR_RETURN(const std::string config, operation.Text("einsum_config"));
   EinsumLetters letters;
   std::string all = config;
   std::erase(all, ' ');
   const size_t arrow = all.find("->");
-  if (arrow == std::string::npos) return reader.Error("einsum_config \"{}\" has no \"->\"", config);
+  if (arrow == std::string::npos) return operation.Error("einsum_config \"{}\" has no \"->\"", config);
   letters.result = all.substr(arrow + 2);
   all.resize(arrow);
   for (size_t start = 0; start <= all.size();) {
@@ -30,30 +30,30 @@ Result<EinsumLetters> LettersOf(const OperationReader& reader, const std::vector
     start = end + 1;
   }
   if (letters.operands.size() != operands.size())
-    return reader.Error("einsum_config \"{}\" is of {} operands, {} are given", config, letters.operands.size(),
-                        operands.size());
+    return operation.Error("einsum_config \"{}\" is of {} operands, {} are given", config, letters.operands.size(),
+                           operands.size());
   for (size_t i = 0; i <= operands.size(); ++i) {
     const std::string& word = i < operands.size() ? letters.operands[i] : letters.result;
     if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string::npos)
-      return reader.NotSupported("einsum_config \"{}\" holds more than letters", config);
+      return operation.NotSupported("einsum_config \"{}\" holds more than letters", config);
     std::string sorted = word;
     std::ranges::sort(sorted);
     if (i == operands.size() && std::ranges::adjacent_find(sorted) != sorted.end())
-      return reader.Error("einsum_config \"{}\" names a dimension of the result twice", config);
+      return operation.Error("einsum_config \"{}\" names a dimension of the result twice", config);
     if (i < operands.size() && word.size() != static_cast<size_t>(operands[i]->shape().rank()))
-      return reader.Error("einsum_config \"{}\" gives operand {} {} dimensions, it is {}", config, i, word.size(),
-                          PrintType(operands[i]->shape()));
+      return operation.Error("einsum_config \"{}\" gives operand {} {} dimensions, it is {}", config, i, word.size(),
+                             PrintType(operands[i]->shape()));
     for (size_t d = 0; i < operands.size() && d < word.size(); ++d) {
       const int first = static_cast<int>(word.find(word[d])), again = static_cast<int>(d);
       if (operands[i]->shape().dimension(first) != operands[i]->shape().dimension(again))
-        return reader.Error("einsum_config \"{}\": '{}' stands for dimensions {} and {} of {}, which differ", config,
-                            word[d], first, again, PrintType(operands[i]->shape()));
+        return operation.Error("einsum_config \"{}\": '{}' stands for dimensions {} and {} of {}, which differ", config,
+                               word[d], first, again, PrintType(operands[i]->shape()));
     }
   }
   for (const char c : letters.result) {
     const auto has = [&](const std::string& word) { return word.find(c) != std::string::npos; };
     if (std::ranges::none_of(letters.operands, has))
-      return reader.Error("einsum_config \"{}\": no operand has the result's dimension '{}'", config, c);
+      return operation.Error("einsum_config \"{}\": no operand has the result's dimension '{}'", config, c);
   }
   return letters;
 }
@@ -136,25 +136,24 @@ XlaOp EinsumOf(std::vector<XlaOp> x, EinsumLetters letters) {
 }
 
 // Inputs and initial values, or outputs and carries; they may be left out.
-Status CheckSegments(const OperationReader& reader, std::string_view name, size_t count) {
-  VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints(name, {}));
+Status CheckSegments(const Operation& operation, std::string_view name, size_t count) {
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, operation.Ints(name, {}));
   const bool fits = sizes.size() == 2 && sizes[0] >= 0 && sizes[1] >= 0 &&
                     static_cast<uint64_t>(sizes[0]) + static_cast<uint64_t>(sizes[1]) == count;
   if (sizes.empty() || fits) return OkStatus();
-  return reader.Error("{} are [{}], two that make {} needed", name, JoinInts(sizes, ", "), count);
+  return operation.Error("{} are [{}], two that make {} needed", name, JoinInts(sizes, ", "), count);
 }
 
 // Builds a program of the operands' shapes and puts it in the operation's place.
 Status ImportProgram(Frame& frame, const Operation& operation,
                      const std::function<XlaOp(const std::vector<XlaOp>&)>& build) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   XlaBuilder builder(operation.name.substr(operation.name.find('.') + 1));
   std::vector<XlaOp> parameters;
   for (const Instruction* operand : operands)
     parameters.push_back(Parameter(&builder, static_cast<int64_t>(parameters.size()), operand->shape()));
   const Result<XlaComputation> program = builder.Build(build(parameters));
-  if (!program.ok()) return reader.Error("{}", program.status().message());
+  if (!program.ok()) return operation.Error("{}", program.status().message());
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, *program, operands));
   return BindValues(frame, operation, results);
 }
@@ -162,11 +161,10 @@ Status ImportProgram(Frame& frame, const Operation& operation,
 // A scan of carries alone takes as many steps as it says: HLO's goes over an array of that size.
 Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
                        ScanAttributes attributes, int64_t size) {
-  const OperationReader reader(operation);
   const int64_t dimension = attributes.dimensions[0];
-  if (size < 0) return reader.Error("scan_dim_size is needed where there are no inputs");
+  if (size < 0) return operation.Error("scan_dim_size is needed where there are no inputs");
   if (dimension < 0 || dimension >= kMaxRank)
-    return reader.Error("dimension {} is not in 0 to {}", dimension, kMaxRank - 1);
+    return operation.Error("dimension {} is not in 0 to {}", dimension, kMaxRank - 1);
   IntList sizes(static_cast<size_t>(dimension), 1);
   const Shape step(ElementType::kPred, sizes);
   sizes.push_back(size);
@@ -175,7 +173,7 @@ Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Ins
   std::vector<Instruction*> captures;
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
   if (body->parameters().size() != operands.size())
-    return reader.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
+    return operation.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
   Frame outer(frame.importer, "step");
   Add(outer, Opcode::kParameter, step, {}, ParameterAttributes{0});
   std::vector<Instruction*> carried;
@@ -186,32 +184,28 @@ Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Ins
       Add(outer, Opcode::kCall, body->root()->shape(), std::move(carried), CallAttributes{}, {body}));
   Computation* const computation = frame.importer.module().AddComputation(std::move(outer.computation));
   operands.insert(operands.begin(), Chosen(frame, Number(frame, ElementType::kPred, 0), steps));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
-                                    {computation}, frame.importer.ResultShape(operation)));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes), {computation},
+                      frame.importer.ResultShape(operation));
 }
 
 }  // namespace
 
 Status ImportEinsum(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(operation.name.ends_with("unary_einsum") ? 1 : 2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(operation.name.ends_with("unary_einsum") ? 1 : 2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const EinsumLetters letters, LettersOf(reader, operands));
+  VXLA_ASSIGN_OR_RETURN(const EinsumLetters letters, LettersOf(operation, operands));
   return ImportProgram(frame, operation, [&](const std::vector<XlaOp>& x) { return EinsumOf(x, letters); });
 }
 
 // operand[i..., index[i..., j...], k...] with the first batch_dims dimensions in common.
 Status ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
-  VXLA_ASSIGN_OR_RETURN(const int64_t dim, reader.Int("dim"));
-  VXLA_ASSIGN_OR_RETURN(const int64_t batch, reader.Int("batch_dims", 0));
+  VXLA_ASSIGN_OR_RETURN(const int64_t dim, operation.Int("dim"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t batch, operation.Int("batch_dims", 0));
   const Shape &operand = operands[0]->shape(), &index = operands[1]->shape();
-  if (dim < 0 || dim >= operand.rank()) return reader.Error("dim {} is no dimension of {}", dim, PrintType(operand));
+  if (dim < 0 || dim >= operand.rank()) return operation.Error("dim {} is no dimension of {}", dim, PrintType(operand));
   if (batch < 0 || batch > dim || batch > index.rank())
-    return reader.Error("batch_dims {} is not in 0 to dim {} and the rank of {}", batch, dim, PrintType(index));
+    return operation.Error("batch_dims {} is not in 0 to dim {} and the rank of {}", batch, dim, PrintType(index));
   GatherAttributes numbers;
   IntList sizes(operand.dimensions().begin(), operand.dimensions().end());
   const int64_t own = index.rank() - batch;
@@ -229,9 +223,8 @@ Status ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
 }
 
 Status ImportRaggedDot(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 3));
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("ragged_dot_dimension_numbers"));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("ragged_dot_dimension_numbers"));
   DotAttributes attributes;
   const std::pair<std::string_view, IntList*> lists[] = {
       {"lhs_batching_dimensions", &attributes.lhs_batch_dims},
@@ -243,62 +236,55 @@ Status ImportRaggedDot(Frame& frame, const Operation& operation) {
   for (const auto& [name, list] : lists) {
     const Attribute* part = numbers->Find(name);
     if (part == nullptr) continue;
-    VXLA_ASSIGN_OR_RETURN(*list, reader.IntsOf(name, *part));
+    VXLA_ASSIGN_OR_RETURN(*list, operation.IntsOf(name, *part));
   }
-  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kRaggedDot, std::move(operands), std::move(attributes),
-                                    {}, frame.importer.ResultShape(operation)));
-  return BindResults(frame, operation, result);
+  VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(operation));
+  return BindInferred(frame, operation, Opcode::kRaggedDot, std::move(operands), std::move(attributes), {},
+                      frame.importer.ResultShape(operation));
 }
 
 // (inputs..., inits...) -> (outputs..., carries...); the body takes a slice of each input and the carries.
 Status ImportScan(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
   ScanAttributes attributes;
   attributes.dimensions = {dimension};
-  VXLA_ASSIGN_OR_RETURN(attributes.is_reverse, reader.Bool("is_reverse", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_reverse, operation.Bool("is_reverse", false));
   if (operation.Find("is_associative") != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(const bool associative, reader.Bool("is_associative", false));
+    VXLA_ASSIGN_OR_RETURN(const bool associative, operation.Bool("is_associative", false));
     attributes.is_associative.text = associative ? "true" : "false";
   }
-  VXLA_ASSIGN_OR_RETURN(const IntList segments, reader.Ints("operandSegmentSizes", {}));
-  VXLA_RETURN_IF_ERROR(CheckSegments(reader, "operandSegmentSizes", operands.size()));
-  VXLA_RETURN_IF_ERROR(CheckSegments(reader, "resultSegmentSizes", operation.results.size()));
+  VXLA_ASSIGN_OR_RETURN(const IntList segments, operation.Ints("operandSegmentSizes", {}));
+  VXLA_RETURN_IF_ERROR(CheckSegments(operation, "operandSegmentSizes", operands.size()));
+  VXLA_RETURN_IF_ERROR(CheckSegments(operation, "resultSegmentSizes", operation.results.size()));
   attributes.num_carries = segments.empty() ? static_cast<int64_t>(operands.size() / 2) : segments[1];
   if (attributes.num_carries < 0 || attributes.num_carries > static_cast<int64_t>(operands.size()))
-    return reader.Error("{} carries of {} operands", attributes.num_carries, operands.size());
-  VXLA_ASSIGN_OR_RETURN(const int64_t size, reader.Int("scan_dim_size", -1));
+    return operation.Error("{} carries of {} operands", attributes.num_carries, operands.size());
+  VXLA_ASSIGN_OR_RETURN(const int64_t size, operation.Int("scan_dim_size", -1));
   if (attributes.num_carries == static_cast<int64_t>(operands.size()))
     return ImportStepsOnly(frame, operation, std::move(operands), std::move(attributes), size);
   const Shape& input = operands[0]->shape();
   const bool known = input.IsArray() && dimension >= 0 && dimension < input.rank();
   if (size >= 0 && known && input.dimension(static_cast<int>(dimension)) != size)
-    return reader.Error("scan_dim_size is {}, dimension {} of {} is not", size, dimension, PrintType(input));
+    return operation.Error("scan_dim_size is {}, dimension {} of {} is not", size, dimension, PrintType(input));
   return ImportWithRegions(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
                            Takes::kConstants, frame.importer.ResultShape(operation));
 }
 
 // A number in the operand's shape.
 Status ImportConstantLike(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, reader.Required("value"));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
   const bool real = value->kind == Attribute::Kind::kFloat;
   if (!real && value->kind != Attribute::Kind::kInteger)
-    return reader.Error("value is {}, no number", PrintAttribute(*value));
+    return operation.Error("value is {}, no number", PrintAttribute(*value));
   const Shape& shape = frame.importer.program().ShapeOf(operation.results[0]);
-  if (!shape.IsArray()) return reader.Error("an array is needed");
+  if (!shape.IsArray()) return operation.Error("an array is needed");
   const ElementType type = shape.element_type();
   Literal number = real ? Literal::Scalar(type, value->real) : Literal::ScalarInt(type, value->integer);
-  Instruction* constant = Add(frame, Opcode::kConstant, Shape(type), {},
-                              ConstantAttributes{std::make_shared<const Literal>(std::move(number))});
-  if (shape.rank() > 0) constant = Add(frame, Opcode::kBroadcast, shape, {constant}, DimensionsAttributes{});
-  return BindValues(frame, operation, {constant});
+  return BindValues(frame, operation, {Everywhere(frame, Constant(frame, std::move(number)), shape)});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -72,8 +72,7 @@ Instruction* SinkExpression(Frame& frame, const Instruction* value) {
 
 // An array of these elements.
 Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
-  if (elements.empty())
-    return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)});
+  if (elements.empty()) return Constant(frame, Literal(shape));
   std::vector<Instruction*> parts;
   for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
   const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
@@ -107,10 +106,8 @@ Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation,
                                        bool returns_state) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
   const size_t own = state.shapes.size() - state.captures.size();
-  if (block->arguments.size() != own) {
-    return OperationReader(operation).Error("region {} has {} arguments, {} needed", region, block->arguments.size(),
-                                            own);
-  }
+  if (block->arguments.size() != own)
+    return operation.Error("region {} has {} arguments, {} needed", region, block->arguments.size(), own);
   Frame frame(outer.importer, "region");
   const bool one = state.shapes.size() == 1;
   Instruction* const parameter =
@@ -158,17 +155,16 @@ bool HasOpenSizes(Frame& frame, const Operation& operation) {
 
 // A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
 Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
-  const OperationReader reader(operation);
   BeginForall(frame, operation, /*written_out=*/true);
   VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
   VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
   const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
     if (block.arguments.size() != values.size())
-      return reader.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
+      return operation.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
     for (size_t i = 0; i < values.size(); ++i) {
       const Type& type = frame.importer.program().values[block.arguments[i]].type;
       if (!Fits(type, values[i]->shape()))
-        return reader.Error("{} is given where the loop carries {}", PrintType(values[i]->shape()), PrintType(type));
+        return operation.Error("{} is given where the loop carries {}", PrintType(values[i]->shape()), PrintType(type));
       frame.values[block.arguments[i]] = values[i];
       frame.importer.invariants().erase(block.arguments[i]);
       frame.importer.SetActual(block.arguments[i], values[i]->shape());
@@ -178,16 +174,16 @@ Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruc
   while (true) {
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
     if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
-      return reader.Error("the first region gives {} values, one needed", goes_on.size());
+      return operation.Error("the first region gives {} values, one needed", goes_on.size());
     VXLA_ASSIGN_OR_RETURN(const Literal* const known, frame.importer.KnownOrAsk(operation, goes_on[0]));
     if (known->GetInt(0) == 0) break;
     if (++frame.importer.trips() > kMaxTripsOfChangingSizes) {
-      return reader.NotSupported("more than {} trips of loops whose sizes change from trip to trip",
-                                 kMaxTripsOfChangingSizes);
+      return operation.NotSupported("more than {} trips of loops whose sizes change from trip to trip",
+                                    kMaxTripsOfChangingSizes);
     }
     VXLA_ASSIGN_OR_RETURN(values, run(*body));
     if (values.size() != body->arguments.size())
-      return reader.Error("the body gives {} values, {} needed", values.size(), body->arguments.size());
+      return operation.Error("the body gives {} values, {} needed", values.size(), body->arguments.size());
   }
   return BindValues(frame, operation, values);
 }
@@ -216,16 +212,12 @@ Status ImportConditional(Frame& frame, const Operation& operation, std::vector<I
   std::vector<Computation*> branches;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
-    VXLA_ASSIGN_OR_RETURN(Computation* const branch, ImportStateRegion(frame, operation, i, state, false));
-    branches.push_back(branch);
+    VXLA_ASSIGN_OR_RETURN(branches.emplace_back(), ImportStateRegion(frame, operation, i, state, false));
     std::vector<Instruction*> captured;
     for (const ValueId value : state.captures) captured.push_back(frame.values.at(value));
     operands.push_back(TupleOrOne(frame, std::move(captured)));
   }
-  VXLA_ASSIGN_OR_RETURN(
-      Instruction* const result,
-      AddInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches)));
-  return BindResults(frame, operation, result);
+  return BindInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches));
 }
 
 }  // namespace
@@ -349,10 +341,9 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
   std::vector<Instruction*> captures;
   std::vector<Computation*> regions;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(Computation* const region, ImportScalarRegion(frame, operation, i, takes, captures));
-    regions.push_back(region);
+    VXLA_ASSIGN_OR_RETURN(regions.emplace_back(), ImportScalarRegion(frame, operation, i, takes, captures));
   }
-  if (!captures.empty()) VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
+  if (!captures.empty()) VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   if (takes == Takes::kAccumulated || opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter)
     Promote(frame, opcode, *regions[0], operands);
   const auto spread = [&](size_t place, Shape like) {
@@ -380,7 +371,7 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
 }
 
 Status ImportWhile(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
   if (!frame.importer.refines() || !HasOpenSizes(frame, operation))
     return ImportLoop(frame, operation, std::move(init));
@@ -407,9 +398,8 @@ Status Importer::ImportOr(const std::function<Status()>& first, const std::funct
 
 // if, case: each branch takes what it uses of what is around it.
 Status ImportBranches(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(reader.ExpectRegions(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+  if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
   if (decided) return OkStatus();
@@ -422,67 +412,56 @@ Status ImportBranches(Frame& frame, const Operation& operation) {
                                    VXLA_RETURN_IF_ERROR(frame.importer.KnownOrAsk(operation, operands[0]).status());
                                    VXLA_ASSIGN_OR_RETURN(const bool known,
                                                          ImportKnownBranch(frame, operation, operands[0]));
-                                   return known ? OkStatus() : reader.Error("its branches take arguments");
+                                   return known ? OkStatus() : operation.Error("its branches take arguments");
                                  });
 }
 
-Status ImportReduce(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
-  VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
+// reduce, map
+Status ImportAlong(Frame& frame, const Operation& operation) {
+  const bool maps = operation.name.ends_with("map");
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+  VXLA_ASSIGN_OR_RETURN(const IntList dimensions, operation.Ints("dimensions"));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  return ImportWithRegions(frame, operation, Opcode::kReduce, std::move(operands), DimensionsAttributes{dimensions},
-                           Takes::kAccumulated);
+  return ImportWithRegions(frame, operation, maps ? Opcode::kMap : Opcode::kReduce, std::move(operands),
+                           DimensionsAttributes{dimensions}, maps ? Takes::kOnce : Takes::kAccumulated);
 }
 
 // reduce_window, select_and_scatter
 Status ImportWindowed(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   const bool reduces = operation.name.ends_with("reduce_window");
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(reduces ? 1 : 2));
-  VXLA_RETURN_IF_ERROR(reduces ? reader.ExpectOperandsAtLeast(2) : reader.ExpectOperands(3));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(reduces ? 1 : 2));
+  VXLA_RETURN_IF_ERROR(reduces ? operation.ExpectOperandsAtLeast(2) : operation.ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   WindowAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(reader, operands[0]->shape().rank()));
+  VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(operation, operands[0]->shape().rank()));
   return ImportWithRegions(frame, operation, reduces ? Opcode::kReduceWindow : Opcode::kSelectAndScatter,
                            std::move(operands), std::move(attributes),
                            reduces ? Takes::kAccumulated : Takes::kConstants);
 }
 
 Status ImportScatter(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
-  VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(reader));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+  VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(operation));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, Opcode::kScatter, std::move(operands), std::move(attributes),
                            Takes::kAccumulated);
 }
 
 Status ImportSort(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(int64_t dimension, reader.Int("dimension", -1));
+  VXLA_ASSIGN_OR_RETURN(int64_t dimension, operation.Int("dimension", -1));
   if (dimension < 0) dimension += operands[0]->shape().rank();
   SortAttributes attributes;
   attributes.dimensions = {dimension};
-  VXLA_ASSIGN_OR_RETURN(attributes.is_stable, reader.Bool("is_stable", false));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_stable, operation.Bool("is_stable", false));
   return ImportWithRegions(frame, operation, Opcode::kSort, std::move(operands), std::move(attributes), Takes::kPairs);
-}
-
-Status ImportMap(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
-  VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  return ImportWithRegions(frame, operation, Opcode::kMap, std::move(operands), DimensionsAttributes{dimensions},
-                           Takes::kOnce);
 }
 
 // all_reduce, reduce_scatter
 Status ImportReducingCollective(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
   const bool scatters = operation.name.ends_with("reduce_scatter");
   const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, frame.importer.typed()));

@@ -25,41 +25,41 @@ ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axe
 }  // namespace
 
 // Axes of a list, which together make no more tiles than there may be.
-Result<std::vector<MeshPart>> ShardingImporter::ReadAxes(const OperationReader& reader, const DeviceMesh& mesh,
+Result<std::vector<MeshPart>> ShardingImporter::ReadAxes(const Operation& operation, const DeviceMesh& mesh,
                                                          const Attribute& axes, int64_t& total) const {
   constexpr int64_t kMostTiles = 1 << 20;
   std::vector<MeshPart> parts;
   for (const Attribute& axis : axes.elements) {
-    VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kSharding));
+    VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(operation, axis, kSharding));
     const auto found = std::ranges::find(mesh.axes, part.name, &MeshAxis::name);
-    if (found == mesh.axes.end()) return reader.Error("{}: the mesh has no axis {}", kSharding, part.name);
+    if (found == mesh.axes.end()) return operation.Error("{}: the mesh has no axis {}", kSharding, part.name);
     if (std::ranges::find(manual_axes_, part.name) != manual_axes_.end())
-      return reader.Error("{}: axis {} is manual here: arrays are a device's along it", kSharding, part.name);
+      return operation.Error("{}: axis {} is manual here: arrays are a device's along it", kSharding, part.name);
     const int64_t size = part.size == 0 ? found->size : part.size;
-    if (size > kMostTiles / total) return reader.Error("{}: more than {} tiles", kSharding, kMostTiles);
+    if (size > kMostTiles / total) return operation.Error("{}: more than {} tiles", kSharding, kMostTiles);
     total *= size;
     parts.push_back(std::move(part));
   }
   return parts;
 }
 
-Result<ArraySharding> ShardingImporter::ReadSharding(const OperationReader& reader, const Attribute& said,
+Result<ArraySharding> ShardingImporter::ReadSharding(const Operation& operation, const Attribute& said,
                                                      const Shape& shape) {
   const Attribute *const mesh = said.Find("mesh"), *const dimensions = said.Find("dimensions");
   if (mesh == nullptr || dimensions == nullptr)
-    return reader.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(said));
-  VXLA_ASSIGN_OR_RETURN(DeviceMesh devices, ReadMesh(reader, importer_.program(), *mesh, kSharding));
+    return operation.Error("{}: {} says no axes of a mesh", kSharding, PrintAttribute(said));
+  VXLA_ASSIGN_OR_RETURN(DeviceMesh devices, ReadMesh(operation, importer_.program(), *mesh, kSharding));
   ArraySharding sharding;
   sharding.mesh = std::make_shared<const DeviceMesh>(std::move(devices));
   sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
   // Without axes it may still say which dimensions others may divide.
   if (sharding.mesh->axes.empty() && dimensions->elements.empty()) return sharding;
   if (std::ssize(dimensions->elements) != shape.rank())
-    return reader.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
+    return operation.Error("{}: {} dimensions of {}", kSharding, dimensions->elements.size(), PrintType(shape));
   int64_t total = 1;
   std::vector<MeshPart> all;
   const auto take = [&](const Attribute& list) -> Result<std::vector<MeshPart>> {
-    VXLA_ASSIGN_OR_RETURN(std::vector<MeshPart> parts, ReadAxes(reader, *sharding.mesh, list, total));
+    VXLA_ASSIGN_OR_RETURN(std::vector<MeshPart> parts, ReadAxes(operation, *sharding.mesh, list, total));
     all.insert(all.end(), parts.begin(), parts.end());
     return parts;
   };
@@ -79,19 +79,19 @@ Result<ArraySharding> ShardingImporter::ReadSharding(const OperationReader& read
     VXLA_ASSIGN_OR_RETURN(sharding.replicated, take(*replicated));
   }
   const Result<std::vector<IntList>> groups = MeshGroups(sharding.mesh->axes, sharding.mesh->ids, all);
-  if (cut == 1 && !groups.ok()) return reader.Error("{}: {}", kSharding, groups.status().message());
-  if (cut > 1) VXLA_RETURN_IF_ERROR(CheckDevices(reader, *sharding.mesh, all, kSharding));
+  if (cut == 1 && !groups.ok()) return operation.Error("{}: {}", kSharding, groups.status().message());
+  if (cut > 1) VXLA_RETURN_IF_ERROR(CheckDevices(operation, *sharding.mesh, all, kSharding));
   if (cut > 1) Mention(sharding.mesh);
   return sharding;
 }
 
-Status ShardingImporter::CheckDevices(const OperationReader& reader, const DeviceMesh& mesh,
+Status ShardingImporter::CheckDevices(const Operation& operation, const DeviceMesh& mesh,
                                       const std::vector<MeshPart>& parts, std::string_view what) const {
   const ModuleAttributes& module = importer_.module().attributes();
   if (module.replica_count > 1)
-    return reader.NotSupported("{}: arrays that are cut, in a program of {} replicas", what, module.replica_count);
+    return operation.NotSupported("{}: arrays that are cut, in a program of {} replicas", what, module.replica_count);
   const Result<std::vector<IntList>> groups = MeshGroups(mesh.axes, mesh.ids, parts);
-  if (!groups.ok()) return reader.Error("{}: {}", what, groups.status().message());
+  if (!groups.ok()) return operation.Error("{}: {}", what, groups.status().message());
   int64_t count = 0, last = 0;
   for (const IntList& group : *groups) {
     count += std::ssize(group);
@@ -99,9 +99,9 @@ Status ShardingImporter::CheckDevices(const OperationReader& reader, const Devic
   }
   if (count == module.num_partitions && last == module.num_partitions - 1) return OkStatus();
   if (count == module.num_partitions)
-    return reader.Error("{}: the mesh has device {}, the program has devices 0 to {}", what, last, count - 1);
-  return reader.NotSupported("{}: a mesh of {} devices in a program of {} partitions", what, count,
-                             module.num_partitions);
+    return operation.Error("{}: the mesh has device {}, the program has devices 0 to {}", what, last, count - 1);
+  return operation.NotSupported("{}: a mesh of {} devices in a program of {} partitions", what, count,
+                                module.num_partitions);
 }
 
 void ShardingImporter::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
@@ -109,42 +109,41 @@ void ShardingImporter::Mention(const std::shared_ptr<const DeviceMesh>& mesh) {
 }
 
 // mhlo.sharding = "{...}".
-Result<std::optional<ArraySharding>> ShardingImporter::ReadOldSharding(const OperationReader& reader,
+Result<std::optional<ArraySharding>> ShardingImporter::ReadOldSharding(const Operation& operation,
                                                                        const Attribute& said, const Shape& shape) {
   if (said.kind != Attribute::Kind::kString)
-    return reader.Error("{}: {} is no string", kOpSharding, PrintAttribute(said));
+    return operation.Error("{}: {} is no string", kOpSharding, PrintAttribute(said));
   const int64_t devices = importer_.module().attributes().num_partitions;
   Result<std::optional<ArraySharding>> sharding = ReadOpSharding(said.text, shape.rank(), devices);
   if (sharding.status().code() == StatusCode::kUnsupported)
-    return reader.NotSupported("{}", sharding.status().message());
-  if (!sharding.ok()) return reader.Error("{}", sharding.status().message());
+    return operation.NotSupported("{}", sharding.status().message());
+  if (!sharding.ok()) return operation.Error("{}", sharding.status().message());
   if (!*sharding) return std::optional<ArraySharding>();
-  VXLA_RETURN_IF_ERROR(CheckDevices(reader, *(*sharding)->mesh, {}, kOpSharding));
+  VXLA_RETURN_IF_ERROR(CheckDevices(operation, *(*sharding)->mesh, {}, kOpSharding));
   Mention((*sharding)->mesh);
   return sharding;
 }
 
 // Of an argument or a result, in both languages; nothing: nothing is said.
-Result<std::optional<ArraySharding>> ShardingImporter::SaidOf(const OperationReader& reader,
-                                                              const Attribute* attributes, const Shape& shape,
-                                                              std::string_view what) {
+Result<std::optional<ArraySharding>> ShardingImporter::SaidOf(const Operation& operation, const Attribute* attributes,
+                                                              const Shape& shape, std::string_view what) {
   std::optional<ArraySharding> sharding;
   if (attributes == nullptr || !shape.IsArray()) return sharding;
   const Attribute *const said = attributes->Find(kSharding), *const old = attributes->Find(kOpSharding);
   if (said != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *said, shape));
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(operation, *said, shape));
   }
   if (old != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(const std::optional<ArraySharding> other, ReadOldSharding(reader, *old, shape));
+    VXLA_ASSIGN_OR_RETURN(const std::optional<ArraySharding> other, ReadOldSharding(operation, *old, shape));
     if (sharding && other && !(TilesOf(*sharding) == TilesOf(*other))) {
-      return reader.Error("{} is {} by {} and {} by {}", what, ShardingText(*sharding), kSharding, old->text,
-                          kOpSharding);
+      return operation.Error("{} is {} by {} and {} by {}", what, ShardingText(*sharding), kSharding, old->text,
+                             kOpSharding);
     }
     if (!sharding) sharding = other;
   }
   if (!sharding) return sharding;
   const Result<Shape> tile = TilesOf(*sharding).TileOf(shape);
-  if (!tile.ok()) return reader.NotSupported("{}: {}", what, tile.status().message());
+  if (!tile.ok()) return operation.NotSupported("{}: {}", what, tile.status().message());
   return sharding;
 }
 
@@ -153,18 +152,17 @@ bool ShardingImporter::IsPartitioned() const {
 }
 
 Status ShardingImporter::ReadEntry(const Operation& function) {
-  const OperationReader reader(function);
   const Block& block = function.regions[0].blocks[0];
   for (size_t i = 0; i < block.arguments.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
-                          SaidOf(reader, ElementOf(function.Find("arg_attrs"), i),
+                          SaidOf(function, ElementOf(function.Find("arg_attrs"), i),
                                  importer_.program().ShapeOf(block.arguments[i]), fmt::format("argument {}", i)));
     stated_.parameters.push_back(std::move(said));
   }
   const Attribute* const type = function.Find("function_type");
   for (size_t i = 0; type != nullptr && i < type->type.results.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
-                          SaidOf(reader, ElementOf(function.Find("res_attrs"), i), type->type.results[i].shape,
+                          SaidOf(function, ElementOf(function.Find("res_attrs"), i), type->type.results[i].shape,
                                  fmt::format("result {}", i)));
     stated_.results.push_back(std::move(said));
   }
@@ -184,16 +182,15 @@ Status ShardingImporter::ConstrainResults(Frame& frame, const Operation& operati
   const Attribute* const target = operation.Find("call_target_name");
   const bool is_call = target != nullptr && (target->text == "Sharding" || target->text.starts_with("SPMD"));
   if ((said == nullptr && old == nullptr) || is_call) return OkStatus();
-  const OperationReader reader(operation);
   for (size_t i = 0; i < operation.results.size(); ++i) {
     const auto value = frame.values.find(operation.results[i]);
     if (value == frame.values.end() || !value->second->shape().IsArray()) continue;
     const Shape& shape = value->second->shape();
     std::optional<ArraySharding> sharding;
     if (const Attribute* const one = ElementOf(said, i); one != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(operation, *one, shape));
     } else if (old != nullptr && operation.results.size() == 1) {
-      VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *old, shape));
+      VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(operation, *old, shape));
     }
     if (sharding) value->second = Constrained(frame, value->second, *std::move(sharding));
   }
@@ -201,30 +198,28 @@ Status ShardingImporter::ConstrainResults(Frame& frame, const Operation& operati
 }
 
 Status ShardingImporter::ImportConstraint(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   const Attribute* const said = operation.Find("sharding");
   if (!IsPartitioned() || said == nullptr) return ImportIdentity(frame, operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   if (!value->shape().IsArray()) return ImportIdentity(frame, operation);
-  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(reader, *said, value->shape()));
+  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(operation, *said, value->shape()));
   return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
 }
 
 Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(0));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(0));
   const Attribute* const number = operation.Find("group_id");
   if (number == nullptr || number->kind != Attribute::Kind::kInteger)
-    return reader.Error("group_id: a number is wanted");
+    return operation.Error("group_id: a number is wanted");
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
-  if (!value->shape().IsArray()) return reader.Error("{} is no array", value->shape().ToString());
+  if (!value->shape().IsArray()) return operation.Error("{} is no array", value->shape().ToString());
   const auto [shape, is_first] = group_shapes_.try_emplace(number->integer, value->shape());
   if (!is_first && !std::ranges::equal(shape->second.dimensions(), value->shape().dimensions())) {
-    return reader.Error("group {} has {} and {}: one group's arrays have one shape", number->integer,
-                        shape->second.ToString(), value->shape().ToString());
+    return operation.Error("group {} has {} and {}: one group's arrays have one shape", number->integer,
+                           shape->second.ToString(), value->shape().ToString());
   }
   // Of a copy, as devices make constants in any tiles.
   Instruction* const copy = IsPartitioned() ? Add(frame, Opcode::kCopy, value->shape(), {value}) : value;
@@ -241,9 +236,8 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
   }
   const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
   if (!to_tiles && !from_tiles && (target != "Sharding" || !IsPartitioned())) return false;
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   const Shape& result = importer_.program().ShapeOf(operation.results[0]);
   const Attribute* const said = operation.Find(kOpSharding);
@@ -253,7 +247,7 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
     const auto constraint = stated_.constraints.find(value);
     if (constraint != stated_.constraints.end()) sharding = constraint->second;
   } else if (said != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(reader, *said, result));
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(operation, *said, result));
   }
   if (!to_tiles && !from_tiles) {
     if (!sharding) return ImportIdentity(frame, operation).ok();
@@ -267,10 +261,10 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
   }
   const Shape &whole = to_tiles ? value->shape() : result, &tile = to_tiles ? result : value->shape();
   const Result<Shape> fits = TilesOf(*sharding).TileOf(whole);
-  if (!fits.ok()) return reader.NotSupported("{}", fits.status().message());
+  if (!fits.ok()) return operation.NotSupported("{}", fits.status().message());
   if (!Compatible(*fits, tile)) {
-    return reader.Error("{} is {} on a device by its sharding {}, it is stated as {}", PrintType(whole),
-                        PrintType(*fits), ShardingText(*sharding), PrintType(tile));
+    return operation.Error("{} is {} on a device by its sharding {}, it is stated as {}", PrintType(whole),
+                           PrintType(*fits), ShardingText(*sharding), PrintType(tile));
   }
   Instruction* const copy = Add(frame, Opcode::kCopy, result, {value});
   (to_tiles ? stated_.to_tiles : stated_.from_tiles).emplace(copy, *std::move(sharding));
@@ -280,8 +274,7 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
 
 // A call of JAX's that passes its operand on: who compiles the program answers it.
 Status ShardingImporter::Ask(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   const Attribute* const asker = operation.Find("backend_config");
   const bool is_text = asker != nullptr && asker->kind == Attribute::Kind::kString;
@@ -291,7 +284,7 @@ Status ShardingImporter::Ask(Frame& frame, const Operation& operation) {
 }
 
 // The tile of an operand or result of a manual computation: other axes may cut it further.
-Result<Shape> ShardingImporter::ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+Result<Shape> ShardingImporter::ManualTile(const Operation& operation, const ArraySharding& sharding,
                                            const std::vector<std::string>& axes, const Shape& whole) const {
   if (!whole.IsArray()) return whole;
   for (const DimensionSharding& dimension : sharding.dimensions) {
@@ -299,23 +292,22 @@ Result<Shape> ShardingImporter::ManualTile(const OperationReader& reader, const 
     for (const MeshPart& part : dimension.axes) {
       const bool manual = std::ranges::find(axes, part.name) != axes.end();
       if (manual && other)
-        return reader.Error("{} of {}: an axis that is not manual stands before {}", ShardingText(sharding),
-                            PrintType(whole), part.name);
+        return operation.Error("{} of {}: an axis that is not manual stands before {}", ShardingText(sharding),
+                               PrintType(whole), part.name);
       other = other || !manual;
     }
   }
   Result<Shape> tile = TilesOf(OfAxes(sharding, axes)).TileOf(whole);
-  if (!tile.ok()) return reader.NotSupported("{}: {}", kSharding, tile.status().message());
+  if (!tile.ok()) return operation.NotSupported("{}: {}", kSharding, tile.status().message());
   return tile;
 }
 
 // What is said of the operands or results.
 Result<std::vector<ArraySharding>> ShardingImporter::ManualShardings(const Operation& operation, std::string_view list,
                                                                      const std::vector<ValueId>& values) {
-  const OperationReader reader(operation);
   const Attribute* const said = operation.Find(list);
   const size_t stated = said == nullptr ? 0 : said->elements.size();
-  if (stated != values.size()) return reader.Error("{}: {} for {} arrays", list, stated, values.size());
+  if (stated != values.size()) return operation.Error("{}: {} for {} arrays", list, stated, values.size());
   std::vector<ArraySharding> shardings;
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape& shape = importer_.typed().ShapeOf(values[i]);
@@ -323,14 +315,13 @@ Result<std::vector<ArraySharding>> ShardingImporter::ManualShardings(const Opera
     sharding.dimensions.resize(shape.IsArray() ? static_cast<size_t>(shape.rank()) : 0);
     const Attribute* const one = ElementOf(said, i);
     if (one == nullptr || !shape.IsArray() || !IsPartitioned()) continue;
-    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(reader, *one, shape));
+    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(operation, *one, shape));
   }
   return shardings;
 }
 
 // Of axes that are not manual around it already.
-Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationReader& reader,
-                                                              const Operation& operation,
+Result<std::vector<std::string>> ShardingImporter::ManualAxes(const Operation& operation,
                                                               const DeviceMesh* mesh) const {
   std::vector<std::string> names;
   const Attribute* const axes = operation.Find("manual_axes");
@@ -339,9 +330,9 @@ Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationRea
     const Attribute* const said = axis.Find("name");
     const std::string name = "\"" + (said == nullptr ? axis.text : said->text) + "\"";
     const bool is_known = mesh == nullptr || std::ranges::find(mesh->axes, name, &MeshAxis::name) != mesh->axes.end();
-    if (!is_known) return reader.Error("manual_axes: the mesh has no axis {}", name);
+    if (!is_known) return operation.Error("manual_axes: the mesh has no axis {}", name);
     if (std::ranges::find(manual_axes_, name) != manual_axes_.end())
-      return reader.Error("manual_axes: axis {} is manual around it already", name);
+      return operation.Error("manual_axes: axis {} is manual around it already", name);
     names.push_back(name);
   }
   return names;
@@ -349,10 +340,9 @@ Result<std::vector<std::string>> ShardingImporter::ManualAxes(const OperationRea
 
 // The body is a device's: it sees tiles.
 Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   if (block->arguments.size() != operation.operands.size())
-    return reader.Error("{} arguments, {} operands", block->arguments.size(), operation.operands.size());
+    return operation.Error("{} arguments, {} operands", block->arguments.size(), operation.operands.size());
   StatedShardings::Manual said;
   VXLA_ASSIGN_OR_RETURN(said.in, ManualShardings(operation, "in_shardings", operation.operands));
   VXLA_ASSIGN_OR_RETURN(said.out, ManualShardings(operation, "out_shardings", operation.results));
@@ -361,15 +351,15 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
       if (said.mesh == nullptr || said.mesh->axes.empty()) said.mesh = sharding.mesh;
     }
   }
-  VXLA_ASSIGN_OR_RETURN(said.axes, ManualAxes(reader, operation, said.mesh.get()));
+  VXLA_ASSIGN_OR_RETURN(said.axes, ManualAxes(operation, said.mesh.get()));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   std::vector<Shape> tiles;
   for (size_t i = 0; i < operands.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(reader, said.in[i], said.axes, operands[i]->shape()));
+    VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(operation, said.in[i], said.axes, operands[i]->shape()));
     const Type& stated = importer_.program().values[block->arguments[i]].type;
     if (!Fits(stated, tile)) {
-      return reader.Error("argument {} is {}, operand {} of {} is {} on a device", i, PrintType(stated), i,
-                          PrintType(operands[i]->shape()), PrintType(tile));
+      return operation.Error("argument {} is {}, operand {} of {} is {} on a device", i, PrintType(stated), i,
+                             PrintType(operands[i]->shape()), PrintType(tile));
     }
     tiles.push_back(std::move(tile));
   }
@@ -388,7 +378,7 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
   std::vector<Shape> wholes;
   for (size_t i = 0; i < operation.results.size(); ++i)
     wholes.push_back(importer_.program().ShapeOf(operation.results[i]));
-  VXLA_RETURN_IF_ERROR(CheckManualResults(reader, said, results, wholes));
+  VXLA_RETURN_IF_ERROR(CheckManualResults(operation, said, results, wholes));
   body.computation->set_root(TupleOrOne(body, results));
   Computation* const called = importer_.module().AddComputation(std::move(body.computation));
   Instruction* const call = Add(frame, Opcode::kCall, wholes.size() == 1 ? wholes[0] : Shape::Tuple(wholes), operands,
@@ -410,16 +400,16 @@ Status ShardingImporter::ImportBodyHere(Frame& frame, const Operation& operation
   return BindValues(frame, operation, results);
 }
 
-Status ShardingImporter::CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+Status ShardingImporter::CheckManualResults(const Operation& operation, const StatedShardings::Manual& said,
                                             const std::vector<Instruction*>& results,
                                             const std::vector<Shape>& wholes) const {
   if (results.size() != wholes.size())
-    return reader.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
+    return operation.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const Shape tile, ManualTile(reader, said.out[i], said.axes, wholes[i]));
+    VXLA_ASSIGN_OR_RETURN(const Shape tile, ManualTile(operation, said.out[i], said.axes, wholes[i]));
     if (Compatible(tile, results[i]->shape())) continue;
-    return reader.Error("result {} is {}, which is {} on a device; its body returns {}", i, PrintType(wholes[i]),
-                        PrintType(tile), PrintType(results[i]->shape()));
+    return operation.Error("result {} is {}, which is {} on a device; its body returns {}", i, PrintType(wholes[i]),
+                           PrintType(tile), PrintType(results[i]->shape()));
   }
   return OkStatus();
 }

@@ -12,7 +12,6 @@
 #include "core/mlir/importer/check_program.h"
 #include "core/mlir/importer/importer.h"
 #include "core/mlir/ir.h"
-#include "core/mlir/operation_reader.h"
 #include "core/module.h"
 #include "core/passes/sharding/sharding_graph.h"
 
@@ -20,15 +19,15 @@ namespace VXLA_NAMESPACE::mlir {
 
 // The attributes of an instruction of `opcode` that stands for the operation.
 Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, const Program& program);
-Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, const Operation& operation);
-Result<GatherAttributes> GatherOf(const OperationReader& reader);
-Result<ScatterAttributes> ScatterOf(const OperationReader& reader);
-Result<Window> ReduceWindowOf(const OperationReader& reader, int rank);
-Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader);
-Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation);
+Result<std::vector<PrecisionLevel>> PrecisionOf(const Operation& operation);
+Result<GatherAttributes> GatherOf(const Operation& operation);
+Result<ScatterAttributes> ScatterOf(const Operation& operation);
+Result<Window> ReduceWindowOf(const Operation& operation, int rank);
+Result<ReplicaGroups> ReplicaGroupsOf(const Operation& operation);
+Result<std::optional<int64_t>> ChannelOf(const Operation& operation);
 Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Program& program);
 // Layouts as custom calls state them: lists of minor-to-major orders.
-Result<std::vector<Shape>> WithLayouts(const OperationReader& reader, std::string_view name, std::vector<Shape> shapes);
+Result<std::vector<Shape>> WithLayouts(const Operation& operation, std::string_view name, std::vector<Shape> shapes);
 
 // Operations that are composed of others: CHLO's, and those whose meaning HLO does not have. Null: not one of them.
 struct ProgramOperation {
@@ -130,27 +129,26 @@ class ShardingImporter {
   const std::vector<Sharding>& of_results() const { return result_shardings_; }
 
  private:
-  Result<std::vector<MeshPart>> ReadAxes(const OperationReader& reader, const DeviceMesh& mesh, const Attribute& axes,
+  Result<std::vector<MeshPart>> ReadAxes(const Operation& operation, const DeviceMesh& mesh, const Attribute& axes,
                                          int64_t& total) const;
-  Result<ArraySharding> ReadSharding(const OperationReader& reader, const Attribute& said, const Shape& shape);
-  Result<std::optional<ArraySharding>> ReadOldSharding(const OperationReader& reader, const Attribute& said,
+  Result<ArraySharding> ReadSharding(const Operation& operation, const Attribute& said, const Shape& shape);
+  Result<std::optional<ArraySharding>> ReadOldSharding(const Operation& operation, const Attribute& said,
                                                        const Shape& shape);
-  Result<std::optional<ArraySharding>> SaidOf(const OperationReader& reader, const Attribute* attributes,
+  Result<std::optional<ArraySharding>> SaidOf(const Operation& operation, const Attribute* attributes,
                                               const Shape& shape, std::string_view what);
-  Status CheckDevices(const OperationReader& reader, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
+  Status CheckDevices(const Operation& operation, const DeviceMesh& mesh, const std::vector<MeshPart>& parts,
                       std::string_view what) const;
   void Mention(const std::shared_ptr<const DeviceMesh>& mesh);
   Instruction* Constrained(Frame& frame, Instruction* value, ArraySharding sharding);
-  Result<Shape> ManualTile(const OperationReader& reader, const ArraySharding& sharding,
+  Result<Shape> ManualTile(const Operation& operation, const ArraySharding& sharding,
                            const std::vector<std::string>& axes, const Shape& whole) const;
-  Result<std::vector<std::string>> ManualAxes(const OperationReader& reader, const Operation& operation,
-                                              const DeviceMesh* mesh) const;
+  Result<std::vector<std::string>> ManualAxes(const Operation& operation, const DeviceMesh* mesh) const;
   Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
                                                      const std::vector<ValueId>& values);
   Status Ask(Frame& frame, const Operation& operation);
   Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
                         const std::vector<Instruction*>& operands);
-  Status CheckManualResults(const OperationReader& reader, const StatedShardings::Manual& said,
+  Status CheckManualResults(const Operation& operation, const StatedShardings::Manual& said,
                             const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const;
 
   Importer& importer_;

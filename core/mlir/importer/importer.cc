@@ -62,19 +62,13 @@ void Importer::Begin(std::string_view module) {
 Status Importer::CollectFunctions() {
   const Operation& top = program_.module;
   if (top.name != "builtin.module") return InvalidArgument("'{}' is no module", top.name).At(top.location);
-  for (const Region& region : top.regions) {
-    for (const Block& block : region.blocks) {
-      for (const Operation& operation : block.operations) {
-        if (operation.name == "sdy.mesh") continue;
-        if (operation.name != "func.func") {
-          return InvalidArgument("a module holds functions (func.func), not '{}'", operation.name)
-              .At(operation.location);
-        }
-        std::string name = SymbolOf(operation);
-        if (!functions_.emplace(name, &operation).second)
-          return InvalidArgument("duplicate function '@{}'", name).At(operation.location);
-      }
-    }
+  for (const Operation& operation : Inside(top)) {
+    if (operation.name == "sdy.mesh") continue;
+    if (operation.name != "func.func")
+      return InvalidArgument("a module holds functions (func.func), not '{}'", operation.name).At(operation.location);
+    std::string name = SymbolOf(operation);
+    if (!functions_.emplace(name, &operation).second)
+      return InvalidArgument("duplicate function '@{}'", name).At(operation.location);
   }
   return OkStatus();
 }
@@ -82,17 +76,13 @@ Status Importer::CollectFunctions() {
 Result<const Operation*> EntryOf(const Program& program) {
   const Operation *found = nullptr, *main = nullptr;
   int count = 0;
-  for (const Region& region : program.module.regions) {
-    for (const Block& block : region.blocks) {
-      for (const Operation& function : block.operations) {
-        if (function.name != "func.func") continue;
-        if (SymbolOf(function) == "main") main = &function;
-        const Attribute* visibility = function.Find("sym_visibility");
-        if (visibility != nullptr && visibility->text == "private") continue;
-        found = &function;
-        ++count;
-      }
-    }
+  for (const Operation& function : Inside(program.module)) {
+    if (function.name != "func.func") continue;
+    if (SymbolOf(function) == "main") main = &function;
+    const Attribute* visibility = function.Find("sym_visibility");
+    if (visibility != nullptr && visibility->text == "private") continue;
+    found = &function;
+    ++count;
   }
   if (main != nullptr) return main;
   if (count == 1) return found;
@@ -101,12 +91,11 @@ Result<const Operation*> EntryOf(const Program& program) {
 }
 
 Status SetModuleAttributes(const Program& program, Module& module) {
-  const OperationReader reader(program.module);
   const std::string name = SymbolOf(program.module);
   if (!name.empty()) module.set_name(CleanName(name));
   ModuleAttributes& attributes = module.mutable_attributes();
-  VXLA_ASSIGN_OR_RETURN(attributes.num_partitions, reader.Int("mhlo.num_partitions", 1));
-  VXLA_ASSIGN_OR_RETURN(attributes.replica_count, reader.Int("mhlo.num_replicas", 1));
+  VXLA_ASSIGN_OR_RETURN(attributes.num_partitions, program.module.Int("mhlo.num_partitions", 1));
+  VXLA_ASSIGN_OR_RETURN(attributes.replica_count, program.module.Int("mhlo.num_replicas", 1));
   return OkStatus();
 }
 
@@ -198,32 +187,32 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
 }
 
 Status Importer::CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const {
-  const OperationReader reader(function);
   const Attribute* type = function.Find("function_type");
   if (type == nullptr) return OkStatus();
   const auto& stated = type->type.results;
   if (stated.size() != results.size())
-    return reader.Error("'@{}' returns {} values, its type says {}", SymbolOf(function), results.size(), stated.size());
+    return function.Error("'@{}' returns {} values, its type says {}", SymbolOf(function), results.size(),
+                          stated.size());
   for (size_t i = 0; i < stated.size(); ++i) {
     if (Fits(stated[i], results[i]->shape())) continue;
-    return reader.Error("'@{}' returns {} as result {}, its type says {}", SymbolOf(function),
-                        PrintType(results[i]->shape()), i, PrintType(stated[i]));
+    return function.Error("'@{}' returns {} as result {}, its type says {}", SymbolOf(function),
+                          PrintType(results[i]->shape()), i, PrintType(stated[i]));
   }
   return OkStatus();
 }
 
 Status Importer::CheckType(const Operation& operation, const Type& type) const {
-  const OperationReader reader(operation);
   if (type.kind == Type::Kind::kOther && type.text.starts_with("!stablehlo.future<")) return OkStatus();
   if (refines() && (type.kind == Type::Kind::kElement || type.unranked)) return OkStatus();
   if (type.kind != Type::Kind::kShape || type.unranked)
-    return reader.NotSupported("the type {} is not supported", PrintType(type));
+    return operation.NotSupported("the type {} is not supported", PrintType(type));
   for (const Shape* leaf : FlattenTuple(type.shape)) {
     if (!HasUnknownSize(*leaf)) continue;
     if (refines()) return OkStatus();
-    return reader.NotSupported("{} has a dimension of unknown size (?), which is not supported yet", PrintType(type));
+    return operation.NotSupported("{} has a dimension of unknown size (?), which is not supported yet",
+                                  PrintType(type));
   }
-  if (const Status status = CheckShape(type.shape); !status.ok()) return reader.Error("{}", status.message());
+  if (const Status status = CheckShape(type.shape); !status.ok()) return operation.Error("{}", status.message());
   return OkStatus();
 }
 

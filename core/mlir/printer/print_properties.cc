@@ -108,9 +108,7 @@ std::string TextOf(const Instruction& instruction, const WindowAttributes& a) {
 }
 
 std::string PrecisionText(ElementType type) {
-  Type element;
-  element.kind = Type::Kind::kElement;
-  element.shape = Shape(type);
+  Type element(Type::Kind::kElement, Shape(type));
   return PrintType(element);
 }
 

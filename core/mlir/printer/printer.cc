@@ -19,12 +19,6 @@ Status NotSupported(const Instruction& instruction, std::string_view why) {
       .At(instruction.location());
 }
 
-std::string Join(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 std::string TypesOf(const std::vector<const Shape*>& shapes) {
   std::string out = "(";
   for (const Shape* shape : shapes) out += (out.size() > 1 ? ", " : "") + PrintType(*shape);

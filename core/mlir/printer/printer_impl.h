@@ -1,11 +1,15 @@
 // What the printer's parts share.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <unordered_map>
 
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::mlir {
+
+inline std::string Join(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
 // The attributes of an instruction, as properties: "name = value, ...". kUnsupported where StableHLO has no such thing.
 Result<std::string> PrintProperties(const Instruction& instruction);

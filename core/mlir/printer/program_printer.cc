@@ -7,9 +7,10 @@
 #include "core/host/guarded.h"
 #include "core/mlir/bytecode/vhlo.h"
 #include "core/mlir/dense_text.h"
+#include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
-#include "core/mlir/operation_reader.h"
 #include "core/mlir/printer/printer.h"
+#include "core/mlir/printer/printer_impl.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -21,12 +22,6 @@ std::string_view KeywordKind(std::string_view kind) {
       {"dist", "rng_distribution"},    {"tr", "transpose"},        {"P", "precision"}};
   const auto found = std::ranges::find(kKinds, kind, [](const auto& row) { return row.first; });
   return found == std::end(kKinds) ? std::string_view() : found->second;
-}
-
-std::string JoinTexts(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
-  return out;
 }
 
 class ProgramPrinter {
@@ -49,12 +44,12 @@ class ProgramPrinter {
   std::string NamesOf(const std::vector<ValueId>& values) {
     std::vector<std::string> names;
     for (const ValueId value : values) names.push_back(NameOf(value));
-    return JoinTexts(names);
+    return Join(names);
   }
   std::string TypesOf(const std::vector<ValueId>& values) const {
     std::vector<std::string> types;
     for (const ValueId value : values) types.push_back(PrintType(program_.values[value].type));
-    return "(" + JoinTexts(types) + ")";
+    return "(" + Join(types) + ")";
   }
 
   Status PrintOperation(const Operation& operation) {
@@ -71,14 +66,13 @@ class ProgramPrinter {
       VXLA_ASSIGN_OR_RETURN(const std::string text, Entry(operation, entry));
       if (!text.empty()) entries.push_back(text);
     }
-    if (!entries.empty()) out_ += " {" + JoinTexts(entries) + "}";
+    if (!entries.empty()) out_ += " {" + Join(entries) + "}";
     out_ += fmt::format(" : {} -> {}\n", TypesOf(operation.operands), TypesOf(operation.results));
     return OkStatus();
   }
 
   Status PrintRegion(const Operation& operation, const Region& region) {
-    if (region.blocks.size() > 1)
-      return OperationReader(operation).NotSupported("a region of {} blocks", region.blocks.size());
+    if (region.blocks.size() > 1) return operation.NotSupported("a region of {} blocks", region.blocks.size());
     out_ += "{\n";
     ++depth_;
     for (const Block& block : region.blocks) {
@@ -87,7 +81,7 @@ class ProgramPrinter {
         arguments.push_back(NameOf(value) + ": " + PrintType(program_.values[value].type));
       if (!arguments.empty()) {
         Indent();
-        out_ += "^bb0(" + JoinTexts(arguments) + "):\n";
+        out_ += "^bb0(" + Join(arguments) + "):\n";
       }
       for (const Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(PrintOperation(inner));
     }
@@ -128,59 +122,57 @@ class ProgramPrinter {
 
   Result<std::string> Value(const Operation& operation, const VhloProperty& property,
                             const NamedAttribute& entry) const {
-    const OperationReader reader(operation);
     const Attribute& value = entry.value;
     if (value.kind == Attribute::Kind::kDialect) return DialectText(operation, value);
     if (property.kind == "d" || property.kind == "w") {
-      VXLA_ASSIGN_OR_RETURN(const IntList list, reader.IntsOf(entry.name, value));
+      VXLA_ASSIGN_OR_RETURN(const IntList list, operation.IntsOf(entry.name, value));
       return property.kind == "d" ? ArrayOf("i64", list) : ArrayOf("i1", list);
     }
     if (property.kind == "d2") {
-      VXLA_ASSIGN_OR_RETURN(const IntList list, reader.IntsOf(entry.name, value));
+      VXLA_ASSIGN_OR_RETURN(const IntList list, operation.IntsOf(entry.name, value));
       std::vector<std::string> rows;
       for (size_t i = 0; i + 1 < list.size(); i += 2) rows.push_back(fmt::format("[{}, {}]", list[i], list[i + 1]));
-      return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + JoinTexts(rows) + "]", rows.size());
+      return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + Join(rows) + "]", rows.size());
     }
     if (property.kind == "i" || property.kind == "i32") {
-      VXLA_ASSIGN_OR_RETURN(const int64_t number, reader.Int(entry.name));
+      VXLA_ASSIGN_OR_RETURN(const int64_t number, operation.Int(entry.name));
       return fmt::format("{} : {}", number, property.kind == "i" ? "i64" : "i32");
     }
     if (property.kind == "api") {
-      VXLA_ASSIGN_OR_RETURN(const int64_t number, reader.Int(entry.name));
+      VXLA_ASSIGN_OR_RETURN(const int64_t number, operation.Int(entry.name));
       return fmt::format("{} : i32", number);
     }
     if (property.kind == "L") {
       std::vector<std::string> orders;
       for (const Attribute& element : value.elements) {
-        VXLA_ASSIGN_OR_RETURN(const IntList order, reader.IntsOf(entry.name, element));
+        VXLA_ASSIGN_OR_RETURN(const IntList order, operation.IntsOf(entry.name, element));
         orders.push_back(fmt::format("dense<{}> : tensor<{}xindex>",
                                      order.empty() ? "" : "[" + JoinInts(order, ", ") + "]", order.size()));
       }
-      return "[" + JoinTexts(orders) + "]";
+      return "[" + Join(orders) + "]";
     }
     if (const std::string_view kind = KeywordKind(property.kind); !kind.empty()) return KeywordText(kind, value);
     if (property.kind == "ys") {
       std::vector<std::string> symbols;
       for (const Attribute& symbol : value.elements) symbols.push_back("@" + QuoteMlir(symbol.text));
-      return "[" + JoinTexts(symbols) + "]";
+      return "[" + Join(symbols) + "]";
     }
     if (value.kind == Attribute::Kind::kArray) {
       std::vector<std::string> elements;
       for (const Attribute& element : value.elements) {
-        VXLA_ASSIGN_OR_RETURN(std::string text, Value(operation, {}, {entry.name, element}));
-        elements.push_back(std::move(text));
+        VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), Value(operation, {}, {entry.name, element}));
       }
-      return "[" + JoinTexts(elements) + "]";
+      return "[" + Join(elements) + "]";
     }
     if (value.kind == Attribute::Kind::kSymbol) return "@" + QuoteMlir(value.text);
-    return Plain(reader, value);
+    return Plain(operation, value);
   }
 
   static std::string KeywordText(std::string_view kind, const Attribute& value) {
     if (value.kind != Attribute::Kind::kArray) return fmt::format("#stablehlo<{} {}>", kind, value.text);
     std::vector<std::string> words;
     for (const Attribute& word : value.elements) words.push_back(KeywordText(kind, word));
-    return "[" + JoinTexts(words) + "]";
+    return "[" + Join(words) + "]";
   }
 
   static std::string ArrayOf(std::string_view type, const IntList& list) {
@@ -188,14 +180,14 @@ class ProgramPrinter {
     std::vector<std::string> words;
     for (const int64_t value : list)
       words.push_back(type == "i1" ? (value != 0 ? "true" : "false") : fmt::format("{}", value));
-    return fmt::format("array<{}: {}>", type, JoinTexts(words));
+    return fmt::format("array<{}: {}>", type, Join(words));
   }
 
   // A constant whose bytes lie apart is written in its place.
-  Result<std::string> Plain(const OperationReader& reader, const Attribute& value) const {
+  Result<std::string> Plain(const Operation& operation, const Attribute& value) const {
     if (value.kind != Attribute::Kind::kElements || value.literal != nullptr) return PrintAttribute(value);
     const auto resource = program_.resources.find(value.text);
-    if (resource == program_.resources.end()) return reader.Error("no resource '{}' in the file", value.text);
+    if (resource == program_.resources.end()) return operation.Error("no resource '{}' in the file", value.text);
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Literal> literal,
                           LiteralFromBytes(value.type.shape, *resource->second));
     return fmt::format("dense<{}> : {}", PrintDense(*literal), PrintType(value.type));
@@ -203,10 +195,9 @@ class ProgramPrinter {
 
   // #stablehlo.dot<lhs_batching_dimensions = [0], ...>
   Result<std::string> DialectText(const Operation& operation, const Attribute& value) const {
-    const OperationReader reader(operation);
     if (value.text == "stablehlo.conv") {
-      VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions numbers, ConvolutionDimensionsOf(reader));
-      return ConvolutionText(reader, numbers);
+      VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions numbers, ConvolutionDimensionsOf(operation));
+      return ConvolutionText(operation, numbers);
     }
     std::vector<std::string> parts;
     for (const NamedAttribute& entry : value.entries) {
@@ -215,7 +206,7 @@ class ProgramPrinter {
                         (part.kind == Attribute::Kind::kElements && part.type.shape.rank() == 1);
       std::string text;
       if (list) {
-        VXLA_ASSIGN_OR_RETURN(const IntList numbers, reader.IntsOf(entry.name, part));
+        VXLA_ASSIGN_OR_RETURN(const IntList numbers, operation.IntsOf(entry.name, part));
         text = "[" + JoinInts(numbers, ", ") + "]";
       } else if (part.kind == Attribute::Kind::kInteger) {
         text = fmt::format("{}", part.integer);
@@ -233,11 +224,11 @@ class ProgramPrinter {
     for (const Attribute& element : value.elements)
       parts.push_back(element.kind == Attribute::Kind::kInteger ? fmt::format("{}", element.integer)
                                                                 : PrintAttribute(element));
-    return fmt::format("#{}<{}>", value.text, JoinTexts(parts));
+    return fmt::format("#{}<{}>", value.text, Join(parts));
   }
 
   // [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
-  static Result<std::string> ConvolutionText(const OperationReader& reader, const ConvolutionDimensions& n) {
+  static Result<std::string> ConvolutionText(const Operation& operation, const ConvolutionDimensions& n) {
     for (const auto& [a, b, spatial] : {std::tuple(n.input_batch, n.input_feature, n.input_spatial),
                                         std::tuple(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial),
                                         std::tuple(n.output_batch, n.output_feature, n.output_spatial)}) {
@@ -245,14 +236,14 @@ class ProgramPrinter {
       all.insert(all.end(), {a, b});
       const auto rank = static_cast<int64_t>(all.size());
       if (std::ranges::any_of(all, [&](int64_t d) { return d < 0 || d >= rank; }))
-        return reader.Error("dimension_numbers name the dimensions {} of {}", JoinInts(all, ", "), rank);
+        return operation.Error("dimension_numbers name the dimensions {} of {}", JoinInts(all, ", "), rank);
     }
     const auto labels = [](int64_t a, int64_t b, const IntList& spatial, const char* a_name, const char* b_name) {
       std::vector<std::string> words(spatial.size() + 2);
       words[static_cast<size_t>(a)] = a_name;
       words[static_cast<size_t>(b)] = b_name;
       for (size_t i = 0; i < spatial.size(); ++i) words[static_cast<size_t>(spatial[i])] = fmt::format("{}", i);
-      return "[" + JoinTexts(words) + "]";
+      return "[" + Join(words) + "]";
     };
     return fmt::format("#stablehlo.conv<{}x{}->{}>", labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),
                        labels(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial, "i", "o"),

@@ -13,26 +13,11 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-Type ElementTypeOf(ElementType type) {
-  Type result;
-  result.kind = Type::Kind::kElement;
-  result.shape = Shape(type);
-  return result;
-}
+Type ElementTypeOf(ElementType type) { return Type(Type::Kind::kElement, Shape(type)); }
 
-Type ShapeType(Shape shape) {
-  Type result;
-  result.kind = Type::Kind::kShape;
-  result.shape = std::move(shape);
-  return result;
-}
+Type ShapeType(Shape shape) { return Type(Type::Kind::kShape, std::move(shape)); }
 
-Type OtherType(std::string text) {
-  Type result;
-  result.kind = Type::Kind::kOther;
-  result.text = std::move(text);
-  return result;
-}
+Type OtherType(std::string text) { return Type(Type::Kind::kOther, std::move(text)); }
 
 bool StartsType(const MlirToken& token) {
   if (token.kind == TokenKind::kBang) return true;
@@ -266,8 +251,7 @@ Result<Type> AttributeParser::ParseFunctionType() {
 Result<std::vector<Type>> AttributeParser::ParseTypeOrList() {
   std::vector<Type> types;
   if (!lexer_.Eat("(")) {
-    VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
-    types.push_back(std::move(type));
+    VXLA_ASSIGN_OR_RETURN(types.emplace_back(), ParseType());
     return types;
   }
   if (lexer_.Eat(")")) return types;
@@ -279,8 +263,7 @@ Result<std::vector<Type>> AttributeParser::ParseTypeOrList() {
 Result<std::vector<Type>> AttributeParser::ParseTypeList() {
   std::vector<Type> types;
   do {
-    VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
-    types.push_back(std::move(type));
+    VXLA_ASSIGN_OR_RETURN(types.emplace_back(), ParseType());
   } while (lexer_.Eat(","));
   return types;
 }
@@ -351,8 +334,7 @@ Status AttributeParser::ParseArray(Attribute& attribute) {
     if (lexer_.Eat("?")) {  // an open one among sizes
       attribute.elements.push_back(KeywordAttribute("?"));
     } else {
-      VXLA_ASSIGN_OR_RETURN(Attribute element, ParseAttribute());
-      attribute.elements.push_back(std::move(element));
+      VXLA_ASSIGN_OR_RETURN(attribute.elements.emplace_back(), ParseAttribute());
     }
     if (!lexer_.Eat(",")) break;
   }
@@ -385,8 +367,7 @@ Result<Attribute> AttributeParser::ParseNumber() {
 }
 
 Result<Attribute> AttributeParser::ParseSymbol() {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kSymbol;
+  Attribute attribute(Attribute::Kind::kSymbol);
   const std::string_view text = lexer_.token().text;
   if (text.starts_with('"')) {
     VXLA_ASSIGN_OR_RETURN(attribute.text, UnquoteMlir(text));
@@ -447,8 +428,7 @@ Result<Attribute> AttributeParser::ParseWordAttribute() {
 
 // dense<...> : type. The elements come before the type that says what they are.
 Result<Attribute> AttributeParser::ParseDense() {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kElements;
+  Attribute attribute(Attribute::Kind::kElements);
   lexer_.Next();
   if (!lexer_.At("<")) return lexer_.Expected("'<'");
   const size_t open = lexer_.position(), dense_offset = lexer_.token().offset;
@@ -493,8 +473,7 @@ Result<Attribute> AttributeParser::ParseDense() {
 }
 
 Result<Attribute> AttributeParser::ParseDenseResource() {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kElements;
+  Attribute attribute(Attribute::Kind::kElements);
   lexer_.Next();
   VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
   const bool quoted = lexer_.token().kind == TokenKind::kString;
@@ -514,8 +493,7 @@ Result<Attribute> AttributeParser::ParseDenseResource() {
 
 // array<i64: 1, 2>
 Result<Attribute> AttributeParser::ParseNumberArray() {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kElements;
+  Attribute attribute(Attribute::Kind::kElements);
   lexer_.Next();
   VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
   VXLA_ASSIGN_OR_RETURN(const Type element, ParseType());
@@ -550,10 +528,7 @@ Result<Attribute> AttributeParser::ParseHashAttribute() {
   lexer_.Next();
   if (!lexer_.At("<")) {
     if (name.find('.') == std::string::npos) return lexer_.Error("'#{}' is not defined before its use", name);
-    Attribute attribute;
-    attribute.kind = Attribute::Kind::kDialect;
-    attribute.text = name;
-    return attribute;
+    return Attribute(Attribute::Kind::kDialect, name);
   }
   return ParseDialectBody(name);
 }
@@ -577,9 +552,7 @@ Result<Attribute> AttributeParser::ParseKindAndValue(const std::string& dialect)
 
 // <transpose NO_TRANSPOSE>, <key = value, ...>, <8, ?>, at '<'.
 Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kDialect;
-  attribute.text = std::move(name);
+  Attribute attribute(Attribute::Kind::kDialect, name);
   const std::string& dialect = attribute.text;
   const bool known = dialect.empty() || dialect.starts_with("stablehlo") || dialect.starts_with("mhlo") ||
                      dialect.starts_with("chlo") || dialect.starts_with("vhlo");
@@ -620,8 +593,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
         attribute.elements.push_back(KeywordAttribute(key));
       }
     } else {
-      VXLA_ASSIGN_OR_RETURN(Attribute value, ParseAttribute());
-      attribute.elements.push_back(std::move(value));
+      VXLA_ASSIGN_OR_RETURN(attribute.elements.emplace_back(), ParseAttribute());
     }
     if (!lexer_.Eat(",")) break;
   }
@@ -635,9 +607,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
 
 // Of sub_axis_info: (2)4.
 Result<Attribute> AttributeParser::ParseSubAxis() {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kDialect;
-  attribute.text = "stablehlo.sub_axis_info";
+  Attribute attribute(Attribute::Kind::kDialect, "stablehlo.sub_axis_info");
   VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
   VXLA_ASSIGN_OR_RETURN(const int64_t before, lexer_.TakeInt("the size before a part of an axis"));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
@@ -674,8 +644,7 @@ Result<Attribute> AttributeParser::ParseMeshBody() {
 }
 
 Result<Attribute> AttributeParser::ParseAxes(std::string_view end) {
-  Attribute list;
-  list.kind = Attribute::Kind::kArray;
+  Attribute list(Attribute::Kind::kArray);
   lexer_.Next();
   while (!lexer_.At(end)) {
     VXLA_RETURN_IF_ERROR(Spend(1));
@@ -744,14 +713,11 @@ Result<int64_t> AttributeParser::ParsePriority() {
 }
 
 Result<Attribute> AttributeParser::ParseShardings() {
-  Attribute list;
-  list.kind = Attribute::Kind::kRaw;
-  list.text = "#sdy.sharding_per_value<...>";
+  Attribute list(Attribute::Kind::kRaw, "#sdy.sharding_per_value<...>");
   VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
   while (lexer_.At("<")) {
     VXLA_RETURN_IF_ERROR(Spend(1));
-    VXLA_ASSIGN_OR_RETURN(Attribute sharding, ParseShardingBody());
-    list.elements.push_back(std::move(sharding));
+    VXLA_ASSIGN_OR_RETURN(list.elements.emplace_back(), ParseShardingBody());
     if (!lexer_.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
@@ -760,9 +726,7 @@ Result<Attribute> AttributeParser::ParseShardings() {
 
 // Three lists of keywords and numbers, as elements.
 Result<Attribute> AttributeParser::ParseConvolutionDimensions() {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kDialect;
-  attribute.text = "stablehlo.conv";
+  Attribute attribute(Attribute::Kind::kDialect, "stablehlo.conv");
   for (int list = 0; list < 3; ++list) {
     if (list == 1) VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("x"));
     if (list == 2) VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
@@ -811,8 +775,7 @@ Result<IntList> AttributeParser::ParseIntList() {
   IntList values;
   VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
   while (!lexer_.At("]")) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t value, lexer_.TakeInt("an integer"));
-    values.push_back(value);
+    VXLA_ASSIGN_OR_RETURN(values.emplace_back(), lexer_.TakeInt("an integer"));
     if (!lexer_.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));

@@ -62,25 +62,16 @@ class AttributeParser {
   std::unordered_map<std::string, Type> type_aliases_;
 
  private:
-  Result<Type> ParseTensorType();
-  Result<Type> ParseBufferType();
+  using TypeForm = Result<Type>();
+  TypeForm ParseTensorType, ParseBufferType, ParseUnranked, ParseComplexType, ParseTupleType, ParseFunctionType,
+      ParseDialectType;
   Result<Type> ParseQuantizedTensor(Shape shape, size_t start);
-  Result<Type> ParseUnranked();
-  Result<Type> ParseComplexType();
-  Result<Type> ParseTupleType();
-  Result<Type> ParseFunctionType();
-  Result<Type> ParseDialectType();
   Status ParseBounds(Shape& shape);
-  Result<Attribute> ParseNumber();
-  Result<Attribute> ParseWordAttribute();
-  Result<Attribute> ParseDense();
-  Result<Attribute> ParseDenseResource();
-  Result<Attribute> ParseNumberArray();
-  Result<Attribute> ParseHashAttribute();
+  using AttributeForm = Result<Attribute>();
+  AttributeForm ParseNumber, ParseWordAttribute, ParseDense, ParseDenseResource, ParseNumberArray, ParseHashAttribute,
+      ParseSubAxis, ParseSymbol;
   Result<Attribute> ParseDialectBody(std::string name);
   Result<Attribute> ParseKindAndValue(const std::string& dialect);
-  Result<Attribute> ParseSubAxis();
-  Result<Attribute> ParseSymbol();
   Status ParseArray(Attribute& attribute);
 };
 

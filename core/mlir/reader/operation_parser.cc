@@ -9,7 +9,7 @@
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/reader.h"
 #include "core/mlir/dense_text.h"
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 #include "core/mlir/reader/parser.h"
 #include "core/mlir/rewrite/block_control.h"
 #include "core/mlir/rewrite/mesh_groups.h"
@@ -34,8 +34,7 @@ Result<Program> OperationParser::Parse() {
       } else if (lexer_.At("{-#")) {
         VXLA_RETURN_IF_ERROR(ParseResources());
       } else {
-        VXLA_ASSIGN_OR_RETURN(Operation operation, ParseOperation());
-        body.operations.push_back(std::move(operation));
+        VXLA_ASSIGN_OR_RETURN(body.operations.emplace_back(), ParseOperation());
       }
     }
   }
@@ -94,11 +93,6 @@ Status OperationParser::ParseResources() {
 
 // ---- values
 
-ValueId OperationParser::NewValue(Type type, std::string_view name) {
-  program_.values.push_back({std::move(type), std::string(name)});
-  return static_cast<ValueId>(program_.values.size() - 1);
-}
-
 Status OperationParser::Define(std::string_view name, size_t offset, ValueId first, uint32_t count) {
   if (!names_->emplace(name, Definition{first, count}).second) {
     return InvalidArgument("duplicate name '%{}'", name).At(lexer_.LocationOf(offset));
@@ -135,11 +129,27 @@ Result<ValueId> OperationParser::ParseOperand() {
   return definition.first + index;
 }
 
+Status OperationParser::AddOperand(Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(operation.operands.emplace_back(), ParseOperand());
+  return OkStatus();
+}
+
+Status OperationParser::ParseOperandsIn(Operation& operation, std::string_view open, std::string_view close) {
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(open));
+  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
+  return lexer_.Expect(close);
+}
+
+Status OperationParser::Set(Operation& operation, std::string_view name, Result<Attribute> read) {
+  VXLA_RETURN_IF_ERROR(read.status());
+  SetAttribute(operation.attributes, std::string(name), *std::move(read));
+  return OkStatus();
+}
+
 Status OperationParser::ParseOperands(Operation& operation) {
   if (lexer_.token().kind != TokenKind::kValue) return OkStatus();
   do {
-    VXLA_ASSIGN_OR_RETURN(const ValueId operand, ParseOperand());
-    operation.operands.push_back(operand);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
   } while (lexer_.Eat(","));
   return OkStatus();
 }
@@ -219,7 +229,7 @@ Status OperationParser::DefineResults(Operation& operation, const std::vector<Re
     return InvalidArgument("{}: {} results have names, the operation has {}", operation.name, named, types.size())
         .At(operation.location);
   }
-  for (const Type& type : types) operation.results.push_back(NewValue(type, {}));
+  for (const Type& type : types) operation.results.push_back(program_.NewValue(type));
   size_t at = 0;
   for (const Result_& name : names) {
     VXLA_RETURN_IF_ERROR(Define(name.name, name.offset, operation.results[at], name.count));
@@ -235,9 +245,7 @@ Status OperationParser::DefineResults(Operation& operation, const std::vector<Re
 // "name"(%a, %b) <{properties}> ({region}, {region}) {attributes} : (T, T) -> T
 Status OperationParser::ParseGeneric(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(operation.name, lexer_.TakeString("an operation's name"));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  VXLA_RETURN_IF_ERROR(ParseOperandsIn(operation, "(", ")"));
   if (lexer_.At("[")) VXLA_RETURN_IF_ERROR(ParseSuccessors(operation));
   if (lexer_.Eat("<")) {
     VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
@@ -263,8 +271,7 @@ Status OperationParser::ParseRegions(Operation& operation) {
   const bool isolated = operation.name == "func.func" || operation.name == "builtin.module";
   do {
     const Scope scope(*this, isolated);
-    VXLA_ASSIGN_OR_RETURN(Region region, ParseRegion());
-    operation.regions.push_back(std::move(region));
+    VXLA_ASSIGN_OR_RETURN(operation.regions.emplace_back(), ParseRegion());
   } while (lexer_.Eat(","));
   return lexer_.Expect(")");
 }
@@ -292,8 +299,7 @@ Status OperationParser::ParseBlocks(Region& region) {
       continue;
     }
     if (region.blocks.empty()) region.blocks.emplace_back();
-    VXLA_ASSIGN_OR_RETURN(Operation operation, ParseOperation());
-    region.blocks.back().operations.push_back(std::move(operation));
+    VXLA_ASSIGN_OR_RETURN(region.blocks.back().operations.emplace_back(), ParseOperation());
   }
   for (Block& block : region.blocks) {
     if (!block.operations.empty()) VXLA_RETURN_IF_ERROR(NumberSuccessors(block.operations.back(), labels));
@@ -307,7 +313,7 @@ Status OperationParser::NumberSuccessors(Operation& operation, const std::unorde
   IntList numbers;
   for (const Attribute& name : names->elements) {
     const auto found = labels.find(name.text);
-    if (found == labels.end()) return OperationReader(operation).Error("no block '^{}' here", name.text);
+    if (found == labels.end()) return operation.Error("no block '^{}' here", name.text);
     numbers.push_back(found->second);
   }
   SetAttribute(operation.attributes, std::string(kSuccessors), IntListAttribute(numbers));
@@ -317,8 +323,7 @@ Status OperationParser::NumberSuccessors(Operation& operation, const std::unorde
 // [^bb1, ^bb2] behind the operands, which operandSegmentSizes (condition, first, second) deals out.
 Status OperationParser::ParseSuccessors(Operation& operation) {
   VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
-  Attribute names;
-  names.kind = Attribute::Kind::kArray;
+  Attribute names(Attribute::Kind::kArray);
   do {
     if (lexer_.token().kind != TokenKind::kCaret) return lexer_.Expected("a block (^name)");
     names.elements.push_back(KeywordAttribute(lexer_.token().text));
@@ -331,12 +336,10 @@ Status OperationParser::ParseSuccessors(Operation& operation) {
 // cf.br ^bb1(%a : T)    cf.cond_br %condition, ^bb1(%a : T), ^bb2
 Status OperationParser::ParseBranch(Operation& operation) {
   if (operation.name == "cf.cond_br") {
-    VXLA_ASSIGN_OR_RETURN(const ValueId condition, ParseOperand());
-    operation.operands.push_back(condition);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
     VXLA_RETURN_IF_ERROR(lexer_.Expect(","));
   }
-  Attribute names;
-  names.kind = Attribute::Kind::kArray;
+  Attribute names(Attribute::Kind::kArray);
   IntList counts;
   do {
     if (lexer_.token().kind != TokenKind::kCaret) return lexer_.Expected("a block (^name)");
@@ -350,8 +353,7 @@ Status OperationParser::ParseBranch(Operation& operation) {
       VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
       std::vector<Type> types;
       do {
-        VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
-        types.push_back(std::move(type));
+        VXLA_ASSIGN_OR_RETURN(types.emplace_back(), ParseType());
       } while (lexer_.Eat(","));
       VXLA_RETURN_IF_ERROR(CheckOperandTypes(given, types));
       VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
@@ -372,7 +374,7 @@ Status OperationParser::ParseBlockArguments(Block& block) {
     lexer_.Next();
     VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
     VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
-    block.arguments.push_back(NewValue(std::move(type), name.text));
+    block.arguments.push_back(program_.NewValue(std::move(type), name.text));
     program_.values.back().location = lexer_.LocationOf(name.offset);
     VXLA_RETURN_IF_ERROR(Define(name.text, name.offset, block.arguments.back(), 1));
     VXLA_RETURN_IF_ERROR(SkipLocation());
@@ -386,13 +388,11 @@ Status OperationParser::ParseBlockArguments(Block& block) {
 // module @name attributes {...} { ... }
 Status OperationParser::ParseModule(Operation& operation) {
   if (lexer_.token().kind == TokenKind::kSymbol) {
-    VXLA_ASSIGN_OR_RETURN(Attribute name, ParseAttribute());
-    SetAttribute(operation.attributes, "sym_name", std::move(name));
+    VXLA_RETURN_IF_ERROR(Set(operation, "sym_name", ParseAttribute()));
   }
   if (lexer_.EatWord("attributes")) VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
   const Scope scope(*this, true);
-  VXLA_ASSIGN_OR_RETURN(Region region, ParseRegion());
-  operation.regions.push_back(std::move(region));
+  VXLA_ASSIGN_OR_RETURN(operation.regions.emplace_back(), ParseRegion());
   return OkStatus();
 }
 
@@ -429,7 +429,7 @@ Status OperationParser::ParseFunction(Operation& operation) {
     }
     VXLA_ASSIGN_OR_RETURN(Type argument_type, ParseType());
     type.inputs.push_back(argument_type);
-    block.arguments.push_back(NewValue(std::move(argument_type), argument));
+    block.arguments.push_back(program_.NewValue(std::move(argument_type), argument));
     VXLA_RETURN_IF_ERROR(dictionary(argument_attributes));
     if (!lexer_.Eat(",")) break;
   }
@@ -437,8 +437,7 @@ Status OperationParser::ParseFunction(Operation& operation) {
   if (lexer_.Eat("->")) {
     const bool list = lexer_.Eat("(");
     while (!list || !lexer_.At(")")) {
-      VXLA_ASSIGN_OR_RETURN(Type result, ParseType());
-      type.results.push_back(std::move(result));
+      VXLA_ASSIGN_OR_RETURN(type.results.emplace_back(), ParseType());
       if (list) VXLA_RETURN_IF_ERROR(dictionary(result_attributes));
       if (!list || !lexer_.Eat(",")) break;
     }
@@ -469,11 +468,7 @@ Status CheckNames(const Operation& operation) {
     if (status.ok() && of_call) status = CheckNotReserved(name, attribute.value.text);
     if (!status.ok()) return std::move(status).WithPrefix(operation.name + ": ").At(operation.location);
   }
-  for (const Region& region : operation.regions) {
-    for (const Block& block : region.blocks) {
-      for (const Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(CheckNames(inner));
-    }
-  }
+  for (const Operation& inner : Inside(operation)) VXLA_RETURN_IF_ERROR(CheckNames(inner));
   return OkStatus();
 }
 

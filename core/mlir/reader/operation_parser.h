@@ -57,10 +57,14 @@ class OperationParser : public AttributeParser {
   Status ParsePretty(Operation& operation);
   Status DefineResults(Operation& operation, const std::vector<Result_>& names, const std::vector<Type>& types);
   Status Define(std::string_view name, size_t offset, ValueId first, uint32_t count);
-  ValueId NewValue(Type type, std::string_view name);
   Result<ValueId> ParseOperand();
+  Status AddOperand(Operation& operation);
   // %a, %b ... as long as there are some.
   Status ParseOperands(Operation& operation);
+  // The same between brackets.
+  Status ParseOperandsIn(Operation& operation, std::string_view open, std::string_view close);
+  // The attribute, where it was read.
+  static Status Set(Operation& operation, std::string_view name, Result<Attribute> read);
   Status CheckOperandTypes(const Operation& operation, const std::vector<Type>& types);
   Status ParseRegions(Operation& operation);
   Result<Region> ParseRegion();
@@ -72,31 +76,18 @@ class OperationParser : public AttributeParser {
   Status ParseBranch(Operation& operation);
 
   // Pretty forms: each leaves the types of the results in result_types_.
-  Status ParseModule(Operation& operation);
-  Status ParseFunction(Operation& operation);
-  Status ParseReturn(Operation& operation);
-  Status ParseCall(Operation& operation);
-  Status ParseConstant(Operation& operation);
-  Status ParseItems(Operation& operation);
+  using PrettyForm = Status(Operation& operation);
+  PrettyForm ParseModule, ParseFunction, ParseReturn, ParseCall, ParseConstant, ParseItems, ParseConvolution,
+      ParseReduce, ParseScan, ParseWhile, ParseCustomCall, ParseComposite, ParseCheck, ParseMesh,
+      ParseManualComputation, ParseShardingConstraint, ParseShardingGroup;
   Status ParseItem(Operation& operation, std::vector<std::string>& keywords);
   Status ParseNamedItem(Operation& operation, std::string name);
   Status ParseSliceRanges(Operation& operation);
-  Status ParseConvolution(Operation& operation);
   Status ParseWindow(Operation& operation);
-  Status ParseReduce(Operation& operation);
   Status ParseReducer(Operation& operation, size_t count);
-  Status ParseScan(Operation& operation);
-  Status ParseWhile(Operation& operation);
   // What a loop's state begins with, under its names inside: (%x = %a, %y = %b).
   Status ParseInitialValues(Operation& operation, std::vector<MlirToken>& names);
   Status DefineArguments(Block& block, const std::vector<MlirToken>& names, const std::vector<Type>& types);
-  Status ParseCustomCall(Operation& operation);
-  Status ParseComposite(Operation& operation);
-  Status ParseCheck(Operation& operation);
-  Status ParseMesh(Operation& operation);
-  Status ParseManualComputation(Operation& operation);
-  Status ParseShardingConstraint(Operation& operation);
-  Status ParseShardingGroup(Operation& operation);
   Status ParseOptionalDictionary(Operation& operation);
 
   // Pretty forms of tensor, arith, scf and shape (tensor_forms.cc).
@@ -104,34 +95,22 @@ class OperationParser : public AttributeParser {
   // [%a, 3, %b]: dynamic ones become operands; the list has kUnboundedSize in their places.
   Result<IntList> ParseMixedList(std::vector<ValueId>& dynamic, std::string_view open, std::string_view close);
   // %a, %b up to `close`, which is eaten.
-  Result<std::vector<ValueId>> ParseValuesIn(std::string_view open, std::string_view close);
-  Status ParseConversion(Operation& operation);
-  Status ParseReassociation(Operation& operation);
-  Status ParseConcat(Operation& operation);
-  Status ParseSized(Operation& operation);
-  Status ParseQuery(Operation& operation);
-  Status ParseExtract(Operation& operation);
-  Status ParseInsert(Operation& operation);
+  Status ParseValuesIn(Operation& operation, std::string_view open, std::string_view close);
+  PrettyForm ParseConversion, ParseReassociation, ParseConcat, ParseSized, ParseQuery, ParseExtract, ParseInsert,
+      ParseExtractSlice, ParseInsertSlice, ParseGatherScatter, ParseGenerate, ParsePad, ParseTensorReshape, ParseArith,
+      ParseFor, ParseIf, ParseForall, ParseInParallel, ParseShape;
   Status ParseSliceLists(Operation& operation, size_t leading);
-  Status ParseExtractSlice(Operation& operation);
-  Status ParseInsertSlice(Operation& operation);
-  Status ParseGatherScatter(Operation& operation);
-  Status ParseGenerate(Operation& operation);
-  Status ParsePad(Operation& operation);
-  Status ParseTensorReshape(Operation& operation);
-  Status ParseArith(Operation& operation);
-  Status ParseFor(Operation& operation);
-  Status ParseIf(Operation& operation);
-  Status ParseForall(Operation& operation);
   Status ParseSharedOuts(Operation& operation, std::vector<MlirToken>& names);
-  Status ParseInParallel(Operation& operation);
-  Status ParseShape(Operation& operation);
   Status ParseRegionInto(Operation& operation, Block block, std::string_view terminator);
+  Status ParseBody(Operation& operation, std::string_view terminator);
   Type ElementOf(const Type& tensor) const;
   // : T word T
   Status ParseTypesAround(Operation& operation, std::string_view word);
-  // `: types`, of every form.
+  // {attributes} : T
+  Result<Type> ParseOneType(Operation& operation);
+  // `: types`, of every form; behind attributes.
   Status ParseTrailingTypes(Operation& operation);
+  Status ParseAttributesAndTypes(Operation& operation);
 
   static Form FormOf(std::string_view name);
 

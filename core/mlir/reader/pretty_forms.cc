@@ -127,8 +127,7 @@ Status OperationParser::ParseItems(Operation& operation) {
 
 Status OperationParser::ParseItem(Operation& operation, std::vector<std::string>& keywords) {
   if (lexer_.token().kind == TokenKind::kValue) {
-    VXLA_ASSIGN_OR_RETURN(const ValueId operand, ParseOperand());
-    operation.operands.push_back(operand);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
     if (!lexer_.At("[")) return OkStatus();
     if (operation.name == "stablehlo.slice") return ParseSliceRanges(operation);
     if (operation.name == "stablehlo.get_tuple_element") {
@@ -185,8 +184,7 @@ Status OperationParser::ParseNamedItem(Operation& operation, std::string name) {
   } else if (lexer_.token().kind == TokenKind::kDecimal) {
     value.kind = Attribute::Kind::kFloat;
     value.real = std::strtod(std::string(lexer_.token().text).c_str(), nullptr);
-    value.type.kind = Type::Kind::kElement;
-    value.type.shape = Shape(ElementType::kF64);
+    value.type = Type(Type::Kind::kElement, Shape(ElementType::kF64));
     lexer_.Next();
   } else if (lexer_.AtWord("true") || lexer_.AtWord("false")) {
     value.kind = Attribute::Kind::kBool;
@@ -260,6 +258,11 @@ Status OperationParser::ParseTrailingTypes(Operation& operation) {
   return OkStatus();
 }
 
+Status OperationParser::ParseAttributesAndTypes(Operation& operation) {
+  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
+  return ParseTrailingTypes(operation);
+}
+
 // ---- func and constants
 
 Status OperationParser::ParseReturn(Operation& operation) {
@@ -275,13 +278,9 @@ Status OperationParser::ParseReturn(Operation& operation) {
 // call @f(%a) : (T) -> T
 Status OperationParser::ParseCall(Operation& operation) {
   if (lexer_.token().kind != TokenKind::kSymbol) return lexer_.Expected("a function (@name)");
-  VXLA_ASSIGN_OR_RETURN(Attribute callee, ParseAttribute());
-  SetAttribute(operation.attributes, "callee", std::move(callee));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  VXLA_RETURN_IF_ERROR(Set(operation, "callee", ParseAttribute()));
+  VXLA_RETURN_IF_ERROR(ParseOperandsIn(operation, "(", ")"));
+  return ParseAttributesAndTypes(operation);
 }
 
 // constant dense<1.0> : T; constant 1 : i32; the older constant() {value = ...} : () -> T
@@ -290,10 +289,8 @@ Status OperationParser::ParseConstant(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   if (operation.Find("value") != nullptr) return ParseTrailingTypes(operation);
   VXLA_ASSIGN_OR_RETURN(Attribute value, ParseAttribute());
-  if (value.kind == Attribute::Kind::kBool && value.type.kind == Type::Kind::kNone) {
-    value.type.kind = Type::Kind::kElement;
-    value.type.shape = Shape(ElementType::kPred);
-  }
+  if (value.kind == Attribute::Kind::kBool && value.type.kind == Type::Kind::kNone)
+    value.type = Type(Type::Kind::kElement, Shape(ElementType::kPred));
   result_types_ = {value.type};
   SetAttribute(operation.attributes, "value", std::move(value));
   return OkStatus();
@@ -303,19 +300,15 @@ Status OperationParser::ParseConstant(Operation& operation) {
 
 // (%a, %b) dim_numbers = [..]x[..]->[..], window = {...} {attributes} : types
 Status OperationParser::ParseConvolution(Operation& operation) {
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  VXLA_RETURN_IF_ERROR(ParseOperandsIn(operation, "(", ")"));
   VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("dim_numbers"));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-  VXLA_ASSIGN_OR_RETURN(Attribute numbers, ParseConvolutionDimensions());
-  SetAttribute(operation.attributes, "dimension_numbers", std::move(numbers));
+  VXLA_RETURN_IF_ERROR(Set(operation, "dimension_numbers", ParseConvolutionDimensions()));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(","));
   VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("window"));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
   VXLA_RETURN_IF_ERROR(ParseWindow(operation));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  return ParseAttributesAndTypes(operation);
 }
 
 // {stride = [..], pad = [[..], ..], lhs_dilate = [..], rhs_dilate = [..], reverse = [..]}
@@ -378,16 +371,10 @@ Status OperationParser::ParseReduce(Operation& operation) {
   Type scalar = types[0];
   scalar.shape = Shape(scalar.shape.element_type());
   Block block;
-  for (int i = 0; i < 2; ++i) block.arguments.push_back(NewValue(scalar, {}));
-  Operation apply, give;
-  apply.name = applied;
-  apply.location = give.location = operation.location;
-  apply.operands = block.arguments;
-  apply.results = {NewValue(scalar, {})};
-  give.name = "stablehlo.return";
-  give.operands = apply.results;
-  block.operations.push_back(std::move(apply));
-  block.operations.push_back(std::move(give));
+  for (int i = 0; i < 2; ++i) block.arguments.push_back(program_.NewValue(scalar));
+  const ValueId result = program_.NewValue(scalar);
+  block.operations.push_back({applied, block.arguments, {result}, {}, {}, operation.location});
+  block.operations.push_back({"stablehlo.return", {result}, {}, {}, {}, operation.location});
   operation.regions.emplace_back().blocks.push_back(std::move(block));
   return OkStatus();
 }
@@ -433,8 +420,7 @@ Status OperationParser::ParseScan(Operation& operation) {
   if (lexer_.EatWord("attributes")) VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
   {
     const Scope scope(*this, false);
-    VXLA_ASSIGN_OR_RETURN(Region region, ParseRegion());
-    operation.regions.push_back(std::move(region));
+    VXLA_ASSIGN_OR_RETURN(operation.regions.emplace_back(), ParseRegion());
   }
   return ParseTrailingTypes(operation);
 }
@@ -448,8 +434,7 @@ Status OperationParser::ParseInitialValues(Operation& operation, std::vector<Mli
     names.push_back(lexer_.token());
     lexer_.Next();
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-    VXLA_ASSIGN_OR_RETURN(const ValueId operand, ParseOperand());
-    operation.operands.push_back(operand);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
     if (!lexer_.Eat(",")) break;
   }
   return lexer_.Expect(")");
@@ -458,7 +443,7 @@ Status OperationParser::ParseInitialValues(Operation& operation, std::vector<Mli
 Status OperationParser::DefineArguments(Block& block, const std::vector<MlirToken>& names,
                                         const std::vector<Type>& types) {
   for (size_t i = 0; i < types.size(); ++i) {
-    block.arguments.push_back(NewValue(types[i], names[i].text));
+    block.arguments.push_back(program_.NewValue(types[i], names[i].text));
     VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
   }
   return OkStatus();
@@ -495,11 +480,8 @@ Status OperationParser::ParseCustomCall(Operation& operation) {
   if (lexer_.token().kind != TokenKind::kSymbol) return lexer_.Expected("the target (@name)");
   VXLA_ASSIGN_OR_RETURN(const Attribute target, ParseAttribute());
   SetAttribute(operation.attributes, "call_target_name", StringAttribute(target.text));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  VXLA_RETURN_IF_ERROR(ParseOperandsIn(operation, "(", ")"));
+  return ParseAttributesAndTypes(operation);
 }
 
 // "name" %a, %b ({regions}) {composite_attributes = {..}, decomposition = @f} : types
@@ -508,8 +490,7 @@ Status OperationParser::ParseComposite(Operation& operation) {
   SetAttribute(operation.attributes, "name", StringAttribute(name));
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
   if (lexer_.At("(")) VXLA_RETURN_IF_ERROR(ParseRegions(operation));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  return ParseAttributesAndTypes(operation);
 }
 
 // ---- check, interpreter.print
@@ -554,18 +535,15 @@ Status OperationParser::ParseMesh(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
   SetAttribute(operation.attributes, "sym_name", StringAttribute(name.text));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-  VXLA_ASSIGN_OR_RETURN(Attribute mesh, ParseMeshBody());
-  SetAttribute(operation.attributes, "mesh", std::move(mesh));
+  VXLA_RETURN_IF_ERROR(Set(operation, "mesh", ParseMeshBody()));
   return ParseOptionalDictionary(operation);
 }
 
 // sdy.sharding_constraint %a <@mesh, [{}]> : T
 Status OperationParser::ParseShardingConstraint(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_ASSIGN_OR_RETURN(Attribute sharding, ParseShardingBody());
-  SetAttribute(operation.attributes, "sharding", std::move(sharding));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  VXLA_RETURN_IF_ERROR(Set(operation, "sharding", ParseShardingBody()));
+  return ParseAttributesAndTypes(operation);
 }
 
 // sdy.sharding_group %a group_id=0 : T
@@ -575,17 +553,13 @@ Status OperationParser::ParseShardingGroup(Operation& operation) {
   VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
   VXLA_ASSIGN_OR_RETURN(const int64_t number, lexer_.TakeInt("the group's number"));
   SetAttribute(operation.attributes, "group_id", IntegerAttribute(number));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
+  VXLA_ASSIGN_OR_RETURN(Type type, ParseOneType(operation));
   return CheckOperandTypes(operation, {std::move(type)});
 }
 
 // (%a, %b) in_shardings=[..] out_shardings=[..] manual_axes={..} (%x: T, %y: T) { ... } : types
 Status OperationParser::ParseManualComputation(Operation& operation) {
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  VXLA_RETURN_IF_ERROR(ParseOperandsIn(operation, "(", ")"));
   while (lexer_.token().kind == TokenKind::kWord) {
     std::string name(lexer_.token().text);
     lexer_.Next();
@@ -602,8 +576,7 @@ Status OperationParser::ParseManualComputation(Operation& operation) {
     VXLA_RETURN_IF_ERROR(ParseBlocks(region));
     operation.regions.push_back(std::move(region));
   }
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  return ParseAttributesAndTypes(operation);
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

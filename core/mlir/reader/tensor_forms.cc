@@ -6,11 +6,6 @@
 #include "core/mlir/reader/operation_parser.h"
 
 namespace VXLA_NAMESPACE::mlir {
-namespace {
-
-Attribute UnitAttribute() { return {}; }
-
-}  // namespace
 
 OperationParser::Form OperationParser::TensorFormOf(std::string_view name) {
   using P = OperationParser;
@@ -51,23 +46,18 @@ OperationParser::Form OperationParser::TensorFormOf(std::string_view name) {
 }
 
 Type OperationParser::ElementOf(const Type& tensor) const {
-  Type type;
-  type.kind = Type::Kind::kElement;
-  type.shape = Shape(tensor.shape.element_type());
+  Type type(Type::Kind::kElement, Shape(tensor.shape.element_type()));
   type.index = tensor.index;
   return type;
 }
 
-Result<std::vector<ValueId>> OperationParser::ParseValuesIn(std::string_view open, std::string_view close) {
-  std::vector<ValueId> values;
+Status OperationParser::ParseValuesIn(Operation& operation, std::string_view open, std::string_view close) {
   VXLA_RETURN_IF_ERROR(lexer_.Expect(open));
   while (!lexer_.At(close)) {
-    VXLA_ASSIGN_OR_RETURN(const ValueId value, ParseOperand());
-    values.push_back(value);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
     if (!lexer_.Eat(",")) break;
   }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(close));
-  return values;
+  return lexer_.Expect(close);
 }
 
 Result<IntList> OperationParser::ParseMixedList(std::vector<ValueId>& dynamic, std::string_view open,
@@ -76,12 +66,10 @@ Result<IntList> OperationParser::ParseMixedList(std::vector<ValueId>& dynamic, s
   VXLA_RETURN_IF_ERROR(lexer_.Expect(open));
   while (!lexer_.At(close)) {
     if (lexer_.token().kind == TokenKind::kValue) {
-      VXLA_ASSIGN_OR_RETURN(const ValueId value, ParseOperand());
-      dynamic.push_back(value);
+      VXLA_ASSIGN_OR_RETURN(dynamic.emplace_back(), ParseOperand());
       list.push_back(kUnboundedSize);
     } else {
-      VXLA_ASSIGN_OR_RETURN(const int64_t value, lexer_.TakeInt("a number or a value"));
-      list.push_back(value);
+      VXLA_ASSIGN_OR_RETURN(list.emplace_back(), lexer_.TakeInt("a number or a value"));
     }
     if (!lexer_.Eat(",")) break;
   }
@@ -89,16 +77,18 @@ Result<IntList> OperationParser::ParseMixedList(std::vector<ValueId>& dynamic, s
   return list;
 }
 
-Status OperationParser::ParseTypesAround(Operation& operation, std::string_view word) {
+Result<Type> OperationParser::ParseOneType(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_ASSIGN_OR_RETURN(Type from, ParseType());
+  return ParseType();
+}
+
+Status OperationParser::ParseTypesAround(Operation& operation, std::string_view word) {
+  VXLA_ASSIGN_OR_RETURN(Type from, ParseOneType(operation));
   VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
   VXLA_ASSIGN_OR_RETURN(Type to, ParseType());
   if (operation.operands.empty()) return lexer_.Error("{}: an operand is needed", operation.name);
-  Operation first;
-  first.name = operation.name;
-  first.operands = {operation.operands[0]};
+  const Operation first{operation.name, {operation.operands[0]}, {}, {}, {}, {}};
   VXLA_RETURN_IF_ERROR(CheckOperandTypes(first, {from}));
   result_types_ = {std::move(to)};
   return OkStatus();
@@ -112,10 +102,8 @@ Status OperationParser::ParseConversion(Operation& operation) {
 
 // %a [[0, 1], [2]] output_shape [%m, 32] : T into T
 Status OperationParser::ParseReassociation(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId operand, ParseOperand());
-  operation.operands.push_back(operand);
-  VXLA_ASSIGN_OR_RETURN(Attribute groups, ParseAttribute());
-  SetAttribute(operation.attributes, "reassociation", std::move(groups));
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
+  VXLA_RETURN_IF_ERROR(Set(operation, "reassociation", ParseAttribute()));
   if (lexer_.EatWord("output_shape")) {
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, ParseMixedList(operation.operands, "[", "]"));
     SetAttribute(operation.attributes, "static_output_shape", IntListAttribute(sizes));
@@ -131,20 +119,16 @@ Status OperationParser::ParseConcat(Operation& operation) {
   SetAttribute(operation.attributes, "dim", IntegerAttribute(dimension));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  return ParseAttributesAndTypes(operation);
 }
 
 // empty(%m, %n) : T; from_elements %a, %b : T; splat %a[%m] : T
 Status OperationParser::ParseSized(Operation& operation) {
   if (lexer_.At("(")) {
-    VXLA_ASSIGN_OR_RETURN(operation.operands, ParseValuesIn("(", ")"));
+    VXLA_RETURN_IF_ERROR(ParseValuesIn(operation, "(", ")"));
   } else {
     VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-    if (lexer_.At("[")) {
-      VXLA_ASSIGN_OR_RETURN(const std::vector<ValueId> sizes, ParseValuesIn("[", "]"));
-      operation.operands.insert(operation.operands.end(), sizes.begin(), sizes.end());
-    }
+    if (lexer_.At("[")) VXLA_RETURN_IF_ERROR(ParseValuesIn(operation, "[", "]"));
   }
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
@@ -155,35 +139,27 @@ Status OperationParser::ParseSized(Operation& operation) {
 // dim %a, %i : T; rank %a : T
 Status OperationParser::ParseQuery(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_RETURN_IF_ERROR(ParseType().status());
+  VXLA_RETURN_IF_ERROR(ParseOneType(operation).status());
   result_types_ = {IndexType()};
   return OkStatus();
 }
 
 // %a[%i, %j] : T
 Status OperationParser::ParseExtract(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId tensor, ParseOperand());
-  VXLA_ASSIGN_OR_RETURN(operation.operands, ParseValuesIn("[", "]"));
-  operation.operands.insert(operation.operands.begin(), tensor);
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_ASSIGN_OR_RETURN(const Type type, ParseType());
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
+  VXLA_RETURN_IF_ERROR(ParseValuesIn(operation, "[", "]"));
+  VXLA_ASSIGN_OR_RETURN(const Type type, ParseOneType(operation));
   result_types_ = {ElementOf(type)};
   return OkStatus();
 }
 
 // %v into %a[%i, %j] : T
 Status OperationParser::ParseInsert(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId value, ParseOperand());
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
   VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("into"));
-  VXLA_ASSIGN_OR_RETURN(const ValueId tensor, ParseOperand());
-  VXLA_ASSIGN_OR_RETURN(operation.operands, ParseValuesIn("[", "]"));
-  operation.operands.insert(operation.operands.begin(), {value, tensor});
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
+  VXLA_RETURN_IF_ERROR(ParseValuesIn(operation, "[", "]"));
+  VXLA_ASSIGN_OR_RETURN(Type type, ParseOneType(operation));
   result_types_ = {std::move(type)};
   return OkStatus();
 }
@@ -202,18 +178,16 @@ Status OperationParser::ParseSliceLists(Operation& operation, size_t leading) {
 }
 
 Status OperationParser::ParseExtractSlice(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId tensor, ParseOperand());
-  operation.operands.push_back(tensor);
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
   VXLA_RETURN_IF_ERROR(ParseSliceLists(operation, 1));
   return ParseTypesAround(operation, "to");
 }
 
 // %t into %a[..][..][..] : T into T
 Status OperationParser::ParseInsertSlice(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId source, ParseOperand());
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
   VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("into"));
-  VXLA_ASSIGN_OR_RETURN(const ValueId target, ParseOperand());
-  operation.operands = {source, target};
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
   VXLA_RETURN_IF_ERROR(ParseSliceLists(operation, 2));
   VXLA_RETURN_IF_ERROR(ParseTypesAround(operation, "into"));
   if (operation.name == "tensor.parallel_insert_slice") result_types_.clear();
@@ -223,24 +197,20 @@ Status OperationParser::ParseInsertSlice(Operation& operation) {
 // gather %a[%i] gather_dims([0]) unique : types; scatter %a into %b[%i] scatter_dims([0]) unique : types
 Status OperationParser::ParseGatherScatter(Operation& operation) {
   const bool scatters = operation.name == "tensor.scatter";
-  VXLA_ASSIGN_OR_RETURN(const ValueId source, ParseOperand());
-  operation.operands.push_back(source);
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
   if (scatters) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("into"));
-    VXLA_ASSIGN_OR_RETURN(const ValueId target, ParseOperand());
-    operation.operands.push_back(target);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
   }
-  VXLA_ASSIGN_OR_RETURN(const std::vector<ValueId> indices, ParseValuesIn("[", "]"));
-  operation.operands.insert(operation.operands.end(), indices.begin(), indices.end());
+  VXLA_RETURN_IF_ERROR(ParseValuesIn(operation, "[", "]"));
   const char* const word = scatters ? "scatter_dims" : "gather_dims";
   VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, ParseIntList());
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
   SetAttribute(operation.attributes, word, IntListAttribute(dimensions));
-  if (lexer_.EatWord("unique")) SetAttribute(operation.attributes, "unique", UnitAttribute());
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  if (lexer_.EatWord("unique")) SetAttribute(operation.attributes, "unique", Attribute());
+  return ParseAttributesAndTypes(operation);
 }
 
 // { ... } with the block's arguments defined by the text, or by `block`; `terminator` is added where it is left out.
@@ -254,35 +224,31 @@ Status OperationParser::ParseRegionInto(Operation& operation, Block block, std::
   if (!terminator.empty() && !region.blocks.empty()) {
     Block& last = region.blocks.back();
     if (last.operations.empty() || last.operations.back().name != terminator) {
-      Operation end;
-      end.name = terminator;
-      end.location = operation.location;
-      last.operations.push_back(std::move(end));
+      last.operations.push_back({std::string(terminator), {}, {}, {}, {}, operation.location});
     }
   }
   operation.regions.push_back(std::move(region));
   return OkStatus();
 }
 
+Status OperationParser::ParseBody(Operation& operation, std::string_view terminator) {
+  const Scope scope(*this, false);
+  return ParseRegionInto(operation, {}, terminator);
+}
+
 // %m, %n { ^bb0(%i: index, ...): ... } : T
 Status OperationParser::ParseGenerate(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  {
-    const Scope scope(*this, false);
-    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, {}, ""));
-  }
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
+  VXLA_RETURN_IF_ERROR(ParseBody(operation, ""));
+  VXLA_ASSIGN_OR_RETURN(Type type, ParseOneType(operation));
   result_types_ = {std::move(type)};
   return OkStatus();
 }
 
 // %a nofold low[..] high[..] { ... } : T to T
 Status OperationParser::ParsePad(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId source, ParseOperand());
-  operation.operands.push_back(source);
-  if (lexer_.EatWord("nofold")) SetAttribute(operation.attributes, "nofold", UnitAttribute());
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
+  if (lexer_.EatWord("nofold")) SetAttribute(operation.attributes, "nofold", Attribute());
   IntList segments{1};
   for (const char* word : {"low", "high"}) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
@@ -292,20 +258,15 @@ Status OperationParser::ParsePad(Operation& operation) {
     SetAttribute(operation.attributes, fmt::format("static_{}", word), IntListAttribute(list));
   }
   SetAttribute(operation.attributes, "operandSegmentSizes", IntListAttribute(segments));
-  {
-    const Scope scope(*this, false);
-    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, {}, ""));
-  }
+  VXLA_RETURN_IF_ERROR(ParseBody(operation, ""));
   return ParseTypesAround(operation, "to");
 }
 
 // %a(%shape) : (T, T) -> T
 Status OperationParser::ParseTensorReshape(Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const ValueId source, ParseOperand());
-  VXLA_ASSIGN_OR_RETURN(operation.operands, ParseValuesIn("(", ")"));
-  operation.operands.insert(operation.operands.begin(), source);
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  VXLA_RETURN_IF_ERROR(AddOperand(operation));
+  VXLA_RETURN_IF_ERROR(ParseValuesIn(operation, "(", ")"));
+  return ParseAttributesAndTypes(operation);
 }
 
 // addi %a, %b overflow<nsw> : T; cmpi slt, %a, %b : T; select %c, %a, %b : T; index_cast %a : T to T
@@ -352,8 +313,7 @@ Status OperationParser::ParseFor(Operation& operation) {
   lexer_.Next();
   VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
   for (const char* word : {"to", "step", ""}) {
-    VXLA_ASSIGN_OR_RETURN(const ValueId bound, ParseOperand());
-    operation.operands.push_back(bound);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
     if (*word != '\0') VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
   }
   if (lexer_.EatWord("iter_args")) {
@@ -384,14 +344,8 @@ Status OperationParser::ParseIf(Operation& operation) {
     VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
   }
   const std::vector<Type> results = result_types_;
-  {
-    const Scope scope(*this, false);
-    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, {}, "scf.yield"));
-  }
-  if (lexer_.EatWord("else")) {
-    const Scope scope(*this, false);
-    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, {}, "scf.yield"));
-  }
+  VXLA_RETURN_IF_ERROR(ParseBody(operation, "scf.yield"));
+  if (lexer_.EatWord("else")) VXLA_RETURN_IF_ERROR(ParseBody(operation, "scf.yield"));
   result_types_ = results;
   return ParseOptionalDictionary(operation);
 }
@@ -403,8 +357,7 @@ Status OperationParser::ParseSharedOuts(Operation& operation, std::vector<MlirTo
     names.push_back(lexer_.token());
     lexer_.Next();
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-    VXLA_ASSIGN_OR_RETURN(const ValueId init, ParseOperand());
-    operation.operands.push_back(init);
+    VXLA_RETURN_IF_ERROR(AddOperand(operation));
     if (!lexer_.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
@@ -455,7 +408,7 @@ Status OperationParser::ParseForall(Operation& operation) {
     const Scope scope(*this, false);
     Block block;
     for (size_t i = 0; i < names.size(); ++i) {
-      block.arguments.push_back(NewValue(i < rank ? IndexType() : results[i - rank], names[i].text));
+      block.arguments.push_back(program_.NewValue(i < rank ? IndexType() : results[i - rank], names[i].text));
       VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
     }
     VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), "scf.forall.in_parallel"));
@@ -466,8 +419,7 @@ Status OperationParser::ParseForall(Operation& operation) {
 
 Status OperationParser::ParseInParallel(Operation& operation) {
   if (!lexer_.At("{")) return OkStatus();
-  const Scope scope(*this, false);
-  VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, {}, ""));
+  VXLA_RETURN_IF_ERROR(ParseBody(operation, ""));
   result_types_.clear();
   return OkStatus();
 }
@@ -479,8 +431,7 @@ Status OperationParser::ParseShape(Operation& operation) {
     SetAttribute(operation.attributes, "shape", IntListAttribute(sizes));
   }
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
-  return ParseTrailingTypes(operation);
+  return ParseAttributesAndTypes(operation);
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

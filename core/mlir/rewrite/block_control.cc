@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 #include "core/mlir/rewrite/block_edges.h"
 #include "core/mlir/rewrite/structured_control.h"
 
@@ -25,7 +25,7 @@ class BlockLowering {
       : program_(program), function_(function), blocks_(function.regions[0].blocks), exit_(blocks_.size()) {}
 
   Status Run() {
-    if (exit_ > kMaxBlocks) return OperationReader(function_).NotSupported("{} blocks, {} at most", exit_, kMaxBlocks);
+    if (exit_ > kMaxBlocks) return function_.NotSupported("{} blocks, {} at most", exit_, kMaxBlocks);
     VXLA_RETURN_IF_ERROR(ReadEdges());
     FindLoops();
     VXLA_RETURN_IF_ERROR(FindJoins());
@@ -52,33 +52,32 @@ class BlockLowering {
   Status ReadEdges() {
     edges_.resize(exit_ + 1);
     for (size_t i = 0; i < exit_; ++i) {
-      if (blocks_[i].operations.empty()) return OperationReader(function_).Error("block {} is empty", i);
+      if (blocks_[i].operations.empty()) return function_.Error("block {} is empty", i);
       const Operation& last = blocks_[i].operations.back();
-      const OperationReader reader(last);
       if (last.name == "func.return") {
         edges_[i] = {{exit_, last.operands}};
         continue;
       }
       const size_t ways = last.name == "cf.br" ? 1 : last.name == "cf.cond_br" ? 2 : 0;
-      if (ways == 0) return reader.NotSupported("a block ends with cf.br, cf.cond_br or return");
-      VXLA_ASSIGN_OR_RETURN(const IntList targets, reader.Ints(kSuccessors));
+      if (ways == 0) return last.NotSupported("a block ends with cf.br, cf.cond_br or return");
+      VXLA_ASSIGN_OR_RETURN(const IntList targets, last.Ints(kSuccessors));
       // The generic form counts the condition too; of cf.br, all operands are the block's.
       IntList counts{static_cast<int64_t>(last.operands.size())};
       if (ways == 2) {
-        VXLA_ASSIGN_OR_RETURN(counts, reader.Ints("operandSegmentSizes", {1, 0, 0}));
+        VXLA_ASSIGN_OR_RETURN(counts, last.Ints("operandSegmentSizes", {1, 0, 0}));
         if (counts.size() == 3) counts.erase(counts.begin());
       }
-      VXLA_ASSIGN_OR_RETURN(counts, reader.Ints(kSuccessorOperands, counts));
+      VXLA_ASSIGN_OR_RETURN(counts, last.Ints(kSuccessorOperands, counts));
       size_t next = ways - 1;  // behind the condition
       if (targets.size() != ways || counts.size() != ways)
-        return reader.Error("{} successors, {} needed", targets.size(), ways);
+        return last.Error("{} successors, {} needed", targets.size(), ways);
       for (size_t way = 0; way < ways; ++way) {
         const auto target = static_cast<size_t>(targets[way]), count = static_cast<size_t>(counts[way]);
         if (targets[way] < 0 || target == 0 || target >= exit_)
-          return reader.Error("a branch to block {} of {}", targets[way], exit_);
+          return last.Error("a branch to block {} of {}", targets[way], exit_);
         if (counts[way] < 0 || next + count > last.operands.size() || count != blocks_[target].arguments.size()) {
-          return reader.Error("{} operands for block {}, which takes {}", counts[way], targets[way],
-                              blocks_[target].arguments.size());
+          return last.Error("{} operands for block {}, which takes {}", counts[way], targets[way],
+                            blocks_[target].arguments.size());
         }
         BlockEdge& edge = edges_[i].emplace_back(BlockEdge{target, {}});
         for (size_t k = 0; k < count; ++k) edge.operands.push_back(last.operands[next++]);
@@ -170,7 +169,7 @@ class BlockLowering {
     for (size_t i = 0; i < exit_; ++i) {
       // Nothing comes before block 0, so it follows only what no path to a return goes through.
       if (i != 0 && !dominators_[i][exit_] && followers_[i][0])
-        return OperationReader(blocks_[i].operations.back()).Error("no return is reached from here");
+        return blocks_[i].operations.back().Error("no return is reached from here");
       size_t most = 0;
       for (size_t k = 0; k <= exit_; ++k) {
         if (k == i || !followers_[i][k]) continue;
@@ -187,11 +186,7 @@ class BlockLowering {
   // ---- what is written
 
   Operation Make(std::string name, std::vector<ValueId> operands) const {
-    Operation made;
-    made.name = std::move(name);
-    made.operands = std::move(operands);
-    made.location = location_;
-    return made;
+    return {std::move(name), std::move(operands), {}, {}, {}, location_};
   }
 
   ValueId Latest(ValueId value) const {
@@ -207,11 +202,7 @@ class BlockLowering {
 
   void Replace(Operation& operation) const {
     operation.operands = Latest(operation.operands);
-    for (Region& region : operation.regions) {
-      for (Block& block : region.blocks) {
-        for (Operation& inner : block.operations) Replace(inner);
-      }
-    }
+    for (Operation& inner : Inside(operation)) Replace(inner);
   }
 
   // The arguments of the edge's block are its operands from here on.
@@ -229,8 +220,8 @@ class BlockLowering {
     written_ += operations.size();
     location_ = operations.back().location;
     if (written_ > kMaxWritten) {
-      return OperationReader(operations.back())
-          .NotSupported("blocks that are reached in many ways stand for more than {} operations", kMaxWritten);
+      return operations.back().NotSupported("blocks that are reached in many ways stand for more than {} operations",
+                                            kMaxWritten);
     }
     for (size_t i = 0; i + 1 < operations.size(); ++i) {
       out.push_back(operations[i]);
@@ -249,8 +240,7 @@ class BlockLowering {
       const bool branches = !loops && edges.size() == 2;
       const BlockEdge& edge = loops ? Leaving(block) : edges[0];
       const size_t next = branches ? joins_[block] : edge.block;
-      if (next == exit_ && until != exit_)
-        return OperationReader(blocks_[block].operations.back()).NotSupported(kSeveralWays);
+      if (next == exit_ && until != exit_) return blocks_[block].operations.back().NotSupported(kSeveralWays);
       if (branches) {
         VXLA_ASSIGN_OR_RETURN(std::vector<ValueId> values, WriteBranches(block, next, out));
         if (next == until) return values;
@@ -289,33 +279,26 @@ class BlockLowering {
       for (const ValueId argument : blocks_[join].arguments) latest_.erase(argument);
       branches.results = blocks_[join].arguments;
     } else {
-      for (const ValueId value : given) branches.results.push_back(NewValue(program_.values[value].type));
+      for (const ValueId value : given) branches.results.push_back(program_.NewValue(program_.values[value].type));
     }
     std::vector<ValueId> results = branches.results;
     if (results.empty() && HasEffect(branches))
-      return OperationReader(last).NotSupported("branches that give nothing, with operations that have effects");
+      return last.NotSupported("branches that give nothing, with operations that have effects");
     if (!results.empty()) out.push_back(std::move(branches));
     return results;
-  }
-
-  ValueId NewValue(Type type) {
-    program_.values.push_back({std::move(type), {}});
-    return static_cast<ValueId>(program_.values.size() - 1);
   }
 
   // What the first block computes decides whether the loop goes on: it stands in the condition, in the body, and,
   // with the last values of its arguments, behind the loop.
   Status WriteLoop(size_t head, std::vector<Operation>& out) {
     const Operation& last = blocks_[head].operations.back();
-    const OperationReader reader(last);
     const Set& loop = loops_[head];
-    if (open_.contains(head)) return reader.NotSupported(kSeveralWays);
+    if (open_.contains(head)) return last.NotSupported(kSeveralWays);
     const auto inside = [&](size_t way) { return edges_[head][way].block < exit_ && loop[edges_[head][way].block]; };
     if (edges_[head].size() != 2 || inside(0) == inside(1))
-      return reader.NotSupported("a loop whose first block does not decide whether it goes on");
+      return last.NotSupported("a loop whose first block does not decide whether it goes on");
     for (const Operation& operation : blocks_[head].operations) {
-      if (HasEffect(operation))
-        return OperationReader(operation).NotSupported("in the block that decides whether a loop goes on");
+      if (HasEffect(operation)) return operation.NotSupported("in the block that decides whether a loop goes on");
     }
     const std::vector<ValueId>& carried = blocks_[head].arguments;
     Operation made = Make("stablehlo.while", Latest(carried));
@@ -332,7 +315,7 @@ class BlockLowering {
     ValueId decision = Latest(last.operands.at(0));
     if (!inside(0)) {
       Operation opposite = Make("stablehlo.not", {decision});
-      decision = NewValue(program_.values[decision].type);
+      decision = program_.NewValue(program_.values[decision].type);
       opposite.results = {decision};
       test.operations.push_back(std::move(opposite));
     }
@@ -374,14 +357,9 @@ class BlockLowering {
 }  // namespace
 
 Status LowerBlocks(Program& program) {
-  for (Region& region : program.module.regions) {
-    for (Block& block : region.blocks) {
-      for (Operation& function : block.operations) {
-        if (function.name != "func.func" || function.regions.size() != 1 || function.regions[0].blocks.size() < 2)
-          continue;
-        VXLA_RETURN_IF_ERROR(BlockLowering(program, function).Run());
-      }
-    }
+  for (Operation& function : Inside(program.module)) {
+    if (function.name != "func.func" || function.regions.size() != 1 || function.regions[0].blocks.size() < 2) continue;
+    VXLA_RETURN_IF_ERROR(BlockLowering(program, function).Run());
   }
   return OkStatus();
 }

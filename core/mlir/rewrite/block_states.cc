@@ -2,7 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 #include "core/mlir/rewrite/block_edges.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -13,13 +13,12 @@ class BlockStates {
   BlockStates(Program& program, Operation& function, const std::vector<std::vector<BlockEdge>>& edges)
       : program_(program), blocks_(function.regions[0].blocks), edges_(edges), exit_(blocks_.size()) {
     location_ = blocks_[0].operations.back().location;
-    number_.kind = Type::Kind::kShape;
-    number_.shape = Shape(ElementType::kS32);
+    number_ = Type(Type::Kind::kShape, Shape(ElementType::kS32));
   }
 
   Status Run() {
     for (const ValueId value : blocks_[LastToReturn()].operations.back().operands)
-      results_.push_back(NewValue(program_.values[value].type));
+      results_.push_back(program_.NewValue(program_.values[value].type));
     FindState();
     Block body;
     body.arguments = blocks_[0].arguments;
@@ -33,8 +32,8 @@ class BlockStates {
     Operation loop = Make("stablehlo.while", Next(0, branch, latest, body.operations));
     loop.regions.push_back(Condition());
     loop.regions.push_back(OneBlock());
-    loop.results.push_back(NewValue(number_));
-    for (const ValueId value : state_) loop.results.push_back(NewValue(program_.values[value].type));
+    loop.results.push_back(program_.NewValue(number_));
+    for (const ValueId value : state_) loop.results.push_back(program_.NewValue(program_.values[value].type));
     Operation back = Make("func.return", {});
     for (const ValueId value : results_) back.operands.push_back(loop.results[1 + PlaceOf(value)]);
     body.operations.push_back(std::move(loop));
@@ -56,11 +55,7 @@ class BlockStates {
 
   static void CollectUses(const Operation& operation, std::unordered_set<ValueId>& uses) {
     uses.insert(operation.operands.begin(), operation.operands.end());
-    for (const Region& region : operation.regions) {
-      for (const Block& block : region.blocks) {
-        for (const Operation& inner : block.operations) CollectUses(inner, uses);
-      }
-    }
+    for (const Operation& inner : Inside(operation)) CollectUses(inner, uses);
   }
 
   // The arguments of blocks, the results, and what one block computes and another one uses. What the first block
@@ -86,28 +81,18 @@ class BlockStates {
   }
 
   Operation Make(std::string name, std::vector<ValueId> operands) const {
-    Operation made;
-    made.name = std::move(name);
-    made.operands = std::move(operands);
-    made.location = location_;
-    return made;
-  }
-
-  ValueId NewValue(Type type) {
-    program_.values.push_back({std::move(type), {}});
-    return static_cast<ValueId>(program_.values.size() - 1);
+    return {std::move(name), std::move(operands), {}, {}, {}, location_};
   }
 
   ValueId AddTo(std::vector<Operation>& out, Operation operation, const Type& type) {
-    operation.results = {NewValue(type)};
+    operation.results = {program_.NewValue(type)};
     out.push_back(std::move(operation));
     return out.back().results[0];
   }
 
   ValueId Constant(const Type& type, Literal scalar, std::vector<Operation>& out) {
     Operation constant = Make("stablehlo.constant", {});
-    Attribute value;
-    value.kind = Attribute::Kind::kElements;
+    Attribute value(Attribute::Kind::kElements);
     value.type = type;
     value.literal = std::make_shared<const Literal>(std::move(scalar));
     SetAttribute(constant.attributes, "value", std::move(value));
@@ -165,8 +150,8 @@ class BlockStates {
   }
 
   std::vector<ValueId> StateArguments() {
-    std::vector<ValueId> arguments{NewValue(number_)};
-    for (const ValueId value : state_) arguments.push_back(NewValue(program_.values[value].type));
+    std::vector<ValueId> arguments{program_.NewValue(number_)};
+    for (const ValueId value : state_) arguments.push_back(program_.NewValue(program_.values[value].type));
     return arguments;
   }
 
@@ -187,11 +172,7 @@ class BlockStates {
     for (ValueId& operand : operation.operands) {
       if (const auto found = latest.find(operand); found != latest.end()) operand = found->second;
     }
-    for (Region& region : operation.regions) {
-      for (Block& block : region.blocks) {
-        for (Operation& inner : block.operations) Replace(inner, latest);
-      }
-    }
+    for (Operation& inner : Inside(operation)) Replace(inner, latest);
   }
 
   // The loop's body: the block whose number is next.
@@ -222,8 +203,8 @@ class BlockStates {
       side.operations.push_back(std::move(back));
       choice.regions.emplace_back().blocks.push_back(std::move(side));
     }
-    choice.results.push_back(NewValue(number_));
-    for (const ValueId value : state_) choice.results.push_back(NewValue(program_.values[value].type));
+    choice.results.push_back(program_.NewValue(number_));
+    for (const ValueId value : state_) choice.results.push_back(program_.NewValue(program_.values[value].type));
     Operation back = Make("stablehlo.return", choice.results);
     body.operations.push_back(std::move(choice));
     body.operations.push_back(std::move(back));

@@ -5,26 +5,22 @@ namespace {
 
 constexpr std::string_view kGroups = "replica_groups";
 
-Result<const Attribute*> MeshCalled(const OperationReader& reader, const Program& program, std::string_view name,
+Result<const Attribute*> MeshCalled(const Operation& operation, const Program& program, std::string_view name,
                                     std::string_view what) {
   const Attribute* found = nullptr;
-  for (const Region& region : program.module.regions) {
-    for (const Block& block : region.blocks) {
-      for (const Operation& operation : block.operations) {
-        const Attribute* const symbol = operation.Find("sym_name");
-        if (operation.name != "sdy.mesh" || symbol == nullptr || symbol->text != name) continue;
-        if (found != nullptr) return reader.Error("{}: the module has two meshes '@{}'", what, name);
-        found = operation.Find("mesh");
-      }
-    }
+  for (const Operation& mesh : Inside(program.module)) {
+    const Attribute* const symbol = mesh.Find("sym_name");
+    if (mesh.name != "sdy.mesh" || symbol == nullptr || symbol->text != name) continue;
+    if (found != nullptr) return operation.Error("{}: the module has two meshes '@{}'", what, name);
+    found = mesh.Find("mesh");
   }
-  if (found == nullptr) return reader.Error("{}: the module has no mesh '@{}'", what, name);
+  if (found == nullptr) return operation.Error("{}: the module has no mesh '@{}'", what, name);
   return found;
 }
 
-Result<std::string> NameOf(const OperationReader& reader, const Attribute& axis, std::string_view what) {
+Result<std::string> NameOf(const Operation& operation, const Attribute& axis, std::string_view what) {
   const Attribute* const name = axis.Find("name");
-  if (name == nullptr) return reader.Error("{}: {} names no axis", what, PrintAttribute(axis));
+  if (name == nullptr) return operation.Error("{}: {} names no axis", what, PrintAttribute(axis));
   return "\"" + name->text + "\"";
 }
 
@@ -35,30 +31,26 @@ class MeshExpander {
   Status Expand(Operation& operation) {
     const Attribute* const groups = operation.Find(kGroups);
     if (groups != nullptr && groups->kind == Attribute::Kind::kDialect) {
-      VXLA_ASSIGN_OR_RETURN(Attribute matrix, MatrixOf(OperationReader(operation), *groups));
+      VXLA_ASSIGN_OR_RETURN(Attribute matrix, MatrixOf(operation, *groups));
       SetAttribute(operation.attributes, std::string(kGroups), std::move(matrix));
     }
-    for (Region& region : operation.regions) {
-      for (Block& block : region.blocks) {
-        for (Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(Expand(inner));
-      }
-    }
+    for (Operation& inner : Inside(operation)) VXLA_RETURN_IF_ERROR(Expand(inner));
     return OkStatus();
   }
 
  private:
-  Result<Attribute> MatrixOf(const OperationReader& reader, const Attribute& groups) const {
+  Result<Attribute> MatrixOf(const Operation& operation, const Attribute& groups) const {
     const Attribute *const mesh = groups.Find("mesh"), *const parts = groups.Find("axes");
     if (mesh == nullptr || parts == nullptr)
-      return reader.Error("replica_groups are {}, ids of devices or axes of a mesh are needed", PrintAttribute(groups));
-    VXLA_ASSIGN_OR_RETURN(const DeviceMesh read, ReadMesh(reader, program_, *mesh, kGroups));
+      return operation.Error("replica_groups are {}, ids of devices or axes of a mesh are needed",
+                             PrintAttribute(groups));
+    VXLA_ASSIGN_OR_RETURN(const DeviceMesh read, ReadMesh(operation, program_, *mesh, kGroups));
     std::vector<MeshPart> named;
     for (const Attribute& axis : parts->elements) {
-      VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(reader, axis, kGroups));
-      named.push_back(std::move(part));
+      VXLA_ASSIGN_OR_RETURN(named.emplace_back(), ReadMeshPart(operation, axis, kGroups));
     }
     const Result<std::vector<IntList>> found = MeshGroups(read.axes, read.ids, named);
-    if (!found.ok()) return reader.Error("replica_groups: {}", found.status().message());
+    if (!found.ok()) return operation.Error("replica_groups: {}", found.status().message());
     return Matrix(*found);
   }
 
@@ -70,10 +62,8 @@ class MeshExpander {
     for (const IntList& group : groups) {
       for (const int64_t id : group) ids.SetInt(at++, id);
     }
-    Attribute attribute;
-    attribute.kind = Attribute::Kind::kElements;
-    attribute.type.kind = Type::Kind::kShape;
-    attribute.type.shape = ids.shape();
+    Attribute attribute(Attribute::Kind::kElements);
+    attribute.type = Type(Type::Kind::kShape, ids.shape());
     attribute.literal = std::make_shared<const Literal>(std::move(ids));
     return attribute;
   }
@@ -81,12 +71,7 @@ class MeshExpander {
   Program& program_;
 };
 
-Attribute EmptyDialect(std::string_view name) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kDialect;
-  attribute.text = name;
-  return attribute;
-}
+Attribute EmptyDialect(std::string_view name) { return Attribute(Attribute::Kind::kDialect, name); }
 
 }  // namespace
 
@@ -124,40 +109,40 @@ Attribute MeshAttribute(std::vector<Attribute> axes, Attribute device_ids) {
   return mesh;
 }
 
-Result<DeviceMesh> ReadMesh(const OperationReader& reader, const Program& program, const Attribute& attribute,
+Result<DeviceMesh> ReadMesh(const Operation& operation, const Program& program, const Attribute& attribute,
                             std::string_view what) {
   const Attribute* mesh = &attribute;
   if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString) {
-    VXLA_ASSIGN_OR_RETURN(mesh, MeshCalled(reader, program, attribute.text, what));
+    VXLA_ASSIGN_OR_RETURN(mesh, MeshCalled(operation, program, attribute.text, what));
   }
   const Attribute* const list = mesh->Find("axes");
-  if (list == nullptr) return reader.Error("{}: {} is no mesh", what, PrintAttribute(*mesh));
+  if (list == nullptr) return operation.Error("{}: {} is no mesh", what, PrintAttribute(*mesh));
   DeviceMesh read;
   for (const Attribute& axis : list->elements) {
-    VXLA_ASSIGN_OR_RETURN(std::string name, NameOf(reader, axis, what));
+    VXLA_ASSIGN_OR_RETURN(std::string name, NameOf(operation, axis, what));
     const Attribute* const size = axis.Find("size");
-    if (size == nullptr) return reader.Error("{}: axis {} of the mesh has no size", what, name);
+    if (size == nullptr) return operation.Error("{}: axis {} of the mesh has no size", what, name);
     read.axes.push_back({std::move(name), size->integer});
   }
   if (const Attribute* const stated = mesh->Find("device_ids"); stated != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(read.ids, reader.IntsOf("device_ids", *stated));
+    VXLA_ASSIGN_OR_RETURN(read.ids, operation.IntsOf("device_ids", *stated));
   }
   constexpr int64_t kMostDevices = 1 << 20;
   const Result<int64_t> devices = MeshDevices(read.axes);
-  if (!devices.ok()) return reader.Error("{}: {}", what, devices.status().message());
+  if (!devices.ok()) return operation.Error("{}: {}", what, devices.status().message());
   if (*devices > kMostDevices)
-    return reader.Error("{}: a mesh of {} devices, {} at most", what, *devices, kMostDevices);
+    return operation.Error("{}: a mesh of {} devices, {} at most", what, *devices, kMostDevices);
   return read;
 }
 
-Result<MeshPart> ReadMeshPart(const OperationReader& reader, const Attribute& axis, std::string_view what) {
+Result<MeshPart> ReadMeshPart(const Operation& operation, const Attribute& axis, std::string_view what) {
   MeshPart part;
-  VXLA_ASSIGN_OR_RETURN(part.name, NameOf(reader, axis, what));
+  VXLA_ASSIGN_OR_RETURN(part.name, NameOf(operation, axis, what));
   const Attribute* const sub = axis.Find("sub_axis_info");
   if (sub == nullptr) return part;
   const Attribute *const before = sub->Find("pre_size"), *const size = sub->Find("size");
   if (before == nullptr || size == nullptr || size->integer < 1)
-    return reader.Error("{}: no part of axis {}: {}", what, part.name, PrintAttribute(*sub));
+    return operation.Error("{}: no part of axis {}: {}", what, part.name, PrintAttribute(*sub));
   part.before = before->integer;
   part.size = size->integer;
   return part;

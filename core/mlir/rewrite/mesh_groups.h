@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/devices/array_sharding.h"
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -17,9 +17,9 @@ Attribute AxisAttribute(std::string_view name, Attribute part);
 Attribute ShardingAttribute(Attribute mesh, Attribute dimensions, Attribute replicated, Attribute unreduced);
 
 // Of an attribute that is a mesh or names one. `what` is for the messages.
-Result<DeviceMesh> ReadMesh(const OperationReader& reader, const Program& program, const Attribute& mesh,
+Result<DeviceMesh> ReadMesh(const Operation& operation, const Program& program, const Attribute& mesh,
                             std::string_view what);
-Result<MeshPart> ReadMeshPart(const OperationReader& reader, const Attribute& axis, std::string_view what);
+Result<MeshPart> ReadMeshPart(const Operation& operation, const Attribute& axis, std::string_view what);
 
 // Meshes by symbol are sdy.mesh operations of the module.
 Status ExpandMeshGroups(Program& program);

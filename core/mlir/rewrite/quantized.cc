@@ -8,7 +8,6 @@
 
 #include "core/host/real_text.h"
 #include "core/mlir/ir.h"
-#include "core/mlir/operation_reader.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -176,9 +175,7 @@ Result<std::shared_ptr<const Quantization>> ParseQuantization(std::string_view w
 Result<Type> QuantizedTensor(const Shape& sizes, std::shared_ptr<const Quantization> quantization,
                              const std::string& element) {
   const Quantization& q = *quantization;
-  Type type;
-  type.kind = Type::Kind::kShape;
-  type.shape = Shape(q.storage, {sizes.dimensions().begin(), sizes.dimensions().end()});
+  Type type(Type::Kind::kShape, Shape(q.storage, {sizes.dimensions().begin(), sizes.dimensions().end()}));
   for (int i = 0; i < sizes.rank(); ++i) type.shape.set_dynamic_dimension(i, sizes.is_dynamic_dimension(i));
   if (q.axis >= sizes.rank() ||
       (q.axis >= 0 && sizes.dimension(static_cast<int>(q.axis)) != static_cast<int64_t>(q.scales.size()))) {
@@ -241,23 +238,22 @@ class QuantizedRewriter {
   }
 
   Status RewriteConversion(const Operation& operation) {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
-    VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
     const ValueId operand = operation.operands[0], result = operation.results[0];
     const Quantization *from = Of(operand), *to = Of(result);
     const bool dequantizes = operation.name.ends_with("uniform_dequantize");
     if (Sizes(operand) != Sizes(result))
-      return reader.Error("shapes differ: {} and {}", PrintType(program_.values[operand].type),
-                          PrintType(program_.values[result].type));
+      return operation.Error("shapes differ: {} and {}", PrintType(program_.values[operand].type),
+                             PrintType(program_.values[result].type));
     if (dequantizes != (to == nullptr))
-      return reader.Error("the result is {}", PrintType(program_.values[result].type));
+      return operation.Error("the result is {}", PrintType(program_.values[result].type));
     if (dequantizes && from == nullptr)
-      return reader.Error("operand 0 is {}, a quantized tensor needed", PrintType(program_.values[operand].type));
+      return operation.Error("operand 0 is {}, a quantized tensor needed", PrintType(program_.values[operand].type));
     const ElementType expressed = from != nullptr ? from->expressed : program_.ShapeOf(operand).element_type();
     const ElementType wanted = to != nullptr ? to->expressed : program_.ShapeOf(result).element_type();
     if (expressed != wanted)
-      return reader.Error("the expressed types differ: {} and {}", ElementWord(expressed), ElementWord(wanted));
+      return operation.Error("the expressed types differ: {} and {}", ElementWord(expressed), ElementWord(wanted));
     const ValueId value = from != nullptr ? Dequantize(operand, dequantizes ? &result : nullptr) : operand;
     if (to != nullptr) Quantize(value, result);
     return OkStatus();
@@ -269,11 +265,8 @@ class QuantizedRewriter {
   }
 
   ValueId NewValue(Shape shape) {
-    Type type;
-    type.kind = Type::Kind::kShape;
-    type.shape = std::move(shape);
-    program_.values.push_back({std::move(type), {}});
-    return static_cast<ValueId>(program_.values.size() - 1);
+    Type type(Type::Kind::kShape, std::move(shape));
+    return program_.NewValue(std::move(type));
   }
 
   void Emit(std::string_view name, std::vector<ValueId> operands, ValueId result, Dictionary attributes = {}) {
@@ -300,16 +293,13 @@ class QuantizedRewriter {
     Literal literal(small);
     for (size_t i = 0; i < values.size() && (per_axis || i == 0); ++i)
       literal.SetDouble(static_cast<int64_t>(i), static_cast<double>(values[i]));
-    Attribute value;
-    value.kind = Attribute::Kind::kElements;
-    value.type.kind = Type::Kind::kShape;
-    value.type.shape = small;
+    Attribute value(Attribute::Kind::kElements);
+    value.type = Type(Type::Kind::kShape, small);
     value.literal = std::make_shared<const Literal>(std::move(literal));
     const ValueId constant = NewValue(small);
     Emit("constant", {}, constant, {{"value", std::move(value)}});
     if (shape.rank() == 0) return constant;
-    Attribute dimensions;
-    dimensions.kind = Attribute::Kind::kArray;
+    Attribute dimensions(Attribute::Kind::kArray);
     if (per_axis) dimensions.elements.push_back(IntegerAttribute(axis));
     const ValueId spread = NewValue(shape);
     Emit("broadcast_in_dim", {constant}, spread, {{"broadcast_dimensions", std::move(dimensions)}});

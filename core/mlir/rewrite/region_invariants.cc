@@ -54,22 +54,12 @@ class Hoister {
                                  return !values.contains(v) && type.kind == Type::Kind::kShape &&
                                         type.shape.IsArray() && type.shape.rank() > 0;
                                }) ||
-           AnyInside(operation, [&](const Operation& inner) { return TakesArray(inner, values); });
+           std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return TakesArray(inner, values); });
   }
 
   bool Uses(const Operation& operation, const Values& values) const {
     return std::ranges::any_of(operation.operands, [&](ValueId v) { return values.contains(v); }) ||
-           AnyInside(operation, [&](const Operation& inner) { return Uses(inner, values); });
-  }
-
-  template <typename Test>
-  static bool AnyInside(const Operation& operation, Test&& test) {
-    for (const Region& region : operation.regions) {
-      for (const Block& block : region.blocks) {
-        if (std::ranges::any_of(block.operations, test)) return true;
-      }
-    }
-    return false;
+           std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return Uses(inner, values); });
   }
 
   void Hoist(Region& region, std::vector<Operation>& before) const {

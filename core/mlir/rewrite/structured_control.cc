@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -19,14 +19,8 @@ bool AnyOf(std::span<const ValueId> values, const Lanes& lanes) {
 }
 
 bool UsesAny(const Operation& operation, const Lanes& lanes) {
-  if (AnyOf(operation.operands, lanes)) return true;
-  for (const Region& region : operation.regions) {
-    for (const Block& block : region.blocks) {
-      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return UsesAny(inner, lanes); }))
-        return true;
-    }
-  }
-  return false;
+  return AnyOf(operation.operands, lanes) ||
+         std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return UsesAny(inner, lanes); });
 }
 
 // Whether the importer does it for all elements at once; notes which of its results differ.
@@ -74,8 +68,7 @@ class ControlLowering {
         VXLA_RETURN_IF_ERROR(LowerForall(operation, operations));
       } else if (operation.name == "scf.if") {
         if (operation.results.empty() && HasEffect(operation))
-          return OperationReader(operation).NotSupported(
-              "branches that give nothing, with operations that have effects");
+          return operation.NotSupported("branches that give nothing, with operations that have effects");
         VXLA_RETURN_IF_ERROR(LowerIf(operation));
         if (operation.results.empty()) continue;
       } else if (operation.name == "scf.for") {
@@ -93,18 +86,10 @@ class ControlLowering {
     return OkStatus();
   }
 
-  ValueId NewValue(Type type) {
-    program_.values.push_back({std::move(type), {}});
-    return static_cast<ValueId>(program_.values.size() - 1);
-  }
   Type TypeOf(ValueId value) const { return program_.values[value].type; }
 
   static Operation Make(const Operation& at, std::string name, std::vector<ValueId> operands) {
-    Operation made;
-    made.name = std::move(name);
-    made.operands = std::move(operands);
-    made.location = at.location;
-    return made;
+    return {std::move(name), std::move(operands), {}, {}, {}, at.location};
   }
 
   static Result<Block*> OnlyBlock(Operation& operation, size_t region, std::string_view terminator) {
@@ -112,12 +97,12 @@ class ControlLowering {
       Block& block = operation.regions[region].blocks[0];
       if (!block.operations.empty() && block.operations.back().name == terminator) return &block;
     }
-    return OperationReader(operation).Error("region {} is no block that ends with {}", region, terminator);
+    return operation.Error("region {} is no block that ends with {}", region, terminator);
   }
 
   static Status LowerIf(Operation& operation) {
     if (operation.results.empty()) return OkStatus();
-    VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
+    VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
     for (size_t i = 0; i < 2; ++i) {
       VXLA_RETURN_IF_ERROR(OnlyBlock(operation, i, "scf.yield").status());
     }
@@ -127,40 +112,39 @@ class ControlLowering {
 
   // (lower, upper, step, carried ...): the loop's variable becomes what a while carries first.
   Status LowerFor(Operation& operation) {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(3));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(3));
     VXLA_ASSIGN_OR_RETURN(Block* const body, OnlyBlock(operation, 0, "scf.yield"));
     const size_t carried = operation.operands.size() - 3;
     Operation& yield = body->operations.back();
     if (operation.results.size() != carried || yield.operands.size() != carried ||
         body->arguments.size() != carried + 1) {
-      return reader.Error("{} values are carried, {} results, {} yielded", carried, operation.results.size(),
-                          yield.operands.size());
+      return operation.Error("{} values are carried, {} results, {} yielded", carried, operation.results.size(),
+                             yield.operands.size());
     }
     const ValueId upper = operation.operands[1], step = operation.operands[2];
     const Type counter = TypeOf(operation.operands[0]);
     Region condition;
     Block& test = condition.blocks.emplace_back();
-    for (const ValueId argument : body->arguments) test.arguments.push_back(NewValue(TypeOf(argument)));
+    for (const ValueId argument : body->arguments) test.arguments.push_back(program_.NewValue(TypeOf(argument)));
     Operation compare = Make(operation, "stablehlo.compare", {test.arguments[0], upper});
     SetAttribute(compare.attributes, "comparison_direction", KeywordAttribute("LT"));
     Type truth = counter;
     truth.shape.set_element_type(ElementType::kPred);
     truth.index = false;
-    compare.results = {NewValue(truth)};
+    compare.results = {program_.NewValue(truth)};
     Operation give = Make(operation, "stablehlo.return", compare.results);
     test.operations.push_back(std::move(compare));
     test.operations.push_back(std::move(give));
 
     Operation next = Make(operation, "stablehlo.add", {body->arguments[0], step});
-    next.results = {NewValue(counter)};
+    next.results = {program_.NewValue(counter)};
     yield.name = "stablehlo.return";
     yield.operands.insert(yield.operands.begin(), next.results[0]);
     body->operations.insert(body->operations.end() - 1, std::move(next));
 
     operation.name = "stablehlo.while";
     operation.operands.erase(operation.operands.begin() + 1, operation.operands.begin() + 3);
-    operation.results.insert(operation.results.begin(), NewValue(counter));
+    operation.results.insert(operation.results.begin(), program_.NewValue(counter));
     operation.regions.insert(operation.regions.begin(), std::move(condition));
     return OkStatus();
   }
@@ -171,7 +155,7 @@ class ControlLowering {
     Operation constant = Make(operation, "arith.constant", {});
     Attribute attribute = IntegerAttribute(value);
     attribute.type = IndexType();
-    constant.results = {NewValue(attribute.type)};
+    constant.results = {program_.NewValue(attribute.type)};
     SetAttribute(constant.attributes, "value", std::move(attribute));
     before.push_back(std::move(constant));
     return before.back().results[0];
@@ -179,20 +163,19 @@ class ControlLowering {
 
   // One loop in another; the innermost body inserts each slice into what the loops carry.
   Status LowerForall(Operation& operation, std::vector<Operation>& before) {
-    const OperationReader reader(operation);
     VXLA_ASSIGN_OR_RETURN(Block* const block, OnlyBlock(operation, 0, "scf.forall.in_parallel"));
     IntList lists[3];
     constexpr const char* kNames[] = {"staticLowerBound", "staticUpperBound", "staticStep"};
     size_t dynamic = 0;
     for (size_t i = 0; i < 3; ++i) {
-      VXLA_ASSIGN_OR_RETURN(lists[i], reader.Ints(kNames[i]));
+      VXLA_ASSIGN_OR_RETURN(lists[i], operation.Ints(kNames[i]));
       dynamic += static_cast<size_t>(std::ranges::count(lists[i], kUnboundedSize));
     }
     const size_t rank = lists[1].size(), outs = operation.results.size();
     if (rank == 0 || lists[0].size() != rank || lists[2].size() != rank ||
         operation.operands.size() != dynamic + outs || block->arguments.size() != rank + outs) {
-      return reader.Error("{} operands, {} arguments for {} loops and {} results", operation.operands.size(),
-                          block->arguments.size(), rank, outs);
+      return operation.Error("{} operands, {} arguments for {} loops and {} results", operation.operands.size(),
+                             block->arguments.size(), rank, outs);
     }
     size_t next = 0;
     std::vector<ValueId> bounds[3];
@@ -215,8 +198,8 @@ class ControlLowering {
         const Type type = TypeOf(operation.results[i]);
         // The innermost loop's arguments are those that the text names.
         inner.arguments.push_back(loop + 1 == rank ? arguments[rank + i] : inner_arguments_[i]);
-        outer.push_back(loop == 0 ? carried[i] : NewValue(type));
-        made.results.push_back(loop == 0 ? operation.results[i] : NewValue(type));
+        outer.push_back(loop == 0 ? carried[i] : program_.NewValue(type));
+        made.results.push_back(loop == 0 ? operation.results[i] : program_.NewValue(type));
       }
       made.operands.insert(made.operands.end(), outer.begin(), outer.end());
       made.regions.emplace_back().blocks.push_back(std::move(inner));
@@ -240,7 +223,7 @@ class ControlLowering {
     const Type tensor = TypeOf(operation.results[0]);
     const size_t rank = body.arguments.size();
     Operation empty = Make(operation, "tensor.empty", operation.operands);
-    empty.results = {NewValue(tensor)};
+    empty.results = {program_.NewValue(tensor)};
     Operation loops = Make(operation, "scf.forall", operation.operands);
     loops.operands.push_back(empty.results[0]);
     loops.results = operation.results;
@@ -249,13 +232,13 @@ class ControlLowering {
     SetAttribute(loops.attributes, "staticLowerBound", IntListAttribute(IntList(rank, 0)));
     SetAttribute(loops.attributes, "staticUpperBound", IntListAttribute(sizes));
     SetAttribute(loops.attributes, "staticStep", IntListAttribute(IntList(rank, 1)));
-    body.arguments.push_back(NewValue(tensor));
+    body.arguments.push_back(program_.NewValue(tensor));
     // The element as a tensor without dimensions, which goes in where the indices are.
     Operation& end = body.operations.back();
     Operation element = Make(end, "tensor.from_elements", end.operands);
     Type scalar = tensor;
     scalar.shape = Shape(tensor.shape.element_type());
-    element.results = {NewValue(scalar)};
+    element.results = {program_.NewValue(scalar)};
     Operation insert = Make(end, "tensor.parallel_insert_slice", {element.results[0], body.arguments[rank]});
     insert.operands.insert(insert.operands.end(), body.arguments.begin(), body.arguments.end() - 1);
     SetAttribute(insert.attributes, "static_offsets", IntListAttribute(IntList(rank, kUnboundedSize)));
@@ -280,18 +263,17 @@ class ControlLowering {
     for (Region& region : parallel.regions) {
       for (Block& inner : region.blocks) {
         for (Operation& insert : inner.operations) {
-          const OperationReader reader(insert);
           if (insert.name != "tensor.parallel_insert_slice")
-            return reader.NotSupported("only tensor.parallel_insert_slice stands in scf.forall.in_parallel");
-          VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+            return insert.NotSupported("only tensor.parallel_insert_slice stands in scf.forall.in_parallel");
+          VXLA_RETURN_IF_ERROR(insert.ExpectOperandsAtLeast(2));
           const ValueId target = insert.operands[1];
           const auto first = block.arguments.begin() + static_cast<std::ptrdiff_t>(rank);
           const auto out = std::find(first, block.arguments.end(), target);
-          if (out == block.arguments.end()) return reader.Error("the destination is none of the shared outs");
+          if (out == block.arguments.end()) return insert.Error("the destination is none of the shared outs");
           insert.forall = number;
           insert.forall_result = out - first;
           if (const auto known = latest.find(target); known != latest.end()) insert.operands[1] = known->second;
-          insert.results = {NewValue(TypeOf(target))};
+          insert.results = {program_.NewValue(TypeOf(target))};
           latest[target] = insert.results[0];
           block.operations.push_back(std::move(insert));
         }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/mlir/operation_reader.h"
+#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -64,11 +64,7 @@ class Checker {
 
   Status Run(const Operation& operation, const Operation* parent) const {
     if (operation.name.starts_with("tensor.")) VXLA_RETURN_IF_ERROR(Check(operation, parent));
-    for (const Region& region : operation.regions) {
-      for (const Block& block : region.blocks) {
-        for (const Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(Run(inner, &operation));
-      }
-    }
+    for (const Operation& inner : Inside(operation)) VXLA_RETURN_IF_ERROR(Run(inner, &operation));
     return OkStatus();
   }
 
@@ -99,18 +95,17 @@ class Checker {
         {"tensor.scatter", &C::Scatter},
         {"tensor.splat", &C::Splat},
     };
-    const OperationReader reader(operation);
     const bool yields = operation.name == "tensor.yield";
     const bool of_region = parent != nullptr && (parent->name == "tensor.generate" || parent->name == "tensor.pad");
-    if (yields && !of_region) return reader.Error("stands in tensor.generate and tensor.pad alone");
+    if (yields && !of_region) return operation.Error("stands in tensor.generate and tensor.pad alone");
     const bool in_parallel = parent != nullptr && parent->name == "scf.forall.in_parallel";
     if (operation.name == "tensor.parallel_insert_slice" && !in_parallel)
-      return reader.Error("stands in scf.forall.in_parallel alone");
+      return operation.Error("stands in scf.forall.in_parallel alone");
     const auto found = kChecks.find(operation.name);
     if (found == kChecks.end()) return OkStatus();  // the importer names what is unknown
     if (operation.name != "tensor.generate" && operation.name != "tensor.pad")
-      VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
-    VXLA_RETURN_IF_ERROR(reader.ExpectResults(operation.name == "tensor.parallel_insert_slice" ? 0 : 1));
+      VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
+    VXLA_RETURN_IF_ERROR(operation.ExpectResults(operation.name == "tensor.parallel_insert_slice" ? 0 : 1));
     return (this->*found->second)(operation);
   }
 
@@ -123,40 +118,38 @@ class Checker {
 
   Status ExpectTensor(const Operation& operation, size_t i) const {
     if (IsTensor(Operand(operation, i))) return OkStatus();
-    return OperationReader(operation).Error("operand {} is {}, a tensor needed", i, PrintType(Operand(operation, i)));
+    return operation.Error("operand {} is {}, a tensor needed", i, PrintType(Operand(operation, i)));
   }
   Status ExpectRanked(const Operation& operation, size_t i) const {
     if (IsRanked(Operand(operation, i))) return OkStatus();
-    return OperationReader(operation).Error("operand {} is {}, a tensor with a rank needed", i,
-                                            PrintType(Operand(operation, i)));
+    return operation.Error("operand {} is {}, a tensor with a rank needed", i, PrintType(Operand(operation, i)));
   }
   Status ExpectRankedResult(const Operation& operation) const {
     if (IsRanked(ResultOf(operation))) return OkStatus();
-    return OperationReader(operation).Error("the result {} is no ranked tensor", PrintType(ResultOf(operation)));
+    return operation.Error("the result {} is no ranked tensor", PrintType(ResultOf(operation)));
   }
   Status ExpectIndices(const Operation& operation, size_t first) const {
     for (size_t i = first; i < operation.operands.size(); ++i) {
       if (IsIndex(Operand(operation, i))) continue;
-      return OperationReader(operation).Error("operand {} is {}, an index needed", i, PrintType(Operand(operation, i)));
+      return operation.Error("operand {} is {}, an index needed", i, PrintType(Operand(operation, i)));
     }
     return OkStatus();
   }
   Status ExpectResultType(const Operation& operation, const Type& wanted) const {
     const Type& result = ResultOf(operation);
     if (PrintType(result) == PrintType(wanted)) return OkStatus();
-    return OperationReader(operation).Error("the result is {}, {} needed", PrintType(result), PrintType(wanted));
+    return operation.Error("the result is {}, {} needed", PrintType(result), PrintType(wanted));
   }
   // Elements of the result are those of the tensor.
   Status ExpectSameElements(const Operation& operation, const Type& of) const {
     if (SameElements(ResultOf(operation), of)) return OkStatus();
-    return OperationReader(operation).Error("the result {} has other elements than {}", PrintType(ResultOf(operation)),
-                                            PrintType(of));
+    return operation.Error("the result {} has other elements than {}", PrintType(ResultOf(operation)), PrintType(of));
   }
   // An element of the tensor.
   Status ExpectElement(const Operation& operation, const Type& type, const Type& tensor, std::string_view what) const {
     const bool element = type.kind == Type::Kind::kElement && SameElements(type, tensor);
     if (element) return OkStatus();
-    return OperationReader(operation).Error("{} {}, an element of {} needed", what, PrintType(type), PrintType(tensor));
+    return operation.Error("{} {}, an element of {} needed", what, PrintType(type), PrintType(tensor));
   }
   // Signless integers or `index`; an unsigned one is none.
   static bool IsPlace(const Type& type) {
@@ -170,32 +163,29 @@ class Checker {
     const auto open = static_cast<size_t>(std::ranges::count(sizes, kOpen));
     const size_t given = operation.operands.size() - first;
     if (open == given) return OkStatus();
-    return OperationReader(operation).Error("{} sizes, {} leaves {} open", given, PrintType(ResultOf(operation)), open);
+    return operation.Error("{} sizes, {} leaves {} open", given, PrintType(ResultOf(operation)), open);
   }
   // The numbers of the attribute, of which those that are operands are kOpen; `next` goes on by those.
   Result<IntList> Mixed(const Operation& operation, std::string_view name, int rank, size_t& next) const {
-    const OperationReader reader(operation);
-    VXLA_ASSIGN_OR_RETURN(IntList list, reader.Ints(name));
+    VXLA_ASSIGN_OR_RETURN(IntList list, operation.Ints(name));
     if (list.size() != static_cast<size_t>(rank))
-      return reader.Error("{} has {} entries for {} dimensions", name, list.size(), rank);
+      return operation.Error("{} has {} entries for {} dimensions", name, list.size(), rank);
     next += static_cast<size_t>(std::ranges::count(list, kOpen));
     return list;
   }
   Status ExpectNoMore(const Operation& operation, size_t next) const {
     if (operation.operands.size() == next) return OkStatus();
-    return OperationReader(operation).Error("{} operands, {} are asked for by its lists", operation.operands.size(),
-                                            next);
+    return operation.Error("{} operands, {} are asked for by its lists", operation.operands.size(), next);
   }
 
   // A block with an index for each dimension, which yields an element of the result.
   Status ExpectBody(const Operation& operation, int rank) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
     const std::vector<Block>& blocks = operation.regions[0].blocks;
-    if (blocks.size() != 1) return reader.Error("the region has {} blocks, one needed", blocks.size());
+    if (blocks.size() != 1) return operation.Error("the region has {} blocks, one needed", blocks.size());
     const Block& block = blocks[0];
     if (block.arguments.size() != static_cast<size_t>(rank))
-      return reader.Error("the region has {} arguments, {} needed", block.arguments.size(), rank);
+      return operation.Error("the region has {} arguments, {} needed", block.arguments.size(), rank);
     for (size_t i = 0; i < block.arguments.size(); ++i) {
       const Value& argument = program_.values[block.arguments[i]];
       if (IsIndex(argument.type)) continue;
@@ -204,35 +194,33 @@ class Checker {
           .At(argument.location.line > 0 ? argument.location : operation.location);
     }
     if (block.operations.empty() || block.operations.back().name != "tensor.yield")
-      return reader.Error("the region does not end with tensor.yield");
+      return operation.Error("the region does not end with tensor.yield");
     const Operation& yield = block.operations.back();
-    if (yield.operands.size() != 1)
-      return OperationReader(yield).Error("{} values yielded, one needed", yield.operands.size());
+    if (yield.operands.size() != 1) return yield.Error("{} values yielded, one needed", yield.operands.size());
     return ExpectElement(yield, program_.values[yield.operands[0]].type, ResultOf(operation), "operand 0 is");
   }
 
   // ---- operations
 
   Status Bitcast(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
     VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     const Type &from = Operand(operation, 0), &to = ResultOf(operation);
     for (const Type* type : {&from, &to}) {
       if (!IsTensor(*type) || type->index || IsComplex(type->shape.element_type()))
-        return reader.Error("{} is no tensor of integers or floats", PrintType(*type));
+        return operation.Error("{} is no tensor of integers or floats", PrintType(*type));
     }
     if (BitWidth(from.shape.element_type()) != BitWidth(to.shape.element_type()))
-      return reader.Error("{} has elements of {} bits, {} of {}", PrintType(from), BitWidth(from.shape.element_type()),
-                          PrintType(to), BitWidth(to.shape.element_type()));
+      return operation.Error("{} has elements of {} bits, {} of {}", PrintType(from),
+                             BitWidth(from.shape.element_type()), PrintType(to), BitWidth(to.shape.element_type()));
     return ExpectSameSizes(operation);
   }
 
   Status Cast(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
     VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     if (!IsTensor(ResultOf(operation)))
-      return OperationReader(operation).Error("the result {} is no tensor", PrintType(ResultOf(operation)));
+      return operation.Error("the result {} is no tensor", PrintType(ResultOf(operation)));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
     return ExpectSameSizes(operation);
   }
@@ -241,73 +229,70 @@ class Checker {
   Status ExpectSameSizes(const Operation& operation) const {
     const Type &from = Operand(operation, 0), &to = ResultOf(operation);
     if (from.unranked || to.unranked || SizesGoTogether(StatedSizes(from), StatedSizes(to))) return OkStatus();
-    return OperationReader(operation).Error("{} and {} have other sizes", PrintType(from), PrintType(to));
+    return operation.Error("{} and {} have other sizes", PrintType(from), PrintType(to));
   }
 
   // The longer shape's dimensions are in groups, one for each of the shorter one's.
   Status Reassociation(const Operation& operation) const {
-    const OperationReader reader(operation);
     const bool expands = operation.name == "tensor.expand_shape";
-    VXLA_RETURN_IF_ERROR(expands ? reader.ExpectOperandsAtLeast(1) : reader.ExpectOperands(1));
+    VXLA_RETURN_IF_ERROR(expands ? operation.ExpectOperandsAtLeast(1) : operation.ExpectOperands(1));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
-    VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, reader.Required("reassociation"));
+    VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, operation.Required("reassociation"));
     const Type &from = Operand(operation, 0), &to = ResultOf(operation);
     const IntList wide = StatedSizes(expands ? to : from), narrow = StatedSizes(expands ? from : to);
     const size_t groups = attribute->elements.size();
     if (attribute->kind != Attribute::Kind::kArray || groups != narrow.size())
-      return reader.Error("reassociation has {} groups, {} has {} dimensions", groups, PrintType(expands ? from : to),
-                          narrow.size());
+      return operation.Error("reassociation has {} groups, {} has {} dimensions", groups,
+                             PrintType(expands ? from : to), narrow.size());
     int64_t next = 0;
     for (size_t g = 0; g < groups; ++g) {
-      VXLA_ASSIGN_OR_RETURN(const IntList group, reader.IntsOf("reassociation", attribute->elements[g]));
-      if (group.empty()) return reader.Error("reassociation has an empty group");
+      VXLA_ASSIGN_OR_RETURN(const IntList group, operation.IntsOf("reassociation", attribute->elements[g]));
+      if (group.empty()) return operation.Error("reassociation has an empty group");
       int64_t product = 1;
       for (const int64_t dimension : group) {
-        if (dimension != next++) return reader.Error("reassociation is not 0, 1, 2 ... in groups");
+        if (dimension != next++) return operation.Error("reassociation is not 0, 1, 2 ... in groups");
         if (dimension >= static_cast<int64_t>(wide.size())) break;
         const int64_t size = wide[static_cast<size_t>(dimension)];
         product = product == kOpen || size == kOpen ? kOpen : product * size;
       }
       if (next > static_cast<int64_t>(wide.size())) break;
       if (narrow[g] != product)
-        return reader.Error("dimension {} of {} is {}, its group in {} gives {}", g, PrintType(expands ? from : to),
-                            PrintSizes({narrow[g]}), PrintType(expands ? to : from), PrintSizes({product}));
+        return operation.Error("dimension {} of {} is {}, its group in {} gives {}", g, PrintType(expands ? from : to),
+                               PrintSizes({narrow[g]}), PrintType(expands ? to : from), PrintSizes({product}));
     }
     // Without groups all dimensions are of size 1, and go.
     if (groups == 0 && std::ranges::all_of(wide, [](int64_t size) { return size == 1; }))
       next = static_cast<int64_t>(wide.size());
     if (next != static_cast<int64_t>(wide.size()))
-      return reader.Error("reassociation has {} dimensions, {} has {}", next, PrintType(expands ? to : from),
-                          wide.size());
+      return operation.Error("reassociation has {} dimensions, {} has {}", next, PrintType(expands ? to : from),
+                             wide.size());
     return expands ? OutputShape(operation) : OkStatus();
   }
 
   // As many values as it leaves open, which are those that the result's type leaves open.
   Status OutputShape(const Operation& operation) const {
-    const OperationReader reader(operation);
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 1));
     size_t next = 1;
     if (operation.Find("static_output_shape") != nullptr) {
       VXLA_ASSIGN_OR_RETURN(const IntList list,
                             Mixed(operation, "static_output_shape", ResultOf(operation).shape.rank(), next));
       if (list != StatedSizes(ResultOf(operation)))
-        return reader.Error("output_shape states {}, the result is {}", PrintSizes(list),
-                            PrintType(ResultOf(operation)));
+        return operation.Error("output_shape states {}, the result is {}", PrintSizes(list),
+                               PrintType(ResultOf(operation)));
     }
     return ExpectNoMore(operation, next);
   }
 
   Status Concat(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     const Type& result = ResultOf(operation);
-    VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dim"));
+    VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dim"));
     if (dimension < 0 || dimension >= result.shape.rank())
-      return reader.Error("dim {} is no dimension of {}, which has {}", dimension, PrintType(result),
-                          result.shape.rank());
+      return operation.Error("dim {} is no dimension of {}, which has {}", dimension, PrintType(result),
+                             result.shape.rank());
     int64_t sum = 0;
     for (size_t i = 0; i < operation.operands.size(); ++i) {
       VXLA_RETURN_IF_ERROR(ExpectRanked(operation, i));
@@ -319,22 +304,21 @@ class Checker {
         sizes[d] = wanted[d];
       }
       if (!SizesGoTogether(sizes, wanted))
-        return reader.Error("operand {} is {}, of which {} is no concatenation along dimension {}", i,
-                            PrintType(Operand(operation, i)), PrintType(result), dimension);
+        return operation.Error("operand {} is {}, of which {} is no concatenation along dimension {}", i,
+                               PrintType(Operand(operation, i)), PrintType(result), dimension);
     }
     const int64_t stated = StatedSizes(result)[static_cast<size_t>(dimension)];
     if (sum != kOpen && stated != kOpen && sum != stated)
-      return reader.Error("the operands have {} along dimension {}, {} has {}", sum, dimension, PrintType(result),
-                          stated);
+      return operation.Error("the operands have {} along dimension {}, {} has {}", sum, dimension, PrintType(result),
+                             stated);
     return OkStatus();
   }
 
   Status Dim(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
     VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     if (IsRanked(Operand(operation, 0)) && Operand(operation, 0).shape.rank() == 0)
-      return reader.Error("{} has no dimensions", PrintType(Operand(operation, 0)));
+      return operation.Error("{} has no dimensions", PrintType(Operand(operation, 0)));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 1));
     return ExpectResultType(operation, IndexType());
   }
@@ -342,25 +326,23 @@ class Checker {
   Status Empty(const Operation& operation) const { return ExpectSizes(operation, 0); }
 
   Status Extract(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 1));
     const Type& tensor = Operand(operation, 0);
     if (operation.operands.size() - 1 != static_cast<size_t>(tensor.shape.rank()))
-      return reader.Error("{} indices for {}", operation.operands.size() - 1, PrintType(tensor));
+      return operation.Error("{} indices for {}", operation.operands.size() - 1, PrintType(tensor));
     return ExpectElement(operation, ResultOf(operation), tensor, "the result is");
   }
 
   Status Insert(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(2));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 2));
     const Type& tensor = Operand(operation, 1);
     VXLA_RETURN_IF_ERROR(ExpectElement(operation, Operand(operation, 0), tensor, "operand 0 is"));
     if (operation.operands.size() - 2 != static_cast<size_t>(tensor.shape.rank()))
-      return reader.Error("{} indices for {}", operation.operands.size() - 2, PrintType(tensor));
+      return operation.Error("{} indices for {}", operation.operands.size() - 2, PrintType(tensor));
     return ExpectResultType(operation, tensor);
   }
 
@@ -376,38 +358,35 @@ class Checker {
   }
 
   Status ExtractSlice(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, Slice(operation, Operand(operation, 0), 1));
     if (IsRankReduced(sizes, StatedSizes(ResultOf(operation)))) return OkStatus();
-    return reader.Error("the slice is {}, of which {} is no reduction", PrintSizes(sizes),
-                        PrintType(ResultOf(operation)));
+    return operation.Error("the slice is {}, of which {} is no reduction", PrintSizes(sizes),
+                           PrintType(ResultOf(operation)));
   }
 
   Status InsertSlice(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(2));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
     const Type &source = Operand(operation, 0), &target = Operand(operation, 1);
     if (!SameElements(source, target))
-      return reader.Error("{} has other elements than {}", PrintType(source), PrintType(target));
+      return operation.Error("{} has other elements than {}", PrintType(source), PrintType(target));
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, Slice(operation, target, 2));
     if (!IsRankReduced(sizes, StatedSizes(source)))
-      return reader.Error("{} is no slice of sizes {}", PrintType(source), PrintSizes(sizes));
+      return operation.Error("{} is no slice of sizes {}", PrintType(source), PrintSizes(sizes));
     return operation.results.empty() ? OkStatus() : ExpectResultType(operation, target);
   }
 
   Status FromElements(const Operation& operation) const {
-    const OperationReader reader(operation);
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     const Type& result = ResultOf(operation);
-    if (result.shape.IsDynamic()) return reader.Error("the result {} leaves sizes open", PrintType(result));
+    if (result.shape.IsDynamic()) return operation.Error("the result {} leaves sizes open", PrintType(result));
     if (result.shape.ElementCount() != static_cast<int64_t>(operation.operands.size()))
-      return reader.Error("{} elements for {}", operation.operands.size(), PrintType(result));
+      return operation.Error("{} elements for {}", operation.operands.size(), PrintType(result));
     for (size_t i = 0; i < operation.operands.size(); ++i)
       VXLA_RETURN_IF_ERROR(ExpectElement(operation, Operand(operation, i), result, fmt::format("operand {} is", i)));
     return OkStatus();
@@ -417,19 +396,18 @@ class Checker {
   // side's two forms, with and without the indexed dimensions.
   Status ExpectGathered(const Operation& operation, std::string_view name, const Type& tensor, const Type& indices,
                         const Type& slices) const {
-    const OperationReader reader(operation);
-    if (!IsPlace(indices)) return reader.Error("the indices are {}, signless integers needed", PrintType(indices));
-    VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints(name));
-    if (dimensions.empty()) return reader.Error("{} is empty", name);
+    if (!IsPlace(indices)) return operation.Error("the indices are {}, signless integers needed", PrintType(indices));
+    VXLA_ASSIGN_OR_RETURN(const IntList dimensions, operation.Ints(name));
+    if (dimensions.empty()) return operation.Error("{} is empty", name);
     for (size_t i = 0; i < dimensions.size(); ++i) {
       if (dimensions[i] < 0 || dimensions[i] >= tensor.shape.rank())
-        return reader.Error("{} holds {}, which is no dimension of {}", name, dimensions[i], PrintType(tensor));
-      if (i > 0 && dimensions[i] <= dimensions[i - 1]) return reader.Error("{} is not in increasing order", name);
+        return operation.Error("{} holds {}, which is no dimension of {}", name, dimensions[i], PrintType(tensor));
+      if (i > 0 && dimensions[i] <= dimensions[i - 1]) return operation.Error("{} is not in increasing order", name);
     }
     const IntList table = StatedSizes(indices);
     if (table.empty() || table.back() != static_cast<int64_t>(dimensions.size()))
-      return reader.Error("the last dimension of the indices {} is not {}, the number of {}", PrintType(indices),
-                          dimensions.size(), name);
+      return operation.Error("the last dimension of the indices {} is not {}, the number of {}", PrintType(indices),
+                             dimensions.size(), name);
     IntList kept(table.begin(), table.end() - 1), reduced = kept;
     for (int i = 0; i < tensor.shape.rank(); ++i) {
       const bool indexed = std::ranges::find(dimensions, i) != dimensions.end();
@@ -438,12 +416,12 @@ class Checker {
       if (!indexed) reduced.push_back(size);
     }
     if (SizesGoTogether(StatedSizes(slices), kept) || SizesGoTogether(StatedSizes(slices), reduced)) return OkStatus();
-    return reader.Error("the slices are {}, sizes {} or {} needed", PrintType(slices), PrintSizes(kept),
-                        PrintSizes(reduced));
+    return operation.Error("the slices are {}, sizes {} or {} needed", PrintType(slices), PrintSizes(kept),
+                           PrintSizes(reduced));
   }
 
   Status Gather(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(2));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
@@ -451,15 +429,14 @@ class Checker {
   }
 
   Status Scatter(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(3));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
     const Type &source = Operand(operation, 0), &target = Operand(operation, 1);
     if (!SameElements(source, target))
-      return reader.Error("{} has other elements than {}", PrintType(source), PrintType(target));
+      return operation.Error("{} has other elements than {}", PrintType(source), PrintType(target));
     VXLA_RETURN_IF_ERROR(ExpectResultType(operation, target));
-    if (operation.Find("unique") == nullptr) return reader.Error("the attribute unique is missing");
+    if (operation.Find("unique") == nullptr) return operation.Error("the attribute unique is missing");
     return ExpectGathered(operation, "scatter_dims", target, Operand(operation, 2), source);
   }
 
@@ -469,8 +446,7 @@ class Checker {
   }
 
   Status Pad(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
@@ -486,45 +462,46 @@ class Checker {
       if (from[i] == kOpen || low[i] == kOpen || high[i] == kOpen) continue;
       int64_t sum = 0;
       if (__builtin_add_overflow(low[i], high[i], &sum) || __builtin_add_overflow(sum, from[i], &sum))
-        return reader.Error("low {}, {} and high {} of dimension {} do not fit 64 bits", low[i], from[i], high[i], i);
+        return operation.Error("low {}, {} and high {} of dimension {} do not fit 64 bits", low[i], from[i], high[i],
+                               i);
       fits = to[i] == kOpen || to[i] == sum;
     }
     if (!fits)
-      return reader.Error("{} with low {} and high {} does not give {}", PrintType(source), PrintSizes(low),
-                          PrintSizes(high), PrintType(result));
+      return operation.Error("{} with low {} and high {} does not give {}", PrintType(source), PrintSizes(low),
+                             PrintSizes(high), PrintType(result));
     return ExpectBody(operation, source.shape.rank());
   }
 
   Status Rank(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
     VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     return ExpectResultType(operation, IndexType());
   }
 
   Status Reshape(const Operation& operation) const {
-    const OperationReader reader(operation);
-    VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
     VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     const Type &from = Operand(operation, 0), &shape = Operand(operation, 1), &to = ResultOf(operation);
-    if (!IsTensor(to)) return reader.Error("the result {} is no tensor", PrintType(to));
+    if (!IsTensor(to)) return operation.Error("the result {} is no tensor", PrintType(to));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, from));
     if (!IsPlace(shape) || shape.shape.rank() != 1)
-      return reader.Error("the shape is {}, a list of signless integers needed", PrintType(shape));
+      return operation.Error("the shape is {}, a list of signless integers needed", PrintType(shape));
     if (to.unranked) return OkStatus();
     const int64_t count = StatedSizes(shape)[0];
     if (count == kOpen)
-      return reader.Error("the shape {} has an open size, the result {} has a rank", PrintType(shape), PrintType(to));
+      return operation.Error("the shape {} has an open size, the result {} has a rank", PrintType(shape),
+                             PrintType(to));
     if (count != to.shape.rank())
-      return reader.Error("the shape {} has {} entries for {}", PrintType(shape), count, PrintType(to));
+      return operation.Error("the shape {} has {} entries for {}", PrintType(shape), count, PrintType(to));
     const bool known = !from.unranked && !from.shape.IsDynamic() && !to.shape.IsDynamic();
     if (known && from.shape.ElementCount() != to.shape.ElementCount())
-      return reader.Error("{} has {} elements, {} has {}", PrintType(from), from.shape.ElementCount(), PrintType(to),
-                          to.shape.ElementCount());
+      return operation.Error("{} has {} elements, {} has {}", PrintType(from), from.shape.ElementCount(), PrintType(to),
+                             to.shape.ElementCount());
     return OkStatus();
   }
 
   Status Splat(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
+    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_RETURN_IF_ERROR(ExpectSizes(operation, 1));
     return ExpectElement(operation, Operand(operation, 0), ResultOf(operation), "operand 0 is");
   }
