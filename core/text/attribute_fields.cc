@@ -17,70 +17,6 @@ void Append(std::string& out, fmt::format_string<Args...> format, Args&&... args
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-// ---- enums: the texts in the order of the enumerators
-
-template <typename E>
-struct EnumTexts;
-template <>
-struct EnumTexts<ComparisonDirection> {
-  static constexpr std::string_view kTexts[] = {"EQ", "NE", "GE", "GT", "LE", "LT"};
-};
-template <>
-struct EnumTexts<ComparisonType> {  // the default is never written
-  static constexpr std::string_view kTexts[] = {"", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"};
-};
-template <>
-struct EnumTexts<FusionKind> {
-  static constexpr std::string_view kTexts[] = {"kLoop", "kInput", "kOutput", "kCustom"};
-};
-template <>
-struct EnumTexts<FftType> {
-  static constexpr std::string_view kTexts[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-};
-template <>
-struct EnumTexts<RngDistribution> {
-  static constexpr std::string_view kTexts[] = {"rng_uniform", "rng_normal"};
-};
-template <>
-struct EnumTexts<RngAlgorithm> {
-  static constexpr std::string_view kTexts[] = {"rng_default", "rng_three_fry", "rng_philox"};
-};
-template <>
-struct EnumTexts<TransposeKind> {
-  static constexpr std::string_view kTexts[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-};
-template <>
-struct EnumTexts<CallKind> {
-  static constexpr std::string_view kTexts[] = {"named",    "program",     "observation", "size_check",
-                                                "exchange", "device_call", "elsewhere"};
-};
-template <>
-struct EnumTexts<PrecisionLevel> {
-  static constexpr std::string_view kTexts[] = {"default", "high", "highest"};
-};
-
-template <typename E>
-std::string_view EnumText(E value) {
-  return EnumTexts<E>::kTexts[static_cast<int>(value)];
-}
-
-// At the word.
-template <typename E>
-Status TakeEnum(Lexer& lexer, E& value) {
-  const std::span<const std::string_view> texts(EnumTexts<E>::kTexts);
-  const auto found = std::ranges::find(texts, lexer.token().text);
-  if (lexer.token().kind != TokenKind::kIdentifier || found == texts.end()) {
-    std::string expected;
-    for (const std::string_view text : texts) {
-      if (!text.empty()) Append(expected, "{}{}", expected.empty() ? "" : ", ", text);
-    }
-    return lexer.Expected("one of " + expected);
-  }
-  value = static_cast<E>(found - texts.begin());
-  lexer.Next();
-  return OkStatus();
-}
-
 // ---- lists
 
 // `open` item `,` item `close`, at `open`.
@@ -96,8 +32,7 @@ Status ParseList(Lexer& lexer, std::string_view open, std::string_view close, It
 
 Status TakeInts(Lexer& lexer, std::string_view open, std::string_view close, IntList& list) {
   return ParseList(lexer, open, close, [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(const int64_t value, lexer.TakeInt("an integer"));
-    list.push_back(value);
+    VXLA_ASSIGN_OR_RETURN(list.emplace_back(), lexer.TakeInt("an integer"));
     return OkStatus();
   });
 }
@@ -137,7 +72,31 @@ Status SplitDimensions(const Token& word, size_t least, size_t most, std::vector
   }
 }
 
+// {item,item}
+template <typename T, typename Item>
+void AppendList(std::string& out, const std::vector<T>& values, std::string_view separator, Item&& item) {
+  out += '{';
+  for (const T& value : values) {
+    if (&value != values.data()) out += separator;
+    item(value);
+  }
+  out += '}';
+}
+
 }  // namespace
+
+Result<size_t> TakeOneOf(Lexer& lexer, std::span<const std::string_view> texts) {
+  const auto found = std::ranges::find(texts, lexer.token().text);
+  if (lexer.token().kind != TokenKind::kIdentifier || found == texts.end()) {
+    std::string expected;
+    for (const std::string_view text : texts) {
+      if (!text.empty()) Append(expected, "{}{}", expected.empty() ? "" : ", ", text);
+    }
+    return lexer.Expected("one of " + expected);
+  }
+  lexer.Next();
+  return static_cast<size_t>(found - texts.begin());
+}
 
 // ---- scalars and words
 
@@ -178,22 +137,6 @@ Status ParseValue(Lexer& lexer, RawText& value) {
   return OkStatus();
 }
 
-#define VXLA_ENUM_FIELD(E)                    \
-  Status ParseValue(Lexer& lexer, E& value) { \
-    lexer.Next();                             \
-    return TakeEnum(lexer, value);            \
-  }                                           \
-  void AppendValue(std::string& out, E value) { out += EnumText(value); }
-VXLA_ENUM_FIELD(ComparisonDirection)
-VXLA_ENUM_FIELD(ComparisonType)
-VXLA_ENUM_FIELD(FusionKind)
-VXLA_ENUM_FIELD(FftType)
-VXLA_ENUM_FIELD(RngDistribution)
-VXLA_ENUM_FIELD(RngAlgorithm)
-VXLA_ENUM_FIELD(TransposeKind)
-VXLA_ENUM_FIELD(CallKind)
-#undef VXLA_ENUM_FIELD
-
 void AppendValue(std::string& out, bool value) { out += value ? "true" : "false"; }
 void AppendValue(std::string& out, int64_t value) { Append(out, "{}", value); }
 void AppendValue(std::string& out, float value) {
@@ -210,9 +153,7 @@ Status ParseValue(Lexer& lexer, std::vector<std::string>& value) {
   });
 }
 void AppendValue(std::string& out, const std::vector<std::string>& value) {
-  out += '{';
-  for (size_t i = 0; i < value.size(); ++i) Append(out, "{}{}", i > 0 ? "," : "", Quote(value[i]));
-  out += '}';
+  AppendList(out, value, ",", [&](const std::string& text) { out += Quote(text); });
 }
 
 // ---- lists of integers
@@ -228,9 +169,7 @@ Status ParseValue(Lexer& lexer, std::vector<IntList>& value) {
   return ParseList(lexer, "{", "}", [&] { return TakeInts(lexer, "{", "}", value.emplace_back()); });
 }
 void AppendValue(std::string& out, const std::vector<IntList>& value) {
-  out += '{';
-  for (const IntList& list : value) Append(out, "{}{{{}}}", &list == value.data() ? "" : ",", JoinInts(list));
-  out += '}';
+  AppendList(out, value, ",", [&](const IntList& list) { AppendValue(out, list); });
 }
 
 Status ParseValue(Lexer& lexer, std::vector<std::pair<int64_t, int64_t>>& value) {
@@ -244,19 +183,19 @@ Status ParseValue(Lexer& lexer, std::vector<std::pair<int64_t, int64_t>>& value)
   });
 }
 void AppendValue(std::string& out, const std::vector<std::pair<int64_t, int64_t>>& value) {
-  out += '{';
-  for (const auto& pair : value) Append(out, "{}{{{},{}}}", &pair == value.data() ? "" : ",", pair.first, pair.second);
-  out += '}';
+  AppendList(out, value, ",", [&](const auto& pair) { Append(out, "{{{},{}}}", pair.first, pair.second); });
 }
 
 Status ParseValue(Lexer& lexer, std::vector<PrecisionLevel>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&] { return TakeEnum(lexer, value.emplace_back()); });
+  return ParseList(lexer, "{", "}", [&]() -> Status {
+    VXLA_ASSIGN_OR_RETURN(const size_t place, TakeOneOf(lexer, TextsOf(PrecisionLevel())));
+    value.push_back(static_cast<PrecisionLevel>(place));
+    return OkStatus();
+  });
 }
 void AppendValue(std::string& out, const std::vector<PrecisionLevel>& value) {
-  out += '{';
-  for (size_t i = 0; i < value.size(); ++i) Append(out, "{}{}", i > 0 ? "," : "", EnumText(value[i]));
-  out += '}';
+  AppendList(out, value, ",", [&](PrecisionLevel level) { AppendValue(out, level); });
 }
 
 // ---- slice={[0:5], [1:9:2]}
@@ -277,13 +216,11 @@ Status ParseValue(Lexer& lexer, std::vector<SliceDimension>& value) {
 }
 void AppendValue(std::string& out, const std::vector<SliceDimension>& value) {
   const bool strided = std::ranges::any_of(value, [](const SliceDimension& s) { return s.stride != 1; });
-  out += '{';
-  for (const SliceDimension& slice : value) {
-    Append(out, "{}[{}:{}", &slice == value.data() ? "" : ", ", slice.start, slice.limit);
+  AppendList(out, value, ", ", [&](const SliceDimension& slice) {
+    Append(out, "[{}:{}", slice.start, slice.limit);
     if (strided) Append(out, ":{}", slice.stride);
     out += ']';
-  }
-  out += '}';
+  });
 }
 
 // ---- padding=0_1x2_3_1
@@ -580,14 +517,11 @@ Status ParseValue(Lexer& lexer, std::vector<Aliasing>& value) {
   });
 }
 void AppendValue(std::string& out, const std::vector<Aliasing>& value) {
-  out += '{';
-  for (const Aliasing& alias : value) {
-    Append(out, "{}{{{}}}: ({}, {{{}}}", &alias == value.data() ? "" : ", ", JoinInts(alias.output_index),
-           alias.operand, JoinInts(alias.operand_index));
+  AppendList(out, value, ", ", [&](const Aliasing& alias) {
+    Append(out, "{{{}}}: ({}, {{{}}}", JoinInts(alias.output_index), alias.operand, JoinInts(alias.operand_index));
     if (!alias.kind.empty()) Append(out, ", {}", alias.kind);
     out += ')';
-  }
-  out += '}';
+  });
 }
 
 // ---- shapes and values
@@ -609,12 +543,7 @@ Status ParseValue(Lexer& lexer, std::optional<std::vector<Shape>>& value) {
   });
 }
 void AppendValue(std::string& out, const std::vector<Shape>& value) {
-  out += '{';
-  for (const Shape& shape : value) {
-    if (&shape != value.data()) out += ", ";
-    AppendShape(out, shape);
-  }
-  out += '}';
+  AppendList(out, value, ", ", [&](const Shape& shape) { AppendShape(out, shape); });
 }
 
 Status ParseValue(Lexer& lexer, std::optional<ShapedLiteral>& value) {

@@ -2,12 +2,41 @@
 // which name is told by VisitFields (core/attributes.h) alone.
 #pragma once
 
+#include <array>
+#include <span>
 #include <string>
+#include <type_traits>
 
 #include "core/attributes.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {
+
+// Enums: their texts, in the order of the enumerators.
+constexpr auto TextsOf(ComparisonDirection) {
+  return std::to_array<std::string_view>({"EQ", "NE", "GE", "GT", "LE", "LT"});
+}
+constexpr auto TextsOf(ComparisonType) {  // the default is never written
+  return std::to_array<std::string_view>({"", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"});
+}
+constexpr auto TextsOf(FusionKind) {
+  return std::to_array<std::string_view>({"kLoop", "kInput", "kOutput", "kCustom"});
+}
+constexpr auto TextsOf(FftType) { return std::to_array<std::string_view>({"FFT", "IFFT", "RFFT", "IRFFT"}); }
+constexpr auto TextsOf(RngDistribution) { return std::to_array<std::string_view>({"rng_uniform", "rng_normal"}); }
+constexpr auto TextsOf(RngAlgorithm) {
+  return std::to_array<std::string_view>({"rng_default", "rng_three_fry", "rng_philox"});
+}
+constexpr auto TextsOf(TransposeKind) {
+  return std::to_array<std::string_view>({"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"});
+}
+constexpr auto TextsOf(CallKind) {
+  return std::to_array<std::string_view>(
+      {"named", "program", "observation", "size_check", "exchange", "device_call", "elsewhere"});
+}
+constexpr auto TextsOf(PrecisionLevel) { return std::to_array<std::string_view>({"default", "high", "highest"}); }
+// At the word, which becomes its place among the texts.
+Result<size_t> TakeOneOf(Lexer& lexer, std::span<const std::string_view> texts);
 
 // Each is called with the attribute's token ("name=") current and leaves the token after the value current.
 Status ParseValue(Lexer& lexer, bool& value);
@@ -17,14 +46,13 @@ Status ParseValue(Lexer& lexer, std::string& value);  // quoted
 Status ParseWord(Lexer& lexer, std::string& value);   // without quotes
 Status ParseValue(Lexer& lexer, RawText& value);
 Status ParseValue(Lexer& lexer, IntList& value);
-Status ParseValue(Lexer& lexer, ComparisonDirection& value);
-Status ParseValue(Lexer& lexer, ComparisonType& value);
-Status ParseValue(Lexer& lexer, FusionKind& value);
-Status ParseValue(Lexer& lexer, FftType& value);
-Status ParseValue(Lexer& lexer, RngDistribution& value);
-Status ParseValue(Lexer& lexer, RngAlgorithm& value);
-Status ParseValue(Lexer& lexer, TransposeKind& value);
-Status ParseValue(Lexer& lexer, CallKind& value);
+template <typename E>
+requires std::is_enum_v<E> Status ParseValue(Lexer& lexer, E& value) {
+  lexer.Next();
+  VXLA_ASSIGN_OR_RETURN(const size_t place, TakeOneOf(lexer, TextsOf(value)));
+  value = static_cast<E>(place);
+  return OkStatus();
+}
 Status ParseValue(Lexer& lexer, std::vector<std::string>& value);  // quoted
 Status ParseValue(Lexer& lexer, std::vector<PrecisionLevel>& value);
 Status ParseValue(Lexer& lexer, std::vector<SliceDimension>& value);
@@ -51,14 +79,9 @@ void AppendValue(std::string& out, float value);
 void AppendValue(std::string& out, const std::string& value);
 void AppendValue(std::string& out, const RawText& value);
 void AppendValue(std::string& out, const IntList& value);
-void AppendValue(std::string& out, ComparisonDirection value);
-void AppendValue(std::string& out, ComparisonType value);
-void AppendValue(std::string& out, FusionKind value);
-void AppendValue(std::string& out, FftType value);
-void AppendValue(std::string& out, RngDistribution value);
-void AppendValue(std::string& out, RngAlgorithm value);
-void AppendValue(std::string& out, TransposeKind value);
-void AppendValue(std::string& out, CallKind value);
+template <typename E>
+requires std::is_enum_v<E>
+void AppendValue(std::string& out, E value) { out += TextsOf(value)[static_cast<size_t>(value)]; }
 void AppendValue(std::string& out, const std::vector<std::string>& value);
 void AppendValue(std::string& out, const std::vector<PrecisionLevel>& value);
 void AppendValue(std::string& out, const std::vector<SliceDimension>& value);

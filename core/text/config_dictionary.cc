@@ -221,8 +221,7 @@ class ConfigReader {
       SkipSpace();
       if (text_.substr(at_).starts_with(end)) return OkStatus();
       if (!numbers.empty()) VXLA_RETURN_IF_ERROR(Expect(","));
-      VXLA_ASSIGN_OR_RETURN(WrittenNumber number, ReadNumber());
-      numbers.push_back(std::move(number));
+      VXLA_ASSIGN_OR_RETURN(numbers.emplace_back(), ReadNumber());
       if (Take(":")) VXLA_RETURN_IF_ERROR(ReadTypeName().status());  // [1 : i32, 2 : i32]
     }
   }
@@ -238,8 +237,7 @@ class ConfigReader {
         --open;
         Take(",");
       } else {
-        VXLA_ASSIGN_OR_RETURN(WrittenNumber number, ReadNumber());
-        numbers.push_back(std::move(number));
+        VXLA_ASSIGN_OR_RETURN(numbers.emplace_back(), ReadNumber());
         if (Take(":")) VXLA_RETURN_IF_ERROR(ReadTypeName().status());
         SkipSpace();
         if (!Take(",") && (at_ == text_.size() || text_[at_] != ']')) return Wrong("',' or ']'");
@@ -261,8 +259,7 @@ class ConfigReader {
     } else if (next == '"') {
       VXLA_ASSIGN_OR_RETURN(bytes, ReadString());
     } else if (next != '>') {
-      VXLA_ASSIGN_OR_RETURN(WrittenNumber number, ReadNumber());
-      numbers.push_back(std::move(number));
+      VXLA_ASSIGN_OR_RETURN(numbers.emplace_back(), ReadNumber());
     }
     for (const std::string_view token : {">", ":", "tensor", "<"}) VXLA_RETURN_IF_ERROR(Expect(token));
     int64_t count = 1;

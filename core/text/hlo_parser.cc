@@ -149,8 +149,7 @@ Result<HloParser::Signature> HloParser::ParseSignature() {
     } else {
       return lexer_.Expected("a parameter's name");
     }
-    VXLA_ASSIGN_OR_RETURN(Shape shape, ParseShape(lexer_));
-    signature.parameters.push_back(std::move(shape));
+    VXLA_ASSIGN_OR_RETURN(signature.parameters.emplace_back(), ParseShape(lexer_));
     if (!lexer_.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
@@ -273,8 +272,7 @@ Status HloParser::ParseOperands(Draft& draft) {
     return lexer_.Expect(")");
   }
   while (!lexer_.At(")")) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const operand, ParseOperand());
-    draft.operands.push_back(operand);
+    VXLA_ASSIGN_OR_RETURN(draft.operands.emplace_back(), ParseOperand());
     if (!lexer_.Eat(",")) break;
   }
   const int expected = FactsOf(draft.opcode).operand_count;

@@ -92,8 +92,7 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
       lexer_.Next();
       VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
       while (!lexer_.At("}")) {
-        VXLA_ASSIGN_OR_RETURN(Instruction* const predecessor, TakeInstruction("an instruction"));
-        draft.control_predecessors.push_back(predecessor);
+        VXLA_ASSIGN_OR_RETURN(draft.control_predecessors.emplace_back(), TakeInstruction("an instruction"));
         if (!lexer_.Eat(",")) break;
       }
       VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
@@ -167,8 +166,7 @@ Status HloParser::ParseCalled(Draft& draft, std::string_view name, bool& found) 
     lexer_.Next();
     VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
     while (!lexer_.At("}")) {
-      VXLA_ASSIGN_OR_RETURN(Computation* const computation, TakeComputation());
-      draft.called.push_back(computation);
+      VXLA_ASSIGN_OR_RETURN(draft.called.emplace_back(), TakeComputation());
       if (!lexer_.Eat(",")) break;
     }
     return lexer_.Expect("}");

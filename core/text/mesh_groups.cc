@@ -42,8 +42,7 @@ Result<IntList> TakeDeviceIds(Lexer& lexer, int64_t count) {
   } else {
     IntList& list = ids.groups.emplace_back();
     do {
-      VXLA_ASSIGN_OR_RETURN(const int64_t id, lexer.TakeInt("the id of a device"));
-      list.push_back(id);
+      VXLA_ASSIGN_OR_RETURN(list.emplace_back(), lexer.TakeInt("the id of a device"));
     } while (lexer.Eat(","));
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
@@ -77,8 +76,7 @@ Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value) {
   std::vector<MeshPart> parts;
   VXLA_RETURN_IF_ERROR(lexer.Expect("{"));
   while (!lexer.At("}")) {
-    VXLA_ASSIGN_OR_RETURN(MeshPart part, TakePart(lexer));
-    parts.push_back(std::move(part));
+    VXLA_ASSIGN_OR_RETURN(parts.emplace_back(), TakePart(lexer));
     if (!lexer.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect("}"));

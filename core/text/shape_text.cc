@@ -60,8 +60,7 @@ Status ParseLayout(Lexer& lexer, Shape& shape) {
   Layout layout;
   lexer.Next();
   while (!lexer.At(":") && !lexer.At("}")) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer.TakeInt("a dimension of the layout"));
-    layout.minor_to_major.push_back(dimension);
+    VXLA_ASSIGN_OR_RETURN(layout.minor_to_major.emplace_back(), lexer.TakeInt("a dimension of the layout"));
     if (!lexer.Eat(",")) break;
   }
   if (lexer.At(":")) {
@@ -154,8 +153,7 @@ Result<Shape> ParseShape(Lexer& lexer, LayoutRule rule, int depth) {
   lexer.Next();
   std::vector<Shape> elements;
   while (!lexer.At(")")) {
-    VXLA_ASSIGN_OR_RETURN(Shape element, ParseShape(lexer, LayoutRule::kAfterShape, depth + 1));
-    elements.push_back(std::move(element));
+    VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), ParseShape(lexer, LayoutRule::kAfterShape, depth + 1));
     if (!lexer.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
