@@ -8,6 +8,17 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+// The channels of a texel share a word.
+constexpr ImageFormat Packed(const char* name, VkFormat format, TexelNumbers numbers, std::array<int, 4> bits,
+                             bool bgr) {
+  return {name, format, bits[3] != 0 ? 4 : 3, ElementType::kU32, numbers, bgr, bits};
+}
+// `bits` of a word; 0: all of an element.
+constexpr ImageFormat Depth(const char* name, VkFormat format, ElementType texel, int bits, bool stencil) {
+  const TexelNumbers numbers = texel == ElementType::kF32 ? TexelNumbers::kFloat : TexelNumbers::kUnorm;
+  return {name, format, 1, texel, numbers, false, {bits}, true, stencil};
+}
+
 constexpr ImageFormat kFormats[] = {
     {"R8_UNORM", VK_FORMAT_R8_UNORM, 1, ElementType::kU8, TexelNumbers::kUnorm},
     {"R8G8_UNORM", VK_FORMAT_R8G8_UNORM, 2, ElementType::kU8, TexelNumbers::kUnorm},
@@ -50,55 +61,15 @@ constexpr ImageFormat kFormats[] = {
     {"R32G32B32A32_SFLOAT", VK_FORMAT_R32G32B32A32_SFLOAT, 4, ElementType::kF32, TexelNumbers::kFloat},
     {"R32G32B32A32_UINT", VK_FORMAT_R32G32B32A32_UINT, 4, ElementType::kU32, TexelNumbers::kInteger},
     {"R32G32B32A32_SINT", VK_FORMAT_R32G32B32A32_SINT, 4, ElementType::kS32, TexelNumbers::kInteger},
-    {"A2B10G10R10_UNORM_PACK32",
-     VK_FORMAT_A2B10G10R10_UNORM_PACK32,
-     4,
-     ElementType::kU32,
-     TexelNumbers::kUnorm,
-     false,
-     {10, 10, 10, 2}},
-    {"A2R10G10B10_UNORM_PACK32",
-     VK_FORMAT_A2R10G10B10_UNORM_PACK32,
-     4,
-     ElementType::kU32,
-     TexelNumbers::kUnorm,
-     true,
-     {10, 10, 10, 2}},
-    {"B10G11R11_UFLOAT_PACK32",
-     VK_FORMAT_B10G11R11_UFLOAT_PACK32,
-     3,
-     ElementType::kU32,
-     TexelNumbers::kFloat,
-     false,
-     {11, 11, 10}},
-    {"D16_UNORM", VK_FORMAT_D16_UNORM, 1, ElementType::kU16, TexelNumbers::kUnorm, false, {}, true},
-    {"X8_D24_UNORM_PACK32",
-     VK_FORMAT_X8_D24_UNORM_PACK32,
-     1,
-     ElementType::kU32,
-     TexelNumbers::kUnorm,
-     false,
-     {24},
-     true},
-    {"D24_UNORM_S8_UINT",
-     VK_FORMAT_D24_UNORM_S8_UINT,
-     1,
-     ElementType::kU32,
-     TexelNumbers::kUnorm,
-     false,
-     {24},
-     true,
-     true},
-    {"D32_SFLOAT", VK_FORMAT_D32_SFLOAT, 1, ElementType::kF32, TexelNumbers::kFloat, false, {}, true},
-    {"D32_SFLOAT_S8_UINT",
-     VK_FORMAT_D32_SFLOAT_S8_UINT,
-     1,
-     ElementType::kF32,
-     TexelNumbers::kFloat,
-     false,
-     {},
-     true,
-     true},
+    Packed("A2B10G10R10_UNORM_PACK32", VK_FORMAT_A2B10G10R10_UNORM_PACK32, TexelNumbers::kUnorm, {10, 10, 10, 2},
+           false),
+    Packed("A2R10G10B10_UNORM_PACK32", VK_FORMAT_A2R10G10B10_UNORM_PACK32, TexelNumbers::kUnorm, {10, 10, 10, 2}, true),
+    Packed("B10G11R11_UFLOAT_PACK32", VK_FORMAT_B10G11R11_UFLOAT_PACK32, TexelNumbers::kFloat, {11, 11, 10}, false),
+    Depth("D16_UNORM", VK_FORMAT_D16_UNORM, ElementType::kU16, 0, false),
+    Depth("X8_D24_UNORM_PACK32", VK_FORMAT_X8_D24_UNORM_PACK32, ElementType::kU32, 24, false),
+    Depth("D24_UNORM_S8_UINT", VK_FORMAT_D24_UNORM_S8_UINT, ElementType::kU32, 24, true),
+    Depth("D32_SFLOAT", VK_FORMAT_D32_SFLOAT, ElementType::kF32, 0, false),
+    Depth("D32_SFLOAT_S8_UINT", VK_FORMAT_D32_SFLOAT_S8_UINT, ElementType::kF32, 0, true),
 };
 
 // What arrays may have for elements beside floating-point numbers; "": nothing.

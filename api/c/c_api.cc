@@ -264,12 +264,9 @@ void vxlaFreeMessage(VxlaMessage message) {
 }
 
 VxlaCode vxlaCountDevices(uint32_t* count, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(count, "count"));
-    *count = 0;
+  return CallFor(count, "count", message, [&]() -> Result<uint32_t> {
     VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
-    *count = static_cast<uint32_t>(devices.size());
-    return OkStatus();
+    return static_cast<uint32_t>(devices.size());
   });
 }
 
@@ -282,14 +279,11 @@ VxlaCode vxlaDescribeDevice(uint32_t index, VxlaDeviceDescription* description, 
 }
 
 VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
-    *device = nullptr;
+  return CallFor(device, "device", message, [&]() -> Result<VxlaDevice> {
     VXLA_ASSIGN_OR_RETURN(const VxlaDeviceInfo read, ReadStruct(info, "info"));
     VXLA_RETURN_IF_ERROR(CheckFlags(read.flags, kDeviceFlags));
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(OptionsOf(read), HooksOfLibrary(), {}));
-    *device = NewDevice(std::move(opened), read.flags, /*adopted=*/false);
-    return OkStatus();
+    return NewDevice(std::move(opened), read.flags, /*adopted=*/false);
   });
 }
 
@@ -337,54 +331,43 @@ VxlaCode vxlaRegisterFunction(VxlaDevice device, const VxlaFunctionInfo* info, V
 }
 
 VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(executable, "executable"));
-    *executable = nullptr;
+  return CallFor(executable, "executable", message, [&]() -> Result<VxlaExecutable> {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadCompileInfo(info));
     VXLA_ASSIGN_OR_RETURN(CExecutable compiled, CompileText(device, read));
-    *executable = NewHandle<VxlaExecutable_T>(device, std::move(compiled));
-    CountOnDevices(*executable, 1);
-    return OkStatus();
+    VxlaExecutable made = NewHandle<VxlaExecutable_T>(device, std::move(compiled));
+    CountOnDevices(made, 1);
+    return made;
   });
 }
 
 VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecutable* executable,
                         VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(executable, "executable"));
-    *executable = nullptr;
+  return CallFor(executable, "executable", message, [&]() -> Result<VxlaExecutable> {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     VXLA_ASSIGN_OR_RETURN(const VxlaBundleInfo read,
                           ReadStruct(info, "info", offsetof(VxlaBundleInfo, loop_iterations)));
     VXLA_ASSIGN_OR_RETURN(CExecutable loaded, LoadBundle(device, read));
-    *executable = NewHandle<VxlaExecutable_T>(device, std::move(loaded));
-    return OkStatus();
+    return NewHandle<VxlaExecutable_T>(device, std::move(loaded));
   });
 }
 
 VxlaCode vxlaExecutableIsReady(VxlaExecutable executable, int32_t* ready, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
-    *ready = 0;
+  return CallFor(ready, "ready", message, [&]() -> Result<int32_t> {
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     const Event made = executable->content->made();
-    if (!made.IsReady()) return OkStatus();
+    if (!made.IsReady()) return 0;
     VXLA_RETURN_IF_ERROR(made.Await());
-    *ready = 1;
-    return OkStatus();
+    return 1;
   });
 }
 
 VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(variant, "variant"));
-    *variant = nullptr;
+  return CallFor(variant, "variant", message, [&]() -> Result<const char*> {
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
     const std::string& name = made->bundle_variant();
     if (name.empty()) return InvalidArgument("executable: it was compiled from text, not loaded from a bundle");
-    *variant = name.c_str();
-    return OkStatus();
+    return name.c_str();
   });
 }
 
@@ -416,16 +399,13 @@ VxlaCode vxlaCancelCompile(VxlaExecutable executable, VxlaMessage* message) {
 }
 
 VxlaCode vxlaSerializeExecutable(VxlaExecutable executable, VxlaBytes* bytes, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(bytes, "bytes"));
-    *bytes = {};
+  return CallFor(bytes, "bytes", message, [&]() -> Result<VxlaBytes> {
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, ExecutableOf(executable));
     if (!made->bundle_variant().empty()) return InvalidArgument("executable: it is from a bundle, which has its bytes");
     VXLA_ASSIGN_OR_RETURN(const std::string file, SerializeExecutable(*made, *executable->owner->device));
     auto data = std::make_unique<std::byte[]>(file.size());
     std::memcpy(data.get(), file.data(), file.size());
-    *bytes = {data.release(), file.size()};
-    return OkStatus();
+    return VxlaBytes{data.release(), file.size()};
   });
 }
 
@@ -505,8 +485,7 @@ VxlaCode vxlaExecuteOnDevices(VxlaExecutable executable, uint32_t device_count, 
     VXLA_RETURN_IF_ERROR(CheckNotNull(infos, "infos"));
     std::vector<VxlaExecuteInfo> read;
     for (uint32_t d = 0; d < device_count; ++d) {
-      VXLA_ASSIGN_OR_RETURN(const VxlaExecuteInfo one, ReadExecuteInfo(infos[d]));
-      read.push_back(one);
+      VXLA_ASSIGN_OR_RETURN(read.emplace_back(), ReadExecuteInfo(infos[d]));
     }
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     const CExecutable& program = *executable->content;

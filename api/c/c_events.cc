@@ -27,12 +27,9 @@ bool AwaitFor(const Event& event, uint64_t timeout_ns) {
 using namespace vxla;  // NOLINT: this file is the C side of that namespace
 
 VxlaCode vxlaEventIsReady(VxlaEvent event, int32_t* ready, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
-    *ready = 0;
+  return CallFor(ready, "ready", message, [&]() -> Result<int32_t> {
     VXLA_ASSIGN_OR_RETURN(const Event of, EventOf(event));
-    *ready = of.IsReady() ? 1 : 0;
-    return OkStatus();
+    return of.IsReady() ? 1 : 0;
   });
 }
 

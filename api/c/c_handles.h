@@ -205,6 +205,17 @@ VxlaCode Call(VxlaMessage* message, Function&& function) noexcept {
   return Report(Guarded(std::forward<Function>(function)), message);
 }
 
+// The same of a function that gives something: `given`, which messages call `what`, is zero where it fails.
+template <typename T, typename Function>  // () -> Result<T>
+VxlaCode CallFor(T* given, const char* what, VxlaMessage* message, Function&& function) noexcept {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(given, what));
+    *given = {};
+    VXLA_ASSIGN_OR_RETURN(*given, function());
+    return OkStatus();
+  });
+}
+
 // An event's handle in the place that the caller gave for it, if he did.
 void GiveEvent(VxlaDevice owner, const Event& event, VxlaEvent* place);
 // Of a handle whose executable is one device's: waits until it is made.

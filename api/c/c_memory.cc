@@ -52,28 +52,22 @@ using namespace vxla;  // NOLINT: this file is the C side of that namespace
 
 VxlaCode vxlaImportMemory(VxlaDevice device, const VxlaMemory* memory, const VxlaArray* array,
                           const VxlaSemaphore* wait, VxlaValue* value, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
-    *value = nullptr;
+  return CallFor(value, "value", message, [&]() -> Result<VxlaValue> {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     VXLA_ASSIGN_OR_RETURN(const VxlaMemory read, ReadStruct(memory, "memory", offsetof(VxlaMemory, handle)));
     VXLA_ASSIGN_OR_RETURN(const Shape shape, ReadShape(array));
     VXLA_ASSIGN_OR_RETURN(CValue imported, Import(device, read, shape, wait));
-    *value = NewHandle<VxlaValue_T>(device, std::move(imported));
-    return OkStatus();
+    return NewHandle<VxlaValue_T>(device, std::move(imported));
   });
 }
 
 VxlaCode vxlaCreateSharedValue(VxlaDevice device, VkExternalMemoryHandleTypeFlagBits handle_type,
                                const VxlaArray* array, const void* data, VxlaValue* value, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
-    *value = nullptr;
+  return CallFor(value, "value", message, [&]() -> Result<VxlaValue> {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     VXLA_ASSIGN_OR_RETURN(const Shape shape, ReadShape(array));
     VXLA_ASSIGN_OR_RETURN(CValue shared, CreateShared(device, handle_type, shape, data));
-    *value = NewHandle<VxlaValue_T>(device, std::move(shared));
-    return OkStatus();
+    return NewHandle<VxlaValue_T>(device, std::move(shared));
   });
 }
 

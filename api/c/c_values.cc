@@ -72,9 +72,7 @@ VxlaCode vxlaDescribeMemory(VxlaDevice device, VxlaMemoryStatistics* statistics,
 
 VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* data, VxlaValue* value,
                          VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
-    *value = nullptr;
+  return CallFor(value, "value", message, [&]() -> Result<VxlaValue> {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     VxlaUploadInfo info = {};
     info.array = array;
@@ -83,8 +81,7 @@ VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* 
     VXLA_ASSIGN_OR_RETURN(DeviceBuffer made, UploadArray(device, info, /*lent=*/true, &done));
     VXLA_RETURN_IF_ERROR(done.Await());
     const Shape shape = made.shape();
-    *value = NewHandle<VxlaValue_T>(device, CValue{std::move(made), CArray(shape)});
-    return OkStatus();
+    return NewHandle<VxlaValue_T>(device, CValue{std::move(made), CArray(shape)});
   });
 }
 

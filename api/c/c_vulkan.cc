@@ -755,25 +755,19 @@ VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
 }
 
 VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
-    *device = nullptr;
+  return CallFor(device, "device", message, [&]() -> Result<VxlaDevice> {
     VXLA_ASSIGN_OR_RETURN(const VxlaAdoptInfo read, ReadStruct(info, "info", offsetof(VxlaAdoptInfo, queues)));
-    VXLA_ASSIGN_OR_RETURN(*device, Adopt(read));
-    return OkStatus();
+    return Adopt(read);
   });
 }
 
 VxlaCode vxlaImportValue(VxlaDevice device, const VxlaImportInfo* info, VxlaValue* value, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
-    *value = nullptr;
+  return CallFor(value, "value", message, [&]() -> Result<VxlaValue> {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     if (!device->adopted) return InvalidArgument("device: it is vxla's own, and no VkBuffer of the host's lives on it");
     VXLA_ASSIGN_OR_RETURN(const VxlaImportInfo read, ReadStruct(info, "info"));
     VXLA_ASSIGN_OR_RETURN(CValue imported, Import(device, read));
-    *value = NewHandle<VxlaValue_T>(device, std::move(imported));
-    return OkStatus();
+    return NewHandle<VxlaValue_T>(device, std::move(imported));
   });
 }
 
@@ -836,17 +830,14 @@ VxlaCode vxlaDescribeScratch(VxlaExecutable executable, uint32_t index, VxlaScra
 
 VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo* info, VxlaRecording* recording,
                              VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(recording, "recording"));
-    *recording = nullptr;
+  return CallFor(recording, "recording", message, [&]() -> Result<VxlaRecording> {
     VXLA_ASSIGN_OR_RETURN(RecordableProgram there, RecordableOf(executable));
     VXLA_ASSIGN_OR_RETURN(const VxlaRecordingInfo read,
                           ReadStruct(info, "info", offsetof(VxlaRecordingInfo, argument_count)));
     CExecutable program = *executable->content;
     static_cast<CProgram&>(program) = {std::move(there.made), nullptr};
     VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, program, *there.steps, read));
-    *recording = NewHandle<VxlaRecording_T>(executable->owner, std::move(made));
-    return OkStatus();
+    return NewHandle<VxlaRecording_T>(executable->owner, std::move(made));
   });
 }
 

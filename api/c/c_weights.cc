@@ -56,30 +56,24 @@ VxlaCode vxlaDescribeWeight(VxlaExecutable executable, uint32_t index, VxlaArray
 }
 
 VxlaCode vxlaFindWeight(VxlaExecutable executable, const char* name, uint32_t* index, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(index, "index"));
-    *index = 0;
+  return CallFor(index, "index", message, [&]() -> Result<uint32_t> {
     VXLA_RETURN_IF_ERROR(CheckNotNull(name, "name"));
     VXLA_ASSIGN_OR_RETURN(const CWeights* const weights, WeightsOf(executable));
     const auto found = std::ranges::find(weights->names, name);
     if (found == weights->names.end()) return NotFound("no weight is called '{}', of {}", name, weights->names.size());
-    *index = static_cast<uint32_t>(found - weights->names.begin());
-    return OkStatus();
+    return static_cast<uint32_t>(found - weights->names.begin());
   });
 }
 
 VxlaCode vxlaGetWeight(VxlaExecutable executable, uint32_t index, VxlaValue* value, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
-    *value = nullptr;
+  return CallFor(value, "value", message, [&]() -> Result<VxlaValue> {
     VXLA_ASSIGN_OR_RETURN(CWeights* const weights, WithWeight(executable, index));
     DeviceBuffer bound;
     {
       const std::lock_guard lock(weights->mutex);
       bound = weights->bound[index].value;
     }
-    *value = NewHandle<VxlaValue_T>(executable->owner, CValue{std::move(bound), weights->arrays[index]});
-    return OkStatus();
+    return NewHandle<VxlaValue_T>(executable->owner, CValue{std::move(bound), weights->arrays[index]});
   });
 }
 
