@@ -59,8 +59,7 @@ Result<XlaOp> Emit(XlaBuilder& builder, Opcode opcode, std::span<const XlaOp> op
   for (const XlaComputation& computation : called) {
     // computation_c1
     if (computation.IsNull()) return InvalidArgument("{}: a computation that was never built", OpcodeText(opcode));
-    VXLA_ASSIGN_OR_RETURN(Computation * callee, state.Import(computation));
-    callees.push_back(callee);
+    VXLA_ASSIGN_OR_RETURN(callees.emplace_back(), state.Import(computation));
   }
   const bool reshapes =
       opcode == Opcode::kReshape && !inputs.empty() && inputs[0]->shape().IsArray() && stated.IsArray();

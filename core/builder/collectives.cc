@@ -31,8 +31,7 @@ Result<XlaOp> ForEachElement(XlaBuilder& builder, XlaOp operand, const std::func
   for (size_t i = 0; i < operand.shape().tuple_elements().size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const XlaOp element, Emit(builder, Opcode::kGetTupleElement, {{operand}}, {},
                                                     GetTupleElementAttributes{static_cast<int64_t>(i)}));
-    VXLA_ASSIGN_OR_RETURN(const XlaOp result, one(element));
-    results.push_back(result);
+    VXLA_ASSIGN_OR_RETURN(results.emplace_back(), one(element));
   }
   return Emit(builder, Opcode::kTuple, results);
 }
@@ -55,6 +54,12 @@ Result<Shape> Scaled(const char* what, const Shape& shape, int64_t dimension, in
   result.set_layout(std::nullopt);
   result.set_dimension(static_cast<int>(dimension), grows ? size * count : size / count);
   return result;
+}
+
+// Of what `begins` a transfer.
+SendRecvAttributes ChannelOf(XlaOp context, Opcode begins) {
+  const bool begun = context.valid() && context.instruction()->opcode() == begins;
+  return begun ? context.instruction()->attributes<SendRecvAttributes>() : SendRecvAttributes{};
 }
 
 }  // namespace
@@ -171,10 +176,7 @@ XlaOp SendWithToken(XlaOp operand, XlaOp token, int64_t channel_id) {
 }
 
 XlaOp SendDone(XlaOp context) {
-  const auto channel = context.valid() && context.instruction()->opcode() == Opcode::kSend
-                           ? context.instruction()->attributes<SendRecvAttributes>()
-                           : SendRecvAttributes{};
-  return EmitOne(nullptr, Opcode::kSendDone, {context}, {}, channel);
+  return EmitOne(nullptr, Opcode::kSendDone, {context}, {}, ChannelOf(context, Opcode::kSend));
 }
 
 XlaOp RecvWithToken(XlaOp token, const Shape& shape, int64_t channel_id) {
@@ -183,10 +185,7 @@ XlaOp RecvWithToken(XlaOp token, const Shape& shape, int64_t channel_id) {
 }
 
 XlaOp RecvDone(XlaOp context) {
-  const auto channel = context.valid() && context.instruction()->opcode() == Opcode::kRecv
-                           ? context.instruction()->attributes<SendRecvAttributes>()
-                           : SendRecvAttributes{};
-  return EmitOne(nullptr, Opcode::kRecvDone, {context}, {}, channel);
+  return EmitOne(nullptr, Opcode::kRecvDone, {context}, {}, ChannelOf(context, Opcode::kRecv));
 }
 
 XlaOp Send(XlaOp operand, int64_t channel_id) {

@@ -161,16 +161,14 @@ XlaOp ConvWithGeneralDimensions(XlaOp lhs, XlaOp rhs, const IntList& window_stri
                                 const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count,
                                 int64_t batch_group_count, const PrecisionConfig* precision_config,
                                 std::optional<ElementType> preferred_element_type) {
-  PaddingPairs pairs;
-  const XlaOp checked = RunBuild(nullptr, {{lhs, rhs}}, [&](XlaBuilder&) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{lhs, rhs}}, [&](XlaBuilder&) -> Result<XlaOp> {
     VXLA_ASSIGN_OR_RETURN(
-        pairs, MakePadding(Opcode::kConvolution, padding, Sizes(lhs.shape(), dimension_numbers.input_spatial),
-                           Sizes(rhs.shape(), dimension_numbers.kernel_spatial), window_strides));
-    return lhs;
+        const PaddingPairs pairs,
+        MakePadding(Opcode::kConvolution, padding, Sizes(lhs.shape(), dimension_numbers.input_spatial),
+                    Sizes(rhs.shape(), dimension_numbers.kernel_spatial), window_strides));
+    return ConvGeneral(lhs, rhs, window_strides, pairs, dimension_numbers, feature_group_count, batch_group_count,
+                       precision_config, preferred_element_type);
   });
-  if (!checked.valid()) return checked;
-  return ConvGeneral(lhs, rhs, window_strides, pairs, dimension_numbers, feature_group_count, batch_group_count,
-                     precision_config, preferred_element_type);
 }
 
 XlaOp Conv(XlaOp lhs, XlaOp rhs, const IntList& window_strides, Padding padding, int64_t feature_group_count,
@@ -191,8 +189,7 @@ XlaOp ConvWithGeneralPadding(XlaOp lhs, XlaOp rhs, const IntList& window_strides
 
 XlaOp Reduce(XlaBuilder* builder, const std::vector<XlaOp>& operands, const std::vector<XlaOp>& init_values,
              const XlaComputation& computation, const IntList& dimensions) {
-  std::vector<XlaOp> all = operands;
-  all.insert(all.end(), init_values.begin(), init_values.end());
+  const std::vector<XlaOp> all = Joined(operands, init_values);
   return RunBuild(builder, all, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (operands.size() != init_values.size()) {  // reduce_c3
       return InvalidArgument("reduce: {} operands and {} initial values", operands.size(), init_values.size());
@@ -215,8 +212,7 @@ XlaOp ReduceWindowWithGeneralPadding(const std::vector<XlaOp>& operands, const s
                                      const XlaComputation& computation, const IntList& window_dimensions,
                                      const IntList& window_strides, const IntList& base_dilations,
                                      const IntList& window_dilations, const PaddingPairs& padding) {
-  std::vector<XlaOp> all = operands;
-  all.insert(all.end(), init_values.begin(), init_values.end());
+  const std::vector<XlaOp> all = Joined(operands, init_values);
   return RunBuild(nullptr, all, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (operands.size() != init_values.size()) {  // reduce_c3
       return InvalidArgument("reduce-window: {} operands and {} initial values", operands.size(), init_values.size());
@@ -231,16 +227,14 @@ XlaOp ReduceWindowWithGeneralPadding(const std::vector<XlaOp>& operands, const s
 XlaOp ReduceWindow(const std::vector<XlaOp>& operands, const std::vector<XlaOp>& init_values,
                    const XlaComputation& computation, const IntList& window_dimensions, const IntList& window_strides,
                    Padding padding) {
-  PaddingPairs pairs;
-  const XlaOp checked = RunBuild(nullptr, operands, [&](XlaBuilder&) -> Result<XlaOp> {
+  return RunBuild(nullptr, operands, [&](XlaBuilder&) -> Result<XlaOp> {
     const auto sizes = operands[0].shape().dimensions();
-    VXLA_ASSIGN_OR_RETURN(pairs, MakePadding(Opcode::kReduceWindow, padding, IntList(sizes.begin(), sizes.end()),
-                                             window_dimensions, window_strides));
-    return operands[0];
+    VXLA_ASSIGN_OR_RETURN(const PaddingPairs pairs,
+                          MakePadding(Opcode::kReduceWindow, padding, IntList(sizes.begin(), sizes.end()),
+                                      window_dimensions, window_strides));
+    return ReduceWindowWithGeneralPadding(operands, init_values, computation, window_dimensions, window_strides, {}, {},
+                                          pairs);
   });
-  if (!checked.valid()) return checked;
-  return ReduceWindowWithGeneralPadding(operands, init_values, computation, window_dimensions, window_strides, {}, {},
-                                        pairs);
 }
 
 XlaOp ReduceWindow(XlaOp operand, XlaOp init_value, const XlaComputation& computation, const IntList& window_dimensions,
@@ -277,16 +271,14 @@ XlaOp SelectAndScatterWithGeneralPadding(XlaOp operand, const XlaComputation& se
 XlaOp SelectAndScatter(XlaOp operand, const XlaComputation& select, const IntList& window_dimensions,
                        const IntList& window_strides, Padding padding, XlaOp source, XlaOp init_value,
                        const XlaComputation& scatter) {
-  PaddingPairs pairs;
-  const XlaOp checked = RunBuild(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
     const auto sizes = operand.shape().dimensions();
-    VXLA_ASSIGN_OR_RETURN(pairs, MakePadding(Opcode::kSelectAndScatter, padding, IntList(sizes.begin(), sizes.end()),
-                                             window_dimensions, window_strides));
-    return operand;
+    VXLA_ASSIGN_OR_RETURN(const PaddingPairs pairs,
+                          MakePadding(Opcode::kSelectAndScatter, padding, IntList(sizes.begin(), sizes.end()),
+                                      window_dimensions, window_strides));
+    return SelectAndScatterWithGeneralPadding(operand, select, window_dimensions, window_strides, pairs, source,
+                                              init_value, scatter);
   });
-  if (!checked.valid()) return checked;
-  return SelectAndScatterWithGeneralPadding(operand, select, window_dimensions, window_strides, pairs, source,
-                                            init_value, scatter);
 }
 
 XlaOp Sort(const std::vector<XlaOp>& operands, const XlaComputation& comparator, int64_t dimension, bool is_stable) {

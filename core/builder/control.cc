@@ -33,8 +33,7 @@ XlaOp CompositeCall(XlaBuilder* builder, const XlaComputation& computation, cons
 
 XlaOp Map(XlaBuilder* builder, const std::vector<XlaOp>& operands, const XlaComputation& computation,
           const IntList& dimensions, const std::vector<XlaOp>& static_operands) {
-  std::vector<XlaOp> all = operands;
-  all.insert(all.end(), static_operands.begin(), static_operands.end());
+  std::vector<XlaOp> all = Joined(operands, static_operands);
   return RunBuild(builder, all, [&](XlaBuilder& b) -> Result<XlaOp> {
     for (size_t i = operands.size(); i < all.size(); ++i) {
       if (!all[i].shape().IsScalar() || operands.empty()) {  // map_static_c1: HLO's map has element-wise operands only
@@ -60,9 +59,7 @@ XlaOp Conditional(XlaOp pred, XlaOp true_operand, const XlaComputation& true_com
 
 XlaOp Conditional(XlaOp branch_index, const std::vector<XlaComputation>& branch_computations,
                   const std::vector<XlaOp>& branch_operands) {
-  std::vector<XlaOp> operands{branch_index};
-  operands.insert(operands.end(), branch_operands.begin(), branch_operands.end());
-  return EmitOne(nullptr, Opcode::kConditional, operands, {}, {}, branch_computations);
+  return EmitOne(nullptr, Opcode::kConditional, Joined({branch_index}, branch_operands), {}, {}, branch_computations);
 }
 
 XlaOp AfterAll(XlaBuilder* builder, const std::vector<XlaOp>& tokens) {
@@ -107,13 +104,11 @@ XlaOp CopyDone(XlaOp context) { return EmitOne(nullptr, Opcode::kCopyDone, {cont
 
 XlaOp Scan(XlaBuilder* builder, const std::vector<XlaOp>& inputs, const std::vector<XlaOp>& initial_carries,
            const XlaComputation& computation, const Shape& shape, int64_t dimension, bool is_reverse) {
-  std::vector<XlaOp> all = inputs;
-  all.insert(all.end(), initial_carries.begin(), initial_carries.end());
   ScanAttributes attributes;
   attributes.dimensions = {dimension};
   attributes.num_carries = static_cast<int64_t>(initial_carries.size());
   attributes.is_reverse = is_reverse;
-  return EmitOne(builder, Opcode::kScan, all, shape, std::move(attributes), {computation});
+  return EmitOne(builder, Opcode::kScan, Joined(inputs, initial_carries), shape, std::move(attributes), {computation});
 }
 
 }  // namespace VXLA_NAMESPACE

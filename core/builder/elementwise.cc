@@ -143,8 +143,7 @@ Result<XlaOp> SelectAny(XlaBuilder& b, XlaOp pred, XlaOp on_true, XlaOp on_false
     const GetTupleElementAttributes index{static_cast<int64_t>(i)};
     VXLA_ASSIGN_OR_RETURN(const XlaOp left, Emit(b, Opcode::kGetTupleElement, {{on_true}}, {}, index));
     VXLA_ASSIGN_OR_RETURN(const XlaOp right, Emit(b, Opcode::kGetTupleElement, {{on_false}}, {}, index));
-    VXLA_ASSIGN_OR_RETURN(const XlaOp element, SelectAny(b, pred, left, right));
-    elements.push_back(element);
+    VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), SelectAny(b, pred, left, right));
   }
   return Emit(b, Opcode::kTuple, elements);
 }

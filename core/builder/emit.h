@@ -27,6 +27,11 @@ struct BuilderState {
   Status error;
 };
 
+inline std::vector<XlaOp> Joined(std::vector<XlaOp> first, const std::vector<XlaOp>& then) {
+  first.insert(first.end(), then.begin(), then.end());
+  return first;
+}
+
 // One instruction, its shape inferred: `stated` gives what its operands leave open.
 Result<XlaOp> Emit(XlaBuilder& builder, Opcode opcode, std::span<const XlaOp> operands, Shape stated = {},
                    Attributes attributes = NoAttributes{}, std::span<const XlaComputation> called = {},

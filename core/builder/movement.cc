@@ -88,8 +88,7 @@ XlaOp Reshape(XlaOp operand, const IntList& dimensions, const IntList& new_sizes
 
 XlaOp DynamicReshape(XlaOp operand, const std::vector<XlaOp>& dim_sizes, const IntList& new_size_bounds,
                      const std::vector<bool>& dims_are_dynamic) {
-  std::vector<XlaOp> operands{operand};
-  operands.insert(operands.end(), dim_sizes.begin(), dim_sizes.end());
+  const std::vector<XlaOp> operands = Joined({operand}, dim_sizes);
   return RunBuild(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (dims_are_dynamic.size() != new_size_bounds.size()) {  // dynamic_reshape_c1
       return InvalidArgument("dynamic-reshape: {} flags for {} dimensions", dims_are_dynamic.size(),
@@ -182,15 +181,12 @@ XlaOp Rev(XlaOp operand, const IntList& dimensions) {
 }
 
 XlaOp DynamicSlice(XlaOp operand, const std::vector<XlaOp>& start_indices, const IntList& size_indices) {
-  std::vector<XlaOp> operands{operand};
-  operands.insert(operands.end(), start_indices.begin(), start_indices.end());
-  return EmitOne(nullptr, Opcode::kDynamicSlice, operands, {}, DynamicSliceAttributes{size_indices});
+  return EmitOne(nullptr, Opcode::kDynamicSlice, Joined({operand}, start_indices), {},
+                 DynamicSliceAttributes{size_indices});
 }
 
 XlaOp DynamicUpdateSlice(XlaOp operand, XlaOp update, const std::vector<XlaOp>& start_indices) {
-  std::vector<XlaOp> operands{operand, update};
-  operands.insert(operands.end(), start_indices.begin(), start_indices.end());
-  return EmitOne(nullptr, Opcode::kDynamicUpdateSlice, operands);
+  return EmitOne(nullptr, Opcode::kDynamicUpdateSlice, Joined({operand, update}, start_indices));
 }
 
 XlaOp Gather(XlaOp operand, XlaOp start_indices, GatherAttributes dimension_numbers, const IntList& slice_sizes,
@@ -203,9 +199,7 @@ XlaOp Gather(XlaOp operand, XlaOp start_indices, GatherAttributes dimension_numb
 XlaOp Scatter(const std::vector<XlaOp>& operands, XlaOp scatter_indices, const std::vector<XlaOp>& updates,
               const XlaComputation& update_computation, ScatterAttributes dimension_numbers, bool indices_are_sorted,
               bool unique_indices) {
-  std::vector<XlaOp> all = operands;
-  all.push_back(scatter_indices);
-  all.insert(all.end(), updates.begin(), updates.end());
+  const std::vector<XlaOp> all = Joined(Joined(operands, {scatter_indices}), updates);
   dimension_numbers.indices_are_sorted = indices_are_sorted;
   dimension_numbers.unique_indices = unique_indices;
   return EmitOne(nullptr, Opcode::kScatter, all, {}, std::move(dimension_numbers), {update_computation});
