@@ -50,8 +50,7 @@ Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& lea
   for (size_t k = 0; k < leaves[0].size(); ++k) {
     std::vector<const Literal*> pieces;
     for (const auto& of_device : leaves) pieces.push_back(of_device[k]);
-    VXLA_ASSIGN_OR_RETURN(Literal one, StackByDevice(pieces, fmt::format("result_{}", k)));
-    stacked.push_back(std::move(one));
+    VXLA_ASSIGN_OR_RETURN(stacked.emplace_back(), StackByDevice(pieces, fmt::format("result_{}", k)));
   }
   if (!tuple) return std::move(stacked[0]);
   return Literal::Tuple(std::move(stacked));

@@ -1,28 +1,32 @@
 #include "core/float_formats.h"
 
+#include <array>
 #include <bit>
 #include <cfloat>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr FloatFormat kF4E2M1FN{2, 1, 1, FloatSpecials::kFinite};
-constexpr FloatFormat kF6E2M3FN{2, 3, 1, FloatSpecials::kFinite};
-constexpr FloatFormat kF6E3M2FN{3, 2, 3, FloatSpecials::kFinite};
-constexpr FloatFormat kF8E3M4{3, 4, 3, FloatSpecials::kIeee};
-constexpr FloatFormat kF8E4M3{4, 3, 7, FloatSpecials::kIeee};
-constexpr FloatFormat kF8E4M3FN{4, 3, 7, FloatSpecials::kFiniteNan};
-constexpr FloatFormat kF8E4M3B11FNUZ{4, 3, 11, FloatSpecials::kUnsignedZero};
-constexpr FloatFormat kF8E4M3FNUZ{4, 3, 8, FloatSpecials::kUnsignedZero};
-constexpr FloatFormat kF8E5M2{5, 2, 15, FloatSpecials::kIeee};
-constexpr FloatFormat kF8E5M2FNUZ{5, 2, 16, FloatSpecials::kUnsignedZero};
-constexpr FloatFormat kF8E8M0FNU{8, 0, 127, FloatSpecials::kExponent};
-constexpr FloatFormat kF16{5, 10, 15, FloatSpecials::kIeee};
-constexpr FloatFormat kBF16{8, 7, 127, FloatSpecials::kIeee};
-constexpr FloatFormat kF32{8, 23, 127, FloatSpecials::kIeee};
-constexpr FloatFormat kF64{11, 52, 1023, FloatSpecials::kIeee};
+constexpr std::pair<ElementType, FloatFormat> kFormats[] = {
+    {ElementType::kF4E2M1FN, {2, 1, 1, FloatSpecials::kFinite}},
+    {ElementType::kF6E2M3FN, {2, 3, 1, FloatSpecials::kFinite}},
+    {ElementType::kF6E3M2FN, {3, 2, 3, FloatSpecials::kFinite}},
+    {ElementType::kF8E3M4, {3, 4, 3, FloatSpecials::kIeee}},
+    {ElementType::kF8E4M3, {4, 3, 7, FloatSpecials::kIeee}},
+    {ElementType::kF8E4M3FN, {4, 3, 7, FloatSpecials::kFiniteNan}},
+    {ElementType::kF8E4M3B11FNUZ, {4, 3, 11, FloatSpecials::kUnsignedZero}},
+    {ElementType::kF8E4M3FNUZ, {4, 3, 8, FloatSpecials::kUnsignedZero}},
+    {ElementType::kF8E5M2, {5, 2, 15, FloatSpecials::kIeee}},
+    {ElementType::kF8E5M2FNUZ, {5, 2, 16, FloatSpecials::kUnsignedZero}},
+    {ElementType::kF8E8M0FNU, {8, 0, 127, FloatSpecials::kExponent}},
+    {ElementType::kF16, {5, 10, 15, FloatSpecials::kIeee}},
+    {ElementType::kBF16, {8, 7, 127, FloatSpecials::kIeee}},
+    {ElementType::kF32, {8, 23, 127, FloatSpecials::kIeee}},
+    {ElementType::kF64, {11, 52, 1023, FloatSpecials::kIeee}},
+};
 
 // The largest encoding below the sign that is a finite number.
 uint64_t MaxFiniteBits(const FloatFormat& f) {
@@ -79,39 +83,15 @@ uint32_t EncodeExponentOnly(const FloatFormat& f, double value) {
 }  // namespace
 
 const FloatFormat& FormatOf(ElementType type) {
-  switch (type) {
-    case ElementType::kF4E2M1FN:
-      return kF4E2M1FN;
-    case ElementType::kF6E2M3FN:
-      return kF6E2M3FN;
-    case ElementType::kF6E3M2FN:
-      return kF6E3M2FN;
-    case ElementType::kF8E3M4:
-      return kF8E3M4;
-    case ElementType::kF8E4M3:
-      return kF8E4M3;
-    case ElementType::kF8E4M3FN:
-      return kF8E4M3FN;
-    case ElementType::kF8E4M3B11FNUZ:
-      return kF8E4M3B11FNUZ;
-    case ElementType::kF8E4M3FNUZ:
-      return kF8E4M3FNUZ;
-    case ElementType::kF8E5M2:
-      return kF8E5M2;
-    case ElementType::kF8E5M2FNUZ:
-      return kF8E5M2FNUZ;
-    case ElementType::kF8E8M0FNU:
-      return kF8E8M0FNU;
-    case ElementType::kF16:
-      return kF16;
-    case ElementType::kBF16:
-      return kBF16;
-    case ElementType::kF32:
-      return kF32;
-    default:
-      VXLA_CHECK(type == ElementType::kF64, "not a floating type");
-      return kF64;
-  }
+  // By type, for elements ask one by one.
+  static constexpr auto kByType = [] {
+    std::array<const FloatFormat*, 256> formats{};
+    for (const auto& [of, format] : kFormats) formats[static_cast<size_t>(of)] = &format;
+    return formats;
+  }();
+  const FloatFormat* const format = kByType[static_cast<size_t>(type)];
+  VXLA_CHECK(format != nullptr, "not a floating type");
+  return *format;
 }
 
 double DecodeNarrowFloat(ElementType type, uint32_t bits) {

@@ -242,8 +242,7 @@ Result<CheckFunction> Import(const mlir::Program& program, const std::string& na
     if (function.question == nullptr) return function;
     VXLA_RETURN_IF_ERROR(Prepare(*function.question));
     const CheckTarget reference{nullptr, {}, evaluate};
-    VXLA_ASSIGN_OR_RETURN(Literal answer, FunctionRun(function, reference).Ask());
-    answers.push_back(std::move(answer));
+    VXLA_ASSIGN_OR_RETURN(answers.emplace_back(), FunctionRun(function, reference).Ask());
   }
 }
 

@@ -28,10 +28,6 @@ using SharedLiteral = std::shared_ptr<const Literal>;
 constexpr size_t kBatchInstructions = 24;
 constexpr int64_t kBatchBytes = int64_t{128} << 20;
 
-bool IsControlFlow(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
-}
-
 bool IsSmallConstant(const Instruction& operand) {
   return operand.opcode() == Opcode::kConstant && operand.shape().IsArray() && operand.shape().ElementCount() <= 1;
 }
@@ -260,7 +256,7 @@ class Isolator {
     report.opcode = std::string(OpcodeText(instruction.opcode()));
     report.shape = instruction.shape().ToString();
     if (options_.progress) options_.progress(reports_.size(), total_, report.name);
-    if (IsControlFlow(instruction)) {
+    if (IsControl(instruction)) {
       report.not_run = "its computations are looked into instead";
       VXLA_RETURN_IF_ERROR(RunBatch(walked));
       if (stopped_) return OkStatus();

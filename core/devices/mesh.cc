@@ -99,8 +99,7 @@ Result<std::vector<IntList>> MeshGroups(std::span<const MeshAxis> axes, std::spa
   }
   std::vector<Part> found;
   for (const MeshPart& part : parts) {
-    VXLA_ASSIGN_OR_RETURN(const Part resolved, Resolve(axes, part));
-    found.push_back(resolved);
+    VXLA_ASSIGN_OR_RETURN(found.emplace_back(), Resolve(axes, part));
   }
   VXLA_ASSIGN_OR_RETURN(const std::vector<Dimension> dimensions, CutAxes(axes, found));
   return Expand(dimensions, found.size(), ids);

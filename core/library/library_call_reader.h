@@ -57,24 +57,14 @@ class LibraryCallReader {
   Status CheckLayout(const Shape& shape, const std::string& what) const;
   Status CheckLayouts() const;
 
-  Status CheckShapes();
+  using Reader = Status();
+  Reader CheckShapes;
   // Of matrices (library_call_matrices.cc).
-  Status ReadMatrices();
-  Status ReadSolve();
-  Status ReadLu();
-  Status ReadReflectors();
-  Status ReadReflect();
+  Reader ReadMatrices, ReadSolve, ReadLu, ReadReflectors, ReadReflect, ReadEigh, ReadSvd, ReadGeneral, ReadTridiagonal;
   // Operand k is what the matrices are applied to, on the side that the call says; and so is the result.
   Status ReadOtherSide(int k);
-  Status ReadEigh();
-  Status ReadSvd();
-  Status ReadGeneral();
-  Status ReadTridiagonal();
   // Of other arrays (library_call_arrays.cc).
-  Status ReadTopK();
-  Status ReadApproxTopK();
-  Status ReadSparseProduct();
-  Status ReadBlocks();
+  Reader ReadTopK, ReadApproxTopK, ReadSparseProduct, ReadBlocks;
   Status ReadScales(const Shape& values, const Shape& scales);
 
   const Instruction& instruction_;

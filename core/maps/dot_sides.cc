@@ -37,6 +37,20 @@ DotSide SideOf(const Instruction& dot, int operand) {
   return side;
 }
 
+DotPlace PlaceOf(IndexSpace& space, const Instruction& dot, const MultiIndex& index) {
+  const DotSide sides[] = {SideOf(dot, 0), SideOf(dot, 1)};
+  auto next = index.begin();
+  auto take = [&](const DotSide::Group& group) {
+    const MultiIndex part(next, next + static_cast<std::ptrdiff_t>(group.sizes.size()));
+    next += static_cast<std::ptrdiff_t>(group.sizes.size());
+    return space.Linearize(part, group.sizes);
+  };
+  DotPlace place;
+  place.batch = take(sides[0].batch);
+  for (int k : {0, 1}) place.free[k] = take(sides[k].free);
+  return place;
+}
+
 bool SuitsMatrixUnits(const Instruction& dot) {
   constexpr int64_t kLeastSide = 16, kTermsAtOnce = 8, kNeighbours = 4;
   for (const int operand : {0, 1}) {

@@ -20,6 +20,12 @@ struct DotSide {
 
 DotSide SideOf(const Instruction& dot, int operand);
 
+// The parts of a dot's own index, each counted by one number.
+struct DotPlace {
+  IndexExpression batch, free[2];
+};
+DotPlace PlaceOf(IndexSpace& space, const Instruction& dot, const MultiIndex& index);
+
 // Whether matrix units take a dot of these sizes, if its operands are of a 16-bit type that they take.
 bool SuitsMatrixUnits(const Instruction& dot);
 

@@ -280,11 +280,7 @@ Result<Shape> InferCollectiveBroadcast(const Instruction& instruction) {
   return Collate(OperandShapes(instruction));
 }
 
-Result<Shape> InferCollectiveReduce(const Instruction& instruction) {
-  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
-  VXLA_RETURN_IF_ERROR(CheckReducer(instruction));
-  return Collate(OperandShapes(instruction));
-}
+Result<Shape> InferCollectiveReduce(const Instruction& instruction) { return InferAllReduce(instruction); }
 
 Result<Shape> InferCollectivePermute(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(CheckPermute(instruction));

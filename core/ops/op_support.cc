@@ -213,8 +213,6 @@ Status ExpectPrecision(const Instruction& instruction, const std::vector<Precisi
   return OpError(instruction, "{} entries of operand_precision, one for each of 2 operands needed", levels.size());
 }
 
-namespace {
-
 const Shape* PartOf(const Shape& shape, const IntList& index) {
   const Shape* part = &shape;
   for (int64_t i : index) {
@@ -223,8 +221,6 @@ const Shape* PartOf(const Shape& shape, const IntList& index) {
   }
   return part;
 }
-
-}  // namespace
 
 Status ExpectAliases(const Instruction& instruction, const std::vector<Aliasing>& aliases, const Shape& result) {
   for (const Aliasing& alias : aliases) {

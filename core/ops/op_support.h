@@ -66,6 +66,9 @@ std::vector<Shape> OperandShapes(const Instruction& instruction, int from = 0, i
 
 // No precision, or one for each factor of a product.
 Status ExpectPrecision(const Instruction& instruction, const std::vector<PrecisionLevel>& levels);
+
+// The part of a shape that an index path of nested tuples names, or null.
+const Shape* PartOf(const Shape& shape, const IntList& index);
 // Each alias names a part of the result and a part of an operand, of one shape.
 Status ExpectAliases(const Instruction& instruction, const std::vector<Aliasing>& aliases, const Shape& result);
 

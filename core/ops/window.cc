@@ -10,8 +10,7 @@ Result<std::vector<int64_t>> WindowedSizes(const Instruction& instruction, const
   VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "window", window.size(), shape));
   std::vector<int64_t> sizes;
   for (int i = 0; i < shape.rank(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t positions, WindowPositions(instruction, i, shape.dimension(i), window[i]));
-    sizes.push_back(positions);
+    VXLA_ASSIGN_OR_RETURN(sizes.emplace_back(), WindowPositions(instruction, i, shape.dimension(i), window[i]));
   }
   __int128 taps = 1;
   for (const WindowDimension& dimension : window) {

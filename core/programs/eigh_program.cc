@@ -61,14 +61,6 @@ std::pair<XlaOp, XlaOp> HermitianOf(XlaOp a, bool lower) {
   return {DividedByReal(whole, BroadcastInDim(scale, sizes, {0})), scale};
 }
 
-XlaComputation Ascending(ElementType type) {
-  XlaBuilder b("ascending");
-  const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");
-  Parameter(&b, 2, Shape(ElementType::kS32), "i");
-  Parameter(&b, 3, Shape(ElementType::kS32), "j");
-  return *b.Build(LtTotalOrder(x, y));
-}
-
 }  // namespace
 
 EighParts EighProgram(XlaOp a, bool lower) {
@@ -91,7 +83,7 @@ EighParts EighProgram(XlaOp a, bool lower) {
   XlaOp values = TakeEntries(done[0], index, index);
   if (IsComplex(type)) values = Real(values);
   const XlaOp sorted =
-      Sort({Mul(values, Repeated(scale, n)), Indices(builder, {batch, n}, 1)}, Ascending(RealPart(type)), 1, true);
+      Sort({Mul(values, Repeated(scale, n)), Indices(builder, {batch, n}, 1)}, InOrder(RealPart(type), false), 1, true);
   const XlaOp is_number = Eq(scale, scale), finite = BroadcastInDim(is_number, sizes, {0});
   const XlaOp info = Select(is_number, done[2], Full(builder, ElementType::kS32, {batch}, kNotFiniteInfo));
   const XlaOp nan = Full(builder, type, sizes, std::numeric_limits<double>::quiet_NaN());

@@ -17,21 +17,20 @@ Result<std::shared_ptr<const Module>> ProgramFor(const Instruction& instruction)
 }  // namespace
 
 Result<bool> ExpandLibraryCalls(Module& module, const std::set<std::string>& host_functions) {
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
   Status status;
-  const bool changed = ExpandEach(all, [&](Computation& computation, Instruction* instruction) -> Instruction* {
-    if (!status.ok() || instruction->opcode() != Opcode::kCustomCall) return nullptr;
-    const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
-    if (!IsLibraryCall(target) || host_functions.contains(target)) return nullptr;
-    Result<std::shared_ptr<const Module>> program = ProgramFor(*instruction);
-    if (!program.ok()) status = program.status();
-    if (!program.ok() || *program == nullptr) return nullptr;
-    Computation* const called = AddProgram(module, **program);
-    std::vector<Instruction*> operands(instruction->operands().begin(), instruction->operands().end());
-    return Expansion(computation, instruction)
-        .Add(Opcode::kCall, called->root()->shape(), std::move(operands), CallAttributes{}, {called});
-  });
+  const bool changed =
+      ExpandEach(AllComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+        if (!status.ok() || instruction->opcode() != Opcode::kCustomCall) return nullptr;
+        const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
+        if (!IsLibraryCall(target) || host_functions.contains(target)) return nullptr;
+        Result<std::shared_ptr<const Module>> program = ProgramFor(*instruction);
+        if (!program.ok()) status = program.status();
+        if (!program.ok() || *program == nullptr) return nullptr;
+        Computation* const called = AddProgram(module, **program);
+        std::vector<Instruction*> operands(instruction->operands().begin(), instruction->operands().end());
+        return Expansion(computation, instruction)
+            .Add(Opcode::kCall, called->root()->shape(), std::move(operands), CallAttributes{}, {called});
+      });
   VXLA_RETURN_IF_ERROR(status);
   if (changed) module.SortComputations();
   return changed;

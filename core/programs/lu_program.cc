@@ -59,9 +59,6 @@ LuParts FactorPanel(XlaOp panel, XlaOp first, int64_t steps) {
   return {done[0], done[1], done[2], done[3]};
 }
 
-// Columns of a panel: one for small matrices, where a product is worth less than the panels' columns.
-int64_t PanelWidth(int64_t least) { return least <= 48 ? least : least < 1024 ? 32 : 64; }
-
 }  // namespace
 
 LuParts LuProgram(XlaOp a) {

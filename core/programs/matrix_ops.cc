@@ -212,4 +212,12 @@ std::vector<XlaOp> CountedLoop(XlaBuilder* b, int64_t rounds, const std::vector<
   return LoopWhile(b, rounds, initial, nullptr, body);
 }
 
+XlaComputation InOrder(ElementType type, bool descending) {
+  XlaBuilder b(descending ? "descending" : "ascending");
+  const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");
+  Parameter(&b, 2, Shape(ElementType::kS32), "i");
+  Parameter(&b, 3, Shape(ElementType::kS32), "j");
+  return *b.Build(descending ? GtTotalOrder(x, y) : LtTotalOrder(x, y));
+}
+
 }  // namespace VXLA_NAMESPACE::matrix_ops

@@ -86,4 +86,9 @@ using LoopCondition = std::function<XlaOp(XlaBuilder* b, const std::vector<XlaOp
 std::vector<XlaOp> LoopWhile(XlaBuilder* b, int64_t rounds, const std::vector<XlaOp>& initial,
                              const LoopCondition& goes_on, const LoopBody& body);
 
+// Columns of a panel: one for small matrices, where a product is worth less than the panels' columns.
+inline int64_t PanelWidth(int64_t least) { return least <= 48 ? least : least < 1024 ? 32 : 64; }
+// Sorts values, which come first, and s32 with them.
+XlaComputation InOrder(ElementType type, bool descending);
+
 }  // namespace VXLA_NAMESPACE::matrix_ops

@@ -96,14 +96,12 @@ XlaOp BlockFactor(XlaOp v, XlaOp taus) {
   return TriangularSolve(matrix, Select(diagonal, tau_rows, zeros), true, false, true, TransposeKind::kNoTranspose);
 }
 
-int64_t BlockWidth(int64_t least) { return least <= 48 ? least : least < 1024 ? 32 : 64; }
-
 }  // namespace
 
 QrParts QrProgram(XlaOp a) {
   XlaBuilder* const builder = a.builder();
   const IntList sizes = Sizes(a);
-  const int64_t batch = sizes[0], rows = sizes[1], steps = std::min(sizes[1], sizes[2]), width = BlockWidth(steps);
+  const int64_t batch = sizes[0], rows = sizes[1], steps = std::min(sizes[1], sizes[2]), width = PanelWidth(steps);
   const int64_t blocks = CeilDivide(steps, width);
   if (sizes[2] == width) return FactorColumns(a, Int(builder, 0), steps);
   const int64_t columns = std::max(sizes[2], blocks * width);
@@ -130,7 +128,7 @@ XlaOp ReflectProgram(XlaOp reflectors, XlaOp taus, XlaOp c, bool adjoint) {
   const IntList sizes = Sizes(reflectors);
   const int64_t batch = sizes[0], rows = sizes[1], count = Sizes(taus)[1];
   if (count == 0) return c;
-  const int64_t width = BlockWidth(count), blocks = CeilDivide(count, width);
+  const int64_t width = PanelWidth(count), blocks = CeilDivide(count, width);
   const auto step = [=](XlaBuilder* b, XlaOp number, const std::vector<XlaOp>& v) -> std::vector<XlaOp> {
     const XlaOp first = Mul(adjoint ? number : Sub(Int(b, blocks - 1), number), Int(b, width));
     const XlaOp vectors = ReflectorsOf(Columns(v[1], first, width), first);

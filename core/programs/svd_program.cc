@@ -47,14 +47,6 @@ std::vector<XlaOp> RotatePairs(XlaBuilder* b, XlaOp round, const std::vector<Xla
   return {RotatedColumns(w, by, partner), RotatedColumns(v[1], by, partner), Max(v[2], MaxOver(cosine, {1}))};
 }
 
-XlaComputation Descending(ElementType type) {
-  XlaBuilder b("descending");
-  const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");
-  Parameter(&b, 2, Shape(ElementType::kS32), "i");
-  Parameter(&b, 3, Shape(ElementType::kS32), "j");
-  return *b.Build(GtTotalOrder(x, y));
-}
-
 // Orthonormal columns, `count` of them, of which the first are those of u that are not zero.
 XlaOp Completed(XlaOp u, int64_t count) {
   XlaBuilder* const b = u.builder();
@@ -89,7 +81,7 @@ SvdParts TallSvd(XlaOp a, int64_t u_columns, bool vectors) {
       builder, n < 2 ? 0 : kMostSweeps,
       {scaled, IdentityLike(builder, type, {batch, n, n}), Full(builder, real, {batch}, 1)}, unfinished, sweep);
   const XlaOp lengths = Sqrt(SumOver(SquareOf(done[0]), {1}));
-  const XlaOp sorted = Sort({lengths, Indices(builder, {batch, n}, 1)}, Descending(real), 1, true);
+  const XlaOp sorted = Sort({lengths, Indices(builder, {batch, n}, 1)}, InOrder(real, true), 1, true);
   const XlaOp values = GetTupleElement(sorted, 0), order = GetTupleElement(sorted, 1);
   const XlaOp finite = Eq(scale, scale), none = Full(builder, ElementType::kS32, {batch}, 0);
   const XlaOp unfinished_ones = ConvertElementType(Gt(done[2], Full(builder, real, {batch}, least)), ElementType::kS32);

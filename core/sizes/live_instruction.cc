@@ -9,14 +9,10 @@
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
 bool IsRowMajor(const Shape& shape) {
   const std::vector<int64_t> order = shape.MinorToMajor();
   return std::ranges::is_sorted(order, std::greater<>());
 }
-
-}  // namespace
 
 std::string SizeRangeText(const Instruction& set, size_t k, std::string_view size, const Shape& array) {
   if (!set.notes().checked.empty()) return set.notes().checked;

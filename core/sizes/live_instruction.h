@@ -41,4 +41,7 @@ class LiveInstruction {
   std::unique_ptr<Instruction> copy_;
 };
 
+// Of the memory that a shape states.
+bool IsRowMajor(const Shape& shape);
+
 }  // namespace VXLA_NAMESPACE

@@ -129,8 +129,7 @@ Result<Literal> Execution::ToLiteral() const {
     if (on_host != nullptr) return *on_host;
     std::vector<Literal> values;
     for (const DeviceBuffer& leaf : leaves) {
-      VXLA_ASSIGN_OR_RETURN(Literal value, leaf.ToLiteral());
-      values.push_back(std::move(value));
+      VXLA_ASSIGN_OR_RETURN(values.emplace_back(), leaf.ToLiteral());
     }
     return UnflattenLiteral(shape, values);
   });

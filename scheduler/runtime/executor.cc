@@ -74,8 +74,8 @@ void MakeContexts(ExecutableState& state) {
 Status AllocateConstantBlocks(ExecutableState& state) {
   int64_t allocated_bytes = 0;
   for (int64_t bytes : state.program.plan.constant_block_bytes) {
-    VXLA_ASSIGN_OR_RETURN(auto block, state.client->pool->Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
-    state.program.constant_blocks.push_back(std::move(block));
+    VXLA_ASSIGN_OR_RETURN(state.program.constant_blocks.emplace_back(),
+                          state.client->pool->Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
   }
   return OkStatus();
 }

@@ -15,10 +15,6 @@ namespace {
 // Counting further than this while compiling would take longer than a few read-backs save.
 constexpr int64_t kMostCountedIterations = int64_t{1} << 22;
 
-bool IsControl(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
-}
-
 class Separator {
  public:
   explicit Separator(Module& module) : module_(module) {

@@ -9,6 +9,9 @@
 
 namespace VXLA_NAMESPACE {
 
+inline bool IsControl(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
+}
 // The entry and every condition, body and branch that runs for it, directly or inside another one; callers come first.
 std::vector<Computation*> ControlComputations(const Module& module);
 

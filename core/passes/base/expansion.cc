@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/module_edits.h"
+#include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
@@ -201,6 +202,19 @@ bool ExpandEach(const std::vector<Computation*>& computations,
     }
   }
   return changed;
+}
+
+bool ExpandEach(Module& module, const std::function<Instruction*(Computation&, Instruction*)>& expand,
+                LiveSizesIn live_sizes) {
+  const bool changed = ExpandEach(ControlComputations(module), expand, live_sizes);
+  if (changed) module.SortComputations();
+  return changed;
+}
+
+std::vector<Computation*> AllComputations(const Module& module) {
+  std::vector<Computation*> all;
+  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  return all;
 }
 
 }  // namespace VXLA_NAMESPACE

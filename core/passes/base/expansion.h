@@ -78,5 +78,9 @@ enum class LiveSizesIn : uint8_t { kLeft, kExpanded };
 bool ExpandEach(const std::vector<Computation*>& computations,
                 const std::function<Instruction*(Computation&, Instruction*)>& expand,
                 LiveSizesIn live_sizes = LiveSizesIn::kLeft);
+// The same in all that a module runs step by step (ControlComputations), with its computations in order again.
+bool ExpandEach(Module& module, const std::function<Instruction*(Computation&, Instruction*)>& expand,
+                LiveSizesIn live_sizes = LiveSizesIn::kLeft);
+std::vector<Computation*> AllComputations(const Module& module);
 
 }  // namespace VXLA_NAMESPACE

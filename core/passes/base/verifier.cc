@@ -160,16 +160,6 @@ Status CheckComputation(const Computation& computation,
   return OkStatus();
 }
 
-// The part of a shape that an index path of nested tuples names, or null.
-const Shape* SubShape(const Shape& shape, const IntList& index) {
-  const Shape* part = &shape;
-  for (int64_t i : index) {
-    if (i < 0 || i >= static_cast<int64_t>(part->tuple_elements().size())) return nullptr;
-    part = &part->tuple_elements()[i];
-  }
-  return part;
-}
-
 Status CheckEntryLayout(const Module& module) {
   const auto& layout = module.attributes().entry_computation_layout;
   if (!layout) return OkStatus();
@@ -199,7 +189,7 @@ Result<const Shape*> ParameterPart(const Module& module, const char* what, int64
   if (number < 0 || number >= static_cast<int64_t>(entry.parameters().size())) {  // input_output_alias_c1
     return InvalidArgument("{}: parameter {} of {}", what, number, entry.parameters().size());
   }
-  const Shape* part = SubShape(entry.parameter(number)->shape(), index);
+  const Shape* part = PartOf(entry.parameter(number)->shape(), index);
   if (part == nullptr) {  // input_output_alias_c2
     return InvalidArgument("{}: parameter {} {} has no part {{{}}}", what, number,
                            entry.parameter(number)->shape().ToString(), JoinInts(index));
@@ -212,7 +202,7 @@ Status CheckAliases(const Module& module) {
   std::set<std::pair<int64_t, IntList>> parameters;
   const Shape& result = module.entry()->root()->shape();
   for (const Aliasing& alias : module.attributes().input_output_alias) {
-    const Shape* output = SubShape(result, alias.output_index);
+    const Shape* output = PartOf(result, alias.output_index);
     if (output == nullptr) {  // input_output_alias_c3
       return InvalidArgument("input_output_alias: result {} has no part {{{}}}", result.ToString(),
                              JoinInts(alias.output_index));

@@ -112,10 +112,8 @@ Instruction* Expander::Value() {
 }  // namespace
 
 bool ExpandForOneDevice(Module& module) {
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
   return ExpandEach(
-      all,
+      AllComputations(module),
       [](Computation& computation, Instruction* instruction) { return Expander(computation, instruction).Expand(); },
       LiveSizesIn::kExpanded);
 }

@@ -173,8 +173,8 @@ class BatchNorm : private Expansion {
 }  // namespace
 
 bool ExpandBatchNorms(Module& module, bool wide_accumulation) {
-  const bool changed = ExpandEach(
-      ControlComputations(module),
+  return ExpandEach(
+      module,
       [&](Computation& computation, Instruction* instruction) -> Instruction* {
         const Opcode opcode = instruction->opcode();
         const bool norm = opcode == Opcode::kBatchNormInference || opcode == Opcode::kBatchNormTraining ||
@@ -182,8 +182,6 @@ bool ExpandBatchNorms(Module& module, bool wide_accumulation) {
         return norm ? BatchNorm(module, computation, instruction, wide_accumulation).Expand() : nullptr;
       },
       LiveSizesIn::kExpanded);
-  if (changed) module.SortComputations();
-  return changed;
 }
 
 }  // namespace VXLA_NAMESPACE

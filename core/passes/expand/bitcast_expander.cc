@@ -112,8 +112,7 @@ Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computatio
 }  // namespace
 
 bool ExpandBitcasts(Module& module) {
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  const std::vector<Computation*> all = AllComputations(module);
   const bool bitcasts = ExpandEach(all, [](Computation& computation, Instruction* instruction) {
     return instruction->opcode() == Opcode::kBitcast ? ExpandBitcast(computation, instruction) : nullptr;
   });

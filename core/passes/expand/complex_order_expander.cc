@@ -40,10 +40,8 @@ class ComplexOrder : private Expansion {
 }  // namespace
 
 bool ExpandComplexOrder(Module& module) {
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
   return ExpandEach(
-      all,
+      AllComputations(module),
       [](Computation& computation, Instruction* i) -> Instruction* {
         const bool picks =
             i->opcode() == Opcode::kMaximum || i->opcode() == Opcode::kMinimum || i->opcode() == Opcode::kClamp;

@@ -6,6 +6,7 @@
 #include "core/numerics/accuracy.h"
 #include "core/numerics/dot_algorithm.h"
 #include "core/numerics/reducer_facts.h"
+#include "core/ops/op_support.h"
 #include "core/ops/ops.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
@@ -14,13 +15,11 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-bool Has(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
-
 // What a dot's attributes say of its operands' other dimensions.
 IntList FreeDimensions(const Shape& shape, const IntList& batch, const IntList& contracting) {
   IntList free;
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (!Has(batch, d) && !Has(contracting, d)) free.push_back(d);
+    if (!Contains(batch, d) && !Contains(contracting, d)) free.push_back(d);
   }
   return free;
 }
@@ -225,7 +224,7 @@ class RaggedDot : private DotExpansion {
 
   // Null where the run will refuse the group sizes.
   Instruction* Expand() {
-    const bool batch = Has(plain_.lhs_batch_dims, ragged_);
+    const bool batch = Contains(plain_.lhs_batch_dims, ragged_);
     if (!lists_.empty()) {
       IntList sizes;
       for (const int64_t d : plain_.lhs_batch_dims) sizes.push_back(lhs_->shape().dimension(static_cast<int>(d)));
@@ -234,7 +233,7 @@ class RaggedDot : private DotExpansion {
     if (groups_ == 0 || rows_ == 0 || instruction().shape().ElementCount() == 0) return Zeros(instruction().shape());
     FindGroups();
     if (batch) return KeepingRows(DotOf(lhs_, rhs_, plain_), PlaceIn(plain_.lhs_batch_dims, ragged_));
-    return Has(plain_.lhs_contracting_dims, ragged_) ? ByGroup() : ByRow();
+    return Contains(plain_.lhs_contracting_dims, ragged_) ? ByGroup() : ByRow();
   }
 
  private:
@@ -377,19 +376,16 @@ class RaggedDot : private DotExpansion {
 };
 
 bool ExpandDots(Module& module, const TargetInfo& target, const std::function<bool(const Instruction&)>& which) {
-  const bool changed =
-      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
-        if (!which(*instruction)) return nullptr;
-        if (instruction->opcode() == Opcode::kScaledDot) return ScaledDot(computation, instruction).Expand();
-        if (instruction->opcode() == Opcode::kDot) {
-          const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction->attributes<DotAttributes>().algorithm);
-          return algorithm == nullptr ? nullptr : AlgorithmDot(computation, instruction, *algorithm, target).Expand();
-        }
-        if (instruction->opcode() != Opcode::kRaggedDot) return nullptr;
-        return RaggedDot(module, computation, instruction).Expand();
-      });
-  if (changed) module.SortComputations();
-  return changed;
+  return ExpandEach(module, [&](Computation& computation, Instruction* instruction) -> Instruction* {
+    if (!which(*instruction)) return nullptr;
+    if (instruction->opcode() == Opcode::kScaledDot) return ScaledDot(computation, instruction).Expand();
+    if (instruction->opcode() == Opcode::kDot) {
+      const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction->attributes<DotAttributes>().algorithm);
+      return algorithm == nullptr ? nullptr : AlgorithmDot(computation, instruction, *algorithm, target).Expand();
+    }
+    if (instruction->opcode() != Opcode::kRaggedDot) return nullptr;
+    return RaggedDot(module, computation, instruction).Expand();
+  });
 }
 
 }  // namespace

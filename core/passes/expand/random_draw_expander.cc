@@ -212,11 +212,9 @@ bool DrawsNumbers(const Instruction& i) {
 void OrderRandomNumbers(Module& module) { KeepOrder(module, DrawsNumbers); }
 
 bool ExpandRngs(Module& module) {
-  const bool changed = ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) {
+  return ExpandEach(module, [&](Computation& computation, Instruction* instruction) {
     return instruction->opcode() == Opcode::kRng ? ExpandRng(module, computation, instruction) : nullptr;
   });
-  if (changed) module.SortComputations();
-  return changed;
 }
 
 }  // namespace VXLA_NAMESPACE

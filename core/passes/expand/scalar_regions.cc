@@ -582,10 +582,8 @@ std::unique_ptr<Computation> WithScalars(const Computation& region) {
 
 bool ScalarizeRegions(Module& module) {
   std::unordered_map<Computation*, Computation*> made;
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
   bool changed = false;
-  for (Computation* computation : all) {
+  for (Computation* computation : AllComputations(module)) {
     for (const auto& i : computation->instructions()) {
       for (int k = 0; Has(i->opcode(), Trait::kOnScalars) && k < static_cast<int>(i->called().size()); ++k) {
         const auto [known, fresh] = made.try_emplace(i->called(k), i->called(k));

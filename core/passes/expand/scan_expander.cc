@@ -262,13 +262,12 @@ class RunningScan : private Expansion {
 }  // namespace
 
 bool ExpandScans(Module& module) {
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
-  const bool changed = ExpandEach(all, [&](Computation& computation, Instruction* instruction) -> Instruction* {
-    if (instruction->opcode() != Opcode::kScan) return nullptr;
-    Instruction* const running = RunningScan::Expand(module, computation, instruction);
-    return running != nullptr ? running : Scan(module, computation, instruction).Expand();
-  });
+  const bool changed =
+      ExpandEach(AllComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+        if (instruction->opcode() != Opcode::kScan) return nullptr;
+        Instruction* const running = RunningScan::Expand(module, computation, instruction);
+        return running != nullptr ? running : Scan(module, computation, instruction).Expand();
+      });
   if (changed) module.SortComputations();
   return changed;
 }

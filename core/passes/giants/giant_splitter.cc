@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/ceil_divide.h"
+#include "core/maps/dot_sides.h"
 #include "core/maps/running_window.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
@@ -120,15 +121,8 @@ class AxisFinder {
     int64_t result_dim = 0;
     for (size_t k = 0; k < dot.lhs_batch_dims.size(); ++k)
       AddFree({dot.lhs_batch_dims[k], dot.rhs_batch_dims[k]}, result_dim++);
-    for (int side = 0; side < 2; ++side) {
-      const IntList& batch = side == 0 ? dot.lhs_batch_dims : dot.rhs_batch_dims;
-      const IntList& contracting = side == 0 ? dot.lhs_contracting_dims : dot.rhs_contracting_dims;
-      for (int64_t d = 0; d < Operand(side).rank(); ++d) {
-        if (std::ranges::find(batch, d) != batch.end()) continue;
-        if (std::ranges::find(contracting, d) != contracting.end()) continue;
-        AddFree(side == 0 ? IntList{d, kWhole} : IntList{kWhole, d}, result_dim++);
-      }
-    }
+    for (const int64_t d : SideOf(i_, 0).free.dimensions) AddFree({d, kWhole}, result_dim++);
+    for (const int64_t d : SideOf(i_, 1).free.dimensions) AddFree({kWhole, d}, result_dim++);
   }
 
   void OfConvolution() {
@@ -428,20 +422,19 @@ class Cutter : private Expansion {
     Values factors;
     int64_t next = static_cast<int64_t>(dot.lhs_batch_dims.size());
     for (int side = 0; side < 2; ++side) {
-      const IntList& batch = side == 0 ? dot.lhs_batch_dims : dot.rhs_batch_dims;
-      const IntList& contracting = side == 0 ? dot.lhs_contracting_dims : dot.rhs_contracting_dims;
-      IntList order = batch, along;
-      for (size_t b = 0; b < batch.size(); ++b) along.push_back(static_cast<int64_t>(b));
-      Instruction* const operand = whole.operand(side);
-      for (int64_t d = 0; d < operand->shape().rank(); ++d) {
-        if (std::ranges::find(batch, d) != batch.end()) continue;
-        if (std::ranges::find(contracting, d) != contracting.end()) continue;
-        order.push_back(d);
-        along.push_back(next++);
-      }
-      order.insert(order.end(), contracting.begin(), contracting.end());
-      for (size_t c = 0; c < contracting.size(); ++c) along.push_back(results + static_cast<int64_t>(c));
-      Instruction* const factor = Transposed(Converted(operand, sum), order);
+      const DotSide of = SideOf(whole, side);
+      IntList order, along;
+      const auto add = [&](const DotSide::Group& group, int64_t first) {
+        for (const int64_t d : group.dimensions) {
+          order.push_back(d);
+          along.push_back(first++);
+        }
+        return first;
+      };
+      add(of.batch, 0);
+      next = add(of.free, next);
+      add(of.contracting, results);
+      Instruction* const factor = Transposed(Converted(whole.operand(side), sum), order);
       factors.push_back(Add(Opcode::kBroadcast, Shape(sum, sizes), {factor}, DimensionsAttributes{along}));
     }
     Instruction* const products = Binary(Opcode::kMultiply, factors[0], factors[1]);
@@ -469,13 +462,10 @@ bool TouchesGiant(const Instruction& instruction, int64_t most) {
 bool ReachesGiants(Opcode hero) { return hero == Opcode::kReduce || hero == Opcode::kDynamicUpdateSlice; }
 
 bool SplitGiants(Module& module, int64_t most) {
-  const bool changed =
-      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* i) -> Instruction* {
-        if (!HeroKind(i->opcode()) || ReachesGiants(i->opcode()) || !i->control_predecessors().empty()) return nullptr;
-        return TouchesGiant(*i, most) ? Cutter(computation, i, most).Cut() : nullptr;
-      });
-  if (changed) module.SortComputations();
-  return changed;
+  return ExpandEach(module, [&](Computation& computation, Instruction* i) -> Instruction* {
+    if (!HeroKind(i->opcode()) || ReachesGiants(i->opcode()) || !i->control_predecessors().empty()) return nullptr;
+    return TouchesGiant(*i, most) ? Cutter(computation, i, most).Cut() : nullptr;
+  });
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -288,16 +288,9 @@ AttentionIndices IndicesOf(const Attention& a, IndexSpace& space, const Attentio
   AttentionIndices result;
   result.logits = LogitsIndex(a, space, at);
   result.scores = Walk(space, a.to_scores, result.logits);
-  const DotSide sides[] = {SideOf(*a.scores, 0), SideOf(*a.scores, 1)};
-  auto next = result.scores.begin();
-  auto take = [&](const DotSide::Group& group) {
-    const MultiIndex part(next, next + static_cast<std::ptrdiff_t>(group.sizes.size()));
-    next += static_cast<std::ptrdiff_t>(group.sizes.size());
-    return space.Linearize(part, group.sizes);
-  };
-  const IndexExpression batch = take(sides[0].batch);
+  const DotPlace place = PlaceOf(space, *a.scores, result.scores);
   for (int k : {0, 1}) {
-    MultiIndex index = sides[k].IndexOf(space, batch, at.depth, take(sides[k].free));
+    MultiIndex index = SideOf(*a.scores, k).IndexOf(space, place.batch, at.depth, place.free[k]);
     (k == a.queries ? result.query : result.key) = std::move(index);
   }
   result.value = SideOf(*a.product, 1 - a.weights).IndexOf(space, at.batch, at.key, at.column);

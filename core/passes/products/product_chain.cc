@@ -26,27 +26,9 @@ bool IsChainReduction(const Instruction& i) {
          IsReductionBy(i, Opcode::kMinimum, INFINITY);
 }
 
-// The parts of a product's index, each counted by one number.
-struct ScorePlace {
-  IndexExpression batch, free[2];
-};
-ScorePlace PlaceOfScore(IndexSpace& space, const Instruction& dot, const MultiIndex& index) {
-  const DotSide sides[] = {SideOf(dot, 0), SideOf(dot, 1)};
-  auto next = index.begin();
-  auto take = [&](const DotSide::Group& group) {
-    const MultiIndex part(next, next + static_cast<std::ptrdiff_t>(group.sizes.size()));
-    next += static_cast<std::ptrdiff_t>(group.sizes.size());
-    return space.Linearize(part, group.sizes);
-  };
-  ScorePlace place;
-  place.batch = take(sides[0].batch);
-  for (int k : {0, 1}) place.free[k] = take(sides[k].free);
-  return place;
-}
-
 MultiIndex TermIndexAt(IndexSpace& space, const Instruction& dot, int operand, const MultiIndex& index,
                        const IndexExpression& depth) {
-  const ScorePlace place = PlaceOfScore(space, dot, index);
+  const DotPlace place = PlaceOf(space, dot, index);
   return SideOf(dot, operand).IndexOf(space, place.batch, depth, place.free[operand]);
 }
 

@@ -171,12 +171,9 @@ class Splitter : private Expansion {
 }  // namespace
 
 bool SplitSlidingWindows(Module& module, bool wide) {
-  const bool changed =
-      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* i) -> Instruction* {
-        return CanSplit(*i, wide) ? Splitter(computation, i).Split() : nullptr;
-      });
-  if (changed) module.SortComputations();
-  return changed;
+  return ExpandEach(module, [&](Computation& computation, Instruction* i) -> Instruction* {
+    return CanSplit(*i, wide) ? Splitter(computation, i).Split() : nullptr;
+  });
 }
 
 }  // namespace VXLA_NAMESPACE

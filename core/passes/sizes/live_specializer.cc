@@ -53,9 +53,8 @@ class Specializer {
     size_t leaf = 0;
     for (const Instruction* parameter : source_.entry()->parameters()) {
       Instruction* made = AddCopy(*parameter, WithoutFlags(parameter->shape()), {}, parameter->attributes(), {});
-      VXLA_ASSIGN_OR_RETURN(Sized argument,
+      VXLA_ASSIGN_OR_RETURN(arguments.emplace_back(),
                             Decompose(*parameter, made, parameter->shape(), facts_.parameter_sizes, leaf));
-      arguments.push_back(std::move(argument));
     }
     auto result = Emit(*source_.entry(), arguments);
     if (!result.ok() && question_ == nullptr) return result.status();
@@ -374,8 +373,7 @@ class Specializer {
     Instruction* init = AtBounds(loop, state);
     std::vector<Computation*> made;
     for (int k : {0, 1}) {
-      VXLA_ASSIGN_OR_RETURN(Computation * computation, EmitApart(*loop.called(k), state, k == 1 ? &state : nullptr));
-      made.push_back(computation);
+      VXLA_ASSIGN_OR_RETURN(made.emplace_back(), EmitApart(*loop.called(k), state, k == 1 ? &state : nullptr));
     }
     return SizedAs(state, loop, AddCopy(loop, init->shape(), {init}, loop.attributes(), std::move(made)));
   }

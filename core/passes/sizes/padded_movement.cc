@@ -6,15 +6,6 @@
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-bool IsRowMajorShape(const Shape& shape) {
-  const std::vector<int64_t> order = shape.MinorToMajor();
-  return std::ranges::is_sorted(order, std::greater<>());
-}
-
-}  // namespace
-
 PaddedOp::Result PaddedOp::Broadcast() {
   Sizes sizes(static_cast<size_t>(instruction().shape().rank()));
   for (size_t i = 0; i < instruction().dimensions().size(); ++i) {
@@ -143,7 +134,7 @@ PaddedOp::Result PaddedOp::Bitcast() {
     if (BitWidth(from.element_type()) != BitWidth(to.element_type())) return std::nullopt;
     return One(Add(Opcode::kBitcastConvert, AtBounds(to), {Operand(0).array}), Operand(0).sizes);
   }
-  if (from.element_type() != to.element_type() || !IsRowMajorShape(from) || !IsRowMajorShape(to)) return std::nullopt;
+  if (from.element_type() != to.element_type() || !IsRowMajor(from) || !IsRowMajor(to)) return std::nullopt;
   return Reshape();
 }
 

@@ -29,7 +29,8 @@ class PaddedOp : public SizeMath {
  private:
   using Sizes = std::vector<Instruction*>;
 
-  Result ByFamily();
+  using Rule = Result();
+  Rule ByFamily;
 
   int Count() const { return static_cast<int>(operands_.size()); }
   PaddedArray& Operand(int k) { return operands_.at(static_cast<size_t>(k)); }
@@ -42,6 +43,11 @@ class PaddedOp : public SizeMath {
   Instruction* Static(std::vector<Instruction*> operands);
   Instruction* Static() { return Static(Arrays()); }
   Result One(Instruction* array, Sizes sizes) { return std::vector{PaddedArray{array, std::move(sizes)}}; }
+  Result Each(Instruction* tuple, int count, const Sizes& sizes) {
+    std::vector<PaddedArray> values;
+    for (int k = 0; k < count; ++k) values.push_back({Element(tuple, k), sizes});
+    return values;
+  }
   Instruction* Zero(ElementType type) { return Constant(Literal(Shape(type))); }
   Instruction* MaskedBy(int k, const IntList& dimensions, Instruction* scalar) {
     return Masked(Operand(k), dimensions, scalar);
@@ -53,50 +59,28 @@ class PaddedOp : public SizeMath {
   }
 
   // padded_ops.cc
-  Result Elementwise();
+  Rule Elementwise, Dot, RaggedDot, ScaledDot, Convolution, Reduce, ReduceWindow, Sort, TopK, SelectAndScatter, Fft,
+      Linalg;
   Result Sameness(int operand);  // the operand's sizes
   Sizes SizesOfProduct();
-  Result Dot();
-  Result RaggedDot();
-  Result ScaledDot();
-  Result Convolution();
-  Result Reduce();
-  Result ReduceWindow();
   // Where no identity of a reducer is known: each element comes with a flag, and who does not live is passed over.
   Instruction* FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes);
   // What an instruction calls, of two elements that live, else the one that does; a flag more in each place says
   // whether any did. counts: else the first one always lives, and its flag stays as it is.
   Computation* FlaggedForm(int count, bool counts);
   Instruction* IdentityOf(int operand);
-  Result Sort();
   Computation* FlaggedOrder(Computation* f);
-  Result TopK();
   Computation* Precedes(bool largest);
-  Result SelectAndScatter();
-  Result Fft();
-  Result Linalg();
 
   // padded_movement.cc
-  Result Broadcast();
-  Result Slice();
-  Result Concatenate();
-  Result Pad();
-  Result Reverse();
-  Result Transpose();
-  Result BitcastConvert();
-  Result Bitcast();
-  Result Reshape();
-  Result DynamicReshape();
-  Result SetDimensionSize();
+  Rule Broadcast, Slice, Concatenate, Pad, Reverse, Transpose, BitcastConvert, Bitcast, Reshape, DynamicReshape,
+      SetDimensionSize;
   // The elements of an array of these live sizes, in row-major order under other sizes.
   Instruction* Reordered(const PaddedArray& from, const Shape& to, const Sizes& sizes,
                          const std::vector<std::pair<std::pair<int, int>, std::pair<int, int>>>& groups);
 
   // padded_indexing.cc
-  Result DynamicSlice();
-  Result DynamicUpdateSlice();
-  Result Gather();
-  Result Scatter();
+  Rule DynamicSlice, DynamicUpdateSlice, Gather, Scatter;
   // Of update windows what lives, where it may fall among live elements.
   Instruction* ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives);
   // Starts of a window in the live part of a dimension; `start` is a scalar.

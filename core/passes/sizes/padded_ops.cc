@@ -202,17 +202,12 @@ PaddedOp::Result PaddedOp::Reduce() {
       std::vector<Instruction*> operands = Arrays();
       if (masks) operands[0] = MaskedBy(0, instruction().dimensions(), identity);
       Instruction* const result = Static(operands);
-      if (!stated.IsTuple()) return One(result, sizes);
-      std::vector<PaddedArray> values;
-      for (int k = 0; k < n; ++k) values.push_back({Element(result, k), sizes});
-      return values;
+      return stated.IsTuple() ? Each(result, n, sizes) : One(result, sizes);
     }
   }
   const Shape& first = stated.IsTuple() ? stated.tuple_elements()[0] : stated;
   Instruction* const result = FlaggedReduction({LiveMask(SizesOf(ShapeOf(0)), reduced)}, SizesOf(first));
-  std::vector<PaddedArray> values;
-  for (int k = 0; k < n; ++k) values.push_back({Element(result, k), sizes});
-  return values;
+  return Each(result, n, sizes);
 }
 
 PaddedOp::Result PaddedOp::ReduceWindow() {
@@ -232,9 +227,7 @@ PaddedOp::Result PaddedOp::ReduceWindow() {
   }
   const Shape& first = stated.IsTuple() ? stated.tuple_elements()[0] : stated;
   Instruction* const result = FlaggedReduction({LiveMask(SizesOf(ShapeOf(0)), Operand(0).sizes)}, SizesOf(first));
-  std::vector<PaddedArray> values;
-  for (int k = 0; k < n; ++k) values.push_back({Element(result, k), sizes});
-  return values;
+  return Each(result, n, sizes);
 }
 
 // What does not live comes after what does; elements that do not live are equal among each other.

@@ -71,8 +71,8 @@ Status ExecutionContext::Allocate(BufferPool& pool, std::vector<std::shared_ptr<
   VXLA_ASSIGN_OR_RETURN(argument_blocks_, pool.Allocate(argument_bytes, MemoryKind::kArguments, allocated_bytes));
   scratch_blocks_ = std::move(scratch);
   for (size_t i = scratch_blocks_.size(); i < plan.scratch_block_bytes.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(auto block, pool.Allocate(plan.scratch_block_bytes[i], MemoryKind::kDevice, allocated_bytes));
-    scratch_blocks_.push_back(std::move(block));
+    VXLA_ASSIGN_OR_RETURN(scratch_blocks_.emplace_back(),
+                          pool.Allocate(plan.scratch_block_bytes[i], MemoryKind::kDevice, allocated_bytes));
   }
   if (argument_blocks_->mapped() == nullptr)
     return Internal("device: argument memory of {} bytes is not mapped", argument_bytes);

@@ -427,8 +427,7 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
       operands.push_back(&state_->instructions.at(operand.constant)->literal());
       continue;
     }
-    VXLA_ASSIGN_OR_RETURN(Literal value, DownloadOperand(operand, needed));
-    downloaded.push_back(std::move(value));
+    VXLA_ASSIGN_OR_RETURN(downloaded.emplace_back(), DownloadOperand(operand, needed));
     operands.push_back(&downloaded.back());
   }
   state_->client->Report({CallProgress::Stage::kHostStep, 0, 0, instruction.name()});
@@ -475,8 +474,8 @@ Result<Literal> Run::DownloadOperand(const HostEvaluate::Operand& operand, const
   for (const Shape* shape : FlattenTuple(operand.shape)) {
     const BufferRange source = context_->Locate(operand.leaves[leaves.size()]);
     downloaded_bytes_ += DeviceBytes(*shape);
-    VXLA_ASSIGN_OR_RETURN(Literal leaf, DownloadLiteral(device_, *shape, *source.buffer, source.offset_bytes, needed));
-    leaves.push_back(std::move(leaf));
+    VXLA_ASSIGN_OR_RETURN(leaves.emplace_back(),
+                          DownloadLiteral(device_, *shape, *source.buffer, source.offset_bytes, needed));
   }
   return UnflattenLiteral(operand.shape, leaves);
 }
