@@ -492,8 +492,14 @@ class BoundMaker {
     // A unit of what the sum is rounded to, where that is narrower.
     if (const ElementType type = leaf.shape().element_type(), rounded = SumRoundedTo(instruction_); rounded != type)
       tolerance.ulp = std::max(tolerance.ulp, UnitRoundoff(rounded) / UnitRoundoff(type));
-    tolerance.magnitudes = &magnitudes;
     tolerance.magnitude_factor = BoundOfLength(accumulator, length) + DotAlgorithmApart(instruction_);
+    tolerance.magnitudes = &magnitudes;
+    if (flushes_ && RealPart(accumulator) == ElementType::kF32) {
+      // Each term and each partial sum may be a denormal.
+      const double lost = 2 * static_cast<double>(length) * LeastStep(accumulator) / tolerance.magnitude_factor;
+      tolerance.magnitudes = Keep(Formed(
+          magnitudes, [&](double x) { return x + lost; }, /*of_finite_parts=*/false));
+    }
     // Sums of narrow floats that reach further than their type leave it where they are rounded, in any order.
     const auto reach = [](ElementType type) { return FormatOf(RealPart(type)).bias; };
     const bool may_leave = reach(leaf.shape().element_type()) == reach(accumulator);
