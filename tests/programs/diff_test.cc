@@ -115,6 +115,17 @@ TEST(DiffTest, WhereTheOrderDecidesNobodyIsAtFaultAndBothValuesAreSaid) {
   EXPECT_THAT(result.err, HasSubstr("the reference, which folds from the left, initial value first, "));
 }
 
+// NaN or an infinity in one part says nothing of the other one, whose sum has its bound.
+TEST(DiffTest, PartsOfComplexSumsAreJudgedApart) {
+  const std::string program = WriteScratch(
+      "parts.hlo",
+      "c { a = c64[] parameter(0)  b = c64[] parameter(1)  ROOT r = c64[] add(a, b) }\n"
+      "ENTRY e { x = c64[3,500] parameter(0)  i = c64[] constant((0, 0))\n"
+      "ROOT r = c64[500] reduce(x, i), dimensions={0}, to_apply=c }");
+  for (const char* device : {"swiftshader", "llvmpipe"})
+    DiffJson(program + " --fill special --device " + std::string(device), 0);
+}
+
 // Beside NaN less-than is no strict weak order, and the totally ordered one is; a wrong result is not excused by ties.
 TEST(DiffTest, WhereTheComparatorIsNoOrderNobodyIsAtFault) {
   const auto sort = [](const std::string& more) {
