@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -400,6 +402,17 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
   return selected;
 }
 
+// Arguments may lie beside each program.
+BenchFlags ForCase(const BenchFlags& flags, const BenchCase& c) {
+  constexpr std::string_view kFolder = "{folder}";
+  BenchFlags of_case = flags;
+  const std::string folder = std::filesystem::path(c.name).parent_path().string();
+  for (std::string& file : of_case.arguments.files) {
+    if (file.starts_with(kFolder)) file.replace(0, kFolder.size(), folder.empty() ? "." : folder);
+  }
+  return of_case;
+}
+
 Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const BenchFlags& flags) {
   if (c.replicas > 1) {
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> of_each, ParseHlo(c.hlo));
@@ -642,7 +655,7 @@ Status Bench(const BenchFlags& flags, Json& json) {
     if (cases.size() > 1) clients.counted = fmt::format("case {} of {}: ", i + 1, cases.size());
     // Many cases take minutes, and without a terminal nothing else tells where they stand.
     if (cases.size() > 1 && !ShowsProgress()) PrintNotes({clients.counted + c.name});
-    const Result<std::vector<BenchRow>> rows = MeasureCase(flags, clients, c);
+    const Result<std::vector<BenchRow>> rows = MeasureCase(ForCase(flags, c), clients, c);
     if (!rows.ok()) return OfCase(c, rows.status());
     Progress("");  // the rows may go to the same terminal
     if (!flags.json && i == 0) PrintHeader(width);
@@ -718,6 +731,26 @@ void PrintComparison(const XlaComparison& row, size_t width) {
   std::fflush(stdout);
 }
 
+void PrintMean(const std::vector<XlaComparison>& rows) {
+  double logarithms = 0;
+  int64_t count = 0, quicker = 0;
+  for (const XlaComparison& row : rows) {
+    if (row.ratio() == 0) continue;
+    ++count;
+    quicker += row.ratio() > 1;
+    logarithms += std::log(row.ratio());
+  }
+  if (count > 0)
+    fmt::print("quicker than XLA on {} of {}, geometric mean {:.2f}\n", quicker, count,
+               std::exp(logarithms / static_cast<double>(count)));
+}
+
+Status AddToXla(const BenchFlags& flags, const BenchCase& c, XlaPeer& peer) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadCase(c, flags));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.arguments));
+  return peer.Add(*module, arguments.values);
+}
+
 // Every program in XLA and then here, each for half a second before its runs count.
 Status BenchAgainstXla(BenchFlags flags, Json& json) {
   VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
@@ -730,9 +763,7 @@ Status BenchAgainstXla(BenchFlags flags, Json& json) {
     const bool of_one = c.replicas == 1 && c.emulate.empty() && c.name != kPlaces && c.name != kSharded;
     if (!of_one || IsBundleFile(c)) return InvalidArgument("{}: --against xla is for programs of one device", c.name);
     Progress(fmt::format("writing {} for XLA", c.name));
-    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadCase(c, flags));
-    VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.arguments));
-    if (const Status added = peer.Add(*module, arguments.values); !added.ok()) return OfCase(c, added);
+    if (const Status added = AddToXla(ForCase(flags, c), c, peer); !added.ok()) return OfCase(c, added);
   }
   PrintNotes({fmt::format("measuring {} program{} in XLA", cases.size(), cases.size() == 1 ? "" : "s")});
   VXLA_ASSIGN_OR_RETURN(const XlaTimes xla, peer.Measure(flags.runs));
@@ -743,7 +774,7 @@ Status BenchAgainstXla(BenchFlags flags, Json& json) {
   for (size_t i = 0; i < cases.size(); ++i) {
     clients.counted = fmt::format("case {} of {}: ", i + 1, cases.size());
     if (cases.size() > 1 && !ShowsProgress()) PrintNotes({clients.counted + cases[i].name});
-    const Result<XlaComparison> row = Compare(flags, clients, cases[i], xla.programs[i]);
+    const Result<XlaComparison> row = Compare(ForCase(flags, cases[i]), clients, cases[i], xla.programs[i]);
     if (!row.ok()) return OfCase(cases[i], row.status());
     Progress("");
     if (!flags.json && i == 0)
@@ -753,6 +784,7 @@ Status BenchAgainstXla(BenchFlags flags, Json& json) {
     list.push_back(ComparisonJson(*row));
     rows.push_back(*row);
   }
+  if (!flags.json && rows.size() > 1) PrintMean(rows);
   if (!flags.table.empty()) {
     VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(clients.modes().front(), ""));
     std::string command = "vxla bench --against xla";
@@ -769,7 +801,9 @@ CommandBody AddBench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   app.add_option(
          "NAME", flags->names,
-         "cases, program files or bundles; without one, every case. kernels: what fills a GPU, 16 million elements, "
+         "cases, program files or bundles; without one, every case. Of several files --args {folder}/args.npz lies "
+         "beside "
+         "each. kernels: what fills a GPU, 16 million elements, "
          "products of 4096 x 4096, attention. collectives: all_reduce, all_gather and all_to_all "
          "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...). all_reduce_places: all-reduces of 1 KiB to 64 MiB "
          "over 3, 4 and 8 logical devices of the one that is named. sharded: steps of transformers over 4 logical "

@@ -250,6 +250,8 @@ TEST(CommandTest, BenchAgainstXlaPutsItsTimesBesideOurs) {
   ExpectError(RunVxla("bench --against xla sharded --python " + python), 2, "programs of one device");
   ExpectError(RunVxla("bench --against iree"), 2, "'iree' is none of xla");
   ExpectError(RunVxla("bench add -o " + table), 2, "only --against makes a table");
+  ExpectError(RunVxla("bench " + AddProgram() + " --args {folder}/absent.npz"), 2,
+              std::filesystem::path(AddProgram()).parent_path().string() + "/absent.npz");
 }
 
 TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
