@@ -110,29 +110,6 @@ Shape StackedResults(const Shape& result, const DeviceGrid& grid) {
   return result.IsTuple() ? Shape::Tuple(std::move(stacked)) : stacked[0];
 }
 
-namespace {
-
-// The bound of one operation speaks of one device, so that tolerances are those of whole programs.
-void CompareLeaves(const Module& module, const DiffOptions& options, DiffOutcome& outcome) {
-  const auto got = FlattenLiteral(outcome.actual), want = FlattenLiteral(outcome.expected);
-  for (size_t k = 0; k < got.size(); ++k) {
-    if (!got[k]->shape().IsArray()) continue;
-    LeafReport leaf;
-    leaf.index = k;
-    leaf.shape = want[k]->shape().ToString();
-    leaf.tolerance = ToleranceOf(module, *want[k], options);
-    leaf.judged_by = "tolerance";
-    leaf.comparison = Compare(*got[k], *want[k], leaf.tolerance);
-    if (outcome.bad_leaf < 0 && !leaf.comparison.agrees()) {
-      outcome.bad_leaf = static_cast<int64_t>(k);
-      outcome.first_bad = fmt::format("result_{}", k);
-    }
-    outcome.leaves.push_back(std::move(leaf));
-  }
-}
-
-}  // namespace
-
 Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& grid,
                                       std::span<const std::vector<const Literal*>> arguments,
                                       const DiffOptions& options, std::optional<std::vector<Literal>> expected) {
@@ -180,7 +157,12 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
     VXLA_ASSIGN_OR_RETURN(outcome.expected, RunReplicated(module, grid, arguments, options.evaluate));
   }
   if (options.progress) options.progress("");
-  CompareLeaves(module, options, outcome);
+  // The bound of one operation speaks of one device, so that tolerances are those of whole programs.
+  const auto got = FlattenLiteral(outcome.actual), wanted = FlattenLiteral(outcome.expected);
+  for (size_t k = 0; k < got.size(); ++k) {
+    if (got[k]->shape().IsArray()) AddLeaf(k, *got[k], *wanted[k], ToleranceOf(module, *wanted[k], options), outcome);
+  }
+  if (outcome.bad_leaf >= 0) outcome.first_bad = fmt::format("result_{}", outcome.bad_leaf);
   // What ran is the reference.
   if (against_file && on_cpu && outcome.bad_leaf >= 0) outcome.fault = "expected file";
   return outcome;

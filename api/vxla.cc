@@ -14,15 +14,6 @@
 #include "core/text/hlo_printer.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {
-  std::vector<const Literal*> pointers;
-  for (const Literal& literal : literals) pointers.push_back(&literal);
-  return pointers;
-}
-
-}  // namespace
 
 Result<std::vector<std::string>> DeviceNames() {
   return Guarded([]() -> Result<std::vector<std::string>> {

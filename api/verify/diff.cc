@@ -85,7 +85,7 @@ class DiffRunner {
   // What a device that flushes denormals computes from one is another number: where results differ, the reference is
   // asked again with zeros for what the device's arithmetic takes as zeros and gives as zeros.
   Status FlushExpected() {
-    if (outcome_.bad_leaf < 0 || against_file_ || other_ != nullptr || !Flushes()) return OkStatus();
+    if (outcome_.bad_leaf < 0 || against_file_ || other_ != nullptr || !device_.Flushes()) return OkStatus();
     bool flushed = false;
     EvaluateOptions options = device_.evaluate_options();
     options.replace = [&, plain = options](const Instruction& instruction,
@@ -95,13 +95,13 @@ class DiffRunner {
       std::vector<const Literal*> given(operands.begin(), operands.end());
       for (size_t k = 0; k < given.size(); ++k) {
         if (!MayFlushOperand(instruction, k)) continue;
-        zeroed.push_back(Flushed(device_.facts(), *given[k]));
+        zeroed.push_back(device_.Flushed(*given[k]));
         if (zeroed.back() != nullptr) given[k] = zeroed.back().get();
         flushed = flushed || zeroed.back() != nullptr;
       }
       Result<Literal> value = EvaluateInstruction(instruction, given, plain);
       if (!value.ok()) return value;
-      const std::shared_ptr<const Literal> zeros = Flushed(device_.facts(), *value);
+      const std::shared_ptr<const Literal> zeros = device_.Flushed(*value);
       flushed = flushed || zeros != nullptr;
       return zeros != nullptr ? Result<Literal>(*zeros) : std::move(value);
     };
@@ -138,7 +138,7 @@ class DiffRunner {
   std::vector<Tolerance> TolerancesOf(const std::vector<const Literal*>& expected) {
     std::vector<Tolerance> tolerances;
     std::optional<OpBound> bound;
-    if (!options_.stated()) bound = BoundOfProgram(module_, arguments_, outcome_.expected, Flushes());
+    if (!options_.stated()) bound = BoundOfProgram(module_, arguments_, outcome_.expected, device_.Flushes());
     if (bound) {
       bound_ = std::move(*bound);
       outcome_.bound = bound_.text;
@@ -146,16 +146,10 @@ class DiffRunner {
     } else {
       for (const Literal* leaf : expected) tolerances.push_back(ToleranceOf(module_, *leaf, options_));
     }
-    for (size_t k = 0; k < expected.size(); ++k) tolerances[k].least = LeastOf(*expected[k]);
+    for (size_t k = 0; k < expected.size(); ++k) {
+      tolerances[k].least = device_.LeastKept(expected[k]->shape().element_type());
+    }
     return tolerances;
-  }
-
-  bool Flushes() const { return !device_.IsReference() && LeastKept(device_.facts(), ElementType::kF32) != 0; }
-
-  double LeastOf(const Literal& leaf) const {
-    const ElementType type = leaf.shape().element_type();
-    if (device_.IsReference() || !leaf.shape().IsArray() || !(IsFloating(type) || IsComplex(type))) return 0;
-    return LeastKept(device_.facts(), type);
   }
 
   void CompareLeaves() {
@@ -165,12 +159,7 @@ class DiffRunner {
     const std::vector<Tolerance> tolerances = TolerancesOf(expected);
     for (size_t k = 0; k < got.size(); ++k) {
       if (!got[k]->shape().IsArray()) continue;
-      LeafReport leaf;
-      leaf.index = k;
-      leaf.shape = expected[k]->shape().ToString();
-      leaf.tolerance = tolerances[k];
-      leaf.judged_by = outcome_.bound.empty() ? "tolerance" : "operation";
-      leaf.comparison = Compare(*got[k], *expected[k], tolerances[k]);
+      LeafReport& leaf = AddLeaf(k, *got[k], *expected[k], tolerances[k], outcome_);
       if (!shader_math.empty()) {
         leaf.shader_math = Compare(*shader_math[k], *expected[k], tolerances[k]);
         Tolerance same_bits;
@@ -178,8 +167,6 @@ class DiffRunner {
         leaf.driver = Compare(*got[k], *shader_math[k], same_bits);
       }
       leaf.tolerance.magnitudes = leaf.tolerance.may_overflow = nullptr;  // they end with this object
-      if (outcome_.bad_leaf < 0 && !leaf.comparison.agrees()) outcome_.bad_leaf = static_cast<int64_t>(k);
-      outcome_.leaves.push_back(std::move(leaf));
     }
   }
 
@@ -245,7 +232,7 @@ class DiffRunner {
     ConditioningOptions options;
     options.perturbation.evaluate = device_.evaluate_options();
     options.perturbation.any_order = any_order;
-    if (flushes_) options.perturbation.flush = [this](const Literal& x) { return Flushed(device_.facts(), x); };
+    if (flushes_) options.perturbation.flush = [this](const Literal& x) { return device_.Flushed(x); };
     options.progress = options_.progress;
     std::vector<std::vector<const Literal*>> values{FlattenLiteral(outcome_.actual)};
     if (&reference != &outcome_.expected) values.push_back(FlattenLiteral(outcome_.expected));
@@ -451,6 +438,18 @@ Status CheckSameBits(const Literal& got, const Literal& wanted, const std::strin
 const InstructionReport* DiffOutcome::bad_instruction() const {
   const auto it = std::ranges::find_if(instructions, &InstructionReport::bad);
   return it == instructions.end() ? nullptr : &*it;
+}
+
+LeafReport& AddLeaf(size_t k, const Literal& got, const Literal& wanted, const Tolerance& tolerance,
+                    DiffOutcome& outcome) {
+  LeafReport& leaf = outcome.leaves.emplace_back();
+  leaf.index = k;
+  leaf.shape = wanted.shape().ToString();
+  leaf.tolerance = tolerance;
+  leaf.judged_by = outcome.bound.empty() ? "tolerance" : "operation";
+  leaf.comparison = Compare(got, wanted, tolerance);
+  if (outcome.bad_leaf < 0 && !leaf.comparison.agrees()) outcome.bad_leaf = static_cast<int64_t>(k);
+  return leaf;
 }
 
 Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const> arguments, const DiffSide& device,

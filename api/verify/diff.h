@@ -84,6 +84,10 @@ struct DiffOutcome {
 // largest expected magnitude (more after long sums).
 Tolerance ToleranceOf(const Module& module, const Literal& expected, const DiffOptions& options);
 
+// Result k beside what is expected of it; the first outside its tolerance is the outcome's bad one.
+LeafReport& AddLeaf(size_t k, const Literal& got, const Literal& wanted, const Tolerance& tolerance,
+                    DiffOutcome& outcome);
+
 // OkStatus if both have the same bits; else a Mismatch that says where: "run 2 gives other bits than run 1: result_0 at
 // [3] is 1.5 instead of 2".
 Status CheckSameBits(const Literal& got, const Literal& wanted, const std::string& got_name,

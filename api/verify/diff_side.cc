@@ -20,15 +20,11 @@ Result<std::unique_ptr<DiffSide>> DiffSide::Open(const DeviceOptions& device, co
   return std::make_unique<DiffSide>(std::move(client), options, evaluate);
 }
 
-namespace {
-
-std::vector<const Literal*> PointersTo(const std::vector<Literal>& literals) {
+std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {
   std::vector<const Literal*> pointers;
   for (const Literal& literal : literals) pointers.push_back(&literal);
   return pointers;
 }
-
-}  // namespace
 
 DiffSide::DiffSide(std::shared_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate)
     : client_(std::move(client)), options_(options), evaluate_(std::move(evaluate)) {}
@@ -146,19 +142,19 @@ Result<std::string> DiffSide::FirstOtherInPlan(const Module& module, std::span<c
     const auto got = FlattenLiteral(device.tuple_elements()[i]),
                wanted = FlattenLiteral(shader_math.tuple_elements()[i]);
     for (size_t leaf = 0; leaf < got.size(); ++leaf) {
-      const ElementType type = got[leaf]->shape().element_type();
       Tolerance same_bits;
-      if (IsFloating(type) || IsComplex(type)) same_bits.least = LeastKept(facts(), type);
+      same_bits.least = LeastKept(got[leaf]->shape().element_type());
       if (!Compare(*got[leaf], *wanted[leaf], same_bits).agrees()) return values[i]->name();
     }
   }
   return std::string();
 }
 
-double LeastKept(const DeviceFacts& facts, ElementType type) {
+double DiffSide::LeastKept(ElementType type) const {
   const ElementType real = RealPart(type);
   const bool kept_in_f32 = real == ElementType::kF32 || real == ElementType::kBF16;
-  const bool flushes = facts.quirks.flushes_f32_denormals || facts.quirks.flushes_fused_denormals;
+  const bool flushes =
+      !IsReference() && (facts().quirks.flushes_f32_denormals || facts().quirks.flushes_fused_denormals);
   return kept_in_f32 && flushes ? double{std::numeric_limits<float>::min()} : 0;
 }
 
@@ -207,11 +203,9 @@ bool MayFlushOperand(const Instruction& instruction, size_t k) {
   return MayFlush(instruction) && (instruction.opcode() != Opcode::kSelectAndScatter || k > 0);
 }
 
-std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& literal) {
-  if (!literal.shape().IsArray()) return nullptr;
+std::shared_ptr<const Literal> DiffSide::Flushed(const Literal& literal) const {
   const ElementType type = literal.shape().element_type();
-  if (!IsFloating(type) && !IsComplex(type)) return nullptr;
-  const double least = LeastKept(facts, type);
+  const double least = LeastKept(type);
   if (least == 0) return nullptr;
   std::shared_ptr<Literal> flushed;
   auto kept = [&](double x) { return std::fabs(x) < least ? std::copysign(0.0, x) : x; };

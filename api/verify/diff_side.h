@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,11 @@ class DiffSide {
   // Whether both are the reference, or the same device with the same features and way to bind.
   bool IsSameAs(const DiffSide& other) const;
   Status CheckValidation() const;
+  // Values below this magnitude need not survive here: 0 unless it is a device that flushes denormals of this type.
+  double LeastKept(ElementType type) const;
+  bool Flushes() const { return LeastKept(ElementType::kF32) != 0; }
+  // Zeros in place of what LeastKept says. Null if there is nothing to flush.
+  std::shared_ptr<const Literal> Flushed(const Literal& literal) const;
 
  private:
   Result<Literal> EvaluateShaderMath(const Executable& executable, std::span<const Literal* const> arguments) const;
@@ -62,14 +68,11 @@ class DiffSide {
   const CustomCallRegistry* shader_math_calls_ = nullptr;
 };
 
-// Values below this magnitude need not survive on the device: 0 unless it flushes denormals of this type.
-double LeastKept(const DeviceFacts& facts, ElementType type);
 // Whether a device that flushes denormals may do so here: in its own sums, products, quotients and roots, whatever is
 // made of them, and functions of complex numbers. Everything else sees denormals for what they are.
 bool MayFlush(const Instruction& instruction);
 // And in reading operand k: what a select-and-scatter selects by is compared alone.
 bool MayFlushOperand(const Instruction& instruction, size_t k);
-// Zeros in place of what LeastKept says. Null if there is nothing to flush.
-std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& literal);
+std::vector<const Literal*> PointersTo(std::span<const Literal> literals);
 
 }  // namespace VXLA_NAMESPACE

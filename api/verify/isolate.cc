@@ -212,14 +212,11 @@ bool OrderDecides(const Instruction& instruction, std::span<const Literal* const
 void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                         const DiffSide& device, const Literal& expected, const Literal& actual,
                         const Literal* shader_math, InstructionReport* report) {
-  const bool flushes = !device.IsReference() && LeastKept(device.facts(), ElementType::kF32) != 0;
-  OpBound bound = BoundOf(instruction, operands, expected, flushes);
+  OpBound bound = BoundOf(instruction, operands, expected, device.Flushes());
   std::vector<Tolerance> same_bits;
   const auto leaves = FlattenLiteral(expected);
   for (size_t k = 0; k < leaves.size(); ++k) {
-    const ElementType type = leaves[k]->shape().element_type();
-    const bool rounds = leaves[k]->shape().IsArray() && (IsFloating(type) || IsComplex(type));
-    const double least = rounds && !device.IsReference() ? LeastKept(device.facts(), type) : 0;
+    const double least = device.LeastKept(leaves[k]->shape().element_type());
     bound.leaves[k].least = least;
     same_bits.emplace_back().least = least;
   }
@@ -339,7 +336,7 @@ class Isolator {
       SharedLiteral& operand = (*operands)[k];
       const Instruction* from = instruction.operand(static_cast<int>(k));
       auto known = walked.flushed.find(from);
-      if (known == walked.flushed.end()) known = walked.flushed.emplace(from, Flushed(device_.facts(), *operand)).first;
+      if (known == walked.flushed.end()) known = walked.flushed.emplace(from, device_.Flushed(*operand)).first;
       if (known->second == nullptr) continue;
       operand = known->second;
       changed = true;
