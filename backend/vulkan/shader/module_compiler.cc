@@ -39,7 +39,7 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   if (target.flat) words = FlattenBranches(words);
   // The compiler that walks every path takes calls as they are; others replace them by slower means.
   if (!target.flat && !target.short_blocks) words = ForwardStores(UnrollLoops(InlineFunctions(words)));
-  if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), compiled_for);
+  if (key.emulates_f64) words = WithoutCalls(std::move(words), compiled_for);
   return WithoutContraction(target.short_blocks ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "backend/device_facts.h"
 #include "backend/step.h"
