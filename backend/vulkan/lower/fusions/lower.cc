@@ -8,8 +8,8 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/gates.h"
-#include "backend/vulkan/lower/moved_bytes.h"
+#include "backend/vulkan/lower/fusions/gates.h"
+#include "backend/vulkan/lower/fusions/moved_bytes.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "backend/vulkan/lower/whiles/kernel.h"
 #include "core/ceil_divide.h"
@@ -120,7 +120,7 @@ Status CheckComputed(const Instruction& instruction) {
       break;
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
-      return OkStatus();  // arrays of words to them, of any type: lower/dynamic_size.cc
+      return OkStatus();  // arrays of words to them, of any type: lower/fusions/dynamic_size.cc
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
       VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0)));
@@ -263,6 +263,11 @@ bool ComputesInPairs(const LowerContext& context, const FusionDescription& body)
     return emulated(*instruction) ||
            std::ranges::any_of(instruction->operands(), [&](const Instruction* operand) { return emulated(*operand); });
   });
+}
+
+int AddResult(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, size_t leaf) {
+  return kernel.AddBuffer(FlattenTuple(body.instruction->shape()).at(leaf)->element_type(), Access::kWrite,
+                          buffers.SliceOf(*body.instruction, static_cast<int>(leaf)));
 }
 
 std::string StepName(const FusionDescription& body) {
