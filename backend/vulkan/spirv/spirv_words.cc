@@ -1,7 +1,6 @@
 #include "backend/vulkan/spirv/spirv_words.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {

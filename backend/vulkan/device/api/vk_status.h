@@ -1,7 +1,6 @@
 // VkResult as a Status, mapped in one place.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "backend/vulkan/device/api/vk.h"

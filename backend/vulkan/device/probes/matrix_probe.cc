@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "backend/vulkan/device/plan/device_plan.h"
 #include "backend/vulkan/device/probes/quirks.h"
