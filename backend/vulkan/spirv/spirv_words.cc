@@ -169,6 +169,10 @@ bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)
   return true;
 }
 
+void VisitOrigins(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
+  for (size_t w = 4; instruction.op() == kPhi && w < instruction.words.size(); w += 2) visit(instruction.words[w]);
+}
+
 void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
   switch (instruction.op()) {
     case kBranch:

@@ -412,25 +412,17 @@ class ProductWriter : ProductParts {
  private:
   // load_lhs of matmul_registers.comp; `share` as there.
   void WriteLhs(KernelBuilder& kernel, int share) const {
-    const int64_t ks = shape_.k_step;
-    if (share == 2) {
-      const int64_t wm = RowGroup();
-      Hook f = Begin(kernel, reader_.work.rows / wm, reader_.work.k, 1);
-      Vectorize(f, kRow, wm);
-      for (int64_t j = 0; j < wm; ++j) {
-        f.writer.Line(fmt::format("part[{}] = {};", j,
-                                  reader_.LhsValue(f.writer, {f.at(kBatch), f.Nth(kRow, wm, j), f.at(kK), {}})));
-      }
-      f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", wm));
-      return;
+    const bool rows = share == 2;
+    const int64_t width = rows ? RowGroup() : shape_.k_step;
+    const Parameter along = rows ? kRow : kK;
+    Hook f = Begin(kernel, reader_.work.rows / (rows ? width : 1), reader_.work.k / (rows ? 1 : width), 1);
+    Vectorize(f, along, width);
+    for (int64_t j = 0; j < width; ++j) {
+      ProductPlace at = PlaceOf(f);
+      (rows ? at.row : at.k) = f.Nth(along, width, j);
+      f.writer.Line(fmt::format("part[{}] = {};", j, reader_.LhsValue(f.writer, at)));
     }
-    Hook f = Begin(kernel, reader_.work.rows, reader_.work.k / ks, 1);
-    Vectorize(f, kK, ks);
-    for (int64_t kk = 0; kk < ks; ++kk) {
-      f.writer.Line(fmt::format("part[{}] = {};", kk,
-                                reader_.LhsValue(f.writer, {f.at(kBatch), f.at(kRow), f.Nth(kK, ks, kk), {}})));
-    }
-    f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", ks));
+    f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", width));
   }
 
   void WriteRhs(KernelBuilder& kernel, bool block) const {
