@@ -28,7 +28,6 @@ struct KernelKey {
   bool one_item = false;
   bool in_parts = false;         // dispatches say at which workgroup they begin
   bool small_subgroups = false;  // runs best in the smallest subgroups that the device lets a pipeline ask for
-  bool emulates_f64 = false;     // it has values of f64, which the device calculates in pairs of words
   bool is_module = false;        // `generated` is a whole SPIR-V module, its words as bytes
   // Of a kernel of the user's: what messages call it, and the part of the text that they show.
   std::string user_file = {}, user_text = {};

@@ -19,7 +19,6 @@ inline KernelKey ElementKernel(const std::vector<std::string>& types, const std:
   key.constants = {64, 1, 1, items};
   key.buffer_count = static_cast<uint32_t>(types.size());
   key.param_count = 1;
-  key.emulates_f64 = body.find("f64") != body.npos || body.find("c128") != body.npos;  // where it has to be
   return key;
 }
 

@@ -147,7 +147,6 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   step.kernel.generated += views_ + RunPasses(code_, facts_).Print();
   step.beyond_reach = beyond_reach_;
   step.emulates = emulates_;
-  step.kernel.emulates_f64 = emulates_f64_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());

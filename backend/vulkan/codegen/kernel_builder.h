@@ -85,11 +85,7 @@ class KernelBuilder {
   // Some element's index has 64 bits where tensors are reached by address (the text's index64_t, WIDE_INDEX).
   void ReachesFar() { far_ = true; }
   // Values of the type are calculated.
-  void NoteType(ElementType type) {
-    const bool emulated = HasWideCarrier(type) && IsEmulated(type, facts_);
-    emulates_ |= emulated;
-    emulates_f64_ |= emulated && RealPart(type) == ElementType::kF64;
-  }
+  void NoteType(ElementType type) { emulates_ |= HasWideCarrier(type) && IsEmulated(type, facts_); }
   // Lanes of a subgroup exchange values.
   void NoteShuffles() { shuffles_ = true; }
   bool shuffles() const { return shuffles_; }
@@ -134,7 +130,7 @@ class KernelBuilder {
   void AddView(int k, const std::string& tag);
 
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false, emulates_ = false;
-  bool emulates_f64_ = false, shares_bindings_ = false, shuffles_ = false;
+  bool shares_bindings_ = false, shuffles_ = false;
   std::string views_;
   Code code_;
   std::map<std::string, std::string> functions_;  // names, by the text without one

@@ -29,8 +29,6 @@ void NoteVendorCosts(DeviceFacts& facts) {
   if (facts.vendor_id == kNvidia) facts.costs.slow_copies = true;
 }
 
-bool MovesLoads(const DeviceFacts& facts) { return facts.vendor_id == kAmd; }
-
 double MatrixRateOf(const DeviceFacts& facts) {
   constexpr uint32_t kDatacentreInvocations = 2048;
   if (facts.vendor_id == kNvidia && facts.unit_invocations >= kDatacentreInvocations) return 5;

@@ -25,10 +25,6 @@ inline bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings) {
 // every access costs as much, so half of them take half the time.
 inline bool StoresPairs(const DeviceFacts& facts) { return !(facts.costs.accesses_by_lane && facts.host_avx512); }
 
-// Whether its compiler issues loads early by itself, so that registers and waits are no fewer where the text does: so
-// AMD's of Mesa.
-bool MovesLoads(const DeviceFacts& facts);
-
 // How many times as fast as others products on a GPU's matrix units are. Measured on an H100: 4.0 ms and 0.77 for 4096
 // x 4096 (16 times by NVIDIA's own numbers, which the kernels fall short of); it holds 2,048 invocations a unit as all
 // of NVIDIA's for datacentres do. The others by their vendors' numbers for sums of f32: GeForce and RDNA 3 twice, Arc

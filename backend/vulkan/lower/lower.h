@@ -35,11 +35,11 @@ class PlacedBuffers final : public BufferMap {
   const std::function<BufferSlice(const Instruction&, int)> slice_of_;
 };
 
-// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a
-// fusion around that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a
-// hero, a loop over the elements of its results (lower/elementwise/fused_loop.cc). CanLowerX decides without making
-// steps. The common part is checked before: element types, opcodes that codegen can write, element counts below 2^31,
-// reducer computations; and a result without elements needs no steps at all.
+// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a fusion around
+// that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a hero, a loop over
+// the elements of its results (lower/elementwise/fused_loop.cc).
+// CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen can
+// write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
 #define KERNEL(Name, ...)                                                            \
   Status CanLower##Name(const LowerContext& context, const FusionDescription& body); \
   Result<std::vector<Step>> Lower##Name(const LowerContext& context, const FusionDescription& body, BufferMap& buffers);
@@ -61,9 +61,6 @@ Result<std::vector<Step>> LowerAttention(const LowerContext& context, const Fusi
 // Whether values of types that this device has to emulate with pairs of words are computed: their functions are long,
 // so kernels have few copies of them.
 bool ComputesInPairs(const LowerContext& context, const FusionDescription& body);
-
-// Binds a leaf of what the fusion makes, which the kernel writes.
-int AddResult(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, size_t leaf);
 
 // "fusion.3 (exponential, subtract)": the name of a step.
 std::string StepName(const FusionDescription& body);

@@ -42,12 +42,6 @@ void ForEachIdentifier(std::string_view text, Function&& function) {
   }
 }
 
-ShaderVariant VariantFor(const DeviceFacts& facts) {
-  constexpr auto kCorrected = DeviceFacts::Division::kCorrected;
-  return {!facts.int64, !facts.float64, facts.division_f32 == kCorrected,
-          facts.float64 && facts.division_f64 == kCorrected};
-}
-
 // The definitions of one variant by their names.
 class Definitions {
  public:
@@ -64,8 +58,28 @@ class Definitions {
     for (size_t i = 0; i < numbers.size(); ++i) by_name_.emplace(At(i).name, i);
   }
 
-  // The text of those that `body` needs, directly or not, in order.
+  // The text of those that `body` needs, in order.
   std::string Closure(std::string_view body) const {
+    const std::vector<bool> wanted = WantedBy(body);
+    std::string text;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i]) text.append(At(i).text);
+    }
+    return text;
+  }
+
+  // Whether it needs one of this name.
+  bool Holds(std::string_view body, std::string_view name) const {
+    const std::vector<bool> wanted = WantedBy(body);
+    const auto range = by_name_.equal_range(name);
+    return std::any_of(range.first, range.second, [&](const auto& each) { return wanted[each.second]; });
+  }
+
+ private:
+  const ShaderDefinition& At(size_t i) const { return kShaderLibrary.definitions[numbers_[i]]; }
+
+  // Directly or not.
+  std::vector<bool> WantedBy(std::string_view body) const {
     std::vector<bool> wanted(numbers_.size(), false);
     std::vector<size_t> work;
     const auto want = [&](std::string_view name) {
@@ -82,15 +96,8 @@ class Definitions {
       work.pop_back();
       for (const std::string_view used : At(at).uses) want(used);
     }
-    std::string text;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i]) text.append(At(i).text);
-    }
-    return text;
+    return wanted;
   }
-
- private:
-  const ShaderDefinition& At(size_t i) const { return kShaderLibrary.definitions[numbers_[i]]; }
 
   std::span<const uint16_t> numbers_;
   std::unordered_multimap<std::string_view, size_t> by_name_;
@@ -263,6 +270,12 @@ std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   mode(used.f16 && facts.denorm_preserve_16, kDenormPreserve, 16);
   mode(used.f64 && facts.denorm_preserve_64, kDenormPreserve, 64);
   return text;
+}
+
+bool EmulatesDoubles(const KernelKey& key, ShaderVariant variant) {
+  const Result<std::string> body = BodyOf(key);
+  // The helper that every rounded result goes through.
+  return body.ok() && Definitions::Of(variant).Holds(*body, "pack_words");
 }
 
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {

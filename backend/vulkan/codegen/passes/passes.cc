@@ -5,7 +5,7 @@
 #include "backend/vulkan/codegen/passes/pack_halves.h"
 #include "backend/vulkan/codegen/passes/pack_roundings.h"
 #include "backend/vulkan/codegen/statements/carriers.h"
-#include "backend/vulkan/drivers/known_faults.h"
+#include "backend/vulkan/drivers/kernel_operations.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

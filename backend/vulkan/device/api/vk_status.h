@@ -1,6 +1,7 @@
 // VkResult as a Status, mapped in one place.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "backend/vulkan/device/api/vk.h"

@@ -265,11 +265,6 @@ bool ComputesInPairs(const LowerContext& context, const FusionDescription& body)
   });
 }
 
-int AddResult(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, size_t leaf) {
-  return kernel.AddBuffer(FlattenTuple(body.instruction->shape()).at(leaf)->element_type(), Access::kWrite,
-                          buffers.SliceOf(*body.instruction, static_cast<int>(leaf)));
-}
-
 std::string StepName(const FusionDescription& body) {
   if (body.instruction->opcode() != Opcode::kFusion) {
     return fmt::format("{} ({})", body.instruction->name(), OpcodeText(body.instruction->opcode()));

@@ -189,7 +189,10 @@ class ProductParts {
       for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(f.writer, *root, place));
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      store(AddResult(kernel, reader_.body(), buffers_, leaf), values[leaf], at);
+      const ElementType type = reader_.body().roots[leaf]->shape().element_type();
+      const int k =
+          kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
+      store(k, values[leaf], at);
     }
   }
 

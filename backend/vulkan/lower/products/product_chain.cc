@@ -317,13 +317,13 @@ class ChainWriter : ChainTerms {
   }
 
   // Which result is the sum, as what follows it moves it.
-  size_t LeafOf(const ChainSum& sum) const {
+  int LeafOf(const ChainSum& sum) const {
     const auto at = std::ranges::find_if(body_.roots, [&](const Instruction* root) {
       OperandPath moves;
       return Follow(root, &moves) == sum.hero;
     });
     VXLA_CHECK(at != body_.roots.end(), "a sum that is no result");
-    return static_cast<size_t>(at - body_.roots.begin());
+    return static_cast<int>(at - body_.roots.begin());
   }
 
   void WriteProducts(KernelBuilder& kernel) const {
@@ -357,9 +357,10 @@ class ChainWriter : ChainTerms {
 
   void WriteStore(KernelBuilder& kernel, size_t s) const {
     const ChainSum& sum = chain_.sums[s];
-    const size_t leaf = LeafOf(sum);
-    const int k = AddResult(kernel, body_, buffers_, leaf);
-    const Instruction& root = *body_.roots[leaf];
+    const int leaf = LeafOf(sum);
+    const Instruction& root = *body_.roots[static_cast<size_t>(leaf)];
+    const int k =
+        kernel.AddBuffer(root.shape().element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
     OperandPath path;
     Follow(&root, &path);
     std::vector<const Instruction*> moves;
@@ -394,7 +395,8 @@ class ChainWriter : ChainTerms {
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
       const Instruction& root = *body_.roots[leaf];
       const std::string value = f.writer.Value(root, f.space.Delinearize(result, root.shape().dimensions()));
-      const int k = AddResult(kernel, body_, buffers_, leaf);
+      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
+                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
       f.writer.Line(kernel.Store(k, f.writer.Index(result), value));
     }
     f.Define("void store(uint batch, uint row, float value)");

@@ -194,11 +194,12 @@ class RunningTile {
     const auto order = [](const Place& p) { return std::tuple(p.group, p.at, p.column); };
     std::ranges::sort(places, [&](const Place& a, const Place& b) { return order(a) < order(b); });
     const size_t neighbours = static_cast<size_t>(std::max(columns(), width()));
-    size_t leaf = 0;
+    int leaf = 0;
     for (const Instruction* root : body_.roots) {
       const auto leaves = FlattenTuple(root->shape());
       for (size_t l = 0; l < leaves.size(); ++l, ++leaf) {
-        const int k = AddResult(kernel, body_, buffers_, leaf);
+        const int k =
+            kernel.AddBuffer(leaves[l]->element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
         for (size_t n = 0; n < places.size(); n += neighbours) {
           StoreNeighbours(f, k, *root, static_cast<int>(l), {places.data() + n, neighbours});
         }
