@@ -164,13 +164,14 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   const std::string key = fmt::format("division|{}|{}|{}", kDivisionVersion, DeviceIdentity(facts),
                                       tools.modules.identity(ProbeKind::kDivision, facts));
   using Kept = std::array<DeviceFacts::Division, 2>;
-  if (const auto kept = disk.LoadArray<Kept>(key)) return DivisionFacts{(*kept)[0], (*kept)[1]};
+  if (const auto found = disk.LoadArray<Kept>(key)) return DivisionFacts{(*found)[0], (*found)[1]};
   const std::vector<uint32_t> operands = DivisionOperands();
   std::vector<uint32_t> answer(kAnswers * (kDivisionSingles + 2 * kDivisionDoubles));
   VXLA_RETURN_IF_ERROR(RunProbe(tools, ProbeKind::kDivision, groups, std::as_bytes(std::span(operands)),
                                 std::as_writable_bytes(std::span(answer))));
   const DivisionFacts division = JudgeDivision(answer, facts);
-  disk.Store(key, std::as_bytes(std::span(Kept{division.f32, division.f64})));
+  const Kept kept{division.f32, division.f64};
+  disk.Store(key, std::as_bytes(std::span(kept)));
   return division;
 }
 
