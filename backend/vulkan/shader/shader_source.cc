@@ -16,6 +16,7 @@
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -255,9 +256,12 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 }  // namespace
 
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
-  constexpr int kDenormPreserve[] = {4464, 4459}, kPreserve[] = {4466, 4461}, kRoundToEven[] = {4467, 4462};
+  using namespace spirv;
+  constexpr uint32_t kDenormals[] = {kDenormPreserveCapability, kDenormPreserve};
+  constexpr uint32_t kPreserve[] = {kSignedZeroInfNanPreserveCapability, kSignedZeroInfNanPreserve};
+  constexpr uint32_t kRoundToEven[] = {kRoundingModeRTECapability, kRoundingModeRTE};
   std::string text;
-  auto mode = [&](bool wanted, const int(&codes)[2], int width) {
+  auto mode = [&](bool wanted, const uint32_t(&codes)[2], int width) {
     if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
   };
   mode(facts.signed_zero_inf_nan_preserve_32, kPreserve, 32);
@@ -266,9 +270,9 @@ std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   mode(facts.rounding_rte_32, kRoundToEven, 32);
   mode(used.f16 && facts.rounding_rte_16, kRoundToEven, 16);
   mode(used.f64 && facts.rounding_rte_64, kRoundToEven, 64);
-  mode(facts.denorm_preserve_32, kDenormPreserve, 32);
-  mode(used.f16 && facts.denorm_preserve_16, kDenormPreserve, 16);
-  mode(used.f64 && facts.denorm_preserve_64, kDenormPreserve, 64);
+  mode(facts.denorm_preserve_32, kDenormals, 32);
+  mode(used.f16 && facts.denorm_preserve_16, kDenormals, 16);
+  mode(used.f64 && facts.denorm_preserve_64, kDenormals, 64);
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include "backend/vulkan/lower/products/quad_loads.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
 
@@ -43,7 +44,8 @@ std::string ByteSums(ElementType term) {
       "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = {})\n"
       "{} dot_bytes(uint a, uint b, spirv_literal int form);\n"
       "#define MULTIPLY_ADD(sum, a, b) sum += Quad({}, {}, {}, {})\n",
-      is_signed ? 4450 : 4451, is_signed ? "int" : "uint", product('x'), product('y'), product('z'), product('w'));
+      static_cast<uint32_t>(is_signed ? spirv::kSDot : spirv::kUDot), is_signed ? "int" : "uint", product('x'),
+      product('y'), product('z'), product('w'));
 }
 
 // FETCHED(next, p): the p-th quad of what was fetched.
