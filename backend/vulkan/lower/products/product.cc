@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -300,10 +301,16 @@ class QuadWriter : ProductParts {
   using ProductParts::ProductParts;
 
   Step Write() const {
+    std::optional<Step> of_words = WriteWith(WordsOfQuads());
+    return of_words.has_value() ? *std::move(of_words) : *WriteWith(QuadTerms::kValues);
+  }
+
+ private:
+  // None if the operands are no such words in memory.
+  std::optional<Step> WriteWith(QuadTerms terms) const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
     const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
-    const QuadTerms terms = TermsOfQuads();
     const bool bytes = terms == QuadTerms::kBytes;
     const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
     DotShape unit = shape_;
@@ -329,7 +336,9 @@ class QuadWriter : ProductParts {
         "#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n#define TERMS_AHEAD {}\n#define COMPACT_LANES {}\n",
         RollsStores() ? 1 : 0, block, context_.facts.is_any_device() ? "[[dont_unroll]]" : "",
         shape_.terms_ahead && IsFloating(reader_.sum_type) ? 1 : 0, shape_.compact_lanes ? 1 : 0));
-    for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
+    for (const bool lhs : {true, false}) {
+      if (!WriteQuadLoad(kernel, lhs, terms)) return std::nullopt;
+    }
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
@@ -338,21 +347,16 @@ class QuadWriter : ProductParts {
     return step;
   }
 
- private:
-  // Words, where both operands have one narrow type and both are read in whole groups of memory.
-  QuadTerms TermsOfQuads() const {
+  // Words, where both operands have one narrow type and all of k is in whole groups of memory.
+  QuadTerms WordsOfQuads() const {
     const ElementType term = reader_.lhs().shape().element_type();
+    if (reader_.rhs().shape().element_type() != term) return QuadTerms::kValues;
+    if ((term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16)
+      return QuadTerms::kHalves;
     const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
-    const bool halves = (term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16;
-    if (reader_.rhs().shape().element_type() != term || !(halves || (bytes && context_.facts.integer_dot_product)))
-      return QuadTerms::kValues;
-    const QuadTerms terms = bytes ? QuadTerms::kBytes : QuadTerms::kHalves;
-    for (const bool lhs : {true, false}) {
-      if (bytes && reader_.work.k % (AlongK(lhs) ? 16 : 4) != 0) return QuadTerms::kValues;
-      KernelBuilder kernel(context_.facts);
-      if (!WriteQuadLoad(kernel, lhs, terms)) return QuadTerms::kValues;
-    }
-    return terms;
+    const int64_t group = AlongK(true) || AlongK(false) ? 16 : 4;
+    return bytes && context_.facts.integer_dot_product && reader_.work.k % group == 0 ? QuadTerms::kBytes
+                                                                                      : QuadTerms::kValues;
   }
 
   // load_lhs or load_rhs of matmul_quads.comp: four neighbours, along k or across it; of words of four bytes so many
