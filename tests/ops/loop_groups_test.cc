@@ -178,13 +178,11 @@ TEST(LoopGroupsTest, StatesChangePlaces) {
   Check(loop, 8, Exact());
 }
 
-// As few workgroups as have a lane for each element, all of them as many.
+// As few workgroups as have a lane for each element.
 int GroupsInRegisters(int count) {
   const auto client = GpuClientOfUnits(BindingMode::kDescriptors, 0);
   const int lanes = std::min(512, static_cast<int>(client->device().facts().max_workgroup_invocations));
-  int groups = (count + lanes - 1) / lanes;
-  while (count % groups != 0) ++groups;
-  return groups < count ? groups : 1;
+  return (count + lanes - 1) / lanes;
 }
 
 // Elements are rows as well; what fits into the lanes stays in their registers.

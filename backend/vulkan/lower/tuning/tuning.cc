@@ -131,6 +131,10 @@ LoopTuning GpuTuner::Loop(const DeviceFacts& facts, BindingMode, int64_t element
   return {traits.loop_group, large && width == 1 ? traits.loop_items : 1, width};
 }
 
+// Not measured yet. A trip of one workgroup with so many elements, some twenty operations each, takes about 2 us and a
+// barrier or two; two steps and their barriers, 5 us, make 32 trips and more.
+int64_t GpuTuner::LeastInChunks() const { return 1024; }
+
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
   LoopTuning tuning = TunerOf(facts).Loop(facts, bindings, element_count, cost);
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);

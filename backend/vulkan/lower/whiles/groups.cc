@@ -358,15 +358,15 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
   return 1;
 }
 
-int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, int64_t rows) {
-  constexpr int64_t kMostGroups = 65535, kIdle = 8;  // what every device dispatches; lanes for each that works
-  const int64_t lanes = LoopProgram::MostLanes(facts);
+int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program) {
+  constexpr int64_t kMostGroups = 65535;  // what every device dispatches
+  if (program.stops > 0) return 1;
   int64_t largest = 1;
-  for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
-  for (int64_t groups = CeilDivide(largest, lanes); groups <= std::min(rows, kMostGroups); ++groups) {
-    if (rows % groups == 0) return largest / groups * kIdle >= lanes ? groups : 1;
+  for (const LoopPlace& place : program.places) {
+    if (place.kind != LoopPlace::Kind::kOperand) largest = std::max(largest, place.count);
   }
-  return 1;
+  const int64_t groups = CeilDivide(largest, LoopProgram::MostLanes(facts));
+  return groups <= kMostGroups ? groups : 1;
 }
 
 int64_t GroupsAtOnce(const DeviceFacts& facts) {
