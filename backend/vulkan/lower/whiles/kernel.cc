@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/vulkan/codegen/passes/repeat_phases.h"
+#include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/whiles/chunks.h"
 #include "backend/vulkan/lower/whiles/groups.h"
 #include "backend/vulkan/lower/whiles/writer.h"
@@ -14,15 +15,9 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// A phase that does more simple operations is better shared out over the device: a dispatch and its barrier cost some
-// five microseconds, in which one workgroup does about 2^16 operations on a GPU and fewer on a software driver's
-// thread; a few times as many are no great loss. Where many threads would share the work, less. Of an H100's 132 units
-// one takes 3 to 7 us for phases of 147,000 to 263,000 (training of a small net, bodies, transforms, a recurrent net),
-// and 22 for one of 295,000 (points of the Mandelbrot set); a dispatch and its barrier take 6 there.
-constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17, kMostAmongUnits = 270'000;
-constexpr uint32_t kManyUnits = 32;
-// The same where arrays have to share a binding. At 147,000 a phase (a training loop of 300 steps) lavapipe takes as
-// long either way, 160 and 169 ms, and sums of separate kernels are the closer ones (4.9e-8 rms off, 5.2e-8).
+// A phase of a loop whose arrays have to share a binding does no more in one workgroup. At 147,000 a phase (a training
+// loop of 300 steps) lavapipe takes as long either way, 160 and 169 ms, and sums of separate kernels are the closer
+// ones (4.9e-8 rms off, 5.2e-8).
 constexpr int64_t kMostOfASharedPhase = int64_t{1} << 17;
 // Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled
 // scalars, and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
@@ -303,11 +298,8 @@ Result<LoopProgram> ReadInGroups(const LowerContext& context, const Instruction&
 
 Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
                                      const std::function<Status(const Instruction&)>& can_lower) {
-  const DeviceFacts& facts = context.facts;
-  const bool threads = facts.costs.few_workgroups && facts.hardware_threads > 4;
-  const int64_t most_of_a_phase = threads                             ? kMostAmongThreads
-                                  : facts.compute_units >= kManyUnits ? kMostAmongUnits
-                                                                      : kMostOfAPhase;
+  const bool counted = loop.notes().trip_count.has_value();
+  const int64_t most_of_a_phase = TunerOf(context.facts).MostOfAPhase(context.facts, context.bindings, counted);
   VXLA_ASSIGN_OR_RETURN(const LoopProgram program, ReadInGroups(context, loop, most_of_a_phase, can_lower));
   LoopMemory memory(context, program, buffers);
   if (program.notes > 0) return LowerLoopInChunks(context, program, buffers, memory);
