@@ -461,7 +461,7 @@ TEST(LoopGroupsTest, ConditionsOfSeveralReductions) {
               From(2048, 40));
 }
 
-// Done elements as preds, a table that all read, trips of an inner loop, within a loop around.
+// Done elements as preds, a table that all read, trips of an inner loop, within a loop around that is no dispatch.
 TEST(LoopGroupsTest, StatesOfOtherTypesInALoopAround) {
   CheckChunks(fmt::format(R"(HloModule walks
 {}
@@ -515,11 +515,13 @@ condition {{
   ROOT go = pred[] and(open, early)
 }}
 outer_body {{
-  s = (s32[], u8[1500], u8[997], s32[]) parameter(0)
+  s = (s32[], u8[1500], u8[997], s32[], s32[160,160]) parameter(0)
   n = s32[] get-tuple-element(s), index=0
   at = u8[1500] get-tuple-element(s), index=1
   table = u8[997] get-tuple-element(s), index=2
   total = s32[] get-tuple-element(s), index=3
+  m = s32[160,160] get-tuple-element(s), index=4
+  square = s32[160,160] dot(m, m), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
   no = pred[] constant(false)  nos = pred[1500] broadcast(no), dimensions={{}}
   zero = s32[] constant(0)  one = s32[] constant(1)
   start = (pred[1500], u8[1500], u8[997], s32[]) tuple(nos, at, table, zero)
@@ -531,10 +533,10 @@ outer_body {{
   n8 = u8[] convert(n)  ns = u8[1500] broadcast(n8), dimensions={{}}
   shifted = u8[1500] add(turned, ns)
   nn = s32[] add(n, one)
-  ROOT r = (s32[], u8[1500], u8[997], s32[]) tuple(nn, shifted, table, more)
+  ROOT r = (s32[], u8[1500], u8[997], s32[], s32[160,160]) tuple(nn, shifted, table, more, square)
 }}
 outer_condition {{
-  s = (s32[], u8[1500], u8[997], s32[]) parameter(0)
+  s = (s32[], u8[1500], u8[997], s32[], s32[160,160]) parameter(0)
   n = s32[] get-tuple-element(s), index=0
   most = s32[] constant(3)
   ROOT c = pred[] compare(n, most), direction=LT
@@ -542,9 +544,10 @@ outer_condition {{
 ENTRY main {{
   at = u8[1500] parameter(0)
   table = u8[997] parameter(1)
+  m = s32[160,160] iota(), iota_dimension=1
   zero = s32[] constant(0)
-  start = (s32[], u8[1500], u8[997], s32[]) tuple(zero, at, table, zero)
-  ROOT loop = (s32[], u8[1500], u8[997], s32[]) while(start), condition=outer_condition, body=outer_body
+  start = (s32[], u8[1500], u8[997], s32[], s32[160,160]) tuple(zero, at, table, zero, m)
+  ROOT loop = (s32[], u8[1500], u8[997], s32[], s32[160,160]) while(start), condition=outer_condition, body=outer_body
 }}
 )",
                           kReducers),

@@ -56,12 +56,21 @@ class NotedRegisters {
     }
   }
   bool FollowUnit(const LoopProgram& program, const LoopNode& node, bool inside) {
-    const bool depends = std::ranges::any_of(node.instruction->operands(), [&](const Instruction* operand) {
+    const auto is_noted = [&](const Instruction* operand) {
       return operand->shape().ElementCount() == 1 && noted_.contains(program.ValueOf(*operand, 0).reg);
-    });
-    if (!depends && node.notes < 0) return true;
+    };
+    if (node.notes < 0 && std::ranges::none_of(node.instruction->operands(), is_noted)) return true;
     const bool scalars = std::ranges::none_of(node.results, [](const LoopValue& value) { return value.reg < 0; });
-    if (inside || !scalars || (depends && node.notes >= 0)) return false;
+    if (inside || !scalars) return false;
+    const auto described = DescriptionOf(*node.instruction);
+    VXLA_CHECK(described.ok(), "a fusion that was described before");
+    const FusionDescription& body = **described;
+    const auto is_reduced = [&](const Instruction* user) {
+      return std::ranges::find(body.prologue, user) != body.prologue.end();
+    };
+    for (const auto& [inner, operand] : body.operands) {
+      if (node.notes >= 0 && is_noted(operand) && std::ranges::any_of(inner->users(), is_reduced)) return false;
+    }
     for (const LoopValue& value : node.results) noted_.insert(value.reg);
     return true;
   }
@@ -274,6 +283,8 @@ Result<LoopLowering> LowerLoopInChunks(const LowerContext& context, const LoopPr
   std::vector<uint32_t> control(static_cast<size_t>(chunks.control.size_bytes) / 4);
   control[Chunks::kTrips] = static_cast<uint32_t>(chunks.first);
   std::vector<SharedPlace>& in_place = lowering.steps.front().in_place;
+  // In memory of its own from the beginning: what the second step is the first to use may lie where the copies do.
+  in_place.push_back({buffers.Constant({1}), lowering.goes_on, true});
   in_place.push_back({buffers.Constant(std::move(control)), chunks.control, true});
   for (const LoopState& state : program.state)
     in_place.push_back({buffers.SliceOf(*loop.operand(0), state.leaf), buffers.SliceOf(loop, state.leaf), true});
