@@ -461,7 +461,8 @@ TEST(LoopGroupsTest, ConditionsOfSeveralReductions) {
               From(2048, 40));
 }
 
-// Done elements as preds, a table that all read, trips of an inner loop, within a loop around that is no dispatch.
+// Done elements as preds, an entry of a table each trip, trips of an inner loop, within a loop around that is no
+// dispatch.
 TEST(LoopGroupsTest, StatesOfOtherTypesInALoopAround) {
   CheckChunks(fmt::format(R"(HloModule walks
 {}
@@ -493,10 +494,10 @@ body {{
   start = (s32[], u8[1500], s32[]) tuple(zero, at, i)
   inner = (s32[], u8[1500], s32[]) while(start), condition=few, body=step
   moved = u8[1500] get-tuple-element(inner), index=1
-  places = s32[1500] convert(moved)
-  column = s32[1500,1] reshape(places)
-  read = u8[1500] gather(table, column), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}},
-    index_vector_dim=1, slice_sizes={{1}}
+  entry = u8[1] dynamic-slice(table, i), dynamic_slice_sizes={{1}}
+  one_entry = u8[] reshape(entry)  entries = u8[1500] broadcast(one_entry), dimensions={{}}
+  five = u8[] constant(5)  fives = u8[1500] broadcast(five), dimensions={{}}
+  scaled = u8[1500] multiply(moved, fives)  read = u8[1500] xor(scaled, entries)
   next = u8[1500] select(done, at, read)
   limit = u8[] constant(9)  limits = u8[1500] broadcast(limit), dimensions={{}}
   small = pred[1500] compare(next, limits), direction=LT
