@@ -243,7 +243,8 @@ TEST(LoopGroupsTest, RowsOfBytes) {
     loop.state = {shape, ints};
     loop.operands = {shape};
     loop.body = fmt::format(
-        "  a = {1} convert(s0)  b = {1} convert(o0)  c = {1} add(a, b)  d = {1} add(c, s1)  m = s32[] constant(3)\n"
+        "  turned = {0} reverse(s0), dimensions={{1}}  a = {1} convert(turned)  b = {1} convert(o0)  c = {1} add(a, b) "
+        " d = {1} add(c, s1)  m = s32[] constant(3)\n"
         "  ms = {1} broadcast(m), dimensions={{}}  e = {1} and(d, ms)  n0 = {0} convert(e)  n1 = {1} xor(d, c)\n",
         shape, ints);
     Check(loop, 7, Exact());
@@ -264,7 +265,10 @@ TEST(LoopGroupsTest, OfEveryFloatType) {
         "  a = {0} multiply(t, hs)  n0 = {0} add(a, o0)\n",
         shape, type, real ? "0.5" : "(0.5, 0)", real ? "tanh" : "negate");
     const bool wide = std::string_view(type).starts_with("f64"), narrow = std::string_view(type).ends_with("f16");
-    Check(loop, 8, wide ? Within(1e-10, 1e-10) : narrow ? Within(0.1, 0.1) : Within(1e-3, 1e-3));
+    Check(loop, GroupsInRegisters(24 * 4096),
+          wide     ? Within(1e-10, 1e-10)
+          : narrow ? Within(0.1, 0.1)
+                   : Within(1e-3, 1e-3));
   }
 }
 
@@ -557,6 +561,69 @@ ENTRY main {{
                 for (const int64_t count : {1500, 997}) {
                   Literal& bytes = arguments.emplace_back(Shape(ElementType::kU8, {count}));
                   for (int64_t i = 0; i < count; ++i) bytes.SetInt(i, (i * i * 31 + 17 * i + 11) % 256);
+                }
+                return arguments;
+              }());
+}
+
+// Rows of which some elements depend on others: what chunks go back to lies in memory.
+TEST(LoopGroupsTest, ChunksOfRows) {
+  CheckChunks(fmt::format(R"(HloModule rows
+{}
+sum {{ a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = s32[] add(a, b) }}
+body {{
+  s = (s32[2010,3], s32[2010], s32[], s32[3,3]) parameter(0)
+  v = s32[2010,3] get-tuple-element(s), index=0
+  n = s32[2010] get-tuple-element(s), index=1
+  i = s32[] get-tuple-element(s), index=2
+  m = s32[3,3] get-tuple-element(s), index=3
+  zero = s32[] constant(0)  one = s32[] constant(1)
+  total = s32[2010] reduce(v, zero), dimensions={{1}}, to_apply=sum
+  thirteen = s32[] constant(13)  thirteens = s32[2010] broadcast(thirteen), dimensions={{}}
+  rest = s32[2010] remainder(total, thirteens)
+  zeros = s32[2010] broadcast(zero), dimensions={{}}
+  open = pred[2010] compare(rest, zeros), direction=NE
+  opens = pred[2010,3] broadcast(open), dimensions={{0}}
+  d = s32[2010,3] dot(v, m), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  turned = s32[2010,3] reverse(d), dimensions={{1}}
+  is = s32[2010,3] broadcast(i), dimensions={{}}
+  mixed = s32[2010,3] add(turned, is)
+  mask = s32[] constant(1023)  masks = s32[2010,3] broadcast(mask), dimensions={{}}
+  small = s32[2010,3] and(mixed, masks)
+  nv = s32[2010,3] select(opens, small, v)
+  more = s32[2010] convert(open)
+  nn = s32[2010] add(n, more)
+  ni = s32[] add(i, one)
+  ROOT r = (s32[2010,3], s32[2010], s32[], s32[3,3]) tuple(nv, nn, ni, m)
+}}
+condition {{
+  s = (s32[2010,3], s32[2010], s32[], s32[3,3]) parameter(0)
+  v = s32[2010,3] get-tuple-element(s), index=0
+  i = s32[] get-tuple-element(s), index=2
+  zero = s32[] constant(0)  no = pred[] constant(false)  most = s32[] constant(78)
+  total = s32[2010] reduce(v, zero), dimensions={{1}}, to_apply=sum
+  thirteen = s32[] constant(13)  thirteens = s32[2010] broadcast(thirteen), dimensions={{}}
+  rest = s32[2010] remainder(total, thirteens)
+  zeros = s32[2010] broadcast(zero), dimensions={{}}
+  open = pred[2010] compare(rest, zeros), direction=NE
+  some = pred[] reduce(open, no), dimensions={{0}}, to_apply=any
+  early = pred[] compare(i, most), direction=LT
+  ROOT go = pred[] and(some, early)
+}}
+ENTRY main {{
+  v = s32[2010,3] parameter(0)
+  m = s32[3,3] parameter(1)
+  zero = s32[] constant(0)  zeros = s32[2010] broadcast(zero), dimensions={{}}
+  start = (s32[2010,3], s32[2010], s32[], s32[3,3]) tuple(v, zeros, zero, m)
+  ROOT loop = (s32[2010,3], s32[2010], s32[], s32[3,3]) while(start), condition=condition, body=body
+}}
+)",
+                          kReducers),
+              [] {
+                std::vector<Literal> arguments;
+                for (const int64_t rows : {2010, 3}) {
+                  Literal& values = arguments.emplace_back(Shape(ElementType::kS32, {rows, 3}));
+                  for (int64_t i = 0; i < 3 * rows; ++i) values.SetInt(i, (i * i * 31 + 17 * i + 5) % 251);
                 }
                 return arguments;
               }());

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/vulkan/lower/tuning/tuner.h"
+#include "backend/vulkan/lower/whiles/units/rows.h"
 #include "backend/vulkan/lower/whiles/writer.h"
 #include "core/ceil_divide.h"
 
@@ -142,10 +143,11 @@ class TripsWriter : ChunkWriter {
  public:
   using ChunkWriter::ChunkWriter;
 
-  Step Write(const Chunks& chunks) {
+  Result<Step> Write(const Chunks& chunks) {
     ReadControl(chunks, Access::kReadWrite);
     Registers(true);
     Elements(chunks);
+    SaveOrRestore(chunks);
     OpenWord("");
     for (int note = 0; note < program_.notes; ++note) Line(fmt::format("uint {} = 0u;", NameOfNote(note)));
     OpenTrip();
@@ -156,6 +158,7 @@ class TripsWriter : ChunkWriter {
     CloseBlock();
     EachCopy(chunks, fmt::format("{} || copy != 0u", Is(Part::kLastTrips)),
              [&](int place, const BufferSlice& to) { StoreResident(place, to); });
+    VXLA_RETURN_IF_ERROR(CheckSharedMemory());
     return Finish("while, trips of a chunk", program_.lanes, program_.groups);
   }
 
@@ -165,9 +168,37 @@ class TripsWriter : ChunkWriter {
   void EachCopy(const Chunks& chunks, const std::string& first, const Function& function) {
     for (const bool other : {false, true}) {
       OpenBlock(other ? fmt::format("if (!({}))", first) : fmt::format("if ({})", first));
-      for (const auto& [place, copy] : chunks.copies) function(place, other ? copy : memory_.SliceOf(place));
+      for (const auto& [place, copy] : chunks.copies) {
+        if (IsResident(place)) function(place, other ? copy : memory_.SliceOf(place));
+      }
       CloseBlock();
     }
+  }
+  // Of arrays in memory.
+  void SaveOrRestore(const Chunks& chunks) {
+    bool any = false;
+    for (const auto& [place, copy] : chunks.copies) {
+      if (IsResident(place)) continue;
+      any = true;
+      const LoopPlace& at = program_.places[static_cast<size_t>(place)];
+      const int there = kernel_.AddBuffer(at.type, Access::kReadWrite, memory_.SliceOf(place)),
+                saved = kernel_.AddBuffer(at.type, Access::kReadWrite, copy);
+      const int64_t own = at.count / program_.groups;
+      const std::string base = OwnBase(at.count, program_.groups);
+      OpenBlock(fmt::format("for (uint i = {0}lane; i < {0}{1}u; i += {2}u)", base, own, program_.lanes));
+      OpenBlock(fmt::format("if ({})", Is(Part::kLastTrips)));
+      Move(at.type, saved, there);
+      CloseBlock();
+      OpenBlock("else");
+      Move(at.type, there, saved);
+      CloseBlock();
+      CloseBlock();
+    }
+    if (any) Barrier();
+  }
+  void Move(ElementType type, int from, int to) {
+    Declare(CarrierType(type), "moved", kernel_.Loaded(from, "i"));
+    Add(kernel_.Storing(to, "i", "moved"));
   }
   void Elements(const Chunks& chunks) {
     for (int place = 0; place < static_cast<int>(program_.places.size()); ++place) {
@@ -259,7 +290,7 @@ class QuestionWriter : ChunkWriter {
 }  // namespace
 
 bool GoesInChunks(const LowerContext& context, const LoopProgram& program) {
-  if (program.notes == 0 || !program.IsInRegisters()) return false;
+  if (program.notes == 0) return false;
   int64_t largest = 1;
   for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
   return largest >= TunerOf(context.facts).LeastInChunks() && NotedRegisters().Find(program);
@@ -277,7 +308,8 @@ Result<LoopLowering> LowerLoopInChunks(const LowerContext& context, const LoopPr
   lowering.runs = -1;
   lowering.goes_on = buffers.Scratch(4);
   lowering.steps = memory.MovePacked(true);
-  lowering.steps.push_back(TripsWriter(context, program, buffers, memory).Write(chunks));
+  VXLA_ASSIGN_OR_RETURN(Step trips, TripsWriter(context, program, buffers, memory).Write(chunks));
+  lowering.steps.push_back(std::move(trips));
   lowering.steps.push_back(QuestionWriter(context, program, buffers, memory).Write(chunks, lowering.goes_on));
   for (Step& moved : memory.MovePacked(false)) lowering.steps.push_back(std::move(moved));
   std::vector<uint32_t> control(static_cast<size_t>(chunks.control.size_bytes) / 4);

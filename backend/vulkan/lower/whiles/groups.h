@@ -16,6 +16,10 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program);
 // elements alone could keep them all in registers; 1: one has, or dispatches of this loop stop within trips.
 int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program);
 
+// How many workgroups, each with as many neighbouring rows, have a lane for each element of the largest array; 1: one
+// has, or none that leaves few lanes idle.
+int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64_t rows);
+
 // How many workgroups the device is taken to run at once.
 int64_t GroupsAtOnce(const DeviceFacts& facts);
 

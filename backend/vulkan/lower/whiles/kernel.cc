@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/vulkan/codegen/passes/repeat_phases.h"
 #include "backend/vulkan/lower/tuning/tuner.h"
@@ -235,11 +236,7 @@ class LoopKernelWriter : LoopStateWriter {
           "{}: its text reads and writes memory in {} places, more than the {} of a software driver's loop", name,
           accesses, kMostAccesses);
     }
-    // At most: accumulators take up to 16 bytes a lane.
-    const int64_t shared_bytes = phases_.shared_arrays() * program_.lanes * 16;
-    if (shared_bytes <= context_.facts.max_shared_bytes) return OkStatus();
-    return Unsupported("{}: {} bytes of shared memory, and the device has {}", name, shared_bytes,
-                       context_.facts.max_shared_bytes);
+    return CheckSharedMemory();
   }
 
   static void ForEachStop(const LoopNode& node, const std::function<void(const LoopNode&)>& visit) {
@@ -275,24 +272,45 @@ class LoopKernelWriter : LoopStateWriter {
 };
 
 // In as many workgroups as pay where rows never meet, or elements.
-Result<LoopProgram> ReadInGroups(const LowerContext& context, const Instruction& loop, int64_t most_of_a_phase,
-                                 const std::function<Status(const Instruction&)>& can_lower) {
-  const auto read = [&](int64_t groups, bool notes) {
-    return LoopProgram::Read(context, loop, groups, notes, can_lower);
-  };
-  VXLA_ASSIGN_OR_RETURN(LoopProgram whole, read(1, false));
-  if (const int64_t groups = GroupsInRegisters(context.facts, whole); groups > 1) {
-    if (!whole.has_barriers) {
-      VXLA_ASSIGN_OR_RETURN(LoopProgram shared, read(groups, false));
+class GroupsReader {
+ public:
+  GroupsReader(const LowerContext& context, const Instruction& loop,
+               const std::function<Status(const Instruction&)>& can_lower)
+      : context_(context), loop_(loop), can_lower_(can_lower) {}
+
+  Result<LoopProgram> Read(int64_t most_of_a_phase) const {
+    VXLA_ASSIGN_OR_RETURN(LoopProgram whole, In(1, false));
+    if (const int64_t groups = GroupsInRegisters(context_.facts, whole); groups > 1 && !whole.has_barriers) {
+      VXLA_ASSIGN_OR_RETURN(LoopProgram shared, In(groups, false));
       if (shared.IsInRegisters()) return shared;
-    } else if (whole.root.trip_count < 0) {
-      VXLA_ASSIGN_OR_RETURN(LoopProgram noted, read(groups, true));
-      if (GoesInChunks(context, noted)) return noted;
+    } else if (groups > 1 && whole.root.trip_count < 0) {
+      VXLA_ASSIGN_OR_RETURN(std::optional<LoopProgram> noted, Noted(groups));
+      if (noted) return *std::move(noted);
     }
+    const int64_t groups = GroupsOfLoop(context_.facts, whole, SeparateRows(context_, whole), most_of_a_phase);
+    return groups == 1 ? std::move(whole) : In(groups, false);
   }
-  const int64_t groups = GroupsOfLoop(context.facts, whole, SeparateRows(context, whole), most_of_a_phase);
-  return groups == 1 ? std::move(whole) : read(groups, false);
-}
+
+ private:
+  Result<LoopProgram> In(int64_t groups, bool notes) const {
+    return LoopProgram::Read(context_, loop_, groups, notes, can_lower_);
+  }
+  // For chunks of trips, in so many groups of elements, or in groups of rows.
+  Result<std::optional<LoopProgram>> Noted(int64_t groups) const {
+    VXLA_ASSIGN_OR_RETURN(LoopProgram elements, In(groups, true));
+    if (!GoesInChunks(context_, elements)) return std::optional<LoopProgram>();
+    if (elements.IsInRegisters()) return std::optional(std::move(elements));
+    VXLA_ASSIGN_OR_RETURN(const LoopProgram whole, In(1, true));
+    const int64_t of_rows = GroupsOfRows(context_.facts, whole, SeparateRows(context_, whole));
+    if (of_rows == 1) return std::optional<LoopProgram>();
+    VXLA_ASSIGN_OR_RETURN(LoopProgram rows, In(of_rows, true));
+    return std::optional(std::move(rows));
+  }
+
+  const LowerContext& context_;
+  const Instruction& loop_;
+  const std::function<Status(const Instruction&)>& can_lower_;
+};
 
 }  // namespace
 
@@ -300,7 +318,7 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
                                      const std::function<Status(const Instruction&)>& can_lower) {
   const bool counted = loop.notes().trip_count.has_value();
   const int64_t most_of_a_phase = TunerOf(context.facts).MostOfAPhase(context.facts, context.bindings, counted);
-  VXLA_ASSIGN_OR_RETURN(const LoopProgram program, ReadInGroups(context, loop, most_of_a_phase, can_lower));
+  VXLA_ASSIGN_OR_RETURN(const LoopProgram program, GroupsReader(context, loop, can_lower).Read(most_of_a_phase));
   LoopMemory memory(context, program, buffers);
   if (program.notes > 0) return LowerLoopInChunks(context, program, buffers, memory);
   const int64_t most = program.phases * most_of_a_phase;

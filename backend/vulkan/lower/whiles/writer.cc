@@ -123,6 +123,14 @@ int64_t LoopWriter::ShareOf(int64_t cost, int64_t iterations) const {
   return CeilDivide(kShare, most);
 }
 
+// At most: accumulators take up to 16 bytes a lane.
+Status LoopWriter::CheckSharedMemory() const {
+  const int64_t shared_bytes = phases_.shared_arrays() * program_.lanes * 16;
+  if (shared_bytes <= context_.facts.max_shared_bytes) return OkStatus();
+  return Unsupported("{}: {} bytes of shared memory, and the device has {}", program_.loop->name(), shared_bytes,
+                     context_.facts.max_shared_bytes);
+}
+
 bool LoopWriter::BindsTooMany() const {
   return context_.bindings == BindingMode::kDescriptors &&
          1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers);
@@ -152,11 +160,11 @@ void LoopWriter::WriteBlock(const LoopBlock& block) {
 }
 
 void LoopWriter::WriteNode(const LoopNode& node) {
+  if (registers_only_ && ComputesElements(node)) return;
   if (node.waits) Barrier();
   WriteStatements(node);
 }
 void LoopWriter::WriteStatements(const LoopNode& node) {
-  if (registers_only_ && ComputesElements(node)) return;
   switch (node.kind) {
     case LoopNode::Kind::kUnit:
       return Block(phases_.Unit(node));

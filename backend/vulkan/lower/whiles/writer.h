@@ -41,6 +41,8 @@ class LoopWriter : protected CodeWriter {
   // Trips of one dispatch, each of so many operations, and of so many turns of loops of one invocation.
   int64_t MostTrips(int64_t cost, int64_t iterations) const;
   int64_t ShareOf(int64_t cost, int64_t iterations) const;
+  // Unsupported: the text so far needs more than the device has.
+  Status CheckSharedMemory() const;
   // More bindings than the device has.
   bool BindsTooMany() const;
 
