@@ -465,8 +465,8 @@ TEST(LoopGroupsTest, ConditionsOfSeveralReductions) {
               From(2048, 40));
 }
 
-// Done elements as preds, an entry of a table each trip, trips of an inner loop, within a loop around that is no
-// dispatch.
+// Done elements as preds, entries of a table, for all and for each, trips of an inner loop, within a loop around that
+// is no dispatch.
 TEST(LoopGroupsTest, StatesOfOtherTypesInALoopAround) {
   CheckChunks(fmt::format(R"(HloModule walks
 {}
@@ -501,7 +501,10 @@ body {{
   entry = u8[1] dynamic-slice(table, i), dynamic_slice_sizes={{1}}
   one_entry = u8[] reshape(entry)  entries = u8[1500] broadcast(one_entry), dimensions={{}}
   five = u8[] constant(5)  fives = u8[1500] broadcast(five), dimensions={{}}
-  scaled = u8[1500] multiply(moved, fives)  read = u8[1500] xor(scaled, entries)
+  scaled = u8[1500] multiply(moved, fives)  mixed = u8[1500] xor(scaled, entries)
+  places = s32[1500] convert(mixed)  column = s32[1500,1] broadcast(places), dimensions={{0}}
+  read = u8[1500] gather(table, column), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}},
+    index_vector_dim=1, slice_sizes={{1}}
   next = u8[1500] select(done, at, read)
   limit = u8[] constant(9)  limits = u8[1500] broadcast(limit), dimensions={{}}
   small = pred[1500] compare(next, limits), direction=LT
@@ -589,7 +592,11 @@ body {{
   is = s32[2010,3] broadcast(i), dimensions={{}}
   mixed = s32[2010,3] add(turned, is)
   mask = s32[] constant(1023)  masks = s32[2010,3] broadcast(mask), dimensions={{}}
-  small = s32[2010,3] and(mixed, masks)
+  masked = s32[2010,3] and(mixed, masks)
+  count = s32[2010,1] broadcast(n), dimensions={{0}}
+  row = s32[2010,3] gather(m, count), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}},
+    index_vector_dim=1, slice_sizes={{1,3}}
+  small = s32[2010,3] xor(masked, row)
   nv = s32[2010,3] select(opens, small, v)
   more = s32[2010] convert(open)
   nn = s32[2010] add(n, more)

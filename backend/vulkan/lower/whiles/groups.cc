@@ -214,6 +214,8 @@ class RowFinder {
         return Kept(Join(DimensionOf(*i.operand(0), 0), DimensionOf(*i.operand(1), 0)), *i.operand(1), i);
       case Opcode::kDot:
         return DimensionOfDot(i);
+      case Opcode::kGather:
+        return DimensionOfGather(i);
       default: {
         const bool keeps_shape =
             i.opcode() != Opcode::kBitcastConvert || SameDimensions(i.shape(), i.operand(0)->shape());
@@ -253,6 +255,21 @@ class RowFinder {
       if (found) dimension = Join(dimension, static_cast<int>(at - index.begin()));
     }
     return dimension;
+  }
+  // Rows of indices into what all rows have in common.
+  int DimensionOfGather(const Instruction& gather) {
+    const auto& dims = gather.attributes<GatherAttributes>();
+    const int table = DimensionOf(*gather.operand(0), 0), indices = DimensionOf(*gather.operand(1), 0);
+    if (indices < 0 && table < 0) return std::min(table, indices);
+    meet_ |= table >= 0 || indices == dims.index_vector_dim || !dims.operand_batching_dims.empty();
+    const int64_t batch = indices - (indices > dims.index_vector_dim ? 1 : 0);  // among those of the result
+    int64_t before = 0;
+    for (int d = 0; d < gather.shape().rank(); ++d) {
+      if (std::ranges::find(dims.offset_dims, d) != dims.offset_dims.end()) continue;
+      if (before++ == batch) return d;
+    }
+    meet_ = true;
+    return kCommon;
   }
   int DimensionOfDot(const Instruction& dot) {
     const auto& dims = dot.attributes<DotAttributes>();
