@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kTripsOfAWord = 32;
 // Of the first chunk and of the longest: trips beyond the end are made for nothing.
 constexpr int64_t kFirstTrips = kTripsOfAWord, kMostTrips = 1024;
+// What runs before the host reads whether the loop goes on, which takes longer than to find that nothing is left to do:
+// two chunks of the first 96 trips, and the last trips again.
+constexpr int kChunksAtOnce = 3;
 constexpr uint32_t kLanesThatAsk = 32;
 
 // Registers that depend on noted reductions, which are known after a chunk.
@@ -308,9 +311,12 @@ Result<LoopLowering> LowerLoopInChunks(const LowerContext& context, const LoopPr
   lowering.runs = -1;
   lowering.goes_on = buffers.Scratch(4);
   lowering.steps = memory.MovePacked(true);
-  VXLA_ASSIGN_OR_RETURN(Step trips, TripsWriter(context, program, buffers, memory).Write(chunks));
-  lowering.steps.push_back(std::move(trips));
-  lowering.steps.push_back(QuestionWriter(context, program, buffers, memory).Write(chunks, lowering.goes_on));
+  VXLA_ASSIGN_OR_RETURN(const Step trips, TripsWriter(context, program, buffers, memory).Write(chunks));
+  const Step question = QuestionWriter(context, program, buffers, memory).Write(chunks, lowering.goes_on);
+  for (int i = 0; i < kChunksAtOnce; ++i) {
+    lowering.steps.push_back(trips);
+    lowering.steps.push_back(question);
+  }
   for (Step& moved : memory.MovePacked(false)) lowering.steps.push_back(std::move(moved));
   std::vector<uint32_t> control(static_cast<size_t>(chunks.control.size_bytes) / 4);
   control[Chunks::kTrips] = static_cast<uint32_t>(chunks.first);
