@@ -294,9 +294,8 @@ class QuestionWriter : ChunkWriter {
 
 bool GoesInChunks(const LowerContext& context, const LoopProgram& program) {
   if (program.notes == 0) return false;
-  int64_t largest = 1;
-  for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
-  return largest >= TunerOf(context.facts).LeastInChunks() && NotedRegisters().Find(program);
+  const int64_t least = TunerOf(context.facts).LeastInChunks();
+  return program.LargestWritten() >= least && NotedRegisters().Find(program);
 }
 
 Result<LoopLowering> LowerLoopInChunks(const LowerContext& context, const LoopProgram& program, BufferMap& buffers,

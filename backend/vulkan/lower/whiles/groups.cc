@@ -409,10 +409,7 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
 
 int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program) {
   if (program.stops > 0) return 1;
-  int64_t largest = 1;
-  for (const LoopPlace& place : program.places) {
-    if (place.kind != LoopPlace::Kind::kOperand) largest = std::max(largest, place.count);
-  }
+  const int64_t largest = program.LargestWritten();
   const int64_t groups = CeilDivide(largest, LoopProgram::MostLanes(facts));
   return groups <= kMostGroups ? groups : 1;
 }
@@ -420,10 +417,7 @@ int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program) 
 int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64_t rows) {
   constexpr int64_t kIdle = 8;  // lanes for each that works
   const int64_t lanes = LoopProgram::MostLanes(facts);
-  int64_t largest = 1;
-  for (const LoopPlace& place : program.places) {
-    if (place.kind != LoopPlace::Kind::kOperand) largest = std::max(largest, place.count);
-  }
+  const int64_t largest = program.LargestWritten();
   for (int64_t groups = CeilDivide(largest, lanes); groups <= std::min(rows, kMostGroups); ++groups) {
     if (rows % groups == 0) return largest / groups * kIdle >= lanes ? groups : 1;
   }

@@ -126,6 +126,8 @@ class LoopProgram {
 
   // Lanes keep every array that changes in registers, and wait for nobody.
   bool IsInRegisters() const;
+  // Elements of the largest array that it writes; 1: none.
+  int64_t LargestWritten() const;
   // The most lanes that a loop's workgroup has.
   static uint32_t MostLanes(const DeviceFacts& facts);
 
