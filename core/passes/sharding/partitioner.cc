@@ -7,6 +7,7 @@
 #include "core/passes/base/cse.h"
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/passes/sharding/exchange_merging.h"
+#include "core/passes/sharding/part_choice.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
 #include "core/passes/sharding/spread_orders.h"
@@ -175,6 +176,7 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   const bool is_iota = source.opcode() == Opcode::kIota;
   const int64_t along = is_iota ? source.attributes<IotaAttributes>().iota_dimension : 0;
   const Atoms cut = is_iota ? tiling.dimensions[static_cast<size_t>(along)] : Atoms();
+  if (graph_.mesh.PartsAt(cut) < cut.size()) return nullptr;
   if (tiling.is_whole() || source.opcode() == Opcode::kBroadcast || (is_iota && cut.empty()))
     return frame.into.Add(source.CloneWith(std::move(operands), tile));
   if (source.opcode() == Opcode::kConstant) {
@@ -246,6 +248,7 @@ Result<Laid> LaidAsStated(const Module& module, const StatedShardings& stated) {
   Laid laid;
   VXLA_ASSIGN_OR_RETURN(laid.graph, MakeShardingGraph(module, stated));
   PropagateShardings(laid.graph);
+  ChooseParts(laid.graph);
   VXLA_ASSIGN_OR_RETURN(laid.made, Partitioner(module, stated, laid.graph).Run());
   for (const ExchangeCost& cost : ExchangesOf(*laid.made.module)) laid.bytes_sent += cost.bytes;
   for (const ShardingNode& node : laid.graph.nodes) {

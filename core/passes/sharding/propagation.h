@@ -9,10 +9,4 @@ namespace VXLA_NAMESPACE {
 
 void PropagateShardings(ShardingGraph& graph);
 
-// By factor, the atoms that a tiling divides it among. Atoms that lie across factors are of none.
-std::vector<Atoms> FactorAtoms(const MeshAtoms& mesh, const FactorRule& rule, const FactorRule::ArrayFactors& array,
-                               const Tiling& tiling);
-// And back.
-Tiling ArrayTiling(const FactorRule::ArrayFactors& array, const std::vector<Atoms>& atoms);
-
 }  // namespace VXLA_NAMESPACE

@@ -3,8 +3,8 @@
 
 #include "core/ceil_divide.h"
 #include "core/numerics/reducer_facts.h"
+#include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
-#include "core/passes/sharding/propagation.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -173,6 +173,17 @@ void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, co
     if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) continue;
     const Atoms& along = atoms[static_cast<size_t>(factors[0])];
     if (along.empty()) continue;
+    if (graph_.mesh.IsParts(along[0])) {
+      const int64_t count = graph_.mesh.SizeOf(along);
+      if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
+        const SliceDimension& all = instruction.attributes<SliceAttributes>().slice[at];
+        slice->slice[at] = {all.start / count, all.limit / count, 1};
+      } else if (auto* const pad = std::get_if<PadAttributes>(&attributes)) {
+        pad->padding[at].low /= count;
+        pad->padding[at].high /= count;
+      }
+      continue;
+    }
     const auto shifted = [&](size_t i) {
       const std::optional<TileSource> source = SourceOf(ShiftOf(instruction, i, d), tile.dimension(d));
       if (rule.operands[i][at].empty())
@@ -227,7 +238,7 @@ std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruct
   std::vector<Instruction*> operands(first);
   for (size_t i = first; i < rule.operands.size(); ++i) {
     Value& value = *frame.values.at(instruction.operand(static_cast<int>(i)))[0];
-    operands.push_back(Get(frame, value, ArrayTiling(rule.operands[i], atoms)));
+    operands.push_back(Get(frame, value, ArrayTiling(graph_.mesh, rule, rule.operands[i], atoms)));
   }
   return operands;
 }
@@ -239,7 +250,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   std::vector<Tiling> tilings;
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   for (size_t i = 0; i < leaves.size(); ++i) {
-    tilings.push_back(ArrayTiling(rule.results[i], atoms));
+    tilings.push_back(ArrayTiling(graph_.mesh, rule, rule.results[i], atoms));
     tiles.push_back(graph_.mesh.TileShape(*leaves[i], tilings.back()));
   }
   Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : tiles[0];
