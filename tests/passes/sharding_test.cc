@@ -67,11 +67,14 @@ struct Sharded {
 
   // How the instruction lies.
   std::string Of(const std::string& name) const {
-    const auto text = PrintShardings(*module, stated);
-    EXPECT_TRUE(text.ok()) << text.status().message();
-    const size_t at = ("\n" + *text).find("\n" + name + " = ");
+    StatedShardings listed = stated;
+    listed.lists_arrays = true;
+    const auto made = Partition(*module, listed);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    const std::string& text = made->arrays;
+    const size_t at = ("\n" + text).find("\n" + name + " = ");
     if (at == std::string::npos) return "(none)";
-    const std::string line = text->substr(at, text->find('\n', at) - at);
+    const std::string line = text.substr(at, text.find('\n', at) - at);
     const size_t from = line.find(" [") + 1;
     return line.substr(from, line.rfind(": ") - from);
   }
@@ -265,6 +268,21 @@ TEST(PartitionTest, ReversedTilesChangePlaces) {
   // Of 3, 3, 3 and 1: two of one tile and one of another.
   EXPECT_THAT(reversed(10, "y|"),
               AllOf(HasSubstr("collective-permute: 2, 96 bytes"), HasSubstr("f32[3,8] concatenate(")));
+}
+
+TEST(PartitionTest, WhatIsReversedAndWantedWholeIsGatheredOnly) {
+  const std::string text = Sharded(
+                               "ENTRY e {\n  a = f32[16,8] parameter(0)\n  r = f32[16,8] reverse(a), "
+                               "dimensions={0}\n  ROOT d = f32[16,8] copy(r)\n}",
+                               {"y|"}, {"|"})
+                               .Device();
+  EXPECT_THAT(text, AllOf(HasSubstr("all-gather: 1, 384 bytes"), Not(HasSubstr("collective-permute"))));
+}
+
+TEST(PartitionTest, NoAxisDividesADimensionWithoutElements) {
+  const Sharded empty("ENTRY e {\n  a = f32[0,8] parameter(0)\n  ROOT b = f32[0,8] negate(a)\n}", {"x|y"}, {"x|y"});
+  EXPECT_EQ(empty.Of("a"), "[{}, {\"y\"}]: f32[0,2]");
+  EXPECT_THAT(empty.Device(), HasSubstr("no exchanges"));
 }
 
 std::string CopyOf(const std::string& from, const std::string& to) {

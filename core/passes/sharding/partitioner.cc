@@ -272,18 +272,7 @@ Result<Laid> Lay(const Module& module, const StatedShardings& stated) {
   return best;
 }
 
-}  // namespace
-
-Result<PartitionedModule> Partition(const Module& module, const StatedShardings& stated) {
-  VXLA_ASSIGN_OR_RETURN(Laid laid, Lay(module, stated));
-  for (const StatedShardings::Question& question : stated.questions)
-    laid.made.answers.push_back(AnswerIn(laid.graph, *laid.graph.entry, question.array));
-  return std::move(laid.made);
-}
-
 // ---- the printer
-
-namespace {
 
 void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int depth, std::string& text) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
@@ -308,11 +297,7 @@ void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int
   }
 }
 
-}  // namespace
-
-Result<std::string> PrintShardings(const Module& module, const StatedShardings& stated) {
-  VXLA_ASSIGN_OR_RETURN(const Laid laid, Lay(module, stated));
-  const ShardingGraph& graph = laid.graph;
+std::string ArraysText(const ShardingGraph& graph) {
   std::string text;
   AppendShardings(graph, *graph.entry, 0, text);
   for (size_t i = 0; i < graph.results.size(); ++i) {
@@ -320,6 +305,16 @@ Result<std::string> PrintShardings(const Module& module, const StatedShardings& 
     text += fmt::format("result {} = {} {}\n", i, node.shape.ToString(), graph.mesh.Text(node.tiling));
   }
   return text;
+}
+
+}  // namespace
+
+Result<PartitionedModule> Partition(const Module& module, const StatedShardings& stated) {
+  VXLA_ASSIGN_OR_RETURN(Laid laid, Lay(module, stated));
+  for (const StatedShardings::Question& question : stated.questions)
+    laid.made.answers.push_back(AnswerIn(laid.graph, *laid.graph.entry, question.array));
+  if (stated.lists_arrays) laid.made.arrays = ArraysText(laid.graph);
+  return std::move(laid.made);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -33,6 +33,7 @@ struct StatedShardings {
     std::string asker;
   };
   std::vector<Question> questions;
+  bool lists_arrays = false;  // PartitionedModule::arrays is asked for
   std::unordered_map<const Instruction*, std::vector<int64_t>> groups;  // numbers of groups whose arrays lie alike
   // What the arrays are cut along: the first mesh of the most axes. Null: nothing is said.
   std::shared_ptr<const DeviceMesh> mesh;
