@@ -7,6 +7,7 @@
 #include "core/passes/sharding/partitioner.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
+#include "tests/support/joined_products.h"
 
 namespace VXLA_NAMESPACE {
 namespace sharding_test {
@@ -14,29 +15,7 @@ namespace sharding_test {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Axes by dimension as "x y|" for [{x, y}, {}]; a dimension that ends with ? is open, with p1 of that priority. +x: x
-// is unreduced.
-ArraySharding Said(const std::shared_ptr<const DeviceMesh>& mesh, std::string_view text) {
-  ArraySharding sharding;
-  sharding.mesh = mesh;
-  DimensionSharding dimension;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || text[i] == '|') {
-      sharding.dimensions.push_back(std::move(dimension));
-      dimension = {};
-    } else if (text[i] == '?') {
-      dimension.is_open = true;
-    } else if (text[i] == 'p') {
-      dimension.priority = text[++i] - '0';
-    } else if (text[i] == '+') {
-      sharding.unreduced.push_back({std::string(1, text[++i])});
-    } else if (text[i] != ' ') {
-      dimension.axes.push_back({std::string(1, text[i])});
-    }
-  }
-  return sharding;
-}
+using testing::Said;
 
 struct Sharded {
   std::unique_ptr<Module> module;
@@ -281,7 +260,7 @@ TEST(PartitionTest, WhatIsReversedAndWantedWholeIsGatheredOnly) {
 
 TEST(PartitionTest, NoAxisDividesADimensionWithoutElements) {
   const Sharded empty("ENTRY e {\n  a = f32[0,8] parameter(0)\n  ROOT b = f32[0,8] negate(a)\n}", {"x|y"}, {"x|y"});
-  EXPECT_EQ(empty.Of("a"), "[{}, {\"y\"}]: f32[0,2]");
+  EXPECT_EQ(empty.Of("a"), "[{}, {y}]");
   EXPECT_THAT(empty.Device(), HasSubstr("no exchanges"));
 }
 

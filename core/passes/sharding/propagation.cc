@@ -34,9 +34,21 @@ class Propagation {
         for (const bool aggressive : {false, true}) Spread(all, aggressive);
       }
     }
+    for (ShardingNode& node : graph_.nodes) {
+      if (node.is_outer) KeepWholeAxes(node);
+    }
   }
 
  private:
+  // Who gives or takes an array names axes: unless the program says so, no part of one divides it.
+  void KeepWholeAxes(ShardingNode& node) const {
+    for (size_t d = 0; d < node.tiling.dimensions.size(); ++d) {
+      Atoms& atoms = node.tiling.dimensions[d];
+      const Atoms& said = node.said.dimensions[d];
+      atoms.resize(std::max(graph_.mesh.WholeAxes(atoms), IsPrefix(said, atoms) ? said.size() : 0));
+    }
+  }
+
   static void Reveal(ShardingNode& node, int64_t priority) {
     for (const ShardingNode::Later& later : node.later) {
       if (later.priority != priority) continue;

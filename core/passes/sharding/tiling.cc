@@ -131,12 +131,31 @@ std::vector<IntList> MeshAtoms::Groups(std::span<const int> atoms) const {
   return groups;
 }
 
+size_t MeshAtoms::WholeAxes(const Atoms& atoms) const {
+  size_t whole = 0;
+  int64_t size = 1;  // of the axis so far
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    if (IsParts(atoms[i])) break;
+    const Atom& atom = atoms_[static_cast<size_t>(atoms[i])];
+    const bool goes_on = i == whole || atom.axis == atoms_[static_cast<size_t>(atoms[i - 1])].axis;
+    if (!goes_on || atom.before != size) break;
+    size *= atom.size;
+    if (size != atom.axis_size) continue;
+    whole = i + 1;
+    size = 1;
+  }
+  return whole;
+}
+
 std::string MeshAtoms::Text(std::span<const int> atoms) const {
   std::string text;
   for (size_t i = 0; i < atoms.size();) {
     if (IsParts(atoms[i])) {
       const IntList& parts = PartsOf(atoms[i++]);
-      text += fmt::format("{}parts of {}:", text.empty() ? "" : ", ", fmt::join(parts, " "));
+      const bool equal = std::ranges::count(parts, parts[0]) == std::ssize(parts);
+      const IntList sizes = equal ? IntList{parts[0]} : parts;
+      text += fmt::format("{}{}parts of {}:", text.empty() ? "" : ", ", equal ? fmt::format("{} ", parts.size()) : "",
+                          fmt::join(sizes, ", "));
       continue;
     }
     const Atom& first = atoms_[static_cast<size_t>(atoms[i])];

@@ -52,6 +52,8 @@ class MeshAtoms {
   IntList Places(std::span<const int> atoms) const;
   // Devices that differ only in these atoms, in the order of their places.
   std::vector<IntList> Groups(std::span<const int> atoms) const;
+  // How many of the first ones are axes of the mesh, none of them in part.
+  size_t WholeAxes(const Atoms& atoms) const;
   // `"x", "y":(1)2`
   std::string Text(std::span<const int> atoms) const;
   // `[{"x"}, {}], unreduced={"y"}`
