@@ -82,7 +82,7 @@ TEST(PropagationTest, ShardingsGoThroughDimensionsThatGoTogether) {
                   {"x|y"});
   EXPECT_EQ(s.Of("t"), "[{y}, {x}]");
   EXPECT_EQ(s.Of("b"), "[{y}, {x}, {}]");
-  EXPECT_EQ(s.Of("n"), "[{y}, {}]");  // 8 columns behind 4 of 16 rows are no tile of 128
+  EXPECT_EQ(s.Of("n"), "[{y, 4 parts of 8: x}, {}]");  // 8 columns behind each of a device's 4 rows
 }
 
 TEST(PropagationTest, ItGoesBackToWhatIsNotSaid) {

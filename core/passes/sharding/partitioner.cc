@@ -155,6 +155,7 @@ Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) 
   }
   Instruction* made = nullptr;
   if (value.free != nullptr && tiling.addends.empty()) made = MakeFree(frame, value, tiling);
+  if (value.reversal != nullptr) made = MakeReversed(frame, value, tiling);
   if (made == nullptr) {
     if (value.tiles.empty()) Whole(frame, value);
     const auto* from = &value.tiles.front();
@@ -165,6 +166,15 @@ Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) 
   }
   value.tiles.emplace_back(tiling, made);
   return made;
+}
+
+// Null: tiles have to change places.
+Instruction* Partitioner::MakeReversed(Frame& frame, const Value& value, const Tiling& tiling) {
+  for (const int64_t d : value.reversal->dimensions()) {
+    if (!tiling.dimensions[static_cast<size_t>(d)].empty()) return nullptr;
+  }
+  Instruction* const tile = Get(frame, *value.reversed, tiling);
+  return EmitTile(frame, *value.reversal, {tile}, tile->shape());
 }
 
 // Null: its tiles are cut from the whole.
@@ -244,10 +254,46 @@ struct Laid {
   int64_t elements = 0;  // of all arrays, that a device has
 };
 
-Result<Laid> LaidAsStated(const Module& module, const StatedShardings& stated) {
+// What arrays lie as in the orders that were tried: another one that leads there needs no program.
+class Tried {
+ public:
+  // Whether it is the first time.
+  bool Add(const ShardingGraph& graph) {
+    std::vector<std::vector<IntList>> tilings;
+    for (const ShardingNode& node : graph.nodes) {
+      std::vector<IntList>& tiling = tilings.emplace_back();
+      for (const Atoms& atoms : node.tiling.dimensions) tiling.push_back(Sizes(graph.mesh, atoms));
+      tiling.emplace_back(node.tiling.addends.begin(), node.tiling.addends.end());
+    }
+    if (std::ranges::find(tried_, tilings) != tried_.end()) return false;
+    tried_.push_back(std::move(tilings));
+    return true;
+  }
+
+ private:
+  // Graphs number their parts on their own.
+  static IntList Sizes(const MeshAtoms& mesh, const Atoms& atoms) {
+    constexpr int64_t kParts = -1;
+    IntList sizes;
+    for (const int atom : atoms) {
+      if (!mesh.IsParts(atom)) {
+        sizes.push_back(atom);
+        continue;
+      }
+      sizes.push_back(kParts);
+      sizes.insert(sizes.end(), mesh.PartsOf(atom).begin(), mesh.PartsOf(atom).end());
+    }
+    return sizes;
+  }
+
+  std::vector<std::vector<std::vector<IntList>>> tried_;
+};
+
+Result<std::optional<Laid>> LaidAsStated(const Module& module, const StatedShardings& stated, Tried& tried) {
   Laid laid;
   VXLA_ASSIGN_OR_RETURN(laid.graph, MakeShardingGraph(module, stated));
   PropagateShardings(laid.graph);
+  if (!tried.Add(laid.graph)) return std::optional<Laid>();
   ChooseParts(laid.graph);
   VXLA_ASSIGN_OR_RETURN(laid.made, Partitioner(module, stated, laid.graph).Run());
   for (const ExchangeCost& cost : ExchangesOf(*laid.made.module)) laid.bytes_sent += cost.bytes;
@@ -255,21 +301,23 @@ Result<Laid> LaidAsStated(const Module& module, const StatedShardings& stated) {
     if (node.shape.IsArray() && !node.is_free)
       laid.elements += laid.graph.mesh.TileShape(node.shape, node.tiling).ElementCount();
   }
-  return laid;
+  return std::optional<Laid>(std::move(laid));
 }
 
 // As Shardy's documents have it, unless devices send a tenth less in another order, and have no more to do for it.
 Result<Laid> Lay(const Module& module, const StatedShardings& stated) {
-  VXLA_ASSIGN_OR_RETURN(Laid best, LaidAsStated(module, stated));
-  if (best.bytes_sent == 0) return best;
-  const double most_bytes = 0.9 * static_cast<double>(best.bytes_sent),
-               most_elements = 1.05 * static_cast<double>(best.elements);
+  Tried tried;
+  VXLA_ASSIGN_OR_RETURN(std::optional<Laid> best, LaidAsStated(module, stated, tried));
+  if (best->bytes_sent == 0) return *std::move(best);
+  const double most_bytes = 0.9 * static_cast<double>(best->bytes_sent),
+               most_elements = 1.05 * static_cast<double>(best->elements);
   for (const StatedShardings& other : OtherOrders(module, stated)) {
-    VXLA_ASSIGN_OR_RETURN(Laid laid, LaidAsStated(module, other));
-    const bool is_less = static_cast<double>(laid.bytes_sent) < most_bytes && laid.bytes_sent < best.bytes_sent;
-    if (is_less && static_cast<double>(laid.elements) < most_elements) best = std::move(laid);
+    VXLA_ASSIGN_OR_RETURN(std::optional<Laid> laid, LaidAsStated(module, other, tried));
+    if (!laid) continue;
+    const bool is_less = static_cast<double>(laid->bytes_sent) < most_bytes && laid->bytes_sent < best->bytes_sent;
+    if (is_less && static_cast<double>(laid->elements) < most_elements) best = std::move(laid);
   }
-  return best;
+  return *std::move(best);
 }
 
 // ---- the printer

@@ -29,6 +29,8 @@ class Partitioner {
     std::vector<std::pair<Tiling, Instruction*>> tiles;
     const Instruction* free = nullptr;  // what makes any tile of it, with this operand
     std::shared_ptr<Value> scalar;
+    const Instruction* reversal = nullptr;  // of `reversed`: where no dimension that it reverses is cut, of its tiles
+    std::shared_ptr<Value> reversed;
     const Tiling* tiling() const { return tiles.empty() ? nullptr : &tiles.front().first; }
   };
   using ValuePtr = std::shared_ptr<Value>;
@@ -45,6 +47,7 @@ class Partitioner {
   Instruction* Whole(Frame& frame, Value& value);
   Instruction* Get(Frame& frame, Value& value, const Tiling& tiling);
   Instruction* MakeFree(Frame& frame, Value& value, const Tiling& tiling);
+  Instruction* MakeReversed(Frame& frame, const Value& value, const Tiling& tiling);
   static std::optional<Literal> SameElement(const Instruction& constant);
   Computation* Copied(const Computation* computation);
 

@@ -143,8 +143,6 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
       if (std::ranges::find(choices, atoms) == choices.end()) choices.push_back(std::move(atoms));
     }
   }
-  // What lies elsewhere afterwards is brought where it is wanted first, if no more is sent so.
-  if (std::ranges::any_of(rule.factors, &FactorRule::Factor::is_reversed)) choices.push_back(choice({kResults}));
   size_t best = 0;
   int64_t least = choices.size() == 1 ? 0 : CostOf(frame, instruction, rule, choices[0]);
   for (size_t k = 1; k < choices.size(); ++k) {
@@ -156,14 +154,8 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
   return choices[best];
 }
 
-namespace {
-
-// Of as many bytes, fewer exchanges.
-int64_t CostOfBytes(int64_t bytes) { return 64 * bytes + 1; }
-
-}  // namespace
-
 int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling& to) {
+  constexpr int64_t kPerByte = 64;  // of as many bytes, fewer exchanges
   if (from == to) return 0;
   Computation scratch("cost");
   const Tiling tiles{from.dimensions, {}};
@@ -172,7 +164,7 @@ int64_t Partitioner::CostOf(const Shape& whole, const Tiling& from, const Tiling
   exchange_->Reshard(scratch, tile, whole, from, to);
   int64_t cost = 0;
   for (const auto& each : scratch.instructions()) {
-    if (Has(each->opcode(), Trait::kMeets)) cost += CostOfBytes(BytesSent(*each, graph_.mesh.devices()));
+    if (Has(each->opcode(), Trait::kMeets)) cost += kPerByte * BytesSent(*each, graph_.mesh.devices()) + 1;
   }
   return cost;
 }
@@ -210,11 +202,6 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
     const bool is_there = std::ranges::any_of(value.tiles, [&](const auto& tile) { return tile.first == wanted; });
     if (value.free == nullptr && value.tiling() != nullptr && !is_there)
       cost += CostOf(operand->shape(), *value.tiling(), wanted) / SharersOf(frame, *operand, wanted);
-  }
-  for (size_t f = 0; f < atoms.size(); ++f) {
-    if (!rule.factors[f].is_reversed || atoms[f].empty()) continue;
-    const Tiling tiling = ArrayTiling(graph_.mesh, rule, rule.operands[0], atoms);
-    cost += CostOfBytes(graph_.mesh.TileShape(instruction.operand(0)->shape(), tiling).SizeBytes());
   }
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   const std::vector<int>& nodes = frame.scope.of(&instruction);

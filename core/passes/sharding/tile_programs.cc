@@ -259,6 +259,10 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   AppendLeaves(frame.into, made, results);
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < results.size(); ++i) values.push_back(Made(results[i], *leaves[i], tilings[i]));
+  if (instruction.opcode() == Opcode::kReverse) {
+    values[0]->reversal = &instruction;
+    values[0]->reversed = frame.values.at(instruction.operand(0))[0];
+  }
   return values;
 }
 
