@@ -124,7 +124,7 @@ TEST(PropagationTest, OnlyWhatDividesIsTaken) {
       "dimensions={1,0}\n  s = f32[6,4] slice(t), slice={[0:6], [0:4]}\n  ROOT z = (f32[48], f32[6,4]) tuple(r, "
       "s)\n}",
       {"y|x"});
-  EXPECT_EQ(s.Of("r"), "[{y}]");
+  EXPECT_EQ(s.Of("r"), "[{y, 2 parts of 6: x}]");
   EXPECT_EQ(s.Of("t"), "[{x}, {y}]");
   EXPECT_EQ(s.Of("s"), "[{x}, {y}]");  // what stays of a dimension is cut as all of it was
 }
@@ -251,8 +251,8 @@ TEST(PartitionTest, ReversedTilesChangePlaces) {
 
 TEST(PartitionTest, WhatIsReversedAndWantedWholeIsGatheredOnly) {
   const std::string text = Sharded(
-                               "ENTRY e {\n  a = f32[16,8] parameter(0)\n  r = f32[16,8] reverse(a), "
-                               "dimensions={0}\n  ROOT d = f32[16,8] copy(r)\n}",
+                               "ENTRY e {\n  a = f32[16,8] parameter(0)\n  ROOT r = f32[16,8] reverse(a), "
+                               "dimensions={0}\n}",
                                {"y|"}, {"|"})
                                .Device();
   EXPECT_THAT(text, AllOf(HasSubstr("all-gather: 1, 384 bytes"), Not(HasSubstr("collective-permute"))));
@@ -262,6 +262,18 @@ TEST(PartitionTest, NoAxisDividesADimensionWithoutElements) {
   const Sharded empty("ENTRY e {\n  a = f32[0,8] parameter(0)\n  ROOT b = f32[0,8] negate(a)\n}", {"x|y"}, {"x|y"});
   EXPECT_EQ(empty.Of("a"), "[{}, {y}]");
   EXPECT_THAT(empty.Device(), HasSubstr("no exchanges"));
+}
+
+// Where heads are no prefix of what a product computes, weights change places, and nothing else does.
+TEST(PartitionTest, PartsOfJoinedProductsLieByHead) {
+  for (const testing::JoinedProduct& product : testing::JoinedProducts()) {
+    SCOPED_TRACE(product.name);
+    const Sharded sharded(product.text, product.parameters, product.results);
+    const std::string text = sharded.Device();
+    EXPECT_THAT(text, Not(HasSubstr("all-gather")));
+    EXPECT_THAT(text, Not(HasSubstr("all-to-all")));
+    EXPECT_THAT(text, HasSubstr(product.exchanges));
+  }
 }
 
 std::string CopyOf(const std::string& from, const std::string& to) {

@@ -63,7 +63,11 @@ class PartChoice {
     return graph_.nodes[node].tiling.dimensions[d];
   }
   size_t Key(int node, size_t d) const { return first_[static_cast<size_t>(node)] + d; }
-  int64_t Elements(size_t key) const { return graph_.nodes[places_[key].first].shape.ElementCount(); }
+  // That a device has.
+  int64_t Elements(size_t key) const {
+    const ShardingNode& node = graph_.nodes[places_[key].first];
+    return graph_.mesh.TileShape(node.shape, node.tiling).ElementCount();
+  }
   size_t ClassOf(size_t key) {
     while (parents_[key] != key) key = parents_[key] = parents_[parents_[key]];
     return key;
@@ -147,6 +151,7 @@ class PartChoice {
     wanted.gain += gain;
   }
 
+  // Without parts, each operation that takes or gives a run has to exchange about a tile.
   void Ask(const ShardingRelation& relation) {
     const std::vector<Joined> members = MembersOf(relation);
     for (const Joined& member : members) {
@@ -155,15 +160,25 @@ class PartChoice {
         const size_t key = Key(member.node, run.dimension);
         const bool is_all = parts.size() > 1 && std::accumulate(parts.begin(), parts.end(), int64_t{0}) == run.size;
         if (!is_all || !MayBeCut(key)) continue;
-        int64_t gain = 0;
-        for (const Joined& other : members) {
+        const bool is_run_cut = std::ranges::any_of(members, [&](const Joined& other) {
           const size_t of_run = Key(other.node, run.dimension);
-          if (of_run != key && AtomsAt(of_run) == AtomsAt(key)) gain += Elements(of_run);
+          return of_run != key && AtomsAt(of_run) == AtomsAt(key);
+        });
+        if (!is_run_cut) continue;
+        if (graph_.mesh.Fits(InParts(key, parts), run.size)) {
+          Want(key, parts, Elements(key));
+        } else {
+          classes_[ClassOf(key)].cost += Elements(key);
         }
-        if (gain > 0) Want(key, parts, gain);
       }
       if (IsSplit(relation, member)) AskOfSplit(relation, member, members);
     }
+  }
+
+  Atoms InParts(size_t key, const IntList& parts) const {
+    Atoms atoms = AtomsAt(key);
+    atoms.insert(atoms.begin(), graph_.mesh.InParts(parts));
+    return atoms;
   }
 
   void AskOfSplit(const ShardingRelation& relation, const Joined& member, const std::vector<Joined>& members) {
@@ -206,7 +221,7 @@ class PartChoice {
         for (const size_t other : keys) {
           if (ClassOf(other) == own->first || AtomsAt(other).empty() || !own->second.beside.insert(other).second)
             continue;
-          own->second.cost += Elements(other);
+          own->second.cost += std::min(Elements(other), Elements(key));
         }
       }
     }
@@ -216,9 +231,8 @@ class PartChoice {
     std::map<size_t, Atoms> chosen;
     for (auto& [key, wanted] : classes_) {
       if (wanted.gain <= wanted.cost || wanted.ends.size() < 2) continue;
-      Atoms atoms = AtomsAt(key);
+      Atoms atoms = InParts(key, PartsBetween({wanted.ends.begin(), wanted.ends.end()}));
       const auto [node, d] = places_[key];
-      atoms.insert(atoms.begin(), graph_.mesh.InParts(PartsBetween({wanted.ends.begin(), wanted.ends.end()})));
       if (graph_.mesh.Fits(atoms, graph_.nodes[node].shape.dimension(static_cast<int>(d))))
         chosen[key] = std::move(atoms);
     }

@@ -7,6 +7,7 @@
 #include "core/passes/base/cse.h"
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/passes/sharding/exchange_merging.h"
+#include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/part_choice.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
@@ -144,12 +145,24 @@ Partitioner::ValuePtr Partitioner::Made(Instruction* tile, Shape whole, Tiling t
   return value;
 }
 
+Partitioner::ValuePtr Partitioner::InWantedParts(Frame& frame, ValuePtr value, const Tiling& wanted) {
+  const Tiling& made = *value->tiling();
+  const auto real = [this](const Atoms& atoms) { return graph_.mesh.WithoutParts(atoms); };
+  const bool same = made.addends == wanted.addends &&
+                    std::ranges::equal(made.dimensions, wanted.dimensions, std::equal_to(), real, real);
+  if (!same || made == wanted) return value;
+  Get(frame, *value, wanted);
+  std::rotate(value->tiles.begin(), std::prev(value->tiles.end()), value->tiles.end());
+  return value;
+}
+
 Instruction* Partitioner::Whole(Frame& frame, Value& value) {
   return Get(frame, value, WholeTiling(value.whole.rank()));
 }
 
 // From the tiles that are there already with the least to be done.
 Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) {
+  if (!value.tiles.empty() && *value.tiling() == tiling) return FirstTile(frame, value);
   for (const auto& [known, tile] : value.tiles) {
     if (known == tiling) return tile;
   }
@@ -158,6 +171,7 @@ Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) 
   if (value.reversal != nullptr) made = MakeReversed(frame, value, tiling);
   if (made == nullptr) {
     if (value.tiles.empty()) Whole(frame, value);
+    FirstTile(frame, value);
     const auto* from = &value.tiles.front();
     for (const auto& each : value.tiles) {
       if (each.first.is_whole()) from = &each;
@@ -166,6 +180,17 @@ Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) 
   }
   value.tiles.emplace_back(tiling, made);
   return made;
+}
+
+Instruction* Partitioner::FirstTile(Frame& frame, Value& value) {
+  if (value.tiles.front().second == nullptr) {
+    const FactorRule rule = *RuleOf(*value.reversal);
+    const Tiling given = ArrayTiling(graph_.mesh, rule, rule.operands[0], value.atoms);
+    Instruction* const tile = Get(frame, *value.reversed, given);
+    value.tiles.front().second = EmitOnTiles(frame, *value.reversal, rule, value.atoms, {tile},
+                                             graph_.mesh.TileShape(value.whole, *value.tiling()));
+  }
+  return value.tiles.front().second;
 }
 
 // Null: tiles have to change places.

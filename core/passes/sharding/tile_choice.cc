@@ -46,8 +46,8 @@ class AtomChoice {
   }
 
  private:
-  // Where devices need more than is beside their tiles, each part of what the operation puts together, or takes from,
-  // is divided.
+  // Where devices need more than is beside their tiles, these are larger, or each part of what the operation puts
+  // together, or takes from, is divided.
   void Shift(int factor) {
     Atoms& atoms = atoms_[static_cast<size_t>(factor)];
     const IntList& parts = rule_.factors[static_cast<size_t>(factor)].parts;
@@ -59,11 +59,16 @@ class AtomChoice {
       if (!parts.empty() && RefinesParts(mesh_.PartsOf(atoms[0]), parts) && fits(mesh_.PartsOf(atoms[0]))) return;
       atoms = mesh_.WithoutParts(atoms);
     }
-    if (!atoms.empty() && parts.size() > 1 && fits(parts) && !ReachesNext(factor)) {
-      atoms.insert(atoms.begin(), mesh_.InParts(parts));
-      return;
-    }
+    const Atoms all = atoms;
     while (!atoms.empty() && !ReachesNext(factor)) atoms.pop_back();
+    // Larger tiles cost what they have more, parts a tile at most.
+    if (mesh_.SizeOf(all) <= 2 * mesh_.SizeOf(atoms)) return;
+    atoms = all;
+    if (parts.size() > 1 && fits(parts)) {
+      atoms.insert(atoms.begin(), mesh_.InParts(parts));
+    } else {
+      while (!atoms.empty() && !ReachesNext(factor)) atoms.pop_back();
+    }
   }
 
   // Of a shifted factor: whether devices need nothing but what is beside their tiles.

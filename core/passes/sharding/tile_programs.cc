@@ -83,8 +83,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, cons
   std::vector<Instruction*> leaves;
   const std::vector<ValuePtr>& given = frame.values.at(barrier.operand(0));
   for (const ValuePtr& value : given) {
-    if (value->tiling() == nullptr) Whole(frame, *value);
-    leaves.push_back(value->tiles.front().second);
+    leaves.push_back(value->tiling() == nullptr ? Whole(frame, *value) : FirstTile(frame, *value));
   }
   Instruction* const operand = NestedTuple(frame.into, barrier.shape(), leaves);
   Instruction* const made = frame.into.Add(barrier.CloneWith({operand}, operand->shape()));
@@ -245,6 +244,13 @@ std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruct
 
 std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const Instruction& instruction,
                                                            const FactorRule& rule, const std::vector<Atoms>& atoms) {
+  if (instruction.opcode() == Opcode::kReverse) {
+    const ValuePtr value = Made(nullptr, instruction.shape(), ArrayTiling(graph_.mesh, rule, rule.results[0], atoms));
+    value->reversal = &instruction;
+    value->reversed = frame.values.at(instruction.operand(0))[0];
+    value->atoms = atoms;
+    return {value};
+  }
   std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, 0);
   std::vector<Shape> tiles;
   std::vector<Tiling> tilings;
@@ -258,11 +264,9 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   std::vector<Instruction*> results;
   AppendLeaves(frame.into, made, results);
   std::vector<ValuePtr> values;
-  for (size_t i = 0; i < results.size(); ++i) values.push_back(Made(results[i], *leaves[i], tilings[i]));
-  if (instruction.opcode() == Opcode::kReverse) {
-    values[0]->reversal = &instruction;
-    values[0]->reversed = frame.values.at(instruction.operand(0))[0];
-  }
+  const std::vector<int>& nodes = frame.scope.of(&instruction);
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back(InWantedParts(frame, Made(results[i], *leaves[i], tilings[i]), Node(nodes[i]).tiling));
   return values;
 }
 
@@ -335,7 +339,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
                                  Tiling{wanted.dimensions, {}}, wanted);
     made = into.Add(rule.joins, made->shape(), {other, made});
   }
-  return {Made(made, whole, wanted)};
+  return {InWantedParts(frame, Made(made, whole, wanted), Node(frame.scope.of(&instruction)[0]).tiling)};
 }
 
 // Indices beyond the table are those of its first and last rows, as a gather has it.
