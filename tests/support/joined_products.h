@@ -1,4 +1,5 @@
-// Products that compute several arrays as one, and take them apart: of attention, of gates, of tokens in a row.
+// Products that compute several arrays as one, and take them apart: of attention, of gates, of tokens in a row. Of
+// integers, so that devices agree to the bit.
 #pragma once
 
 #include <memory>
@@ -37,98 +38,97 @@ struct JoinedProduct {
   std::string name, text;
   std::vector<std::string> parameters, results;  // over a mesh of x, 2 devices, and y, 4
   std::string exchanges;                         // what each device sends
-  double error = 1e-4;
 };
 
 // Attention of eight heads behind arrays q, k and v, whose last dimension is the heads' and theirs.
 inline std::string Attention() {
   return R"(
-  h = f32[4,24,8,4] reshape(q)
-  i = f32[4,24,8,4] reshape(k)
-  j = f32[4,24,8,4] reshape(v)
-  s = f32[4,8,24,24] dot(h, i), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={3}
-  r = f32[4,8,24,4] dot(s, j), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={1}
-  t = f32[4,24,8,4] transpose(r), dimensions={0,2,1,3}
-  u = f32[4,24,32] reshape(t)
-  ROOT e = f32[4,24,16] dot(u, o), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+  h = s32[4,24,8,4] reshape(q)
+  i = s32[4,24,8,4] reshape(k)
+  j = s32[4,24,8,4] reshape(v)
+  s = s32[4,8,24,24] dot(h, i), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={3}
+  r = s32[4,8,24,4] dot(s, j), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={1}
+  t = s32[4,24,8,4] transpose(r), dimensions={0,2,1,3}
+  u = s32[4,24,32] reshape(t)
+  ROOT e = s32[4,24,16] dot(u, o), lhs_contracting_dims={2}, rhs_contracting_dims={0}
 })";
 }
 
 inline std::vector<JoinedProduct> JoinedProducts() {
   const std::string given = R"(ENTRY e {
-  x = f32[4,24,16] parameter(0)
-  w = f32[16,96] parameter(1)
-  o = f32[32,16] parameter(2)
-  y = f32[4,24,96] dot(x, w), lhs_contracting_dims={2}, rhs_contracting_dims={0})";
+  x = s32[4,24,16] parameter(0)
+  w = s32[16,96] parameter(1)
+  o = s32[32,16] parameter(2)
+  y = s32[4,24,96] dot(x, w), lhs_contracting_dims={2}, rhs_contracting_dims={0})";
   return {
       {"attention, by slices", given + R"(
-  q = f32[4,24,32] slice(y), slice={[0:4],[0:24],[0:32]}
-  k = f32[4,24,32] slice(y), slice={[0:4],[0:24],[32:64]}
-  v = f32[4,24,32] slice(y), slice={[0:4],[0:24],[64:96]})" + Attention(),
+  q = s32[4,24,32] slice(y), slice={[0:4],[0:24],[0:32]}
+  k = s32[4,24,32] slice(y), slice={[0:4],[0:24],[32:64]}
+  v = s32[4,24,32] slice(y), slice={[0:4],[0:24],[64:96]})" + Attention(),
        {"x||", "|y", "y|"}, {"x||"}, "collective-permute: 2, 1024 bytes"},
       {"attention, by a reshape", given + R"(
-  z = f32[4,24,3,32] reshape(y)
-  a = f32[4,24,1,32] slice(z), slice={[0:4],[0:24],[0:1],[0:32]}
-  b = f32[4,24,1,32] slice(z), slice={[0:4],[0:24],[1:2],[0:32]}
-  c = f32[4,24,1,32] slice(z), slice={[0:4],[0:24],[2:3],[0:32]}
-  q = f32[4,24,32] reshape(a)
-  k = f32[4,24,32] reshape(b)
-  v = f32[4,24,32] reshape(c))" + Attention(),
+  z = s32[4,24,3,32] reshape(y)
+  a = s32[4,24,1,32] slice(z), slice={[0:4],[0:24],[0:1],[0:32]}
+  b = s32[4,24,1,32] slice(z), slice={[0:4],[0:24],[1:2],[0:32]}
+  c = s32[4,24,1,32] slice(z), slice={[0:4],[0:24],[2:3],[0:32]}
+  q = s32[4,24,32] reshape(a)
+  k = s32[4,24,32] reshape(b)
+  v = s32[4,24,32] reshape(c))" + Attention(),
        {"x||", "|y", "y|"}, {"x||"}, "collective-permute: 2, 1024 bytes"},
       {"queries in groups", R"(ENTRY e {
-  x = f32[4,24,16] parameter(0)
-  w = f32[16,96] parameter(1)
-  o = f32[64,16] parameter(2)
-  y = f32[4,24,96] dot(x, w), lhs_contracting_dims={2}, rhs_contracting_dims={0}
-  q = f32[4,24,64] slice(y), slice={[0:4],[0:24],[0:64]}
-  k = f32[4,24,16] slice(y), slice={[0:4],[0:24],[64:80]}
-  v = f32[4,24,16] slice(y), slice={[0:4],[0:24],[80:96]}
-  h = f32[4,24,4,4,4] reshape(q)
-  i = f32[4,24,4,4] reshape(k)
-  j = f32[4,24,4,4] reshape(v)
-  s = f32[4,4,24,4,24] dot(h, i), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={4}, rhs_contracting_dims={3}
-  r = f32[4,4,24,4,4] dot(s, j), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={4}, rhs_contracting_dims={1}
-  t = f32[4,24,4,4,4] transpose(r), dimensions={0,2,1,3,4}
-  u = f32[4,24,64] reshape(t)
-  ROOT e = f32[4,24,16] dot(u, o), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+  x = s32[4,24,16] parameter(0)
+  w = s32[16,96] parameter(1)
+  o = s32[64,16] parameter(2)
+  y = s32[4,24,96] dot(x, w), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+  q = s32[4,24,64] slice(y), slice={[0:4],[0:24],[0:64]}
+  k = s32[4,24,16] slice(y), slice={[0:4],[0:24],[64:80]}
+  v = s32[4,24,16] slice(y), slice={[0:4],[0:24],[80:96]}
+  h = s32[4,24,4,4,4] reshape(q)
+  i = s32[4,24,4,4] reshape(k)
+  j = s32[4,24,4,4] reshape(v)
+  s = s32[4,4,24,4,24] dot(h, i), lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={4}, rhs_contracting_dims={3}
+  r = s32[4,4,24,4,4] dot(s, j), lhs_batch_dims={0,1}, rhs_batch_dims={0,2}, lhs_contracting_dims={4}, rhs_contracting_dims={1}
+  t = s32[4,24,4,4,4] transpose(r), dimensions={0,2,1,3,4}
+  u = s32[4,24,64] reshape(t)
+  ROOT e = s32[4,24,16] dot(u, o), lhs_contracting_dims={2}, rhs_contracting_dims={0}
 })",
        {"x||", "|y", "y|"}, {"x||"}, "collective-permute: 6, 1536 bytes"},
       {"slopes", R"(ENTRY e {
-  x = f32[4,24,16] parameter(0)
-  w = f32[16,96] parameter(1)
-  q = f32[4,24,8,4] parameter(2)
-  k = f32[4,24,8,4] parameter(3)
-  v = f32[4,24,8,4] parameter(4)
-  a = f32[4,24,32] reshape(q)
-  b = f32[4,24,32] reshape(k)
-  c = f32[4,24,32] reshape(v)
-  y = f32[4,24,96] concatenate(a, b, c), dimensions={2}
-  d = f32[16,96] dot(x, y), lhs_contracting_dims={0,1}, rhs_contracting_dims={0,1}
-  n = f32[16,96] add(w, d)
-  m = f32[4,24,16] dot(y, w), lhs_contracting_dims={2}, rhs_contracting_dims={1}
-  ROOT r = (f32[16,96], f32[4,24,16]) tuple(n, m)
+  x = s32[4,24,16] parameter(0)
+  w = s32[16,96] parameter(1)
+  q = s32[4,24,8,4] parameter(2)
+  k = s32[4,24,8,4] parameter(3)
+  v = s32[4,24,8,4] parameter(4)
+  a = s32[4,24,32] reshape(q)
+  b = s32[4,24,32] reshape(k)
+  c = s32[4,24,32] reshape(v)
+  y = s32[4,24,96] concatenate(a, b, c), dimensions={2}
+  d = s32[16,96] dot(x, y), lhs_contracting_dims={0,1}, rhs_contracting_dims={0,1}
+  n = s32[16,96] add(w, d)
+  m = s32[4,24,16] dot(y, w), lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  ROOT r = (s32[16,96], s32[4,24,16]) tuple(n, m)
 })",
        {"x||", "|y", "x||y|", "x||y|", "x||y|"}, {"|y", "x||"}, "collective-permute: 4, 2048 bytes"},
       {"gate", R"(ENTRY e {
-  x = f32[24,16] parameter(0)
-  w = f32[16,64] parameter(1)
-  o = f32[32,16] parameter(2)
-  y = f32[24,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  z = f32[24,2,32] reshape(y)
-  a = f32[24,1,32] slice(z), slice={[0:24],[0:1],[0:32]}
-  b = f32[24,1,32] slice(z), slice={[0:24],[1:2],[0:32]}
-  g = f32[24,1,32] multiply(a, b)
-  h = f32[24,32] reshape(g)
-  ROOT e = f32[24,16] dot(h, o), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  x = s32[24,16] parameter(0)
+  w = s32[16,64] parameter(1)
+  o = s32[32,16] parameter(2)
+  y = s32[24,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = s32[24,2,32] reshape(y)
+  a = s32[24,1,32] slice(z), slice={[0:24],[0:1],[0:32]}
+  b = s32[24,1,32] slice(z), slice={[0:24],[1:2],[0:32]}
+  g = s32[24,1,32] multiply(a, b)
+  h = s32[24,32] reshape(g)
+  ROOT e = s32[24,16] dot(h, o), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 })",
        {"x|", "|y", "y|"}, {"x|"}, "collective-permute: 2, 768 bytes"},
       {"tokens in a row", R"(ENTRY e {
-  x = f32[4,8,16] parameter(0)
-  w = f32[16,32] parameter(1)
-  f = f32[32,16] reshape(x)
-  y = f32[32,32] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  n = f32[32,32] negate(y)
-  ROOT r = f32[4,8,32] reshape(n)
+  x = s32[4,8,16] parameter(0)
+  w = s32[16,32] parameter(1)
+  f = s32[32,16] reshape(x)
+  y = s32[32,32] dot(f, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = s32[32,32] negate(y)
+  ROOT r = s32[4,8,32] reshape(n)
 })",
        {"x|y|", "|"}, {"x|y|"}, "no exchanges"},
   };

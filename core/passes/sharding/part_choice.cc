@@ -54,7 +54,6 @@ class PartChoice {
   struct Class {
     std::set<int64_t> ends;
     int64_t gain = 0, cost = 0;  // elements that need not move, and that have to
-    std::set<size_t> beside;     // dimensions whose arrays would have to
   };
 
   ShardingNode& Node(int node) { return graph_.nodes[static_cast<size_t>(node)]; }
@@ -219,8 +218,7 @@ class PartChoice {
         const auto own = classes_.find(ClassOf(key));
         if (own == classes_.end() || !MayBeCut(key)) continue;
         for (const size_t other : keys) {
-          if (ClassOf(other) == own->first || AtomsAt(other).empty() || !own->second.beside.insert(other).second)
-            continue;
+          if (ClassOf(other) == own->first || AtomsAt(other).empty() || !beside_.insert(other).second) continue;
           own->second.cost += std::min(Elements(other), Elements(key));
         }
       }
@@ -249,6 +247,7 @@ class PartChoice {
   std::vector<std::pair<size_t, size_t>> places_;
   std::vector<bool> pinned_;
   std::map<size_t, Class> classes_;
+  std::set<size_t> beside_;  // dimensions beside classes: what changes for one of these serves the others
 };
 
 }  // namespace

@@ -61,8 +61,9 @@ class AtomChoice {
     }
     const Atoms all = atoms;
     while (!atoms.empty() && !ReachesNext(factor)) atoms.pop_back();
-    // Larger tiles cost what they have more, parts a tile at most.
-    if (mesh_.SizeOf(all) <= 2 * mesh_.SizeOf(atoms)) return;
+    // Larger tiles cost what they have more, of each operand; parts a tile at most.
+    const int64_t growth = instruction_.opcode() == Opcode::kConcatenate ? 1 : 2;
+    if (mesh_.SizeOf(all) <= growth * mesh_.SizeOf(atoms)) return;
     atoms = all;
     if (parts.size() > 1 && fits(parts)) {
       atoms.insert(atoms.begin(), mesh_.InParts(parts));
