@@ -35,8 +35,9 @@ class Reader {
   void Read(const Atoms& all, FactorReading reading) {
     for (size_t i = 0; i < all.size(); ++i) {
       const std::span<const int> rest = std::span(all).subspan(i);
-      if (mesh_.IsParts(all[i]) ? !TakeParts(mesh_.PartsOf(all[i])) : !TakeAtom(rest, reading)) return;
+      if (mesh_.IsParts(all[i]) ? !TakeParts(mesh_.PartsOf(all[i])) : !TakeAtom(rest, reading)) break;
     }
+    if (!Own().empty() && mesh_.IsParts(Own().back())) Own().pop_back();
   }
 
  private:
@@ -50,8 +51,8 @@ class Reader {
       if (!own) continue;
       at_ = j;
       left_ = size;
-      in_parts_ = own->size() > 1;
-      if (in_parts_) Own().push_back(mesh_.InParts(*own));
+      parts_ = *own;
+      if (parts_.size() > 1) Own().push_back(mesh_.InParts(*own));
       return true;
     }
     return false;
@@ -59,7 +60,7 @@ class Reader {
 
   bool TakeAtom(std::span<const int> rest, FactorReading reading) {
     const int64_t size = mesh_.size(rest[0]);
-    while (left_ == 1 && at_ + 1 < factors_.size() && !in_parts_) left_ = SizeOf(rule_, factors_[++at_]);
+    while (left_ == 1 && at_ + 1 < factors_.size() && parts_.size() < 2) left_ = SizeOf(rule_, factors_[++at_]);
     if (reading == FactorReading::kGuessed && Own().empty() && (IsWhole() || left_ % size != 0)) {
       size_t k = at_ + 1;
       while (k < factors_.size() && (rule_.factors[static_cast<size_t>(factors_[k])].is_whole ||
@@ -70,6 +71,9 @@ class Reader {
       left_ = SizeOf(rule_, factors_[k]);
     }
     if (left_ == 0 || IsWhole() || left_ % size != 0) return false;
+    if (parts_.size() > 1 && std::ranges::any_of(parts_, [size](int64_t part) { return part % size != 0; }))
+      return false;
+    for (int64_t& part : parts_) part /= size;
     left_ /= size;
     Own().push_back(rest[0]);
     return true;
@@ -84,7 +88,7 @@ class Reader {
   std::vector<Atoms>& atoms_;
   size_t at_ = 0;
   int64_t left_;
-  bool in_parts_ = false;
+  IntList parts_;  // of what is left of the factor
 };
 
 Atoms DimensionTiling(const MeshAtoms& mesh, const FactorRule& rule, const std::vector<int>& factors,
