@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +27,7 @@
 #include "tools/bench_peers.h"
 #include "tools/bench_places.h"
 #include "tools/bench_tune.h"
+#include "tools/bench_xla.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -48,6 +51,8 @@ struct BenchFlags {
   bool only_loading = false;
   std::string tune;
   std::string iree;  // the folder of its commands
+  std::string against, python = "python3", table;
+  double settle_seconds = 0;  // at least so long before runs count
 };
 
 // Of several runs, in ms.
@@ -88,7 +93,9 @@ struct BenchRow {
 // `run` gives its own ms.
 template <typename Run>
 Status Measure(const BenchFlags& flags, BenchRow& row, const Run& run) {
-  for (int k = 0; k < flags.warmup; ++k) VXLA_RETURN_IF_ERROR(run().status());
+  const auto start = Clock::now();
+  for (int k = 0; k < flags.warmup || MsSince(start) < 1000 * flags.settle_seconds; ++k)
+    VXLA_RETURN_IF_ERROR(run().status());
   std::vector<double> ms;
   for (int k = 0; k < flags.runs; ++k) {
     VXLA_ASSIGN_OR_RETURN(const double one, run());
@@ -99,7 +106,7 @@ Status Measure(const BenchFlags& flags, BenchRow& row, const Run& run) {
   return OkStatus();
 }
 
-constexpr char kPlaces[] = "all_reduce_places", kSharded[] = "sharded";
+constexpr char kPlaces[] = "all_reduce_places", kSharded[] = "sharded", kKernels[] = "kernels";
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
 int64_t TrafficOf(const Module& module) {
@@ -130,38 +137,51 @@ Result<std::vector<Argument>> UploadKept(Client& client, const ProgramArguments&
   return on_device;
 }
 
+// A program and its arguments on the device.
+struct ReadyProgram {
+  std::shared_ptr<Executable> executable;
+  std::vector<Argument> arguments;
+  // Submits and waits.
+  Status Execute(RunStatistics* statistics = nullptr) const {
+    VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments, statistics));
+    return execution.Wait();
+  }
+  Result<double> TimedRun() const {
+    const auto start = Clock::now();
+    VXLA_RETURN_IF_ERROR(Execute());
+    return MsSince(start);
+  }
+};
+Result<ReadyProgram> MakeReady(const BenchFlags& flags, Client& client, const Module& module,
+                               const CompileOptions& options) {
+  ReadyProgram program;
+  VXLA_ASSIGN_OR_RETURN(program.executable, client.Compile(module, options));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(module, flags.arguments));
+  VXLA_ASSIGN_OR_RETURN(program.arguments, UploadKept(client, arguments));
+  return program;
+}
+
 Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const std::string& name, const Module& module,
                                  double flop, bool fusion, bool wide_accumulation) {
   CompileOptions options = flags.compile.options();
   options.wide_accumulation |= wide_accumulation;
   options.fusion &= fusion;
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, options));
-  PrintFallbacks(*executable);
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.arguments));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> on_device, UploadKept(client, arguments));
-  auto execute = [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(Execution execution, executable->Execute(on_device));
-    return execution.Wait();
-  };
-  auto run = [&]() -> Result<double> {
-    const auto start = Clock::now();
-    VXLA_RETURN_IF_ERROR(execute());
-    return MsSince(start);
-  };
+  VXLA_ASSIGN_OR_RETURN(const ReadyProgram program, MakeReady(flags, client, module, options));
+  PrintFallbacks(*program.executable);
   const bool addresses = client.device().binding_mode() == BindingMode::kAddresses;
   BenchRow row{
       name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, TrafficOf(module), flop, {}, {},
       {}};
-  VXLA_RETURN_IF_ERROR(Measure(flags, row, run));
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, [&] { return program.TimedRun(); }));
   VXLA_ASSIGN_OR_RETURN(row.sweep, MeasureHandWritten(client.device(), name));
   if (!row.sweep.empty()) {
     row.peer = row.sweep.front();
   } else if (name == "replay_1000") {
-    VXLA_ASSIGN_OR_RETURN(row.peer, MeasureHandRecorded(client.device(), *executable));
+    VXLA_ASSIGN_OR_RETURN(row.peer, MeasureHandRecorded(client.device(), *program.executable));
     if (ThreadMs() > 0) {
       VXLA_ASSIGN_OR_RETURN(row.caller_ms, BestOf(flags.runs, [&]() -> Result<double> {
                               const double start = ThreadMs();
-                              VXLA_RETURN_IF_ERROR(execute());
+                              VXLA_RETURN_IF_ERROR(program.Execute());
                               return ThreadMs() - start;
                             }));
     }
@@ -179,12 +199,11 @@ void AddBound(std::span<const DeviceBuffer> values, std::vector<BoundBuffer>& bo
 // What a host pays for a frame: to bind a program and to record it into a command buffer, beside running it as ever.
 Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const std::string& name,
                                   const Module& module) {
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, flags.compile.options()));
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(module, flags.arguments));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
+  VXLA_ASSIGN_OR_RETURN(const ReadyProgram program, MakeReady(flags, client, module, flags.compile.options()));
+  const std::shared_ptr<Executable>& executable = program.executable;
   std::vector<BoundBuffer> bound_arguments;
-  for (const Argument& argument : arguments) AddBound(argument.leaves, bound_arguments);
-  VXLA_ASSIGN_OR_RETURN(const Execution results, executable->Execute(arguments));
+  for (const Argument& argument : program.arguments) AddBound(argument.leaves, bound_arguments);
+  VXLA_ASSIGN_OR_RETURN(const Execution results, executable->Execute(program.arguments));
   VXLA_RETURN_IF_ERROR(results.Wait());
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Recording> recording, Recording::Create(executable, {}));
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<CommandBuffer> commands, client.device().CreateCommandBuffer(0));
@@ -201,12 +220,7 @@ Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const
     VXLA_RETURN_IF_ERROR(commands->End());
     return ms;
   }));
-  VXLA_ASSIGN_OR_RETURN(const double ms, BestOf(flags.runs, [&]() -> Result<double> {
-                          const auto start = Clock::now();
-                          VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments));
-                          VXLA_RETURN_IF_ERROR(execution.Wait());
-                          return MsSince(start);
-                        }));
+  VXLA_ASSIGN_OR_RETURN(const double ms, BestOf(flags.runs, [&] { return program.TimedRun(); }));
   row.peer = PeerTime{"submitting and waiting", ms};
   return row;
 }
@@ -269,22 +283,17 @@ void AddIree(const BenchFlags& flags, Client& client, const std::string& name, c
 Status AddBundle(const BenchFlags& flags, Client& client, const std::string& file, std::vector<BenchRow>& rows) {
   if (flags.only_loading) return AddLoading(flags, client, file, file, rows);
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
-                        client.Load(std::as_bytes(std::span(bytes.view()))));
+  ReadyProgram program;
+  VXLA_ASSIGN_OR_RETURN(program.executable, client.Load(std::as_bytes(std::span(bytes.view()))));
+  const std::shared_ptr<Executable>& executable = program.executable;
   VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(executable->module(), flags.arguments));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
-  const auto run = [&]() -> Result<double> {
-    const auto start = Clock::now();
-    VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments));
-    VXLA_RETURN_IF_ERROR(execution.Wait());
-    return MsSince(start);
-  };
+  VXLA_ASSIGN_OR_RETURN(program.arguments, UploadKept(client, values));
   const bool addresses = executable->plan().bindings == BindingMode::kAddresses;
   BenchRow row{.name = file,
                .device = client.device().facts().name,
                .bindings = addresses ? "addresses" : "descriptors",
                .bytes = TrafficOf(executable->module())};
-  VXLA_RETURN_IF_ERROR(Measure(flags, row, run));
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, [&] { return program.TimedRun(); }));
   rows.push_back(std::move(row));
   return AddLoading(flags, client, file, file, rows);
 }
@@ -358,7 +367,7 @@ Json RowJson(const BenchRow& row) {
 Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
   const std::vector<BenchCase> all = BenchCases();
   if (names.empty()) return all;
-  const std::vector<BenchCase> collectives = CollectiveCases();
+  const std::vector<BenchCase> collectives = CollectiveCases(), kernels = KernelCases();
   std::vector<BenchCase> selected;
   const auto take = [&](const std::vector<BenchCase>& cases, const std::string& name) {
     const auto it = std::ranges::find(cases, name, &BenchCase::name);
@@ -366,7 +375,11 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
     return it != cases.end();
   };
   for (const std::string& name : names) {
-    if (take(all, name) || take(collectives, name)) continue;
+    if (take(all, name) || take(collectives, name) || take(kernels, name)) continue;
+    if (name == kKernels) {
+      selected.insert(selected.end(), kernels.begin(), kernels.end());
+      continue;
+    }
     if (name == "collectives") selected.insert(selected.end(), collectives.begin(), collectives.end());
     if (name == "collectives" || name == kPlaces) {
       selected.push_back({kPlaces, "", 0, true, false});
@@ -381,11 +394,23 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
     if (!text.ok()) {
       std::string known;
       for (const BenchCase& c : all) known += (known.empty() ? "" : ", ") + c.name;
-      return InvalidArgument("{}: neither a file nor one of {}, collectives, {}, {}", name, known, kPlaces, kSharded);
+      return InvalidArgument("{}: neither a file nor one of {}, kernels, collectives, {}, {}", name, known, kPlaces,
+                             kSharded);
     }
     selected.push_back({name, "", 0, true, false});
   }
   return selected;
+}
+
+// Arguments may lie beside each program.
+BenchFlags ForCase(const BenchFlags& flags, const BenchCase& c) {
+  constexpr std::string_view kFolder = "{folder}";
+  BenchFlags of_case = flags;
+  const std::string folder = std::filesystem::path(c.name).parent_path().string();
+  for (std::string& file : of_case.arguments.files) {
+    if (file.starts_with(kFolder)) file.replace(0, kFolder.size(), folder.empty() ? "." : folder);
+  }
+  return of_case;
 }
 
 Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const BenchFlags& flags) {
@@ -467,8 +492,7 @@ Result<std::vector<BenchRow>> MeasureOverPlaces(const BenchFlags& flags) {
 
 // What all devices of a program with shardings compute, as one program of the device.
 struct StepProgram {
-  std::shared_ptr<Executable> executable;
-  std::vector<Argument> arguments;
+  ReadyProgram program;
   int64_t bytes = 0;  // that a device sends
 };
 Result<StepProgram> CompileStep(const BenchFlags& flags, Client& client, const std::string& text, int64_t devices) {
@@ -476,9 +500,7 @@ Result<StepProgram> CompileStep(const BenchFlags& flags, Client& client, const s
   StepProgram step;
   for (const ExchangeCost& cost : ExchangesOf(*parsed.module)) step.bytes += cost.bytes;
   VXLA_ASSIGN_OR_RETURN(const MergedProgram merged, MergeDevices(*parsed.module, {1, devices}, {}));
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(*merged.module, flags.arguments));
-  VXLA_ASSIGN_OR_RETURN(step.arguments, UploadKept(client, values));
-  VXLA_ASSIGN_OR_RETURN(step.executable, client.Compile(*merged.module, flags.compile.options()));
+  VXLA_ASSIGN_OR_RETURN(step.program, MakeReady(flags, client, *merged.module, flags.compile.options()));
   return step;
 }
 
@@ -492,12 +514,6 @@ Result<std::vector<BenchRow>> MeasureSharded(const BenchFlags& flags, Clients& c
     Progress(fmt::format("{}measuring {}", clients.counted, step.name));
     VXLA_ASSIGN_OR_RETURN(const StepProgram whole, CompileStep(flags, *client, step.whole, step.devices));
     VXLA_ASSIGN_OR_RETURN(const StepProgram by_hand, CompileStep(flags, *client, step.by_hand, step.devices));
-    const auto run = [](const StepProgram& program) -> Result<double> {
-      const auto start = Clock::now();
-      VXLA_ASSIGN_OR_RETURN(const Execution execution, program.executable->Execute(program.arguments));
-      VXLA_RETURN_IF_ERROR(execution.Wait());
-      return MsSince(start);
-    };
     const bool addresses = client->device().binding_mode() == BindingMode::kAddresses;
     BenchRow row{.name = step.name,
                  .device = client->device().facts().name,
@@ -507,9 +523,9 @@ Result<std::vector<BenchRow>> MeasureSharded(const BenchFlags& flags, Clients& c
     int turn = 0;
     double hand_ms = 0;
     VXLA_RETURN_IF_ERROR(Measure(flags, row, [&]() -> Result<double> {
-      VXLA_ASSIGN_OR_RETURN(const double hand, run(by_hand));
+      VXLA_ASSIGN_OR_RETURN(const double hand, by_hand.program.TimedRun());
       if (++turn > flags.warmup) hand_ms = hand_ms == 0 ? hand : std::min(hand_ms, hand);
-      return run(whole);
+      return whole.program.TimedRun();
     }));
     row.peer = PeerTime{fmt::format("what is written by hand, which sends {}", by_hand.bytes), hand_ms};
     rows.push_back(std::move(row));
@@ -578,6 +594,7 @@ Result<std::string> About(const BenchCase& c) {
   if (c.name == kPlaces) return std::string("all-reduces of 1 KiB to 64 MiB over 3, 4 and 8 logical devices");
   if (c.name == kSharded)
     return std::string("transformer steps with shardings over 4 logical devices, beside the same by hand");
+  if (c.hlo.empty()) return std::string("a file");
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseHlo(c.hlo));
   const Instruction& root = *module->entry()->root();
   std::string text = fmt::format("{} {}", root.shape().ToString(), OpcodeText(root.opcode()));
@@ -590,22 +607,30 @@ Result<std::string> About(const BenchCase& c) {
   return text;
 }
 
-// Collectives are measured only where they are named.
-Status ListCases(bool wants_json, Json& json) {
-  std::vector<BenchCase> cases = BenchCases();
-  const size_t by_default = cases.size();
-  std::ranges::move(CollectiveCases(), std::back_inserter(cases));
-  cases.push_back({kPlaces, "", 0, true, false});
-  cases.push_back({kSharded, "", 0, true, false});
+// Of all cases, or those that are named; the programs are in the JSON.
+Status ListCases(const std::vector<std::string>& names, bool wants_json, Json& json) {
+  const std::vector<BenchCase> by_default = BenchCases();
+  std::vector<BenchCase> cases = by_default;
+  if (names.empty()) {
+    std::ranges::move(KernelCases(), std::back_inserter(cases));
+    std::ranges::move(CollectiveCases(), std::back_inserter(cases));
+    cases.push_back({kPlaces, "", 0, true, false});
+    cases.push_back({kSharded, "", 0, true, false});
+  } else {
+    VXLA_ASSIGN_OR_RETURN(cases, Selected(names));
+  }
   size_t width = 0;
   for (const BenchCase& c : cases) width = std::max(width, c.name.size());
   Json list = Json::array();
   std::string text;
   for (size_t i = 0; i < cases.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const std::string about, About(cases[i]));
-    if (i == by_default) text += "\nOnly where they are named, or all of them but sharded as collectives:\n";
-    text += fmt::format("{:<{}}  {}\n", cases[i].name, width, about);
-    list.push_back({{"name", cases[i].name}, {"about", about}, {"by_default", i < by_default}});
+    const BenchCase& c = cases[i];
+    VXLA_ASSIGN_OR_RETURN(const std::string about, About(c));
+    if (names.empty() && i == by_default.size())
+      text += "\nOnly where they are named; sizes of a GPU as kernels, several devices but sharded as collectives:\n";
+    text += fmt::format("{:<{}}  {}\n", c.name, width, about);
+    const bool is_default = std::ranges::find(by_default, c.name, &BenchCase::name) != by_default.end();
+    list.push_back({{"name", c.name}, {"about", about}, {"by_default", is_default}, {"hlo", c.hlo}});
   }
   if (!wants_json) return WriteText("-", text);
   json = std::move(list);
@@ -630,7 +655,7 @@ Status Bench(const BenchFlags& flags, Json& json) {
     if (cases.size() > 1) clients.counted = fmt::format("case {} of {}: ", i + 1, cases.size());
     // Many cases take minutes, and without a terminal nothing else tells where they stand.
     if (cases.size() > 1 && !ShowsProgress()) PrintNotes({clients.counted + c.name});
-    const Result<std::vector<BenchRow>> rows = MeasureCase(flags, clients, c);
+    const Result<std::vector<BenchRow>> rows = MeasureCase(ForCase(flags, c), clients, c);
     if (!rows.ok()) return OfCase(c, rows.status());
     Progress("");  // the rows may go to the same terminal
     if (!flags.json && i == 0) PrintHeader(width);
@@ -643,13 +668,143 @@ Status Bench(const BenchFlags& flags, Json& json) {
   return OkStatus();
 }
 
+// A run's kernels, by the device's timestamps: the median, in ms. None where the device has none.
+Result<std::optional<double>> MeasureKernels(const BenchFlags& flags, Client& client, const Module& module) {
+  CompileOptions options = flags.compile.options();
+  options.profile = true;
+  Result<ReadyProgram> program = MakeReady(flags, client, module, options);
+  if (!program.ok() && program.status().code() == StatusCode::kUnsupported) return std::optional<double>();
+  VXLA_RETURN_IF_ERROR(program.status());
+  BenchRow row;
+  VXLA_RETURN_IF_ERROR(Measure(flags, row, [&]() -> Result<double> {
+    RunStatistics statistics;
+    VXLA_RETURN_IF_ERROR(program->Execute(&statistics));
+    double ms = 0;
+    for (const StepTime& step : statistics.steps) ms += step.ms;
+    return ms;
+  }));
+  return row.times->median > 0 ? std::optional(row.times->median) : std::nullopt;
+}
+
+// The faster way to bind, by calls.
+Result<XlaComparison> Compare(const BenchFlags& flags, Clients& clients, const BenchCase& c, const XlaTime& xla) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadCase(c, flags));
+  XlaComparison comparison{.name = c.name, .call_ms = 0, .device_ms = {}, .xla = xla};
+  Client* faster = nullptr;
+  for (const std::string& mode : clients.modes()) {
+    VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, ""));
+    Progress(fmt::format("{}measuring {} with {}", clients.counted, c.name, mode));
+    VXLA_ASSIGN_OR_RETURN(const ReadyProgram program, MakeReady(flags, *client, *module, flags.compile.options()));
+    BenchRow row;
+    VXLA_RETURN_IF_ERROR(Measure(flags, row, [&] { return program.TimedRun(); }));
+    if (faster != nullptr && row.ms >= comparison.call_ms) continue;
+    faster = client;
+    comparison.call_ms = row.ms;
+  }
+  VXLA_ASSIGN_OR_RETURN(comparison.device_ms, MeasureKernels(flags, *faster, *module));
+  return comparison;
+}
+
+Json ComparisonJson(const XlaComparison& row) {
+  const auto or_null = [](const std::optional<double>& ms) { return ms ? Json(*ms) : Json(); };
+  Json json{{"name", row.name}, {"ms", row.call_ms}, {"device_ms", or_null(row.device_ms)}};
+  if (!row.xla.error.empty()) {
+    json["error"] = row.xla.error;
+    return json;
+  }
+  json["xla_ms"] = row.xla.call_ms;
+  json["xla_device_ms"] = or_null(row.xla.device_ms);
+  json["ratio"] = row.ratio();
+  return json;
+}
+
+void PrintComparison(const XlaComparison& row, size_t width) {
+  const auto or_dash = [](const std::optional<double>& ms) {
+    return ms ? fmt::format("{:.3f}", *ms) : std::string("-");
+  };
+  fmt::print("{:<{}} {:>10.3f} {:>10}", row.name, width, row.call_ms, or_dash(row.device_ms));
+  if (row.xla.error.empty()) {
+    fmt::print(" {:>10.3f} {:>10} {:>8.2f}\n", row.xla.call_ms, or_dash(row.xla.device_ms), row.ratio());
+  } else {
+    fmt::print("   XLA: {}\n", row.xla.error);
+  }
+  std::fflush(stdout);
+}
+
+void PrintMean(const std::vector<XlaComparison>& rows) {
+  double logarithms = 0;
+  int64_t count = 0, quicker = 0;
+  for (const XlaComparison& row : rows) {
+    if (row.ratio() == 0) continue;
+    ++count;
+    quicker += row.ratio() > 1;
+    logarithms += std::log(row.ratio());
+  }
+  if (count > 0)
+    fmt::print("quicker than XLA on {} of {}, geometric mean {:.2f}\n", quicker, count,
+               std::exp(logarithms / static_cast<double>(count)));
+}
+
+Status AddToXla(const BenchFlags& flags, const BenchCase& c, XlaPeer& peer) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadCase(c, flags));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.arguments));
+  return peer.Add(*module, arguments.values);
+}
+
+// Every program in XLA and then here, each for half a second before its runs count.
+Status BenchAgainstXla(BenchFlags flags, Json& json) {
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(flags.device));
+  if (IsCpu(flags.device.device)) return InvalidArgument("--against xla: --device cpu is no device of Vulkan's");
+  if (flags.names.empty()) flags.names = {kKernels};
+  flags.settle_seconds = kSettleSeconds;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<BenchCase> cases, Selected(flags.names));
+  VXLA_ASSIGN_OR_RETURN(XlaPeer peer, XlaPeer::Create(flags.python));
+  for (const BenchCase& c : cases) {
+    const bool of_one = c.replicas == 1 && c.emulate.empty() && c.name != kPlaces && c.name != kSharded;
+    if (!of_one || IsBundleFile(c)) return InvalidArgument("{}: --against xla is for programs of one device", c.name);
+    Progress(fmt::format("writing {} for XLA", c.name));
+    if (const Status added = AddToXla(ForCase(flags, c), c, peer); !added.ok()) return OfCase(c, added);
+  }
+  PrintNotes({fmt::format("measuring {} program{} in XLA", cases.size(), cases.size() == 1 ? "" : "s")});
+  VXLA_ASSIGN_OR_RETURN(const XlaTimes xla, peer.Measure(flags.runs));
+  Clients clients(flags);
+  std::vector<XlaComparison> rows;
+  const size_t width = NameWidth(cases);
+  Json list = Json::array();
+  for (size_t i = 0; i < cases.size(); ++i) {
+    clients.counted = fmt::format("case {} of {}: ", i + 1, cases.size());
+    if (cases.size() > 1 && !ShowsProgress()) PrintNotes({clients.counted + cases[i].name});
+    const Result<XlaComparison> row = Compare(ForCase(flags, cases[i]), clients, cases[i], xla.programs[i]);
+    if (!row.ok()) return OfCase(cases[i], row.status());
+    Progress("");
+    if (!flags.json && i == 0)
+      fmt::print("beside {}\n{:<{}} {:>10} {:>10} {:>10} {:>10} {:>8}\n", xla.name, "case", width, "call ms",
+                 "device ms", "XLA call", "XLA device", "ratio");
+    if (!flags.json) PrintComparison(*row, width);
+    list.push_back(ComparisonJson(*row));
+    rows.push_back(*row);
+  }
+  if (!flags.json && rows.size() > 1) PrintMean(rows);
+  if (!flags.table.empty()) {
+    VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(clients.modes().front(), ""));
+    std::string command = "vxla bench --against xla";
+    for (const std::string& name : flags.names) command += name == kKernels ? "" : " " + name;
+    VXLA_RETURN_IF_ERROR(WriteXlaTable(flags.table, client->device().facts(), xla.name, std::move(rows), command));
+  }
+  if (flags.json) json = std::move(list);
+  return OkStatus();
+}
+
 }  // namespace
 
 CommandBody AddBench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   app.add_option(
          "NAME", flags->names,
-         "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
+         "cases, program files or bundles; without one, every case. Of several files --args {folder}/args.npz lies "
+         "beside "
+         "each. kernels: what fills a GPU, 16 million elements, "
+         "products of 4096 x 4096, attention. collectives: all_reduce, all_gather and all_to_all "
          "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...). all_reduce_places: all-reduces of 1 KiB to 64 MiB "
          "over 3, 4 and 8 logical devices of the one that is named. sharded: steps of transformers over 4 logical "
          "devices, data, tensor, sequence and expert parallel and fully sharded: time, and bytes that a device sends, "
@@ -678,11 +833,26 @@ CommandBody AddBench(CLI::App& app) {
                  "where iree-compile and iree-benchmark-module are, which embed runs too (without: on the PATH, or in "
                  "iree_venv/bin beside vxla)")
       ->type_name("FOLDER");
+  app.add_option(
+         "--against", flags->against,
+         "xla: beside XLA, by a Python that has JAX, on its CUDA or ROCm device or else its CPU; without NAME the "
+         "kernels. Of calls that wait for their results, and of the devices by their own events, after half a "
+         "second each; the ratio is of the latter where both have them, above 1 where vxla is the quicker one")
+      ->check(OneOf({"xla"}))
+      ->type_name("PEER");
+  app.add_option("--python", flags->python, "the command of that Python")->type_name("PYTHON")->capture_default_str();
+  app.add_option("-o,--output", flags->table,
+                 "with --against: also a table as docs/benchmarks/data has them, with device, driver, day and commit")
+      ->check(FileToWrite())
+      ->type_name("FILE.json");
   app.add_flag("--loading", flags->only_loading, "of bundles only the time from the file to ready");
   app.add_flag("--json", flags->json, "the table as JSON");
   return [flags, &app](Json& json) {
     flags->both_bindings = app.count("--bindings") == 0;
-    if (flags->list) return ListCases(flags->json, json);
+    if (flags->list) return ListCases(flags->names, flags->json, json);
+    if (!flags->table.empty() && flags->against.empty())
+      return InvalidArgument("-o {}: only --against makes a table", flags->table);
+    if (!flags->against.empty()) return BenchAgainstXla(*flags, json);
     if (!flags->tune.empty()) {
       return TuneDevice({flags->tune, flags->names, flags->device, flags->compile.options(), flags->arguments,
                          flags->runs, flags->json},

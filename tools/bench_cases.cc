@@ -25,10 +25,6 @@ BenchCase EmulatedAdd(const std::string& name, const char* type, const char* fea
   return {name, Add(type, kCount), kCount, true, false, feature, Add("f32", kCount)};
 }
 
-constexpr char kReducers[] =
-    "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
-    "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
-
 // Of any numbers: those that make no factor take as long.
 std::string Cholesky(int n) {
   return fmt::format(

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <vector>
 
 #include "core/mlir/printer/printer.h"
@@ -31,10 +29,9 @@ Result<std::filesystem::path> FindTools(const std::string& folder) {
     if (HoldsTools(folder)) return std::filesystem::path(folder);
     return Unsupported("--iree {}: no {} and {} there", folder, kCompile, kBenchmark);
   }
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string each; std::getline(folders, each, ':');) {
-    if (!each.empty() && HoldsTools(each)) return std::filesystem::path(each);
+  if (const Result<std::string> compiler = FindProgram(kCompile); compiler.ok()) {
+    const std::filesystem::path folder_of_it = std::filesystem::path(*compiler).parent_path();
+    if (HoldsTools(folder_of_it)) return folder_of_it;
   }
   if (const Result<std::string> own = OwnProgram(); own.ok()) {
     const std::filesystem::path beside = std::filesystem::path(*own).parent_path() / "iree_venv" / "bin";

@@ -81,7 +81,7 @@ const std::vector<HelpSection>& HelpSections() {
         {"VXLA_PJRT_LIBRARY", "the plugin that JAX loads instead of the wheel's"},
         {"VXLA_POISON", "1: memory that nothing has written yet holds a pattern, so that reading it shows"},
         {"LP_NUM_THREADS", "lavapipe's threads: 0 is the fastest for many small kernels"},
-        {"PATH", "where vxla bench looks for IREE's programs"}}},
+        {"PATH", "where vxla bench looks for IREE's programs and for Python"}}},
       {"Examples",
        {{"vxla run program.hlo --args args.npz -o results.npz", "run on the best Vulkan device and save the results"},
         {"vxla diff program.hlo --args args.npz", "compare that device with the CPU reference"},

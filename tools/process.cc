@@ -1,10 +1,14 @@
 #include "tools/process.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <thread>
 
 #ifndef _WIN32
@@ -25,6 +29,20 @@ Result<std::string> OwnProgram() {
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed) return Unsupported("this system does not tell a program its own path (/proc/self/exe)");
   return own.string();
+}
+
+Result<std::string> FindProgram(const std::string& command) {
+  if (command.find('/') != std::string::npos) {
+    if (IsProgram(command)) return command;
+    return Unsupported("{}: no program that can be run", command);
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string each; std::getline(folders, each, ':');) {
+    const std::string file = fmt::format("{}/{}", each, command);
+    if (!each.empty() && IsProgram(file)) return file;
+  }
+  return Unsupported("no {} on the PATH", command);
 }
 
 #ifdef _WIN32

@@ -10,6 +10,8 @@ namespace VXLA_NAMESPACE {
 
 // Whether the file may be run by this user.
 bool IsProgram(const std::string& path);
+// Where a command is: itself where it names a folder, else the first one of its name on the PATH; kUnsupported without.
+Result<std::string> FindProgram(const std::string& command);
 // The path of this program; an error where the system does not tell.
 Result<std::string> OwnProgram();
 

@@ -2,6 +2,7 @@
 """README's numbers, output, commands and picture of a report: from the data, and from the program.
 
     tools/readme.py                            # exit code 1: a number is not what its source says, or has no source
+    tools/readme.py --write                    # writes into README.md the numbers that its sources say
     tools/readme.py --run build/vxla           # also the output of `vxla diff`, and the commands; 77: there is no lavapipe
     tools/readme.py --run build/vxla --write   # writes that output into README.md
     tools/readme.py --run build/vxla --picture chromium   # docs/pictures/report.png, by a browser: the page of that diff
@@ -78,6 +79,19 @@ def facts():
         # What is named, not counted.
         "the exit code 0:", "On Debian 12 (", "Linux x86-64", "Windows x86-64", "NVIDIA H100, H200", "an NVIDIA H100:",
     ]
+
+
+def with_numbers(readme):
+    """README with each sentence's numbers as its source has them; a sentence that says something else stays, and the check tells of it."""
+    number = re.compile(r"(\d[\d.,]*\d|\d)")
+    for sentence in facts():
+        parts = number.split(sentence)
+        pattern = number.pattern.join(re.escape(text).replace(r"\ ", r"\s+") for text in parts[::2])
+        there = re.search(pattern, readme)
+        if there:
+            numbers = iter(parts[1::2])
+            readme = readme[:there.start()] + number.sub(lambda _: next(numbers), there[0]) + readme[there.end():]
+    return readme
 
 
 def check_numbers(readme):
@@ -192,6 +206,9 @@ def main():
     parser.add_argument("--picture")
     options = parser.parse_args()
     readme = read("README.md")
+    if options.write:
+        readme = with_numbers(readme)
+        (ROOT / "README.md").write_text(readme, encoding="utf-8")
     wrong = check_numbers(readme)
     if options.run:
         wrong += check_output(options.run.resolve(), readme, options.write, options.picture)

@@ -188,18 +188,18 @@ part_sanitizers() {
   VXLA_TARGETS="$suites ops_tests $threaded pjrt_threads_test" tools/build.sh --preset=tsan
   for suite in $threaded; do
     for device in llvmpipe swiftshader; do
-      TSAN_OPTIONS=suppressions=tests/support/tsan.supp VXLA_TEST_DEVICE=$device build-tsan/tests/$suite >"$log" 2>&1 ||
+      TSAN_OPTIONS=suppressions=$PWD/tests/support/tsan.supp VXLA_TEST_DEVICE=$device build-tsan/tests/$suite >"$log" 2>&1 ||
         failed "$suite on $device, TSan"
     done
   done
   record "programs of hosts in C with threads, both drivers, TSan" "nothing reported"
-  TSAN_OPTIONS=suppressions=tests/support/tsan.supp ctest --test-dir build-tsan -R '^pjrt_threads_on_' --output-on-failure >"$log" 2>&1 ||
+  TSAN_OPTIONS=suppressions=$PWD/tests/support/tsan.supp ctest --test-dir build-tsan -R '^pjrt_threads_on_' --output-on-failure >"$log" 2>&1 ||
     failed "the PJRT plugin called from threads, TSan"
   record "the PJRT plugin called from eight threads, both drivers, TSan" "nothing reported"
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
-  run_suite "replicas and host steps on the drivers, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp \
+  run_suite "replicas and host steps on the drivers, TSan" TSAN_OPTIONS=suppressions=$PWD/tests/support/tsan.supp \
     build-tsan/tests/ops_tests --gtest_filter='*Replica*:*Job*:*OneDevice*:*HostStep*'
-  run_suite "replicas on several queues, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp VXLA_TEST_EMULATE=queues \
+  run_suite "replicas on several queues, TSan" TSAN_OPTIONS=suppressions=$PWD/tests/support/tsan.supp VXLA_TEST_EMULATE=queues \
     build-tsan/tests/ops_tests --gtest_filter='*Replica*:*Job*'
 }
 

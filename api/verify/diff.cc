@@ -93,9 +93,10 @@ class DiffRunner {
       if (!MayFlush(instruction)) return std::nullopt;
       std::vector<std::shared_ptr<const Literal>> zeroed;
       std::vector<const Literal*> given(operands.begin(), operands.end());
-      for (const Literal*& operand : given) {
-        zeroed.push_back(Flushed(device_.facts(), *operand));
-        if (zeroed.back() != nullptr) operand = zeroed.back().get();
+      for (size_t k = 0; k < given.size(); ++k) {
+        if (!MayFlushOperand(instruction, k)) continue;
+        zeroed.push_back(Flushed(device_.facts(), *given[k]));
+        if (zeroed.back() != nullptr) given[k] = zeroed.back().get();
         flushed = flushed || zeroed.back() != nullptr;
       }
       Result<Literal> value = EvaluateInstruction(instruction, given, plain);
@@ -329,7 +330,8 @@ class DiffRunner {
     } else {
       outcome_.fault = "algorithm";
       outcome_.notes.push_back(
-          "the device gives the bits of shader arithmetic, which lie farther from the reference than rounding takes it, "
+          "the device gives the bits of shader arithmetic, which lie farther from the reference than rounding takes "
+          "it, "
           "and "
           "no "
           "instruction looked at is outside its bound: --bisect looks into 16 iterations of loops");
@@ -338,11 +340,15 @@ class DiffRunner {
 
   void NoteOrder(const InstructionReport& bad) {
     const ElementDifference& e = bad.device.worst.at(0);
+    const bool sorts = bad.opcode == OpcodeText(Opcode::kSort);
     outcome_.notes.push_back(fmt::format(
-        "the order of the elements decides the result of {}: its combiner cannot be shown to associate, and "
-        "neither HLO nor StableHLO states an order. At [{}] {} gives {}; {}, {}",
-        bad.name, e.where, outcome_.device, e.actual,
-        other_ != nullptr ? outcome_.reference : "the reference, which folds from the left, initial value first",
+        "the order of the elements decides the result of {}: {}. At [{}] {} gives {}; {}, {}", bad.name,
+        sorts ? "its comparator is no strict weak order on them (compare with type=TOTALORDER is one beside NaN too)"
+              : "its combiner cannot be shown to associate, and neither HLO nor StableHLO states an order",
+        e.where, outcome_.device, e.actual,
+        other_ != nullptr ? outcome_.reference
+        : sorts           ? "the reference"
+                          : "the reference, which folds from the left, initial value first",
         e.expected));
   }
 

@@ -170,11 +170,26 @@ bool MayFlush(const Instruction& instruction) {
     case Opcode::kDivide:
     case Opcode::kSqrt:
     case Opcode::kDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kScaledDot:
+    case Opcode::kConvolution:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kFft:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad:
       return true;
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
     case Opcode::kScatter:
-      return std::ranges::any_of(instruction.called(0)->instructions(), [](const auto& i) { return MayFlush(*i); });
+    case Opcode::kScan:
+    case Opcode::kAllReduce:
+    case Opcode::kReduceScatter:
+      return std::ranges::any_of(instruction.called(), [](const Computation* called) {
+        return std::ranges::any_of(called->instructions(), [](const auto& i) { return MayFlush(*i); });
+      });
     case Opcode::kCompare:
     case Opcode::kSelect:
     case Opcode::kComplex:
@@ -186,6 +201,10 @@ bool MayFlush(const Instruction& instruction) {
       return IsElementwise(instruction.opcode()) && instruction.operand_count() > 0 &&
              IsComplex(instruction.operand(0)->shape().element_type());
   }
+}
+
+bool MayFlushOperand(const Instruction& instruction, size_t k) {
+  return MayFlush(instruction) && (instruction.opcode() != Opcode::kSelectAndScatter || k > 0);
 }
 
 std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& literal) {

@@ -64,9 +64,11 @@ class DiffSide {
 
 // Values below this magnitude need not survive on the device: 0 unless it flushes denormals of this type.
 double LeastKept(const DeviceFacts& facts, ElementType type);
-// Whether a device that flushes denormals may do so here: in its own sums, products, quotients and roots, reducers of
-// them, and functions of complex numbers. Everything else sees denormals for what they are.
+// Whether a device that flushes denormals may do so here: in its own sums, products, quotients and roots, whatever is
+// made of them, and functions of complex numbers. Everything else sees denormals for what they are.
 bool MayFlush(const Instruction& instruction);
+// And in reading operand k: what a select-and-scatter selects by is compared alone.
+bool MayFlushOperand(const Instruction& instruction, size_t k);
 // Zeros in place of what LeastKept says. Null if there is nothing to flush.
 std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& literal);
 

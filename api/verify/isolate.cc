@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "api/verify/conditioning.h"
@@ -135,11 +136,62 @@ void JudgeByItself(const Instruction& instruction, std::span<const Literal* cons
   }
 }
 
+// Whether the comparator is no strict weak order on the elements, as less-than is none beside NaN: sorted from the
+// other end, which may exchange equivalent elements, some place holds another class of elements.
+bool OrderDecidesSort(const Instruction& sort, const Literal& expected) {
+  const std::unique_ptr<Module> module = sort.called(0)->module()->Clone();
+  Computation* comparator = nullptr;
+  for (const auto& computation : module->computations()) {
+    if (computation->name() == sort.called(0)->name()) comparator = computation.get();
+  }
+  Computation* const entry = module->AddComputation("sort_again");
+  std::vector<Instruction*> there, reversed, again;
+  const std::vector<const Literal*> leaves = FlattenLiteral(expected);
+  for (const Literal* leaf : leaves) {
+    ParameterAttributes parameter;
+    parameter.number = std::ssize(there);
+    there.push_back(entry->Add(Opcode::kParameter, leaf->shape(), {}, parameter));
+    reversed.push_back(entry->Add(Opcode::kReverse, leaf->shape(), {there.back()},
+                                  DimensionsAttributes{sort.attributes<SortAttributes>().dimensions}));
+  }
+  Instruction* const sorted = entry->Add(sort.CloneWith(reversed, sort.shape(), {comparator}));
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    again.push_back(leaves.size() == 1 ? sorted
+                                       : entry->Add(Opcode::kGetTupleElement, leaves[k]->shape(), {sorted},
+                                                    GetTupleElementAttributes{static_cast<int64_t>(k)}));
+  }
+  const Shape answers(ElementType::kPred,
+                      {leaves[0]->shape().dimensions().begin(), leaves[0]->shape().dimensions().end()});
+  std::vector<Instruction*> ways;
+  for (const bool forward : {true, false}) {
+    std::vector<Instruction*> operands;
+    for (size_t k = 0; k < leaves.size(); ++k) {
+      operands.push_back(forward ? there[k] : again[k]);
+      operands.push_back(forward ? again[k] : there[k]);
+    }
+    IntList dimensions(static_cast<size_t>(answers.rank()));
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    ways.push_back(entry->Add(Opcode::kMap, answers, operands, DimensionsAttributes{dimensions}, {comparator}));
+  }
+  entry->set_root(entry->Add(Opcode::kOr, answers, ways));
+  module->set_entry(entry);
+  module->mutable_attributes() = {};
+  module->RemoveUnusedComputations();
+  module->SortComputations();
+  const Result<Literal> differs = Evaluate(*module, leaves);
+  if (!differs.ok()) return false;
+  for (int64_t i = 0; i < differs->element_count(); ++i) {
+    if (differs->GetInt(i) != 0) return true;
+  }
+  return false;
+}
+
 // Whether other groups of the elements, which a combiner allows that nobody can show to associate, lead to other
 // results: shader math on the CPU takes the elements one after the other, and as a few lanes of a device would.
 bool OrderDecides(const Instruction& instruction, std::span<const Literal* const> operands, const DiffSide& device,
                   const Literal& expected, std::span<const Tolerance> tolerances) {
   constexpr int64_t kMostElements = int64_t{1} << 28;
+  if (instruction.opcode() == Opcode::kSort) return OrderDecidesSort(instruction, expected);
   const bool folds = instruction.opcode() == Opcode::kReduce || instruction.opcode() == Opcode::kReduceWindow;
   if (!folds || OrderOf(*instruction.called(0)) != CombinerOrder::kUnknown) return false;
   const int64_t length = std::max<int64_t>(AccumulationLength(instruction), 1);
@@ -189,8 +241,9 @@ void CompareInstruction(const Instruction& instruction, std::span<const Literal*
   }
   if (report->device.agrees() || shader_math == nullptr) return;
   report->fault = report->shader_math->agrees() ? Fault::kDriver : Fault::kAlgorithm;
-  // Shader math has the order of the plan, but of running windows, where it has the reference's values.
-  const bool in_plans_order = report->driver->agrees() || RunningWindowOf(instruction);
+  // Shader math has the order of the plan, but of running windows and sorts, where it has the reference's values.
+  const bool in_plans_order =
+      report->driver->agrees() || RunningWindowOf(instruction) || instruction.opcode() == Opcode::kSort;
   if (in_plans_order && OrderDecides(instruction, operands, device, expected, bound.leaves))
     report->fault = Fault::kOrder;
 }
@@ -286,6 +339,7 @@ class Isolator {
                        SharedLiteral* expected) {
     bool changed = false;
     for (size_t k = 0; k < operands->size(); ++k) {
+      if (!MayFlushOperand(instruction, k)) continue;
       SharedLiteral& operand = (*operands)[k];
       const Instruction* from = instruction.operand(static_cast<int>(k));
       auto known = walked.flushed.find(from);

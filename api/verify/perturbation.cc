@@ -557,6 +557,7 @@ std::optional<Result<Literal>> Perturbation::Move(const Instruction& instruction
   std::vector<std::shared_ptr<const Literal>> flushed;
   std::vector<const Literal*> given(operands.begin(), operands.end());
   for (size_t k = 0; flushes && k < given.size(); ++k) {
+    if (!MayFlushOperand(instruction, k)) continue;
     flushed.push_back(options_.flush(*given[k]));
     if (flushed.back() != nullptr) given[k] = flushed.back().get();
   }

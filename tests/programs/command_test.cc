@@ -212,6 +212,48 @@ TEST(CommandTest, BenchEmbedHasARowOfIreesWhereItsCommandsAre) {
   EXPECT_THAT(RunVxla(bench).err, HasSubstr("iree-compile fails: no such thing"));
 }
 
+// A Python that only says what JAX would: programs, arguments and runs reach it, and its times come back, also in a
+// table.
+TEST(CommandTest, BenchAgainstXlaPutsItsTimesBesideOurs) {
+  const std::string python = ScratchFolder() + "/as_python", table = ScratchFolder() + "/beside_xla.json";
+  const auto write = [&](const std::string& does) {
+    WriteScratch("as_python", "#!/bin/sh\n[ \"$1\" = -c ] || exit 1\n" + does);
+    std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  };
+  write(
+      "grep -q stablehlo.add \"$3/0.mlir\" && [ -s \"$3/0.npz\" ] && [ \"$4\" = 2 ] || exit 2\n"
+      "grep -q stablehlo.exponential \"$3/1.mlir\" || exit 3\n"
+      "echo '{\"xla\": \"jax 9\", \"programs\": [{\"call_ms\": 1e6, \"device_ms\": 0}, {\"error\": \"no room\"}]}'\n");
+  WriteScratch("exp.hlo", "ENTRY e { x = bf16[3] parameter(0)  ROOT r = bf16[3] exponential(x) }");
+  const std::string bench = "bench " + AddProgram() + " " + ScratchFolder() +
+                            "/exp.hlo --bindings descriptors --num-runs 2 " + "--against xla --python " + python;
+  const CommandResult result = RunVxla(bench + " --json -o " + table);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["xla_ms"], 1e6);
+  EXPECT_GT(rows[0]["ms"], 0);
+  EXPECT_GT(rows[0]["device_ms"], 0);
+  EXPECT_EQ(rows[1]["error"], "no room");
+  const auto written = nlohmann::json::parse(ReadScratch(table));
+  EXPECT_EQ(written["name"], "beside_xla");
+  EXPECT_EQ(written["peer"], "XLA (jax 9)");
+  ASSERT_EQ(written["rows"].size(), 1u);
+  EXPECT_EQ(written["rows"][0]["case"], AddProgram());
+  EXPECT_THAT(RunVxla(bench).out, HasSubstr("XLA: no room"));
+
+  write("echo first >&2\necho No module named jax >&2\nexit 1\n");
+  ExpectError(RunVxla(bench), 2, python + ": No module named jax");
+  write("echo nothing\n");
+  ExpectError(RunVxla(bench), 3, "printed no times of 2 programs");
+  ExpectError(RunVxla("bench --against xla --python " + ScratchFolder() + "/nosuch"), 2, "no program that can be run");
+  ExpectError(RunVxla("bench --against xla sharded --python " + python), 2, "programs of one device");
+  ExpectError(RunVxla("bench --against iree"), 2, "'iree' is none of xla");
+  ExpectError(RunVxla("bench add -o " + table), 2, "only --against makes a table");
+  ExpectError(RunVxla("bench " + AddProgram() + " --args {folder}/absent.npz"), 2,
+              std::filesystem::path(AddProgram()).parent_path().string() + "/absent.npz");
+}
+
 TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   const CommandResult result = RunVxla("bench " + AddProgram() + " --num-runs 2 --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -115,6 +115,35 @@ TEST(DiffTest, WhereTheOrderDecidesNobodyIsAtFaultAndBothValuesAreSaid) {
   EXPECT_THAT(result.err, HasSubstr("the reference, which folds from the left, initial value first, "));
 }
 
+// NaN or an infinity in one part says nothing of the other one, whose sum has its bound.
+TEST(DiffTest, PartsOfComplexSumsAreJudgedApart) {
+  const std::string program = WriteScratch(
+      "parts.hlo",
+      "c { a = c64[] parameter(0)  b = c64[] parameter(1)  ROOT r = c64[] add(a, b) }\n"
+      "ENTRY e { x = c64[3,500] parameter(0)  i = c64[] constant((0, 0))\n"
+      "ROOT r = c64[500] reduce(x, i), dimensions={0}, to_apply=c }");
+  for (const char* device : {"swiftshader", "llvmpipe"})
+    DiffJson(program + " --fill special --device " + std::string(device), 0);
+}
+
+// Beside NaN less-than is no strict weak order, and the totally ordered one is; a wrong result is not excused by ties.
+TEST(DiffTest, WhereTheComparatorIsNoOrderNobodyIsAtFault) {
+  const auto sort = [](const std::string& more) {
+    return WriteScratch(
+        "nan_sort.hlo",
+        "less { a = f32[] parameter(0)  b = f32[] parameter(1)  i = s32[] parameter(2)  j = s32[] "
+        "parameter(3)  ROOT r = pred[] compare(a, b), direction=LT" +
+            more +
+            " }\nENTRY e { x = f32[100] parameter(0)  y = s32[100] iota(), iota_dimension=0\n"
+            "ROOT s = (f32[100], s32[100]) sort(x, y), dimensions={0}, is_stable=true, to_apply=less }");
+  };
+  const CommandResult result = RunVxla("diff " + sort("") + " --fill special --json");
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_EQ(Json::parse(result.out)["fault"], "order");
+  EXPECT_THAT(result.err, HasSubstr("its comparator is no strict weak order on them"));
+  DiffJson(sort(", type=TOTALORDER") + " --fill special", 0);
+}
+
 TEST(DiffTest, ACombinerThatIsKnownNotToAssociateAgrees) {
   for (const char* operation : {"subtract(a, b)", "subtract(b, a)", "divide(b, a)", "power(a, b)"}) {
     const std::string program = fmt::format(
@@ -314,6 +343,26 @@ TEST(DiffTest, WhatADeviceMayFlushItMayKeep) {
       "ENTRY e { a = f32[2,4] constant({{1e-20, 1e-19, 1e30, 3}, {1e-15, 1e-15, 1e10, 1}})  i = f32[] constant(1)\n"
       "  ROOT r = f32[2] reduce(a, i), dimensions={1}, to_apply=f }");
   EXPECT_EQ(DiffJson(product, 0)["verdict"], "agree");
+  // SwiftShader flushes them in whatever is made of sums and products, and compares them for what they are.
+  const std::pair<const char*, const char*> programs[] = {
+      {"conv",
+       "ENTRY e { x = f32[2,40,4] parameter(0)  k = f32[3,4,5] parameter(1)\n"
+       "ROOT r = f32[2,38,5] convolution(x, k), window={size=3}, dim_labels=b0f_0io->b0f }"},
+      {"dot",
+       "ENTRY e { x = f32[30,4] parameter(0)  y = f32[4,30] parameter(1)\n"
+       "ROOT r = f32[30,30] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"},
+      {"solve",
+       "ENTRY e { x = f32[6,6] parameter(0)  y = f32[6,3] parameter(1)\n"
+       "ROOT r = f32[6,3] triangular-solve(x, y), left_side=true, lower=true, transpose_a=NO_TRANSPOSE }"},
+      {"select",
+       "g { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }\n"
+       "c { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+       "ENTRY e { x = f32[2001] parameter(0)  s = f32[1000] parameter(1)  i = f32[] constant(0)\n"
+       "ROOT r = f32[2001] select-and-scatter(x, s, i), window={size=3 stride=2 pad=0_0}, select=g, "
+       "scatter=c }"}};
+  std::string files;
+  for (const auto& [name, text] : programs) files += WriteScratch(fmt::format("flushed_{}.hlo", name), text) + " ";
+  EXPECT_EQ(RunVxla("diff " + files + "--device swiftshader --fill special --seed 1 -j 1").exit_code, 0);
 }
 
 TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {

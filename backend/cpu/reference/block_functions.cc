@@ -92,7 +92,10 @@ std::complex<T> Cbrt(std::complex<T> z) {
   if (z == std::complex<T>(0)) return z;
   if (z.imag() == 0 && z.real() > 0) return {std::cbrt(z.real()), z.imag()};
   const T angle = std::arg(z);
-  if (!std::isinf(z.real()) && !std::isinf(z.imag())) return std::polar(std::cbrt(std::abs(z)), angle / 3);
+  if (!std::isinf(z.real()) && !std::isinf(z.imag())) {
+    const T radius = std::cbrt(std::abs(z));  // NaN too, which std::polar must not be given
+    return {radius * std::cos(angle / 3), radius * std::sin(angle / 3)};
+  }
   // Not as products with a cosine and a sine, which may be 0: an infinity of any angle but 0 has two infinite parts.
   const T infinity = std::numeric_limits<T>::infinity();
   return {infinity, std::isnan(angle) || angle == 0 ? angle : std::copysign(infinity, angle)};

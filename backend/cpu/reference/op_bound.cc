@@ -309,7 +309,7 @@ class BoundMaker {
       } else if (!rounds || kinds[k] == ReducerKind::kExact) {
         bound_.leaves.emplace_back();
       } else if (kinds[k] == ReducerKind::kSum) {
-        bound_.leaves.push_back(SumOf(k, *sum_leaves[k], accumulators[k], first_magnitude, &text));
+        bound_.leaves.push_back(SumOf(k, *sum_leaves[k], accumulators[k], &text));
       } else {
         bound_.leaves.push_back(ProductOf(k, accumulators[k], &text));
       }
@@ -462,8 +462,13 @@ class BoundMaker {
     return bound_.literals.emplace_back(std::make_shared<const Literal>(std::move(literal))).get();
   }
 
+  // Of what is finite: an infinite term is infinite in any order, and NaN as one part of a complex number says nothing
+  // of the other.
   bool FindMagnitudes(int first) {
-    magnitudes_ = ValueOf(first, Magnitudes);
+    magnitudes_ = ValueOf(first, [](const Literal& operand) {
+      return Formed(
+          operand, [](double x) { return x; }, /*of_finite_parts=*/true);
+    });
     return magnitudes_ != nullptr;
   }
 
@@ -484,7 +489,7 @@ class BoundMaker {
     return any ? Keep(std::move(may)) : nullptr;
   }
 
-  Tolerance SumOf(size_t k, const Literal& magnitudes, ElementType accumulator, int first, std::string* text) {
+  Tolerance SumOf(size_t k, const Literal& magnitudes, ElementType accumulator, std::string* text) {
     const Literal& leaf = *leaves_[k];
     const int64_t length = AccumulationLength(instruction_);
     Tolerance tolerance = RoundingOf(leaf);
@@ -492,20 +497,18 @@ class BoundMaker {
     // A unit of what the sum is rounded to, where that is narrower.
     if (const ElementType type = leaf.shape().element_type(), rounded = SumRoundedTo(instruction_); rounded != type)
       tolerance.ulp = std::max(tolerance.ulp, UnitRoundoff(rounded) / UnitRoundoff(type));
-    tolerance.magnitudes = &magnitudes;
     tolerance.magnitude_factor = BoundOfLength(accumulator, length) + DotAlgorithmApart(instruction_);
+    tolerance.magnitudes = &magnitudes;
+    if (flushes_ && RealPart(accumulator) == ElementType::kF32) {
+      // Each term and each partial sum may be a denormal.
+      const double lost = 2 * static_cast<double>(length) * LeastStep(accumulator) / tolerance.magnitude_factor;
+      tolerance.magnitudes = Keep(Formed(
+          magnitudes, [&](double x) { return x + lost; }, /*of_finite_parts=*/false));
+    }
     // Sums of narrow floats that reach further than their type leave it where they are rounded, in any order.
     const auto reach = [](ElementType type) { return FormatOf(RealPart(type)).bias; };
     const bool may_leave = reach(leaf.shape().element_type()) == reach(accumulator);
-    if (may_leave && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
-      // An infinite term is infinite in any order. Of a complex number the other part may leave the range still.
-      const Literal* finite = ValueOf(first, [](const Literal& operand) {
-        return Formed(
-            operand, [](double x) { return x; }, /*of_finite_parts=*/true);
-      });
-      if (finite != nullptr)
-        tolerance.may_overflow = Overflows(*FlattenLiteral(*finite)[k], tolerance.magnitude_factor);
-    }
+    if (may_leave) tolerance.may_overflow = Overflows(magnitudes, tolerance.magnitude_factor);
     *text = fmt::format("{:.2g} of the magnitudes of {} terms, then {} ulp", tolerance.magnitude_factor, length,
                         tolerance.ulp);
     return tolerance;

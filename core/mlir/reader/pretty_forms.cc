@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdio>
 
+#include "core/host/real_text.h"
 #include "core/mlir/reader/operation_parser.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -184,7 +185,9 @@ Status OperationParser::ParseNamedItem(Operation& operation, std::string name) {
     value = StringAttribute(text);
   } else if (lexer_.token().kind == TokenKind::kDecimal) {
     value.kind = Attribute::Kind::kFloat;
-    value.real = std::strtod(std::string(lexer_.token().text).c_str(), nullptr);
+    const std::string_view text = lexer_.token().text;
+    if (RealFromChars(text.data(), text.data() + text.size(), value.real).ec != std::errc())
+      return lexer_.Expected("a number that f64 holds");
     value.type.kind = Type::Kind::kElement;
     value.type.shape = Shape(ElementType::kF64);
     lexer_.Next();
