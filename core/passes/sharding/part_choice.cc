@@ -1,11 +1,10 @@
-#include "core/passes/sharding/part_choice.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "core/passes/sharding/factor_atoms.h"
+#include "core/passes/sharding/propagation.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

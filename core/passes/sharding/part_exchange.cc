@@ -1,9 +1,8 @@
 // Dimensions that are cut in parts: their tiles from those of dimensions that are cut at once, and back.
 #include <numeric>
 
-#include "core/passes/sharding/rounds.h"
+#include "core/devices/exchange_rounds.h"
 #include "core/passes/sharding/tile_exchange.h"
-#include "core/passes/sharding/tile_steps.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -8,7 +8,6 @@
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/passes/sharding/exchange_merging.h"
 #include "core/passes/sharding/factor_atoms.h"
-#include "core/passes/sharding/part_choice.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
 #include "core/passes/sharding/spread_orders.h"

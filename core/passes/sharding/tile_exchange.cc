@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/ceil_divide.h"
-#include "core/passes/sharding/tile_steps.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -82,4 +82,10 @@ class TileExchange {
   std::map<std::pair<Opcode, ElementType>, Computation*> reducers_;
 };
 
+// What a device does with its own elements.
+Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes);
+// `size` elements of the dimension, from `start` on.
+Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size);
+Instruction* Concatenated(Computation& into, std::vector<Instruction*> parts, int dimension);
+
 }  // namespace VXLA_NAMESPACE

@@ -1,4 +1,4 @@
-#include "core/passes/sharding/rounds.h"
+#include "core/devices/exchange_rounds.h"
 
 #include <algorithm>
 #include <map>
