@@ -129,6 +129,13 @@ TEST(PropagationTest, OnlyWhatDividesIsTaken) {
   EXPECT_EQ(s.Of("s"), "[{x}, {y}]");  // what stays of a dimension is cut as all of it was
 }
 
+// JAX cannot name a part of an axis.
+TEST(PropagationTest, ArgumentsAndResultsTakeWholeAxes) {
+  const std::string text = "ENTRY e {\n  a = f32[8,16] parameter(0)\n  ROOT r = f32[8,2,8] reshape(a)\n}";
+  EXPECT_EQ(Sharded(text, {"x|y"}).Of("r"), "[{x}, {y:(1)2}, {y:(2)2}]");
+  EXPECT_EQ(Sharded(text, {"x|y"}).Of("result 0"), "[{x}, {}, {}]");
+}
+
 TEST(PropagationTest, LoopsAndBranchesHoldWhatGoesIntoThem) {
   const Sharded s(R"(c { p = (s32[], f32[8,4]) parameter(0)
   i = s32[] get-tuple-element(p), index=0
