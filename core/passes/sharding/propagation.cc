@@ -21,7 +21,7 @@ struct Member {
 
 class Propagation {
  public:
-  explicit Propagation(ShardingGraph& graph) : graph_(graph) {}
+  explicit Propagation(ShardingGraph& graph) : graph_(graph), changed_(graph.nodes.size()) {}
 
   void Run() {
     std::set<int64_t> priorities{0};
@@ -60,15 +60,30 @@ class Propagation {
 
   // Until nothing changes, forwards and backwards.
   void Spread(bool all, bool aggressive) {
+    const size_t count = graph_.relations.size();
+    std::vector<int64_t> looked(count, -1);
     for (bool changed = true; changed;) {
       changed = false;
-      for (const ShardingRelation& relation : graph_.relations) changed |= Apply(relation, all, aggressive);
-      for (auto i = graph_.relations.rbegin(); i != graph_.relations.rend(); ++i) changed |= Apply(*i, all, aggressive);
+      for (size_t i = 0; i < 2 * count; ++i) {
+        const size_t at = i < count ? i : 2 * count - 1 - i;
+        const ShardingRelation& relation = graph_.relations[at];
+        if ((!all && !relation.rule.is_elementwise) || LastChange(relation) <= looked[at]) continue;
+        looked[at] = changes_;
+        changed |= Apply(relation, aggressive);
+      }
     }
   }
 
-  bool Apply(const ShardingRelation& relation, bool all, bool aggressive) {
-    if (!all && !relation.rule.is_elementwise) return false;
+  // Of its arrays, the number of the last one.
+  int64_t LastChange(const ShardingRelation& relation) const {
+    int64_t last = 0;
+    for (const auto* nodes : {&relation.operands, &relation.results}) {
+      for (const int node : *nodes) last = std::max(last, node < 0 ? 0 : changed_[static_cast<size_t>(node)]);
+    }
+    return last;
+  }
+
+  bool Apply(const ShardingRelation& relation, bool aggressive) {
     std::vector<Member> members = MembersOf(relation);
     bool changed = false;
     for (const int factor : FactorOrder(relation, members)) {
@@ -77,6 +92,7 @@ class Propagation {
       for (Member& member : members) {
         if (!Extend(relation.rule, member, factor, wanted)) continue;
         changed = true;
+        changed_[static_cast<size_t>(member.node - graph_.nodes.data())] = ++changes_;
         member.atoms = AtomsOf(relation.rule, *member.array, *member.node);
       }
     }
@@ -199,6 +215,8 @@ class Propagation {
   }
 
   ShardingGraph& graph_;
+  int64_t changes_ = 0;           // so far
+  std::vector<int64_t> changed_;  // by node, the last one
 };
 
 }  // namespace
