@@ -117,11 +117,11 @@ TEST(DiffTest, WhereTheOrderDecidesNobodyIsAtFaultAndBothValuesAreSaid) {
 
 // NaN or an infinity in one part says nothing of the other one, whose sum has its bound.
 TEST(DiffTest, PartsOfComplexSumsAreJudgedApart) {
-  const std::string program = WriteScratch(
-      "parts.hlo",
-      "c { a = c64[] parameter(0)  b = c64[] parameter(1)  ROOT r = c64[] add(a, b) }\n"
-      "ENTRY e { x = c64[3,500] parameter(0)  i = c64[] constant((0, 0))\n"
-      "ROOT r = c64[500] reduce(x, i), dimensions={0}, to_apply=c }");
+  const std::string program =
+      WriteScratch("parts.hlo",
+                   "c { a = c64[] parameter(0)  b = c64[] parameter(1)  ROOT r = c64[] add(a, b) }\n"
+                   "ENTRY e { x = c64[3,500] parameter(0)  i = c64[] constant((0, 0))\n"
+                   "ROOT r = c64[500] reduce(x, i), dimensions={0}, to_apply=c }");
   for (const char* device : {"swiftshader", "llvmpipe"})
     DiffJson(program + " --fill special --device " + std::string(device), 0);
 }
@@ -362,7 +362,9 @@ TEST(DiffTest, WhatADeviceMayFlushItMayKeep) {
        "scatter=c }"}};
   std::string files;
   for (const auto& [name, text] : programs) files += WriteScratch(fmt::format("flushed_{}.hlo", name), text) + " ";
-  EXPECT_EQ(RunVxla("diff " + files + "--device swiftshader --fill special --seed 1 -j 1").exit_code, 0);
+  // Nor are parts of a factor lost that the other factor makes large, or infinities that meet holes alone wrong.
+  const CommandResult flushed = RunVxla("diff " + files + "--device swiftshader --fill special --seed 1 -j 1");
+  EXPECT_EQ(flushed.exit_code, 0) << flushed.out;
 }
 
 TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {

@@ -116,8 +116,11 @@ class BoundMaker {
   OpBound Make() {
     switch (instruction_.opcode()) {
       case Opcode::kDot:
+        MakeSum({ReducerKind::kSum}, {DotSumType(instruction_)});
+        break;
       case Opcode::kConvolution:
         MakeSum({ReducerKind::kSum}, {DotSumType(instruction_)});
+        MarkHoles();
         break;
       case Opcode::kReduce:
       case Opcode::kReduceWindow:
@@ -315,6 +318,66 @@ class BoundMaker {
       }
       if (k == 0 || text != bound_.text) bound_.text += (k == 0 ? "" : "; ") + text;
     }
+  }
+
+  // A device may add up what is between the holes of a dilated input, so that an infinity or NaN of the kernel does not
+  // meet their zeros, nor such of the padding. Where it meets any: more of it is met with ones there than without.
+  void MarkHoles() {
+    auto attributes = instruction_.attributes<ConvolutionAttributes>();
+    if (leaves_.size() != 1 || !HasRounding(leaves_[0]->shape().element_type())) return;
+    const auto of_sizes = [](const Shape& shape) {
+      return Shape(ElementType::kF32, {shape.dimensions().begin(), shape.dimensions().end()});
+    };
+    Literal kernel(of_sizes(operands_[1]->shape()));
+    bool any = false;
+    for (int64_t i = 0; i < kernel.element_count(); ++i) {
+      const bool finite = std::isfinite(std::abs(operands_[1]->GetComplex(i)));
+      kernel.SetDouble(i, finite ? 0 : 1);
+      any |= !finite;
+    }
+    IntList filled(operands_[0]->shape().dimensions().begin(), operands_[0]->shape().dimensions().end());
+    bool has_holes = false;
+    Window whole = attributes.window;
+    for (size_t d = 0; d < whole.size(); ++d) {
+      int64_t& size = filled[static_cast<size_t>(attributes.dim_labels->input_spatial[d])];
+      has_holes |= whole[d].lhs_dilate > 1 && size > 1;
+      size = (size == 0 ? 0 : (size - 1) * whole[d].lhs_dilate + 1) + std::max<int64_t>(whole[d].pad_low, 0) +
+             std::max<int64_t>(whole[d].pad_high, 0);
+      whole[d].pad_low = std::min<int64_t>(whole[d].pad_low, 0);
+      whole[d].pad_high = std::min<int64_t>(whole[d].pad_high, 0);
+      whole[d].lhs_dilate = 1;
+    }
+    if (!any || !has_holes) return;
+    const Shape result = of_sizes(leaves_[0]->shape());
+    const auto met = [&](const Shape& input, const Window& window) {
+      Literal ones(input);
+      for (int64_t i = 0; i < ones.element_count(); ++i) ones.SetDouble(i, 1);
+      attributes.window = window;
+      Module module("met");
+      Computation* const entry = module.AddComputation("met");
+      const Literal* const values[] = {&ones, &kernel};
+      std::vector<Instruction*> parameters;
+      for (const Literal* value : values) {
+        ParameterAttributes parameter;
+        parameter.number = std::ssize(parameters);
+        parameters.push_back(entry->Add(Opcode::kParameter, value->shape(), {}, parameter));
+      }
+      entry->set_root(entry->Add(Opcode::kConvolution, result, parameters, attributes));
+      module.set_entry(entry);
+      return Evaluate(module, values);
+    };
+    const Window window = attributes.window;
+    const Result<Literal> all = met(Shape(ElementType::kF32, filled), whole),
+                          between = met(of_sizes(operands_[0]->shape()), window);
+    if (!all.ok() || !between.ok()) return;
+    Tolerance& tolerance = bound_.leaves[0];
+    Literal may(Shape(ElementType::kPred, {result.dimensions().begin(), result.dimensions().end()}));
+    for (int64_t i = 0; i < may.element_count(); ++i) {
+      const bool overflows = tolerance.may_overflow != nullptr && tolerance.may_overflow->GetInt(i) != 0;
+      may.SetInt(i, overflows || all->GetDouble(i) > between->GetDouble(i) ? 1 : 0);
+    }
+    tolerance.may_overflow = Keep(std::move(may));
+    bound_.text += ", infinities of the kernel met by holes or not";
   }
 
   // No partial result of a transform exceeds the magnitudes of its line's elements added up, but for lengths with large
