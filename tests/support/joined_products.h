@@ -37,7 +37,7 @@ inline ArraySharding Said(const std::shared_ptr<const DeviceMesh>& mesh, std::st
 struct JoinedProduct {
   std::string name, text;
   std::vector<std::string> parameters, results;  // over a mesh of x, 2 devices, and y, 4
-  std::string exchanges;                         // what each device sends
+  std::string exchanges;                         // what each device sends, of attention before the sum over heads
 };
 
 // Attention of eight heads behind arrays q, k and v, whose last dimension is the heads' and theirs.
@@ -61,21 +61,44 @@ inline std::vector<JoinedProduct> JoinedProducts() {
   o = s32[32,16] parameter(2)
   y = s32[4,24,96] dot(x, w), lhs_contracting_dims={2}, rhs_contracting_dims={0})";
   return {
-      {"attention, by slices", given + R"(
+      {"attention, three products",
+       R"(ENTRY e {
+  x = s32[4,24,16] parameter(0)
+  a = s32[16,32] parameter(1)
+  b = s32[16,32] parameter(2)
+  c = s32[16,32] parameter(3)
+  o = s32[32,16] parameter(4)
+  q = s32[4,24,32] dot(x, a), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+  k = s32[4,24,32] dot(x, b), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+  v = s32[4,24,32] dot(x, c), lhs_contracting_dims={2}, rhs_contracting_dims={0})" +
+           Attention(),
+       {"x||", "|y", "|y", "|y", "y|"},
+       {"x||"},
+       "\n\nall-reduce: 1, 4608 bytes"},
+      {"attention, by slices",
+       given + R"(
   q = s32[4,24,32] slice(y), slice={[0:4],[0:24],[0:32]}
   k = s32[4,24,32] slice(y), slice={[0:4],[0:24],[32:64]}
-  v = s32[4,24,32] slice(y), slice={[0:4],[0:24],[64:96]})" + Attention(),
-       {"x||", "|y", "y|"}, {"x||"}, "collective-permute: 2, 1024 bytes"},
-      {"attention, by a reshape", given + R"(
+  v = s32[4,24,32] slice(y), slice={[0:4],[0:24],[64:96]})" +
+           Attention(),
+       {"x||", "|y", "y|"},
+       {"x||"},
+       "collective-permute: 2, 1024 bytes"},
+      {"attention, by a reshape",
+       given + R"(
   z = s32[4,24,3,32] reshape(y)
   a = s32[4,24,1,32] slice(z), slice={[0:4],[0:24],[0:1],[0:32]}
   b = s32[4,24,1,32] slice(z), slice={[0:4],[0:24],[1:2],[0:32]}
   c = s32[4,24,1,32] slice(z), slice={[0:4],[0:24],[2:3],[0:32]}
   q = s32[4,24,32] reshape(a)
   k = s32[4,24,32] reshape(b)
-  v = s32[4,24,32] reshape(c))" + Attention(),
-       {"x||", "|y", "y|"}, {"x||"}, "collective-permute: 2, 1024 bytes"},
-      {"queries in groups", R"(ENTRY e {
+  v = s32[4,24,32] reshape(c))" +
+           Attention(),
+       {"x||", "|y", "y|"},
+       {"x||"},
+       "collective-permute: 2, 1024 bytes"},
+      {"queries in groups",
+       R"(ENTRY e {
   x = s32[4,24,16] parameter(0)
   w = s32[16,96] parameter(1)
   o = s32[64,16] parameter(2)
@@ -92,8 +115,11 @@ inline std::vector<JoinedProduct> JoinedProducts() {
   u = s32[4,24,64] reshape(t)
   ROOT e = s32[4,24,16] dot(u, o), lhs_contracting_dims={2}, rhs_contracting_dims={0}
 })",
-       {"x||", "|y", "y|"}, {"x||"}, "collective-permute: 6, 1536 bytes"},
-      {"slopes", R"(ENTRY e {
+       {"x||", "|y", "y|"},
+       {"x||"},
+       "collective-permute: 6, 1536 bytes"},
+      {"slopes",
+       R"(ENTRY e {
   x = s32[4,24,16] parameter(0)
   w = s32[16,96] parameter(1)
   q = s32[4,24,8,4] parameter(2)
@@ -108,8 +134,11 @@ inline std::vector<JoinedProduct> JoinedProducts() {
   m = s32[4,24,16] dot(y, w), lhs_contracting_dims={2}, rhs_contracting_dims={1}
   ROOT r = (s32[16,96], s32[4,24,16]) tuple(n, m)
 })",
-       {"x||", "|y", "x||y|", "x||y|", "x||y|"}, {"|y", "x||"}, "collective-permute: 4, 2048 bytes"},
-      {"gate", R"(ENTRY e {
+       {"x||", "|y", "x||y|", "x||y|", "x||y|"},
+       {"|y", "x||"},
+       "collective-permute: 4, 2048 bytes"},
+      {"gate",
+       R"(ENTRY e {
   x = s32[24,16] parameter(0)
   w = s32[16,64] parameter(1)
   o = s32[32,16] parameter(2)
@@ -121,8 +150,11 @@ inline std::vector<JoinedProduct> JoinedProducts() {
   h = s32[24,32] reshape(g)
   ROOT e = s32[24,16] dot(h, o), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 })",
-       {"x|", "|y", "y|"}, {"x|"}, "collective-permute: 2, 768 bytes"},
-      {"tokens in a row", R"(ENTRY e {
+       {"x|", "|y", "y|"},
+       {"x|"},
+       "collective-permute: 2, 768 bytes"},
+      {"tokens in a row",
+       R"(ENTRY e {
   x = s32[4,8,16] parameter(0)
   w = s32[16,32] parameter(1)
   f = s32[32,16] reshape(x)
@@ -130,7 +162,9 @@ inline std::vector<JoinedProduct> JoinedProducts() {
   n = s32[32,32] negate(y)
   ROOT r = s32[4,8,32] reshape(n)
 })",
-       {"x|y|", "|"}, {"x|y|"}, "no exchanges"},
+       {"x|y|", "|"},
+       {"x|y|"},
+       "no exchanges"},
   };
 }
 
