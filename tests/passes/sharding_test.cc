@@ -280,7 +280,9 @@ TEST(PartitionTest, PartsOfJoinedProductsLieByHead) {
     EXPECT_THAT(text, Not(HasSubstr("all-gather")));
     EXPECT_THAT(text, Not(HasSubstr("all-to-all")));
     EXPECT_THAT(text, HasSubstr(product.exchanges));
-    if (product.name.starts_with("attention")) EXPECT_THAT(text, HasSubstr("\nall-reduce: 1, 4608 bytes"));
+    if (product.name.starts_with("attention")) {
+      EXPECT_THAT(text, HasSubstr("\nall-reduce: 1, 4608 bytes"));
+    }
   }
 }
 
