@@ -265,9 +265,12 @@ TEST(PartitionTest, WhatIsReversedAndWantedWholeIsGatheredOnly) {
   EXPECT_THAT(text, AllOf(HasSubstr("all-gather: 1, 384 bytes"), Not(HasSubstr("collective-permute"))));
 }
 
-TEST(PartitionTest, NoAxisDividesADimensionWithoutElements) {
+// JAX wants arguments and results to lie as it says, whatever their sizes; nothing else is cut where there is nothing.
+TEST(PartitionTest, OnlyWhatIsSaidCutsADimensionWithoutElements) {
   const Sharded empty("ENTRY e {\n  a = f32[0,8] parameter(0)\n  ROOT b = f32[0,8] negate(a)\n}", {"x|y"}, {"x|y"});
-  EXPECT_EQ(empty.Of("a"), "[{}, {y}]");
+  EXPECT_EQ(empty.Of("a"), "[{x}, {y}]");
+  EXPECT_EQ(empty.Of("b"), "[{}, {y}]");
+  EXPECT_EQ(empty.Of("result 0"), "[{x}, {y}]");
   EXPECT_THAT(empty.Device(), HasSubstr("no exchanges"));
 }
 

@@ -118,7 +118,7 @@ class GraphBuilder {
       Atoms atoms;
       const int64_t size = node.shape.dimension(static_cast<int>(d));
       for (const int atom : tiling->dimensions[d]) {
-        if (size == 0 || node.shape.is_dynamic_dimension(static_cast<int>(d)) || Contains(manual, atom)) break;
+        if (node.shape.is_dynamic_dimension(static_cast<int>(d)) || Contains(manual, atom)) break;
         atoms.push_back(atom);
         if (!node.must_divide ? size >= graph_.mesh.SizeOf(atoms) : graph_.mesh.Divides(atoms, size)) continue;
         atoms.pop_back();
