@@ -26,6 +26,7 @@ Result<bool> StepGraphBuilder::AddLoopKernel(const Instruction& loop, std::strin
   // Nothing of it stays in the plan.
   plan_.buffers.erase(plan_.buffers.begin() + static_cast<std::ptrdiff_t>(buffers), plan_.buffers.end());
   plan_.constants.erase(plan_.constants.begin() + static_cast<std::ptrdiff_t>(constants), plan_.constants.end());
+  std::erase_if(tables_, [&](const auto& table) { return table.second >= constants; });
   for (int leaf = 0; leaf < leaves; ++leaf) graph_.buffer_of.erase({&loop, leaf});
   std::erase_if(graph_.buffer_of, [&](const auto& of) { return of.second >= static_cast<int>(buffers); });
   current_ = outer;

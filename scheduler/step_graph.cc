@@ -1,9 +1,9 @@
 #include "scheduler/step_graph.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/devices/replica_groups.h"
-#include "core/host/hash.h"
 #include "core/observation.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger.h"
@@ -148,9 +148,12 @@ BufferSlice StepGraphBuilder::Scratch(int64_t size_bytes) {
 }
 
 BufferSlice StepGraphBuilder::Constant(std::vector<uint32_t> words) {
-  for (const PlanConstant& constant : plan_.constants) {
-    if (constant.instruction.empty() && constant.words == words) return WholeSlice(constant.buffer);
+  const Hash128 hash = HashBytes(std::as_bytes(std::span<const uint32_t>(words)));
+  for (auto [at, end] = tables_.equal_range(hash); at != end; ++at) {
+    const PlanConstant& table = plan_.constants[at->second];
+    if (table.words == words) return WholeSlice(table.buffer);
   }
+  tables_.emplace(hash, plan_.constants.size());
   const int buffer = AddBuffer(PlanName(*current_) + " table", static_cast<int64_t>(4 * words.size()));
   plan_.buffers[buffer].placement.space = MemorySpace::kConstant;
   plan_.constants.push_back({"", 0, buffer, std::move(words)});

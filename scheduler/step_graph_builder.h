@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/host/hash.h"
 #include "scheduler/compile.h"
 #include "scheduler/step_graph.h"
 
@@ -75,6 +76,7 @@ class StepGraphBuilder : public BufferMap {
   std::vector<int> first_leaf_of_parameter_;
   const Instruction* current_ = nullptr;
   int scratch_count_ = 0;
+  std::multimap<Hash128, size_t> tables_;                  // places in plan_.constants, by the hashes of their words
   std::map<std::pair<bool, int64_t>, int> random_states_;  // buffers, by whether they count draws and by device
   DeepProperty unevaluated_, live_sizes_{TouchesLiveSizes};
 };

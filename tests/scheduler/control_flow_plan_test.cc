@@ -62,9 +62,8 @@ gpu queue 0
 )")) << ToText(PlanOf(kLoop));
 }
 
-// `k` is made before the loop and read in it: nothing that an iteration writes may lie in its bytes.
 // A lowering that asks for places and then finds that the loop does not fit a kernel.
-class RefusingLowering final : public FakeLowering {
+class RefusingLowering : public FakeLowering {
  public:
   using FakeLowering::FakeLowering;
   Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
@@ -82,6 +81,28 @@ TEST(ControlFlowPlanTest, ARefusedLoopLeavesNothingBehind) {
   EXPECT_EQ(ToText(*plan), ToText(PlanOf(kLoop)));
 }
 
+// A lowering whose every step reads the table that it had before it refused the loop.
+class TableLowering final : public RefusingLowering {
+ public:
+  using RefusingLowering::RefusingLowering;
+  Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    buffers.Constant({1, 2, 3});
+    buffers.Constant({3, 2, 1});
+    return RefusingLowering::Lower(instruction, buffers);
+  }
+};
+
+TEST(ControlFlowPlanTest, StepsShareTablesOfTheSameWords) {
+  const TableLowering lowering(std::make_shared<KernelRegistry>());
+  const auto plan = MakePlan(*Parse(kLoop), lowering, FakeFacts({}), {});
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->constants.size(), 2u);
+  EXPECT_EQ(plan->constants[0].words, (std::vector<uint32_t>{1, 2, 3}));
+  EXPECT_EQ(plan->constants[1].words, (std::vector<uint32_t>{3, 2, 1}));
+  for (const PlanConstant& table : plan->constants) EXPECT_EQ(plan->buffers.at(table.buffer).size_bytes, 12);
+}
+
+// `k` is made before the loop and read in it: nothing that an iteration writes may lie in its bytes.
 TEST(ControlFlowPlanTest, WhatALoopReadsLivesToItsEnd) {
   const Plan plan = PlanOf(kLoop);
   const auto buffer = [&](const std::string& name) {

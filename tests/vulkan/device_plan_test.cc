@@ -58,10 +58,10 @@ PhysicalSupport FakeGpu() {
   limits.maxStorageBufferRange = 1u << 27;
   limits.minStorageBufferOffsetAlignment = 64;
   limits.timestampPeriod = 2.0f;
-  support.vulkan11.maxMemoryAllocationSize = 4 * kGiB;
-  support.vulkan11.subgroupSize = 32;
-  support.vulkan11.subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
-  support.vulkan11.subgroupSupportedOperations =
+  support.sizes.maxMemoryAllocationSize = 4 * kGiB;
+  support.subgroups.subgroupSize = 32;
+  support.subgroups.supportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  support.subgroups.supportedOperations =
       VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
   support.min_subgroup_size = support.max_subgroup_size = 32;
   support.features.subgroup_size_control.subgroupSizeControl = VK_TRUE;
@@ -185,7 +185,7 @@ TEST(DevicePlanTest, UnitsAreWhatTheDriverSays) {
   EXPECT_EQ(PlanDevice(support, {})->facts.unit_invocations, 2048u);
   // A Mali of 10 cores, which hold 64 subgroups.
   PhysicalSupport mali = FakeGpu();
-  mali.vulkan11.subgroupSize = 16;
+  mali.subgroups.subgroupSize = 16;
   mali.arm_cores.shaderCoreCount = 10;
   mali.arm_cores.shaderWarpsPerCore = 64;
   EXPECT_EQ(PlanDevice(mali, {})->facts.compute_units, 10u);
@@ -320,7 +320,7 @@ TEST(DevicePlanTest, OlderDevicesUseExtensionsAndOlderModules) {
 TEST(DevicePlanTest, ADeviceOfVulkan11NeedsTimelinesAndHasWhatItsExtensionsSay) {
   PhysicalSupport support = FakeGpu();
   support.properties.apiVersion = VK_API_VERSION_1_1;
-  support.vulkan12.shaderDenormPreserveFloat32 = VK_TRUE;
+  support.floats.shaderDenormPreserveFloat32 = VK_TRUE;
   support.extensions = {VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME, VK_KHR_8BIT_STORAGE_EXTENSION_NAME};
   const auto plan = PlanDevice(support, {});
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -608,10 +608,10 @@ TEST(SubgroupTest, AreUsedOnlyWhereTheyAreFullAndOfOneSize) {
   support.features.subgroup_size_control.computeFullSubgroups = VK_FALSE;
   EXPECT_FALSE(shuffles(support));
   support = FakeGpu();
-  support.vulkan11.subgroupSupportedOperations &= ~VkSubgroupFeatureFlags{VK_SUBGROUP_FEATURE_BALLOT_BIT};
+  support.subgroups.supportedOperations &= ~VkSubgroupFeatureFlags{VK_SUBGROUP_FEATURE_BALLOT_BIT};
   EXPECT_FALSE(shuffles(support));
   support = FakeGpu();
-  support.vulkan11.subgroupSupportedStages = VK_SHADER_STAGE_FRAGMENT_BIT;
+  support.subgroups.supportedStages = VK_SHADER_STAGE_FRAGMENT_BIT;
   EXPECT_FALSE(shuffles(support));
   // Modules of SPIR-V 1.6 let the driver pick any of its sizes; older ones have the stated size.
   support = FakeGpuOfManySizes();
@@ -652,8 +652,8 @@ TEST(SubgroupTest, WorkgroupsThatFullOnesCannotMakeUpAreRejected) {
 PhysicalSupport Driver(const char* name, const char* version) {
   PhysicalSupport support = FakeGpu();
   support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
-  std::strcpy(support.vulkan12.driverName, name);
-  std::strcpy(support.vulkan12.driverInfo, version);
+  std::strcpy(support.driver.driverName, name);
+  std::strcpy(support.driver.driverInfo, version);
   return support;
 }
 
@@ -679,7 +679,7 @@ TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
 TEST(KnownFaultsTest, ZerosAreFoldedByLavapipeAndByWhomKeepsNoInfinities) {
   const auto folds = [](const char* name, bool keeps, PlanWants wants = {}) {
     PhysicalSupport support = Driver(name, "of any version");
-    support.vulkan12.shaderSignedZeroInfNanPreserveFloat32 = keeps;
+    support.floats.shaderSignedZeroInfNanPreserveFloat32 = keeps;
     return PlanDevice(support, wants)->facts.quirks.folds_zeros;
   };
   EXPECT_TRUE(folds("llvmpipe", true));
@@ -832,10 +832,9 @@ TEST(VendorCostsTest, CopiesAreSlowUnderNvidiasDriverAlone) {
 TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(
-      emulation.status().message(),
-      "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, vulkan1.1, "
-      "synchronization2, gcn, rdna2, rdna3, nvidia, intel, apple, adreno, mali, mobile");
+  EXPECT_EQ(emulation.status().message(),
+            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, vulkan1.1, "
+            "synchronization2, gcn, rdna2, rdna3, nvidia, intel, apple, adreno, mali, mobile");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

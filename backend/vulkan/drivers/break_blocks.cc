@@ -107,10 +107,9 @@ class Breaker {
     }
     for (Block& block : broken) {
       for (Instruction& instruction : block.body) {
-        for (size_t w = 4; instruction.op() == kPhi && w < instruction.words.size(); w += 2) {
-          if (const auto last = last_of.find(instruction.words[w]); last != last_of.end())
-            instruction.words[w] = last->second;
-        }
+        VisitOrigins(instruction, [&](uint32_t& from) {
+          if (const auto last = last_of.find(from); last != last_of.end()) from = last->second;
+        });
       }
     }
     return broken;

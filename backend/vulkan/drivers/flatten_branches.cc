@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -217,13 +216,9 @@ class FunctionFlattener {
       Select(w[1], w[2], shape.condition, first_is_then ? w[3] : w[5], first_is_then ? w[5] : w[3], &body);
     }
     head.body = std::move(body);
+    const auto follow = [&](uint32_t& from) { from = from == merge_label ? head_label : from; };
     for (Block& block : blocks) {
-      for (Instruction& instruction : block.body) {
-        if (instruction.op() != kPhi) continue;
-        for (size_t w = 4; w < instruction.words.size(); w += 2) {
-          if (instruction.words[w] == merge_label) instruction.words[w] = head_label;
-        }
-      }
+      for (Instruction& instruction : block.body) VisitOrigins(instruction, follow);
     }
     std::vector<size_t> gone{shape.merge};
     if (has_then) gone.push_back(shape.then_side);

@@ -1,8 +1,11 @@
-// How large a kernel a driver's compiler takes.
+// How large a kernel a driver's compiler takes, and what it does by itself.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+
+#include "backend/device_facts.h"
+#include "backend/gpu_vendors.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -13,5 +16,8 @@ inline int64_t KernelOperations(std::string_view driver) {
   const bool on_cpu = driver.find("SwiftShader") != std::string_view::npos || driver == "llvmpipe";
   return on_cpu ? 1 << 12 : 1 << 15;
 }
+
+// Whether it issues loads early, so that registers and waits are no fewer where the text does: so AMD's of Mesa.
+inline bool MovesLoads(const DeviceFacts& facts) { return facts.vendor_id == kAmd; }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -312,9 +312,7 @@ class FunctionLoops {
       }
       for (Instruction& phi : blocks_[At(branch.words[i])].body) {
         if (phi.op() != kPhi) break;
-        for (size_t w = 4; w < phi.words.size(); w += 2) {
-          if (phi.words[w] == label) phi.words[w] = blocks_[before].label;
-        }
+        VisitOrigins(phi, [&](uint32_t& origin) { origin = origin == label ? blocks_[before].label : origin; });
       }
     }
     blocks_[before].body.back() = std::move(branch);
@@ -332,9 +330,7 @@ class FunctionLoops {
         rest.push_back(std::move(instruction));
         continue;
       }
-      for (size_t i = 4; i < w.size(); i += 2) {
-        if (w[i] == was) w[i] = from;
-      }
+      VisitOrigins(instruction, [&](uint32_t& origin) { origin = origin == was ? from : origin; });
       if (w.size() != 7 || !types_.IsValue(w[1])) {
         kept.push_back(std::move(instruction));
         continue;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -31,6 +32,15 @@ class DiskCache {
   // `text` is all that the bytes were made from. What lies in its place and is not its entry is removed.
   std::optional<std::vector<std::byte>> Load(std::string_view text);
   void Store(std::string_view text, std::span<const std::byte> bytes);
+  // An array of numbers of that size, as it was stored.
+  template <typename Array>
+  std::optional<Array> LoadArray(std::string_view text) {
+    const auto bytes = Load(text);
+    if (!bytes || bytes->size() != sizeof(Array)) return std::nullopt;
+    Array array;
+    std::memcpy(array.data(), bytes->data(), sizeof(array));
+    return array;
+  }
   // Why nothing is kept, for those who wonder; empty if all is well.
   std::string note() const;
   std::filesystem::path PathOf(std::string_view text) const;

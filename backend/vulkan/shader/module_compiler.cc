@@ -7,6 +7,7 @@
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/shader/shader_source.h"
 #include "backend/vulkan/shader/user_module.h"
 #include "backend/vulkan/spirv/forward_stores.h"
 #include "backend/vulkan/spirv/inline_functions.h"
@@ -39,7 +40,7 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   if (target.flat) words = FlattenBranches(words);
   // The compiler that walks every path takes calls as they are; others replace them by slower means.
   if (!target.flat && !target.short_blocks) words = ForwardStores(UnrollLoops(InlineFunctions(words)));
-  if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), compiled_for);
+  if (EmulatesDoubles(key, target.variant)) words = WithoutCalls(std::move(words), compiled_for);
   return WithoutContraction(target.short_blocks ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }
 

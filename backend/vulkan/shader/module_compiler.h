@@ -8,6 +8,7 @@
 
 #include "backend/device_facts.h"
 #include "backend/step.h"
+#include "backend/vulkan/shader/shader_library.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -16,6 +17,7 @@ namespace VXLA_NAMESPACE::vulkan {
 struct ModuleTarget {
   ModuleTarget(const DeviceFacts& facts, BindingMode bindings);
   bool spirv_1_6, flat, short_blocks, any_device;
+  ShaderVariant variant;
   BindingMode mode;
   std::string ToString() const;  // as part of cache keys
 };

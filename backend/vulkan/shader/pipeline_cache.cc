@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <functional>
 #include <thread>
 
 #include "backend/vulkan/shader/custom_shader.h"

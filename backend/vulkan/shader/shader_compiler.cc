@@ -106,57 +106,47 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
   }
 }
 
-bool ComputesEmulatedDoubles(std::string_view text) {
-  // The helper that every rounded result goes through.
-  return text.find("FN uvec2 pack_words(") != std::string_view::npos;
-}
-
 namespace {
 
-// The optimiser's own list for performance, in two parts.
-const std::vector<std::string> kUnrollingPasses = {"--eliminate-dead-branches",
-                                                   "--merge-return",
-                                                   "--inline-entry-points-exhaustive",
-                                                   "--eliminate-dead-functions",
-                                                   "--eliminate-dead-code-aggressive",
-                                                   "--private-to-local",
-                                                   "--eliminate-local-single-block",
-                                                   "--eliminate-local-single-store",
-                                                   "--eliminate-dead-code-aggressive",
-                                                   "--scalar-replacement=100",
-                                                   "--convert-local-access-chains",
-                                                   "--eliminate-local-single-block",
-                                                   "--eliminate-local-single-store",
-                                                   "--eliminate-dead-code-aggressive",
-                                                   "--ssa-rewrite",
-                                                   "--eliminate-dead-code-aggressive",
-                                                   "--ccp",
-                                                   "--eliminate-dead-code-aggressive",
-                                                   "--loop-unroll"};
-const std::vector<std::string> kSimplifyingPasses = {"--eliminate-dead-branches",
-                                                     "--redundancy-elimination",
-                                                     "--combine-access-chains",
-                                                     "--simplify-instructions",
-                                                     "--scalar-replacement=100",
-                                                     "--convert-local-access-chains",
-                                                     "--eliminate-local-single-block",
-                                                     "--eliminate-local-single-store",
-                                                     "--eliminate-dead-code-aggressive",
-                                                     "--ssa-rewrite",
-                                                     "--eliminate-dead-code-aggressive",
-                                                     "--vector-dce",
-                                                     "--eliminate-dead-inserts",
-                                                     "--eliminate-dead-branches",
-                                                     "--simplify-instructions",
-                                                     "--if-conversion",
-                                                     "--copy-propagate-arrays",
-                                                     "--reduce-load-size",
-                                                     "--eliminate-dead-code-aggressive",
-                                                     "--merge-blocks",
-                                                     "--redundancy-elimination",
-                                                     "--eliminate-dead-branches",
-                                                     "--merge-blocks",
-                                                     "--simplify-instructions"};
+using Passes = std::vector<std::string>;
+
+Passes operator+(Passes passes, const Passes& more) {
+  passes.insert(passes.end(), more.begin(), more.end());
+  return passes;
+}
+
+// The optimiser's own list for performance, in two parts, both of which take variables apart and away.
+const Passes kWithoutVariables = {"--scalar-replacement=100",         "--convert-local-access-chains",
+                                  "--eliminate-local-single-block",   "--eliminate-local-single-store",
+                                  "--eliminate-dead-code-aggressive", "--ssa-rewrite",
+                                  "--eliminate-dead-code-aggressive"};
+const Passes kUnrollingPasses = Passes{"--eliminate-dead-branches",        "--merge-return",
+                                       "--inline-entry-points-exhaustive", "--eliminate-dead-functions",
+                                       "--eliminate-dead-code-aggressive", "--private-to-local",
+                                       "--eliminate-local-single-block",   "--eliminate-local-single-store",
+                                       "--eliminate-dead-code-aggressive"} +
+                                kWithoutVariables +
+                                Passes{"--ccp", "--eliminate-dead-code-aggressive", "--loop-unroll"};
+const Passes kSimplifyingPasses = Passes{"--eliminate-dead-branches", "--redundancy-elimination",
+                                         "--combine-access-chains", "--simplify-instructions"} +
+                                  kWithoutVariables + Passes{"--vector-dce",
+                                                             "--eliminate-dead-inserts",
+                                                             "--eliminate-dead-branches",
+                                                             "--simplify-instructions",
+                                                             "--if-conversion",
+                                                             "--copy-propagate-arrays",
+                                                             "--reduce-load-size",
+                                                             "--eliminate-dead-code-aggressive",
+                                                             "--merge-blocks",
+                                                             "--redundancy-elimination",
+                                                             "--eliminate-dead-branches",
+                                                             "--merge-blocks",
+                                                             "--simplify-instructions"};
+const Passes kPassesWithoutCalls = {"--inline-entry-points-exhaustive", "--eliminate-dead-functions",
+                                    "--convert-local-access-chains",    "--eliminate-local-single-block",
+                                    "--eliminate-local-single-store",   "--ssa-rewrite",
+                                    "--eliminate-dead-code-aggressive", "--if-conversion",
+                                    "--eliminate-dead-code-aggressive"};
 
 bool HasLoopToUnroll(const std::vector<uint32_t>& words) {
   return std::ranges::any_of(spirv::Read(words), [](const spirv::Instruction& instruction) {
@@ -164,8 +154,7 @@ bool HasLoopToUnroll(const std::vector<uint32_t>& words) {
   });
 }
 
-std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarget& target,
-                                 const std::vector<std::string>& passes) {
+std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarget& target, const Passes& passes) {
   spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_1);
   spvtools::OptimizerOptions options;
   options.set_run_validator(false);
@@ -178,27 +167,13 @@ std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarge
 }  // namespace
 
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target) {
-  words = InlineStraightFunctions(words);
-  spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_1);
-  optimizer.RegisterPass(spvtools::CreateInlineExhaustivePass())
-      .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())
-      .RegisterPass(spvtools::CreateLocalAccessChainConvertPass())
-      .RegisterPass(spvtools::CreateLocalSingleBlockLoadStoreElimPass())
-      .RegisterPass(spvtools::CreateLocalSingleStoreElimPass())
-      .RegisterPass(spvtools::CreateSSARewritePass())
-      .RegisterPass(spvtools::CreateAggressiveDCEPass())
-      .RegisterPass(spvtools::CreateIfConversionPass())
-      .RegisterPass(spvtools::CreateAggressiveDCEPass());
-  spvtools::OptimizerOptions options;
-  options.set_run_validator(false);
-  std::vector<uint32_t> simpler;
-  return optimizer.Run(words.data(), words.size(), &simpler, options) ? simpler : words;
+  return WithPasses(InlineStraightFunctions(words), target, kPassesWithoutCalls);
 }
 
 std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target) {
   // The copies of an unrolled loop's body lack the decoration, which what follows heeds: without it, it makes
   // fused multiply-adds.
-  auto unrolled_and_simplified = [&](const std::vector<std::string>& unrolling) {
+  auto unrolled_and_simplified = [&](const Passes& unrolling) {
     words = WithPasses(WithoutContraction(WithPasses(std::move(words), target, unrolling)), target, kSimplifyingPasses);
   };
   unrolled_and_simplified(kUnrollingPasses);

@@ -29,8 +29,6 @@ std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTar
 // unrolled. Lavapipe makes pipelines of it in less than half the time. A module that WithoutContraction went over
 // computes the same bits; unused bindings and constants go. The words as they are if a pass fails.
 std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target);
-// Whether an assembled kernel has functions of emulated f64.
-bool ComputesEmulatedDoubles(std::string_view text);
 
 // Names the compiler and its options for cache keys.
 const std::string& CompilerIdentity();

@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "backend/device_facts.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
 // A file below shaders/: "elementwise/fused_loop.comp". The generated hooks stand between its pieces.
@@ -26,6 +28,12 @@ struct ShaderVariant {
   bool emulate_i64 = false, emulate_f64 = false, correct_f32 = false, correct_f64 = false;
   int number() const { return emulate_i64 + 2 * emulate_f64 + 4 * correct_f32 + 8 * correct_f64; }
 };
+
+inline ShaderVariant VariantFor(const DeviceFacts& facts) {
+  constexpr auto kCorrected = DeviceFacts::Division::kCorrected;
+  return {!facts.int64, !facts.float64, facts.division_f32 == kCorrected,
+          facts.float64 && facts.division_f64 == kCorrected};
+}
 
 struct ShaderLibrary {
   std::string_view head;  // before every kernel: prelude.glsl, types64.glsl, access.glsl without their comments

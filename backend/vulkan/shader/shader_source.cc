@@ -16,6 +16,7 @@
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -42,12 +43,6 @@ void ForEachIdentifier(std::string_view text, Function&& function) {
   }
 }
 
-ShaderVariant VariantFor(const DeviceFacts& facts) {
-  constexpr auto kCorrected = DeviceFacts::Division::kCorrected;
-  return {!facts.int64, !facts.float64, facts.division_f32 == kCorrected,
-          facts.float64 && facts.division_f64 == kCorrected};
-}
-
 // The definitions of one variant by their names.
 class Definitions {
  public:
@@ -64,8 +59,28 @@ class Definitions {
     for (size_t i = 0; i < numbers.size(); ++i) by_name_.emplace(At(i).name, i);
   }
 
-  // The text of those that `body` needs, directly or not, in order.
+  // The text of those that `body` needs, in order.
   std::string Closure(std::string_view body) const {
+    const std::vector<bool> wanted = WantedBy(body);
+    std::string text;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i]) text.append(At(i).text);
+    }
+    return text;
+  }
+
+  // Whether it needs one of this name.
+  bool Holds(std::string_view body, std::string_view name) const {
+    const std::vector<bool> wanted = WantedBy(body);
+    const auto range = by_name_.equal_range(name);
+    return std::any_of(range.first, range.second, [&](const auto& each) { return wanted[each.second]; });
+  }
+
+ private:
+  const ShaderDefinition& At(size_t i) const { return kShaderLibrary.definitions[numbers_[i]]; }
+
+  // Directly or not.
+  std::vector<bool> WantedBy(std::string_view body) const {
     std::vector<bool> wanted(numbers_.size(), false);
     std::vector<size_t> work;
     const auto want = [&](std::string_view name) {
@@ -82,15 +97,8 @@ class Definitions {
       work.pop_back();
       for (const std::string_view used : At(at).uses) want(used);
     }
-    std::string text;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i]) text.append(At(i).text);
-    }
-    return text;
+    return wanted;
   }
-
- private:
-  const ShaderDefinition& At(size_t i) const { return kShaderLibrary.definitions[numbers_[i]]; }
 
   std::span<const uint16_t> numbers_;
   std::unordered_multimap<std::string_view, size_t> by_name_;
@@ -248,9 +256,12 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 }  // namespace
 
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
-  constexpr int kDenormPreserve[] = {4464, 4459}, kPreserve[] = {4466, 4461}, kRoundToEven[] = {4467, 4462};
+  using namespace spirv;
+  constexpr uint32_t kDenormals[] = {kDenormPreserveCapability, kDenormPreserve};
+  constexpr uint32_t kPreserve[] = {kSignedZeroInfNanPreserveCapability, kSignedZeroInfNanPreserve};
+  constexpr uint32_t kRoundToEven[] = {kRoundingModeRTECapability, kRoundingModeRTE};
   std::string text;
-  auto mode = [&](bool wanted, const int(&codes)[2], int width) {
+  auto mode = [&](bool wanted, const uint32_t(&codes)[2], int width) {
     if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
   };
   mode(facts.signed_zero_inf_nan_preserve_32, kPreserve, 32);
@@ -259,10 +270,16 @@ std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   mode(facts.rounding_rte_32, kRoundToEven, 32);
   mode(used.f16 && facts.rounding_rte_16, kRoundToEven, 16);
   mode(used.f64 && facts.rounding_rte_64, kRoundToEven, 64);
-  mode(facts.denorm_preserve_32, kDenormPreserve, 32);
-  mode(used.f16 && facts.denorm_preserve_16, kDenormPreserve, 16);
-  mode(used.f64 && facts.denorm_preserve_64, kDenormPreserve, 64);
+  mode(facts.denorm_preserve_32, kDenormals, 32);
+  mode(used.f16 && facts.denorm_preserve_16, kDenormals, 16);
+  mode(used.f64 && facts.denorm_preserve_64, kDenormals, 64);
   return text;
+}
+
+bool EmulatesDoubles(const KernelKey& key, ShaderVariant variant) {
+  const Result<std::string> body = BodyOf(key);
+  // The helper that every rounded result goes through.
+  return body.ok() && Definitions::Of(variant).Holds(*body, "pack_words");
 }
 
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "backend/device_facts.h"
 #include "backend/step.h"
+#include "backend/vulkan/shader/shader_library.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -18,6 +18,9 @@ struct FloatTypes {
 // round to nearest even, denormals stay. Without them drivers may treat floats as real numbers (x * 0 becomes 0 for
 // NaN).
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used);
+
+// Whether functions of f64 in pairs of words are among those that it needs. Pure.
+bool EmulatesDoubles(const KernelKey& key, ShaderVariant variant);
 
 // The whole GLSL text of a kernel: version, the extensions it uses, execution modes that keep floats IEEE where the
 // device has them, the argument block, access macros, those functions of shaders/include that it needs, and the

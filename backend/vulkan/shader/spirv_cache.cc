@@ -13,6 +13,7 @@ ModuleTarget::ModuleTarget(const DeviceFacts& facts, BindingMode bindings)
       flat(facts.quirks.walks_every_path),
       short_blocks(facts.quirks.slow_long_blocks),
       any_device(facts.is_any_device()),
+      variant(VariantFor(facts)),
       mode(bindings) {}
 
 std::string ModuleTarget::ToString() const {

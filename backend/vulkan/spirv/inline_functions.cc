@@ -125,10 +125,8 @@ class Inliner {
   static void FollowEnds(Function& function, const std::unordered_map<uint32_t, uint32_t>& ends) {
     for (Block& block : function.blocks) {
       if (!ends.contains(block.label)) continue;
-      for (Instruction& instruction : block.body) {
-        if (instruction.op() != kPhi) continue;
-        for (size_t w = 4; w < instruction.words.size(); w += 2) instruction.words[w] = ends.at(instruction.words[w]);
-      }
+      for (Instruction& instruction : block.body)
+        VisitOrigins(instruction, [&](uint32_t& from) { from = ends.at(from); });
     }
   }
 

@@ -1,7 +1,6 @@
 #include "backend/vulkan/spirv/spirv_words.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
@@ -168,6 +167,10 @@ bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)
   if (!range) return false;
   for (size_t i = range->begin; i < std::min(range->end, instruction.words.size()); ++i) visit(instruction.words[i]);
   return true;
+}
+
+void VisitOrigins(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
+  for (size_t w = 4; instruction.op() == kPhi && w < instruction.words.size(); w += 2) visit(instruction.words[w]);
 }
 
 void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {

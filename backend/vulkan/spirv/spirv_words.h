@@ -175,6 +175,8 @@ bool HasResult(uint32_t op);
 // Calls `visit` with each id of a value that the instruction reads (pointers too; no types, labels and literals). False
 // for an instruction whose operands are not known here, before any call.
 bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
+// Of a phi, with the label of each block that a value comes from.
+void VisitOrigins(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
 // With each label of a branch or merge, but for OpSwitch.
 void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
 

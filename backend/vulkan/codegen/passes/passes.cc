@@ -1,18 +1,17 @@
 #include "backend/vulkan/codegen/passes/passes.h"
 
-#include "backend/gpu_vendors.h"
 #include "backend/vulkan/codegen/passes/group_divisions.h"
 #include "backend/vulkan/codegen/passes/loads_first.h"
 #include "backend/vulkan/codegen/passes/pack_halves.h"
 #include "backend/vulkan/codegen/passes/pack_roundings.h"
 #include "backend/vulkan/codegen/statements/carriers.h"
+#include "backend/vulkan/drivers/kernel_operations.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
 Code RunPasses(Code code, const DeviceFacts& facts) {
   if (facts.costs.plain_text) return code;
-  // AMD's compiler of Mesa moves loads itself: registers and waits are no fewer with it.
-  if (facts.vendor_id != kAmd) code = LoadsFirst(std::move(code));
+  if (!MovesLoads(facts)) code = LoadsFirst(std::move(code));
   if (facts.division_f32 == DeviceFacts::Division::kCorrected) {
     const bool fused = FusesF32(facts);
     code = GroupDivisions(std::move(code), fused                   ? DivisionText::kMiddle

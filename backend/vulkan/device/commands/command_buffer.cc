@@ -1,7 +1,6 @@
 #include "backend/vulkan/device/commands/command_buffer.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "backend/vulkan/device/commands/synchronization.h"
 

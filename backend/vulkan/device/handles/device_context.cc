@@ -1,7 +1,6 @@
 #include "backend/vulkan/device/handles/device_context.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -19,31 +19,34 @@ struct HandleType {
   size_t extensions;  // so many of ExternalExtensions()
 };
 
+// Structs and functions of the system's kind of handle, which has its name in all of theirs.
+#define VXLA_DECLARE(Kind, KIND)                                                              \
+  using ImportInfo = VkImportMemory##Kind##InfoKHR;                                           \
+  constexpr auto kImportInfo = VK_STRUCTURE_TYPE_IMPORT_MEMORY_##KIND##_INFO_KHR;             \
+  using HandleProperties = VkMemory##Kind##PropertiesKHR;                                     \
+  constexpr auto kHandleProperties = VK_STRUCTURE_TYPE_MEMORY_##KIND##_PROPERTIES_KHR;        \
+  using GetHandleProperties = PFN_vkGetMemory##Kind##PropertiesKHR;                           \
+  constexpr const char* kGetHandleProperties = "vkGetMemory" #Kind "PropertiesKHR";           \
+  using GetHandleInfo = VkMemoryGet##Kind##InfoKHR;                                           \
+  constexpr auto kGetHandleInfo = VK_STRUCTURE_TYPE_MEMORY_GET_##KIND##_INFO_KHR;             \
+  using GetHandle = PFN_vkGetMemory##Kind##KHR;                                               \
+  constexpr const char* kGetHandle = "vkGetMemory" #Kind "KHR";                               \
+  using GetSemaphoreInfo = VkSemaphoreGet##Kind##InfoKHR;                                     \
+  constexpr auto kGetSemaphoreInfo = VK_STRUCTURE_TYPE_SEMAPHORE_GET_##KIND##_INFO_KHR;       \
+  using GetSemaphore = PFN_vkGetSemaphore##Kind##KHR;                                         \
+  constexpr const char* kGetSemaphore = "vkGetSemaphore" #Kind "KHR";                         \
+  using ImportSemaphoreInfo = VkImportSemaphore##Kind##InfoKHR;                               \
+  constexpr auto kImportSemaphoreInfo = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_##KIND##_INFO_KHR; \
+  using ImportSemaphore = PFN_vkImportSemaphore##Kind##KHR;                                   \
+  constexpr const char* kImportSemaphore = "vkImportSemaphore" #Kind "KHR";
+
 #ifdef _WIN32
 constexpr HandleType kTypes[] = {{VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT, 1},
                                  {VK_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP_BIT, 1},
                                  {VK_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_RESOURCE_BIT, 1}};
 constexpr const char* kTypeNames = "OPAQUE_WIN32, D3D12_HEAP, D3D12_RESOURCE";
 
-using ImportInfo = VkImportMemoryWin32HandleInfoKHR;
-constexpr auto kImportInfo = VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR;
-using HandleProperties = VkMemoryWin32HandlePropertiesKHR;
-constexpr auto kHandleProperties = VK_STRUCTURE_TYPE_MEMORY_WIN32_HANDLE_PROPERTIES_KHR;
-using GetHandleProperties = PFN_vkGetMemoryWin32HandlePropertiesKHR;
-constexpr const char* kGetHandleProperties = "vkGetMemoryWin32HandlePropertiesKHR";
-using GetHandleInfo = VkMemoryGetWin32HandleInfoKHR;
-constexpr auto kGetHandleInfo = VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR;
-using GetHandle = PFN_vkGetMemoryWin32HandleKHR;
-constexpr const char* kGetHandle = "vkGetMemoryWin32HandleKHR";
-
-using GetSemaphoreInfo = VkSemaphoreGetWin32HandleInfoKHR;
-constexpr auto kGetSemaphoreInfo = VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR;
-using GetSemaphore = PFN_vkGetSemaphoreWin32HandleKHR;
-constexpr const char* kGetSemaphore = "vkGetSemaphoreWin32HandleKHR";
-using ImportSemaphoreInfo = VkImportSemaphoreWin32HandleInfoKHR;
-constexpr auto kImportSemaphoreInfo = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_WIN32_HANDLE_INFO_KHR;
-using ImportSemaphore = PFN_vkImportSemaphoreWin32HandleKHR;
-constexpr const char* kImportSemaphore = "vkImportSemaphoreWin32HandleKHR";
+VXLA_DECLARE(Win32Handle, WIN32_HANDLE)
 using SystemHandle = HANDLE;
 SystemHandle& HandleIn(ImportSemaphoreInfo& info) { return info.handle; }
 // A HANDLE stays the caller's, whether it was imported or not.
@@ -58,25 +61,7 @@ constexpr HandleType kTypes[] = {{VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, 
                                  {VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT, 2}};
 constexpr const char* kTypeNames = "OPAQUE_FD, DMA_BUF";
 
-using ImportInfo = VkImportMemoryFdInfoKHR;
-constexpr auto kImportInfo = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
-using HandleProperties = VkMemoryFdPropertiesKHR;
-constexpr auto kHandleProperties = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR;
-using GetHandleProperties = PFN_vkGetMemoryFdPropertiesKHR;
-constexpr const char* kGetHandleProperties = "vkGetMemoryFdPropertiesKHR";
-using GetHandleInfo = VkMemoryGetFdInfoKHR;
-constexpr auto kGetHandleInfo = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
-using GetHandle = PFN_vkGetMemoryFdKHR;
-constexpr const char* kGetHandle = "vkGetMemoryFdKHR";
-
-using GetSemaphoreInfo = VkSemaphoreGetFdInfoKHR;
-constexpr auto kGetSemaphoreInfo = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;
-using GetSemaphore = PFN_vkGetSemaphoreFdKHR;
-constexpr const char* kGetSemaphore = "vkGetSemaphoreFdKHR";
-using ImportSemaphoreInfo = VkImportSemaphoreFdInfoKHR;
-constexpr auto kImportSemaphoreInfo = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR;
-using ImportSemaphore = PFN_vkImportSemaphoreFdKHR;
-constexpr const char* kImportSemaphore = "vkImportSemaphoreFdKHR";
+VXLA_DECLARE(Fd, FD)
 using SystemHandle = int;
 SystemHandle& HandleIn(ImportSemaphoreInfo& info) { return info.fd; }
 // A descriptor that was imported is the driver's.
@@ -89,6 +74,7 @@ int HandleValue(const ExternalHandle& handle) { return handle.descriptor; }
 int& HandleTarget(ExternalHandle& handle) { return handle.descriptor; }
 void SetHandle(const ExternalHandle& handle, ImportInfo& import) { import.fd = handle.descriptor; }
 #endif
+#undef VXLA_DECLARE
 
 Status CheckThere(const ExternalHandle& handle) {
   return IsThere(handle) ? OkStatus() : InvalidArgument("{}: it stands for nothing", handle.ToString());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "backend/vulkan/device/api/external_types.h"
 #include "backend/vulkan/device/api/vk_status.h"
@@ -24,14 +25,16 @@ bool Has(const std::set<std::string>& extensions, const char* name) { return ext
 bool HasSince13(uint32_t api, const std::set<std::string>& extensions, const char* name) {
   return api >= VK_API_VERSION_1_3 || Has(extensions, name);
 }
-// Its features are said by OlderFeatures, and its properties one by one, too.
+// Its features are said by OlderFeatures.
 bool IsOlder(uint32_t api) { return api < VK_API_VERSION_1_2; }
 bool HasFloatControls(uint32_t api, const std::set<std::string>& extensions) {
   return !IsOlder(api) || Has(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
 }
-bool HasPageableMemory(const std::set<std::string>& extensions) {  // which needs priorities
-  return Has(extensions, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME) &&
-         Has(extensions, VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
+
+// Of VisitSingle: pageable memory needs priorities.
+bool HasSingle(const std::set<std::string>& extensions, std::string_view name) {
+  return extensions.contains(std::string(name)) && (name != VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME ||
+                                                    Has(extensions, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME));
 }
 
 // Three quarters of the machine's memory: the rest of the system lives there too.
@@ -269,7 +272,7 @@ void FillUnits(const PhysicalSupport& support, DeviceFacts& facts) {
     facts.unit_invocations = nvidia.shaderWarpsPerSM * kWarp;
   } else if (support.arm_cores.shaderCoreCount != 0) {
     facts.compute_units = support.arm_cores.shaderCoreCount;
-    facts.unit_invocations = support.arm_cores.shaderWarpsPerCore * support.vulkan11.subgroupSize;
+    facts.unit_invocations = support.arm_cores.shaderWarpsPerCore * support.subgroups.subgroupSize;
   } else {
     // Arrays of a cut-down chip have different numbers of units, of which the former extension gives one.
     facts.compute_units = support.amd_active_cores.activeComputeUnitCount;
@@ -282,7 +285,7 @@ void FillUnits(const PhysicalSupport& support, DeviceFacts& facts) {
 
 void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFacts& facts) {
   const VkPhysicalDeviceLimits& limits = support.properties.limits;
-  facts.subgroup_size = std::max(1u, support.vulkan11.subgroupSize);
+  facts.subgroup_size = std::max(1u, support.subgroups.subgroupSize);
   facts.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
   for (int i = 0; i < 3; ++i) {
     facts.max_workgroup_size[i] = limits.maxComputeWorkGroupSize[i];
@@ -291,7 +294,7 @@ void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFa
   facts.max_shared_bytes = limits.maxComputeSharedMemorySize;
   facts.max_storage_range_bytes = limits.maxStorageBufferRange;
   facts.max_allocation_bytes =
-      std::min<uint64_t>({support.vulkan11.maxMemoryAllocationSize, support.max_buffer_bytes, facts.memory_bytes});
+      std::min<uint64_t>({support.sizes.maxMemoryAllocationSize, support.max_buffer_bytes, facts.memory_bytes});
   facts.storage_offset_alignment = std::max<uint32_t>(4, limits.minStorageBufferOffsetAlignment);
   facts.max_storage_buffers = std::min(
       {limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources});
@@ -312,14 +315,14 @@ void FillRates(DeviceFacts& facts) {
 void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   const VkPhysicalDeviceProperties& properties = support.properties;
   facts.name = properties.deviceName;
-  facts.driver = support.vulkan12.driverName;
-  facts.driver_version = support.vulkan12.driverInfo;
+  facts.driver = support.driver.driverName;
+  facts.driver_version = support.driver.driverInfo;
   if (facts.driver_version.empty()) facts.driver_version = VersionText(properties.driverVersion);
   facts.api_version = properties.apiVersion;
   facts.vendor_id = properties.vendorID;
   facts.device_id = properties.deviceID;
-  std::memcpy(facts.device_uuid.data(), support.vulkan11.deviceUUID, VK_UUID_SIZE);
-  std::memcpy(facts.driver_uuid.data(), support.vulkan11.driverUUID, VK_UUID_SIZE);
+  std::memcpy(facts.device_uuid.data(), support.ids.deviceUUID, VK_UUID_SIZE);
+  std::memcpy(facts.driver_uuid.data(), support.ids.driverUUID, VK_UUID_SIZE);
   facts.kind = KindOf(properties.deviceType);
   facts.kernel_operations = KernelOperations(facts.driver);
   FillRates(facts);
@@ -353,7 +356,7 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
   // A host may have left them off.
   if (!HasFloatControls(support.properties.apiVersion, support.extensions)) return;
-  const VkPhysicalDeviceVulkan12Properties& floats = support.vulkan12;
+  const VkPhysicalDeviceFloatControlsProperties& floats = support.floats;
   facts.signed_zero_inf_nan_preserve_16 = floats.shaderSignedZeroInfNanPreserveFloat16;
   facts.signed_zero_inf_nan_preserve_32 = floats.shaderSignedZeroInfNanPreserveFloat32;
   facts.signed_zero_inf_nan_preserve_64 = floats.shaderSignedZeroInfNanPreserveFloat64;
@@ -376,8 +379,8 @@ void PlanSubgroups(const PhysicalSupport& support, DevicePlan& plan) {
   // Modules of SPIR-V 1.6 leave the size to the driver unless the pipeline requires one.
   const bool one_size = !varies || requirable || !plan.facts.spirv_1_6;
   plan.facts.subgroup_shuffle = one_size && enabled.computeFullSubgroups &&
-                                (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
-                                (support.vulkan11.subgroupSupportedOperations & kOperations) == kOperations;
+                                (support.subgroups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                                (support.subgroups.supportedOperations & kOperations) == kOperations;
   if (varies && requirable) plan.smallest_subgroup_size = support.min_subgroup_size;
   if (!plan.facts.subgroup_shuffle || !varies || !requirable) return;
   plan.required_subgroup_size = plan.facts.subgroup_size;
@@ -431,27 +434,21 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   auto want = [&](const char* name) {
     if (Has(support.extensions, name)) names.push_back(name);
   };
-  if (support.properties.apiVersion < VK_API_VERSION_1_3) {
-    want(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
-    want(VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
-    want(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-    want(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-  }
-  if (IsOlder(support.properties.apiVersion)) {
-    FeatureChain chain;
+  const uint32_t api = support.properties.apiVersion;
+  FeatureChain chain;
+  // Linked whenever they are listed, so they are enabled with their structs.
+  VisitSingle(chain, [&](auto&, VkStructureType, const char* extension, bool since_13) {
+    const bool wanted = !since_13 || api < VK_API_VERSION_1_3;
+    if (wanted && HasSingle(support.extensions, extension)) names.push_back(extension);
+  });
+  if (IsOlder(api)) {
     VisitOlder(chain.older, chain.vulkan11, chain.vulkan12,
                [&](auto&, VkStructureType, const char* extension, auto...) {
                  if (extension != nullptr) want(extension);
                });
     want(VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
   }
-  // Linked whenever they are listed, so they are enabled with their structs.
-  want(kCooperativeMatrixExtension);
-  want(kBfloat16Extension);
-  want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   want(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
-  want(VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
-  if (HasPageableMemory(support.extensions)) want(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
   for (const char* name : ExternalExtensions()) want(name);
   want(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   want(SemaphoreExtension());
@@ -481,27 +478,9 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
     add(vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
     add(vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
   }
-  const auto add_13 = [&](auto& feature, VkStructureType type, const char* extension) {
-    if (HasSince13(api_version, extensions, extension)) add(feature, type);
-  };
-  add_13(synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
-         VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
-  add_13(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
-  add_13(subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
-         VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
-  add_13(integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
-         VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
-  const auto add_extension = [&](auto& feature, VkStructureType type, const char* extension) {
-    if (Has(extensions, extension)) add(feature, type);
-  };
-  add_extension(cooperative_matrix, kCooperativeMatrixFeaturesType, kCooperativeMatrixExtension);
-  add_extension(bfloat16, kBfloat16FeaturesType, kBfloat16Extension);
-  add_extension(memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT,
-                VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
-  if (HasPageableMemory(extensions))
-    add(pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT);
-  add_extension(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
-                VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  VisitSingle(*this, [&](auto& feature, VkStructureType type, const char* extension, bool since_13) {
+    if (HasSingle(extensions, extension) || (since_13 && api_version >= VK_API_VERSION_1_3)) add(feature, type);
+  });
   return &base;
 }
 
@@ -548,102 +527,52 @@ Status QueryMatrices(const InstanceTable& vk, VkPhysicalDevice device, PhysicalS
   return OkStatus();
 }
 
-// What VkPhysicalDeviceVulkan11Properties and VkPhysicalDeviceVulkan12Properties say of newer devices.
-struct OlderProperties {
-  VkPhysicalDeviceIDProperties ids = {};
-  VkPhysicalDeviceSubgroupProperties subgroups = {};
-  VkPhysicalDeviceMaintenance3Properties sizes = {};
-  VkPhysicalDeviceDriverProperties driver = {};
-  VkPhysicalDeviceFloatControlsProperties floats = {};
-
-  // Returns where the chain goes on.
-  void** Link(const std::set<std::string>& extensions, void** tail) {
-    const auto add = [&](auto& found, VkStructureType type) {
-      found.sType = type;
-      *tail = &found;
-      tail = &found.pNext;
-    };
-    add(ids, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
-    add(subgroups, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
-    add(sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
-    if (Has(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME))
-      add(driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
-    if (Has(extensions, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME))
-      add(floats, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES);
-    return tail;
-  }
-
-  void TakeTo(PhysicalSupport& support) const {
-    VkPhysicalDeviceVulkan11Properties& vulkan11 = support.vulkan11;
-    std::ranges::copy(ids.deviceUUID, vulkan11.deviceUUID);
-    std::ranges::copy(ids.driverUUID, vulkan11.driverUUID);
-    vulkan11.subgroupSize = subgroups.subgroupSize;
-    vulkan11.subgroupSupportedStages = subgroups.supportedStages;
-    vulkan11.subgroupSupportedOperations = subgroups.supportedOperations;
-    vulkan11.maxMemoryAllocationSize = sizes.maxMemoryAllocationSize;
-    VkPhysicalDeviceVulkan12Properties& vulkan12 = support.vulkan12;
-    std::ranges::copy(driver.driverName, vulkan12.driverName);
-    std::ranges::copy(driver.driverInfo, vulkan12.driverInfo);
-    vulkan12.shaderSignedZeroInfNanPreserveFloat16 = floats.shaderSignedZeroInfNanPreserveFloat16;
-    vulkan12.shaderSignedZeroInfNanPreserveFloat32 = floats.shaderSignedZeroInfNanPreserveFloat32;
-    vulkan12.shaderSignedZeroInfNanPreserveFloat64 = floats.shaderSignedZeroInfNanPreserveFloat64;
-    vulkan12.shaderRoundingModeRTEFloat16 = floats.shaderRoundingModeRTEFloat16;
-    vulkan12.shaderRoundingModeRTEFloat32 = floats.shaderRoundingModeRTEFloat32;
-    vulkan12.shaderRoundingModeRTEFloat64 = floats.shaderRoundingModeRTEFloat64;
-    vulkan12.shaderDenormPreserveFloat16 = floats.shaderDenormPreserveFloat16;
-    vulkan12.shaderDenormPreserveFloat32 = floats.shaderDenormPreserveFloat32;
-    vulkan12.shaderDenormPreserveFloat64 = floats.shaderDenormPreserveFloat64;
-  }
-};
-
 // What its structs of properties say, of its version and extensions.
 void QueryProperties(const InstanceTable& vk, VkPhysicalDevice device, uint32_t api, PhysicalSupport& support) {
   auto properties = MakeVk<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
-  auto maintenance4 =
-      MakeVk<VkPhysicalDeviceMaintenance4Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
-  auto subgroup = MakeVk<VkPhysicalDeviceSubgroupSizeControlProperties>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
-  auto dot_product = MakeVk<VkPhysicalDeviceShaderIntegerDotProductProperties>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES);
-  support.vulkan11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
-  support.vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
-  OlderProperties older;
   void** tail = &properties.pNext;
-  if (IsOlder(api)) {
-    tail = older.Link(support.extensions, tail);
-  } else {
-    properties.pNext = &support.vulkan11;
-    support.vulkan11.pNext = &support.vulkan12;
-    tail = &support.vulkan12.pNext;
-  }
-  const auto has = [&](const char* name) { return HasSince13(api, support.extensions, name); };
-  if (has(VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) *tail = &maintenance4, tail = &maintenance4.pNext;
-  if (has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) *tail = &subgroup, tail = &subgroup.pNext;
-  if (has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) *tail = &dot_product, tail = &dot_product.pNext;
-  const auto ask = [&](const char* extension, auto& found, VkStructureType type) {
-    if (!Has(support.extensions, extension)) return;
+  const auto ask = [&](auto& found, VkStructureType type, bool there = true) {
+    if (!there) return;
     found.sType = type;
     *tail = &found;
     tail = &found.pNext;
   };
-  ask(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, support.amd_cores,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
-  ask(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME, support.amd_active_cores,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD);
-  ask(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME, support.arm_cores,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM);
-  ask(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, support.nvidia_cores,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
+  const auto has = [&](const char* extension) { return Has(support.extensions, extension); };
+  const auto since_13 = [&](const char* extension) { return HasSince13(api, support.extensions, extension); };
+  ask(support.ids, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+  ask(support.subgroups, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES);
+  ask(support.sizes, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES);
+  ask(support.driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+      !IsOlder(api) || has(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME));
+  ask(support.floats, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES,
+      HasFloatControls(api, support.extensions));
+  VkPhysicalDeviceMaintenance4Properties maintenance4{};
+  ask(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES,
+      since_13(VK_KHR_MAINTENANCE_4_EXTENSION_NAME));
+  VkPhysicalDeviceSubgroupSizeControlProperties subgroup{};
+  ask(subgroup, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES,
+      since_13(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
+  VkPhysicalDeviceShaderIntegerDotProductProperties dot_product{};
+  ask(dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES,
+      since_13(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME));
+  ask(support.amd_cores, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD,
+      has(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME));
+  ask(support.amd_active_cores, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD,
+      has(VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME));
+  ask(support.arm_cores, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_BUILTINS_PROPERTIES_ARM,
+      has(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME));
+  ask(support.nvidia_cores, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV,
+      has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
   VkPhysicalDevicePushDescriptorPropertiesKHR push{};
-  ask(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, push, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
+  ask(push, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR,
+      has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME));
   VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_pointers{};
-  ask(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, host_pointers,
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+  ask(host_pointers, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT,
+      has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
   vk.GetPhysicalDeviceProperties2(device, &properties);
-  if (IsOlder(api)) older.TakeTo(support);
-  support.amd_cores.pNext = support.amd_active_cores.pNext = support.arm_cores.pNext = nullptr;
-  support.nvidia_cores.pNext = nullptr;
-  support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
+  // Copies of what is kept have no chain.
+  for (auto* at = reinterpret_cast<VkBaseOutStructure*>(&properties); at != nullptr;)
+    at = std::exchange(at->pNext, nullptr);
   support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;

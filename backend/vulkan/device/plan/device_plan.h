@@ -45,11 +45,36 @@ struct FeatureChain {
   static FeatureChain Of(const VkPhysicalDeviceFeatures2& enabled);
 };
 
+// Calls visit(struct, its type, its extension, whether it is part of Vulkan 1.3) for those that are chained singly.
+template <typename Visit>
+void VisitSingle(FeatureChain& chain, Visit visit) {
+  visit(chain.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+        VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME, true);
+  visit(chain.maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
+        VK_KHR_MAINTENANCE_4_EXTENSION_NAME, true);
+  visit(chain.subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+        VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, true);
+  visit(chain.integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+        VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, true);
+  visit(chain.cooperative_matrix, kCooperativeMatrixFeaturesType, kCooperativeMatrixExtension, false);
+  visit(chain.bfloat16, kBfloat16FeaturesType, kBfloat16Extension, false);
+  visit(chain.executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+        VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, false);
+  visit(chain.memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT,
+        VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME, false);
+  visit(chain.pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT,
+        VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME, false);
+}
+
 // Everything that is read from a physical device.
 struct PhysicalSupport {
   VkPhysicalDeviceProperties properties = {};
-  VkPhysicalDeviceVulkan11Properties vulkan11 = {};
-  VkPhysicalDeviceVulkan12Properties vulkan12 = {};
+  // Singly and not as Vulkan11Properties and Vulkan12Properties, so that the same code serves devices of Vulkan 1.1.
+  VkPhysicalDeviceIDProperties ids = {};
+  VkPhysicalDeviceSubgroupProperties subgroups = {};
+  VkPhysicalDeviceMaintenance3Properties sizes = {};
+  VkPhysicalDeviceDriverProperties driver = {};
+  VkPhysicalDeviceFloatControlsProperties floats = {};
   uint64_t max_buffer_bytes = ~uint64_t{0};
   uint32_t max_push_descriptors = 0;  // where VK_KHR_push_descriptor is listed
   uint32_t min_subgroup_size = 0, max_subgroup_size = 0;

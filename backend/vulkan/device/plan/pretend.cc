@@ -35,45 +35,34 @@ struct PretendedGpu {
 // is next to: VideoCore by V3DV (v3dv_limits.h), which calculates in 32 bits alone.
 constexpr auto kDiscrete = DeviceFacts::Kind::kDiscrete, kIntegrated = DeviceFacts::Kind::kIntegrated;
 constexpr uint64_t kMostRange = uint64_t{1} << 27;
+constexpr PretendedGpu Integrated(const char* name, GpuFamily family, uint32_t vendor, uint64_t range) {
+  return {.name = name,
+          .family = family,
+          .vendor_id = vendor,
+          .kind = kIntegrated,
+          .shared_bytes = 32768,
+          .workgroup_invocations = 1024,
+          .storage_range_bytes = range,
+          .lacks = {.f64 = true}};
+}
+constexpr PretendedGpu LeastOfPhones() {
+  PretendedGpu gpu = Integrated("mobile", GpuFamily::kMobile, kBroadcom, kMostRange);
+  gpu.shared_bytes = 16384;
+  gpu.workgroup_invocations = 256;
+  gpu.storage_buffers = 8;
+  gpu.lacks.i64 = gpu.lacks.f16 = true;
+  return gpu;
+}
 constexpr PretendedGpu kGpus[] = {
     {"gcn", GpuFamily::kGcn, kAmd, kDiscrete, 64, 2560, 65536, 1024, PretendedGpu::kNone},
     {"rdna2", GpuFamily::kRdna2, kAmd, kDiscrete, 80, 2048, 65536, 1024, PretendedGpu::kNone},
     {"rdna3", GpuFamily::kRdna3, kAmd, kDiscrete, 96, 2048, 65536, 1024, PretendedGpu::kSquare},
     {"nvidia", GpuFamily::kNvidia, kNvidia, kDiscrete, 128, 1536, 49152, 1024, PretendedGpu::kNarrow},
     {"intel", GpuFamily::kIntel, kIntel, kDiscrete, 0, 0, 65536, 1024, PretendedGpu::kNone},
-    {.name = "apple",
-     .family = GpuFamily::kApple,
-     .vendor_id = kApple,
-     .kind = kIntegrated,
-     .shared_bytes = 32768,
-     .workgroup_invocations = 1024,
-     .storage_range_bytes = (uint64_t{1} << 31) - 1,
-     .lacks = {.f64 = true}},
-    {.name = "adreno",
-     .family = GpuFamily::kAdreno,
-     .vendor_id = kQualcomm,
-     .kind = kIntegrated,
-     .shared_bytes = 32768,
-     .workgroup_invocations = 1024,
-     .storage_range_bytes = kMostRange,
-     .lacks = {.f64 = true}},
-    {.name = "mali",
-     .family = GpuFamily::kMali,
-     .vendor_id = kArm,
-     .kind = kIntegrated,
-     .shared_bytes = 32768,
-     .workgroup_invocations = 1024,
-     .lacks = {.f64 = true}},
-    {.name = "mobile",
-     .family = GpuFamily::kMobile,
-     .vendor_id = kBroadcom,
-     .kind = kIntegrated,
-     .shared_bytes = 16384,
-     .workgroup_invocations = 256,
-     .storage_range_bytes = kMostRange,
-     .storage_buffers = 8,
-     .lacks = {.i64 = true, .f64 = true, .f16 = true}},
-};
+    Integrated("apple", GpuFamily::kApple, kApple, (uint64_t{1} << 31) - 1),
+    Integrated("adreno", GpuFamily::kAdreno, kQualcomm, kMostRange),
+    Integrated("mali", GpuFamily::kMali, kArm, ~uint64_t{0}),
+    LeastOfPhones()};
 
 // Of --emulate, but for families.
 struct Pretence {
@@ -157,7 +146,7 @@ void Hide(Emulation emulate, PhysicalSupport& support) {
   if (emulate.f16 || emulate.narrow) features.vulkan11.storageBuffer16BitAccess = VK_FALSE;
   if (emulate.subgroups) {
     features.subgroup_size_control.subgroupSizeControl = features.subgroup_size_control.computeFullSubgroups = VK_FALSE;
-    support.vulkan11.subgroupSupportedOperations = 0;
+    support.subgroups.supportedOperations = 0;
   }
   // Their kernels read words of 16-bit floats or bytes, and work in subgroups.
   if (emulate.f16 || emulate.narrow || emulate.subgroups) {

@@ -163,17 +163,14 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   const uint32_t groups = (kDivisionSingles + (facts.float64 ? kDivisionDoubles : 0)) / kGroupSize;
   const std::string key = fmt::format("division|{}|{}|{}", kDivisionVersion, DeviceIdentity(facts),
                                       tools.modules.identity(ProbeKind::kDivision, facts));
-  std::array<DeviceFacts::Division, 2> kept;
-  if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
-    std::memcpy(kept.data(), bytes->data(), sizeof(kept));
-    return DivisionFacts{kept[0], kept[1]};
-  }
+  using Kept = std::array<DeviceFacts::Division, 2>;
+  if (const auto found = disk.LoadArray<Kept>(key)) return DivisionFacts{(*found)[0], (*found)[1]};
   const std::vector<uint32_t> operands = DivisionOperands();
   std::vector<uint32_t> answer(kAnswers * (kDivisionSingles + 2 * kDivisionDoubles));
   VXLA_RETURN_IF_ERROR(RunProbe(tools, ProbeKind::kDivision, groups, std::as_bytes(std::span(operands)),
                                 std::as_writable_bytes(std::span(answer))));
   const DivisionFacts division = JudgeDivision(answer, facts);
-  kept = {division.f32, division.f64};
+  const Kept kept{division.f32, division.f64};
   disk.Store(key, std::as_bytes(std::span(kept)));
   return division;
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <iterator>
 
 #include "backend/vulkan/device/plan/device_plan.h"
@@ -35,12 +34,10 @@ bool IsTaken(const DeviceFacts& facts, const DeviceTuning& tuning) {
 }  // namespace
 
 DeviceTuning LoadTuning(DiskCache& disk, const DeviceFacts& facts) {
-  Words words;
-  const auto bytes = disk.Load(KeyOf(facts));
-  if (!bytes || bytes->size() != sizeof(words)) return {};
-  std::memcpy(words.data(), bytes->data(), sizeof(words));
+  const auto words = disk.LoadArray<Words>(KeyOf(facts));
+  if (!words) return {};
   DeviceTuning tuning;
-  for (size_t i = 0; i < words.size(); ++i) tuning.*kTuningFields[i].value = words[i];
+  for (size_t i = 0; i < words->size(); ++i) tuning.*kTuningFields[i].value = (*words)[i];
   return IsTaken(facts, tuning) ? tuning : DeviceTuning{};
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "backend/vulkan/device/plan/device_plan.h"
 #include "backend/vulkan/device/probes/quirks.h"
@@ -199,10 +198,9 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
     const std::string module = tools.modules.matrices_identity(shape, facts);
     if (module.empty()) continue;  // nothing asks: what the driver lists is taken for right
     const std::string key = fmt::format("matrices|{}|{}|{}", kMatrixProbeVersion, DeviceIdentity(facts), module);
-    std::array<uint8_t, 3> kept;
-    if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
-      std::memcpy(kept.data(), bytes->data(), sizeof(kept));
-      verdict = {static_cast<MatrixRounding>(kept[0]), kept[1] != 0, kept[2] != 0};
+    using Kept = std::array<uint8_t, 3>;
+    if (const auto kept = disk.LoadArray<Kept>(key)) {
+      verdict = {static_cast<MatrixRounding>((*kept)[0]), (*kept)[1] != 0, (*kept)[2] != 0};
       continue;
     }
     const std::vector<uint32_t> operands = MatrixOperands(shape);
@@ -218,7 +216,7 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
       continue;
     }
     verdict = JudgeMatrices(answer, shape);
-    kept = {static_cast<uint8_t>(verdict.rounding), verdict.flushes, verdict.wrong};
+    const Kept kept = {static_cast<uint8_t>(verdict.rounding), verdict.flushes, verdict.wrong};
     disk.Store(key, std::as_bytes(std::span(kept)));
   }
   NoteMatrices(verdicts, facts);

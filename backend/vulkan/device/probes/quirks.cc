@@ -1,7 +1,5 @@
 #include "backend/vulkan/device/probes/quirks.h"
 
-#include <cstring>
-
 #include "backend/vulkan/device/plan/device_plan.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -155,12 +153,8 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
   const DeviceFacts& facts = tools.context->facts();
   const std::string key = fmt::format("quirks|{}|{}|{}", kProbeVersion, DeviceIdentity(facts),
                                       tools.modules.identity(ProbeKind::kQuirks, facts));
-  ProbeAnswer answer;
-  if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(answer)) {
-    std::memcpy(answer.data(), bytes->data(), sizeof(answer));
-    return Diagnose(answer, facts);
-  }
-  VXLA_ASSIGN_OR_RETURN(answer, AskDevice(tools));
+  if (const auto kept = disk.LoadArray<ProbeAnswer>(key)) return Diagnose(*kept, facts);
+  VXLA_ASSIGN_OR_RETURN(const ProbeAnswer answer, AskDevice(tools));
   VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, Diagnose(answer, facts));
   disk.Store(key, std::as_bytes(std::span(answer)));
   return quirks;

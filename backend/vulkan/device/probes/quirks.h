@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <string>
 
 #include "backend/vulkan/device/probes/probe.h"
 #include "backend/vulkan/shader/disk_cache.h"

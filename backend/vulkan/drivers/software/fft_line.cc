@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <complex>
 #include <numbers>
 #include <span>

@@ -304,7 +304,7 @@ Step LoopKernel::Finish(std::string name) {
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,
                 std::string name) {
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
-  const std::array<uint32_t, 3> groups = GroupGrid(context.facts, (count / tuning.width + chunk - 1) / chunk);
+  const std::array<uint32_t, 3> groups = GroupGrid(context.facts, CeilDivide(count / tuning.width, chunk));
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
   const bool dear_turns = context.facts.costs.dear_turns;
   const bool unrolls =

@@ -1,11 +1,9 @@
 #include "backend/vulkan/lower/fft/fft_kernel.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <span>
 
 #include "backend/vulkan/lower/fft/fft_butterfly.h"

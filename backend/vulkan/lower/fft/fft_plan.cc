@@ -1,7 +1,6 @@
 #include "backend/vulkan/lower/fft/fft_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

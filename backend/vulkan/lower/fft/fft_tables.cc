@@ -94,12 +94,9 @@ int64_t FftTable::count() const {
       return a * b;
     case Kind::kCoarse:
       return CeilDivide(a, b);
-    case Kind::kFirstRoots:
-    case Kind::kFine:
-    case Kind::kSpectrum:
+    default:
       return b;
   }
-  return 0;
 }
 
 std::vector<TurnedRoot> FftTable::MakeTurned() const {
@@ -114,33 +111,20 @@ std::vector<Complex> FftTable::Make() const {
   std::vector<Complex> values;
   values.reserve(static_cast<size_t>(count()));
   for (int64_t e = 0; e < count(); ++e) {
-    switch (kind) {
-      case Kind::kRoots:
-      case Kind::kFirstRoots:
-        values.push_back(UnitRoot(e, a));
-        break;
-      case Kind::kButterfly:
-        values.push_back(UnitRoot((e / b) * (e % b), a * b));
-        break;
-      case Kind::kLessOne:
-        values.push_back(UnitRootLessOne((e / b) * (e % b), a * b));
-        break;
-      case Kind::kCoarse:
-        values.push_back(UnitRoot(e * b, a));
-        break;
-      case Kind::kFine:
-        values.push_back(UnitRootLessOne(e, a));
-        break;
-      default:
-        values.push_back(Chirp(e, a));
-    }
+    const int64_t product = (e / b) * (e % b);
+    values.push_back(kind == Kind::kButterfly ? UnitRoot(product, a * b)
+                     : kind == Kind::kLessOne ? UnitRootLessOne(product, a * b)
+                     : kind == Kind::kCoarse  ? UnitRoot(e * b, a)
+                     : kind == Kind::kFine    ? UnitRootLessOne(e, a)
+                     : kind == Kind::kChirp   ? Chirp(e, a)
+                                              : UnitRoot(e, a));
   }
   return values;
 }
 
 void FftTables::Want(const FftTable& table) {
   // Groups of four elements are whole.
-  if (offsets_.emplace(table, count_).second) count_ += (table.count() + 3) / 4 * 4;
+  if (offsets_.emplace(table, count_).second) count_ += 4 * CeilDivide(table.count(), 4);
 }
 
 std::vector<uint32_t> FftTables::Words() const {

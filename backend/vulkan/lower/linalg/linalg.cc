@@ -28,8 +28,6 @@ struct Places {
   BufferSlice result;
 };
 
-// ---- products ----------------------------------------------------------------------------------------------------
-
 constexpr int64_t kLargeMatrix = 1 << 17;  // elements
 
 // A window of matrices [batch, rows, columns] in memory.
@@ -174,8 +172,6 @@ Result<std::vector<Step>> LowerInWide(const LowerContext& context, const FusionD
       append(Convert(context, StepName(body), result, wide.result, places.type, places.result, buffers)));
   return steps;
 }
-
-// ---- the small kernels ----------------------------------------------------------------------------------------------
 
 class BlockKernels {
  public:
@@ -390,13 +386,6 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   return made;
 }
 
-}  // namespace
-
-// ---- cholesky
-// ---------------------------------------------------------------------------------------------------------
-
-namespace {
-
 // Places are those of the lower factor; the upper one is its transpose. Columns come in panels, which take off what all
 // the columns before them make of them at once, and in blocks of a panel, which take off what its blocks before them
 // do: so the large products have more columns than a corner has.
@@ -497,21 +486,6 @@ class CholeskyLowering {
   std::vector<Step> steps_;
 };
 
-}  // namespace
-
-Status CanLowerCholesky(const LowerContext&, const FusionDescription&) { return OkStatus(); }
-
-Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
-                                        BufferMap& buffers) {
-  return LowerInWide(context, body, buffers,
-                     [&](const Places& places) { return CholeskyLowering(context, body, places, buffers).Lower(); });
-}
-
-// ---- triangular-solve
-// -------------------------------------------------------------------------------------------------
-
-namespace {
-
 // Solves of this many unknowns are one substitution; longer ones go in blocks.
 constexpr int64_t kMostUnknowns = 128, kUnknownsOfBlock = 64;
 
@@ -585,6 +559,14 @@ class SolveLowering {
 };
 
 }  // namespace
+
+Status CanLowerCholesky(const LowerContext&, const FusionDescription&) { return OkStatus(); }
+
+Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
+                                        BufferMap& buffers) {
+  return LowerInWide(context, body, buffers,
+                     [&](const Places& places) { return CholeskyLowering(context, body, places, buffers).Lower(); });
+}
 
 Status CanLowerTriangularSolve(const LowerContext&, const FusionDescription&) { return OkStatus(); }
 

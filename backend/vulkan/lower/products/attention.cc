@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -40,7 +39,7 @@ class AttentionWriter {
                    {"KEY_PARTS", shape_.parts},
                    {"PART_KEYS", shape_.part_keys}});
     shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
-    shape_.matrix ? WriteMatrixLoads(kernel) : WriteLoads(kernel);
+    WriteLoads(kernel);
     WriteLogit(kernel);
     shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel, shape_.matrix.has_value() || shape_.quads);
     const char* algorithm = shape_.matrix  ? "attention/matrices.comp"
@@ -114,25 +113,29 @@ class AttentionWriter {
     return operations;
   }
 
-  // void <head> { quad = the operand's values; }
-  void WriteLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
+  // void <head>, uint unit, out ...) of an operand's values: four of them, or as many words as matrix units take.
+  void WriteLoad(KernelBuilder& kernel, std::string_view head, const Instruction& operand, bool of_depths,
                  MultiIndex AttentionIndices::*index) const {
-    Function f(*this, kernel);
-    WriteQuad(f.writer, of_depths ? kDepthUnit : kColumnUnit, of_depths ? attention_.depth : attention_.columns,
-              [&](const IndexExpression& place) {
-                (of_depths ? f.place.depth : f.place.column) = place;
-                return ToF32(operand, f.writer.Value(operand, IndicesOf(attention_, f.space, f.place).*index));
-              });
-    f.Define(fmt::format("void {}", head));
+    Function f(*this, kernel, shape_.matrix ? attention_.depth / 8 : UnitsOf(attention_.depth));
+    const auto index_at = [&](const IndexExpression& place) {
+      (of_depths ? f.place.depth : f.place.column) = place;
+      return IndicesOf(attention_, f.space, f.place).*index;
+    };
+    const std::string counted = fmt::format("{}, uint unit", head);
+    const Parameter unit = of_depths ? kDepthUnit : kColumnUnit;
+    if (shape_.matrix) return DefineWords(f, counted, operand, unit, of_depths ? 8 : 4, shape_.matrix->term, index_at);
+    WriteQuad(f.writer, unit, of_depths ? attention_.depth : attention_.columns,
+              [&](const IndexExpression& place) { return ToF32(operand, f.writer.Value(operand, index_at(place))); });
+    f.Define(fmt::format("void {}, out float quad[4])", counted));
   }
   void WriteLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;
-    WriteLoad(kernel, "load_query(uint batch, uint row, uint unit, out float quad[4])",
-              *scores.operand(attention_.queries), true, &AttentionIndices::query);
-    WriteLoad(kernel, "load_key(uint batch, uint key, uint unit, out float quad[4])",
-              *scores.operand(1 - attention_.queries), true, &AttentionIndices::key);
-    WriteLoad(kernel, "load_value(uint batch, uint key, uint unit, out float quad[4])",
-              *product.operand(1 - attention_.weights), false, &AttentionIndices::value);
+    WriteLoad(kernel, "load_query(uint batch, uint row", *scores.operand(attention_.queries), true,
+              &AttentionIndices::query);
+    WriteLoad(kernel, "load_key(uint batch, uint key", *scores.operand(1 - attention_.queries), true,
+              &AttentionIndices::key);
+    WriteLoad(kernel, "load_value(uint batch, uint key", *product.operand(1 - attention_.weights), false,
+              &AttentionIndices::value);
   }
 
   void WriteMatrixDefines(KernelBuilder& kernel) const {
@@ -142,25 +145,6 @@ class AttentionWriter {
         "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
         shape_.lanes_y, shape_.lanes, attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
         shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term)));
-  }
-
-  void WriteMatrixLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
-                       MultiIndex AttentionIndices::*index) const {
-    Function f(*this, kernel, attention_.depth / 8);
-    DefineWords(f, head, operand, of_depths ? kDepthUnit : kColumnUnit, of_depths ? 8 : 4, shape_.matrix->term,
-                [&](const IndexExpression& place) {
-                  (of_depths ? f.place.depth : f.place.column) = place;
-                  return IndicesOf(attention_, f.space, f.place).*index;
-                });
-  }
-  void WriteMatrixLoads(KernelBuilder& kernel) const {
-    const Instruction &scores = *attention_.scores, &product = *attention_.product;
-    WriteMatrixLoad(kernel, "load_query(uint batch, uint row, uint unit", *scores.operand(attention_.queries), true,
-                    &AttentionIndices::query);
-    WriteMatrixLoad(kernel, "load_key(uint batch, uint key, uint unit", *scores.operand(1 - attention_.queries), true,
-                    &AttentionIndices::key);
-    WriteMatrixLoad(kernel, "load_value(uint batch, uint key, uint unit", *product.operand(1 - attention_.weights),
-                    false, &AttentionIndices::value);
   }
 
   void WriteLogit(KernelBuilder& kernel) const {

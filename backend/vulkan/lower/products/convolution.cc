@@ -1,7 +1,6 @@
 // Convolutions as implicit matrix products: a term of the sum is a tap and an input feature, and reading the input at
 // it is a load hook, so no copy of the windows is made. On one side are the output features (of a group), on the other
 // the rest of the output: images and positions. Groups are the product's batches.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/products/quad_loads.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
 
@@ -43,7 +45,8 @@ std::string ByteSums(ElementType term) {
       "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = {})\n"
       "{} dot_bytes(uint a, uint b, spirv_literal int form);\n"
       "#define MULTIPLY_ADD(sum, a, b) sum += Quad({}, {}, {}, {})\n",
-      is_signed ? 4450 : 4451, is_signed ? "int" : "uint", product('x'), product('y'), product('z'), product('w'));
+      static_cast<uint32_t>(is_signed ? spirv::kSDot : spirv::kUDot), is_signed ? "int" : "uint", product('x'),
+      product('y'), product('z'), product('w'));
 }
 
 // FETCHED(next, p): the p-th quad of what was fetched.
@@ -298,10 +301,16 @@ class QuadWriter : ProductParts {
   using ProductParts::ProductParts;
 
   Step Write() const {
+    std::optional<Step> of_words = WriteWith(WordsOfQuads());
+    return of_words.has_value() ? *std::move(of_words) : *WriteWith(QuadTerms::kValues);
+  }
+
+ private:
+  // None if the operands are no such words in memory.
+  std::optional<Step> WriteWith(QuadTerms terms) const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
     const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
-    const QuadTerms terms = TermsOfQuads();
     const bool bytes = terms == QuadTerms::kBytes;
     const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
     DotShape unit = shape_;
@@ -327,7 +336,9 @@ class QuadWriter : ProductParts {
         "#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n#define TERMS_AHEAD {}\n#define COMPACT_LANES {}\n",
         RollsStores() ? 1 : 0, block, context_.facts.is_any_device() ? "[[dont_unroll]]" : "",
         shape_.terms_ahead && IsFloating(reader_.sum_type) ? 1 : 0, shape_.compact_lanes ? 1 : 0));
-    for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
+    for (const bool lhs : {true, false}) {
+      if (!WriteQuadLoad(kernel, lhs, terms)) return std::nullopt;
+    }
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
@@ -336,21 +347,16 @@ class QuadWriter : ProductParts {
     return step;
   }
 
- private:
-  // Words, where both operands have one narrow type and both are read in whole groups of memory.
-  QuadTerms TermsOfQuads() const {
+  // Words, where both operands have one narrow type and all of k is in whole groups of memory.
+  QuadTerms WordsOfQuads() const {
     const ElementType term = reader_.lhs().shape().element_type();
+    if (reader_.rhs().shape().element_type() != term) return QuadTerms::kValues;
+    if ((term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16)
+      return QuadTerms::kHalves;
     const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
-    const bool halves = (term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16;
-    if (reader_.rhs().shape().element_type() != term || !(halves || (bytes && context_.facts.integer_dot_product)))
-      return QuadTerms::kValues;
-    const QuadTerms terms = bytes ? QuadTerms::kBytes : QuadTerms::kHalves;
-    for (const bool lhs : {true, false}) {
-      if (bytes && reader_.work.k % (AlongK(lhs) ? 16 : 4) != 0) return QuadTerms::kValues;
-      KernelBuilder kernel(context_.facts);
-      if (!WriteQuadLoad(kernel, lhs, terms)) return QuadTerms::kValues;
-    }
-    return terms;
+    const int64_t group = AlongK(true) || AlongK(false) ? 16 : 4;
+    return bytes && context_.facts.integer_dot_product && reader_.work.k % group == 0 ? QuadTerms::kBytes
+                                                                                      : QuadTerms::kValues;
   }
 
   // load_lhs or load_rhs of matmul_quads.comp: four neighbours, along k or across it; of words of four bytes so many
@@ -415,25 +421,17 @@ class ProductWriter : ProductParts {
  private:
   // load_lhs of matmul_registers.comp; `share` as there.
   void WriteLhs(KernelBuilder& kernel, int share) const {
-    const int64_t ks = shape_.k_step;
-    if (share == 2) {
-      const int64_t wm = RowGroup();
-      Hook f = Begin(kernel, reader_.work.rows / wm, reader_.work.k, 1);
-      Vectorize(f, kRow, wm);
-      for (int64_t j = 0; j < wm; ++j) {
-        f.writer.Line(fmt::format("part[{}] = {};", j,
-                                  reader_.LhsValue(f.writer, {f.at(kBatch), f.Nth(kRow, wm, j), f.at(kK), {}})));
-      }
-      f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", wm));
-      return;
+    const bool rows = share == 2;
+    const int64_t width = rows ? RowGroup() : shape_.k_step;
+    const Parameter along = rows ? kRow : kK;
+    Hook f = Begin(kernel, reader_.work.rows / (rows ? width : 1), reader_.work.k / (rows ? 1 : width), 1);
+    Vectorize(f, along, width);
+    for (int64_t j = 0; j < width; ++j) {
+      ProductPlace at = PlaceOf(f);
+      (rows ? at.row : at.k) = f.Nth(along, width, j);
+      f.writer.Line(fmt::format("part[{}] = {};", j, reader_.LhsValue(f.writer, at)));
     }
-    Hook f = Begin(kernel, reader_.work.rows, reader_.work.k / ks, 1);
-    Vectorize(f, kK, ks);
-    for (int64_t kk = 0; kk < ks; ++kk) {
-      f.writer.Line(fmt::format("part[{}] = {};", kk,
-                                reader_.LhsValue(f.writer, {f.at(kBatch), f.at(kRow), f.Nth(kK, ks, kk), {}})));
-    }
-    f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", ks));
+    f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", width));
   }
 
   void WriteRhs(KernelBuilder& kernel, bool block) const {

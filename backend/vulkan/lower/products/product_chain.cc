@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "backend/vulkan/codegen/hook.h"
@@ -317,21 +316,14 @@ class ChainWriter : ChainTerms {
     return name + "(batch, row, key) == 0.0f";
   }
 
-  // The result that is the sum, as what follows it moves it.
-  const Instruction& RootOf(const ChainSum& sum, int* leaf) const {
-    for (const Instruction* root : body_.roots) {
+  // Which result is the sum, as what follows it moves it.
+  int LeafOf(const ChainSum& sum) const {
+    const auto at = std::ranges::find_if(body_.roots, [&](const Instruction* root) {
       OperandPath moves;
-      if (Follow(root, &moves) != sum.hero) continue;
-      *leaf = static_cast<int>(std::ranges::find(body_.roots, root) - body_.roots.begin());
-      return *root;
-    }
-    VXLA_CHECK(false, "a sum that is no result");
-    return *sum.hero;
-  }
-  int Result(KernelBuilder& kernel, const ChainSum& sum) const {
-    int leaf = 0;
-    const Instruction& root = RootOf(sum, &leaf);
-    return kernel.AddBuffer(root.shape().element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
+      return Follow(root, &moves) == sum.hero;
+    });
+    VXLA_CHECK(at != body_.roots.end(), "a sum that is no result");
+    return static_cast<int>(at - body_.roots.begin());
   }
 
   void WriteProducts(KernelBuilder& kernel) const {
@@ -365,9 +357,10 @@ class ChainWriter : ChainTerms {
 
   void WriteStore(KernelBuilder& kernel, size_t s) const {
     const ChainSum& sum = chain_.sums[s];
-    const int k = Result(kernel, sum);
-    int leaf = 0;
-    const Instruction& root = RootOf(sum, &leaf);
+    const int leaf = LeafOf(sum);
+    const Instruction& root = *body_.roots[static_cast<size_t>(leaf)];
+    const int k =
+        kernel.AddBuffer(root.shape().element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
     OperandPath path;
     Follow(&root, &path);
     std::vector<const Instruction*> moves;

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "backend/vulkan/codegen/hook.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
 // How many groups of four hold so many neighbours.
-inline int64_t UnitsOf(int64_t count) { return (count + 3) / 4; }
+inline int64_t UnitsOf(int64_t count) { return CeilDivide(count, 4); }
 
 // The place of neighbour j of the group that `variable`, bound to "unit", counts, where there are `count` in all;
 // beyond the end it is the last. `exists`: the test for that, or empty where whole groups of four exist.

@@ -1,5 +1,4 @@
 // Reduce-window: a row program whose rows are the results and whose elements are the taps of the window.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,5 +1,4 @@
 // Sort and topk: both sort rows (lower/sort/sort_kernels.h), by a comparator or by value.
-#include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/lower.h"

@@ -160,10 +160,7 @@ class SortText {
     }
     if (carries_key_) {
       text += fmt::format("  Key key = make_key({});\n", fmt::join(arguments, ", "));
-      for (int i = 0; i < work_.order.key_words; ++i) {
-        text +=
-            fmt::format("  item.k{} = key{};\n", i, work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]));
-      }
+      for (int i = 0; i < work_.order.key_words; ++i) text += fmt::format("  item.k{} = key{};\n", i, WordSuffix(i));
     }
     if (fields_.back().name == "position") text += "  item.position = e;\n";
     kernel.Append("Item read_item(uint row, uint e) {\n" + text + "  return item;\n}\n");

@@ -24,20 +24,8 @@ struct MobileGpu {
 // on its 32 KiB), so short strips and no large workgroups, whose barriers stop a core: 64 invocations (Arm's GPU Best
 // Practices).
 // VideoCore and PowerVR: as Mali, by limits next to Vulkan's least: 16 KiB, 256 invocations (v3dv_limits.h).
-constexpr GpuTraits kSmall = {.loop_group = 64,
-                              .loop_items = 4,
-                              .row_lanes = 64,
-                              .busy_groups = 64,
-                              .dot_lanes = 8,
-                              .dot_tile = 4,
-                              .dot_k_step = 8};
-constexpr GpuTraits kAdreno = {.loop_group = 128,
-                               .loop_items = 4,
-                               .row_lanes = 128,
-                               .busy_groups = 128,
-                               .dot_lanes = 8,
-                               .dot_tile = 4,
-                               .dot_k_step = 16};
+constexpr GpuTraits kSmall = {.loop_group = 64, .row_lanes = 64, .busy_groups = 64, .dot_lanes = 8, .dot_k_step = 8};
+constexpr GpuTraits kAdreno = {.loop_group = 128, .row_lanes = 128, .busy_groups = 128, .dot_lanes = 8};
 constexpr MobileGpu kMobileGpus[] = {
     {kApple, {.busy_groups = 256}}, {kQualcomm, kAdreno}, {kArm, kSmall}, {kBroadcom, kSmall}, {kImagination, kSmall}};
 

@@ -163,17 +163,20 @@ bool FitsMatrixTiles(const DeviceFacts& facts, const MatrixShape& matrix, int64_
          invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
 }
 
-// Of a workgroup: queries, a block of keys and its values, rows padded by 16 bytes, and a tile of each subgroup, in
-// shared memory; of a subgroup: its results in registers, 64 of a lane at most.
-bool FitsAttention(const DeviceFacts& facts, const AttentionWork& work, const AttentionShape& shape) {
+// Of a workgroup that multiplies rows by a block of keys and sums up values: the rows and keys of each product, the
+// values of each sum, rows padded by 16 bytes, and tiles of each subgroup, in shared memory; of a subgroup: its results
+// in registers, so many of a lane at most. `shape`: of attention or of a chain.
+template <typename Shape>
+bool FitsMatrixKernel(const DeviceFacts& facts, const Shape& shape, const std::vector<int64_t>& depths,
+                      const std::vector<int64_t>& sums, int64_t most_results) {
   const MatrixShape& matrix = *shape.matrix;
-  const int64_t depths = CeilDivide(work.depth, matrix.k) * matrix.k,
-                columns = CeilDivide(work.columns, matrix.columns) * matrix.columns, keys = shape.lanes;
-  const int64_t shared =
-      (shape.rows() + keys) * (2 * depths + 16) + columns * (2 * keys + 16) + shape.rows() * (4 * keys + 16) + 16;
-  constexpr int64_t kMostSums = 64;
+  const int64_t keys = shape.lanes, tiles = static_cast<int64_t>(std::max(depths.size(), sums.size()));
+  int64_t shared = tiles * shape.rows() * (4 * keys + 16) + 16, columns = 0;
+  for (int64_t depth : depths) shared += (shape.rows() + keys) * (2 * CeilDivide(depth, matrix.k) * matrix.k + 16);
+  for (int64_t sum : sums) columns += CeilDivide(sum, matrix.columns) * matrix.columns;
+  shared += columns * (2 * keys + 16);
   return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) &&
-         columns * matrix.rows <= kMostSums * facts.matrix_lanes && shared <= facts.max_shared_bytes;
+         columns * matrix.rows <= most_results * facts.matrix_lanes && shared <= facts.max_shared_bytes;
 }
 
 // Rows of a product's matrices at least, where they are not mostly idle.
@@ -186,7 +189,7 @@ std::optional<AttentionShape> TuneAttentionMatrices(const DeviceFacts& facts, co
     shape.lanes_y = subgroups;
     shape.matrix = work.matrix;
     if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
-    if (!FitsAttention(facts, work, shape)) continue;
+    if (!FitsMatrixKernel(facts, shape, {work.depth}, {work.columns}, 64)) continue;
     ShareOutKeys(facts, work, 512, &shape);
     return shape;
   }
@@ -240,18 +243,6 @@ AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work
 
 namespace {
 
-// What a workgroup of chain_matrices.comp holds in shared memory, rows padded by 16 bytes, and a subgroup in registers.
-bool FitsChain(const DeviceFacts& facts, const ChainWork& work, const ChainShape& shape) {
-  const MatrixShape& matrix = *shape.matrix;
-  const int64_t keys = shape.lanes, tiles = static_cast<int64_t>(std::max(work.depths.size(), work.columns.size()));
-  int64_t shared = tiles * shape.rows() * (4 * keys + 16) + 16, columns = 0;
-  for (int64_t depth : work.depths) shared += (shape.rows() + keys) * (2 * CeilDivide(depth, matrix.k) * matrix.k + 16);
-  for (int64_t sum : work.columns) columns += CeilDivide(sum, matrix.columns) * matrix.columns;
-  shared += columns * (2 * keys + 16);
-  return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) && columns * matrix.rows <= 128 * facts.matrix_lanes &&
-         shared <= facts.max_shared_bytes;
-}
-
 std::optional<ChainShape> TuneChainMatrices(const DeviceFacts& facts, const ChainWork& work) {
   const auto is_whole = [](int64_t unit) { return [unit](int64_t size) { return size % unit == 0; }; };
   if (!work.matrix || facts.same_bits || 2 * work.rows <= work.matrix->rows) return std::nullopt;
@@ -263,7 +254,7 @@ std::optional<ChainShape> TuneChainMatrices(const DeviceFacts& facts, const Chai
     shape.lanes_y = subgroups;
     shape.matrix = work.matrix;
     if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
-    if (FitsChain(facts, work, shape)) return shape;
+    if (FitsMatrixKernel(facts, shape, work.depths, work.columns, 128)) return shape;
   }
   return std::nullopt;
 }

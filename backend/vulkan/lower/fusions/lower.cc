@@ -8,8 +8,8 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/gates.h"
-#include "backend/vulkan/lower/moved_bytes.h"
+#include "backend/vulkan/lower/fusions/gates.h"
+#include "backend/vulkan/lower/fusions/moved_bytes.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "backend/vulkan/lower/whiles/kernel.h"
 #include "core/ceil_divide.h"
@@ -120,7 +120,7 @@ Status CheckComputed(const Instruction& instruction) {
       break;
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
-      return OkStatus();  // arrays of words to them, of any type: lower/dynamic_size.cc
+      return OkStatus();  // arrays of words to them, of any type: lower/fusions/dynamic_size.cc
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
       VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0)));

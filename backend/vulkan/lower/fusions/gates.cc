@@ -1,4 +1,4 @@
-#include "backend/vulkan/lower/gates.h"
+#include "backend/vulkan/lower/fusions/gates.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,7 @@
-#include "backend/vulkan/lower/moved_bytes.h"
+#include "backend/vulkan/lower/fusions/moved_bytes.h"
 
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "core/passes/base/fusion_rules.h"

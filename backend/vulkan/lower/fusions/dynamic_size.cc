@@ -95,7 +95,7 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
                                                 BufferMap& buffers) {
   const Instruction& instruction = *body.instruction;
   const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
-  const int64_t count = (DeviceBytes(to) + 3) / 4;
+  const int64_t count = CeilDivide(DeviceBytes(to), 4);
   KernelBuilder kernel(context.facts);
   kernel.Param(static_cast<uint32_t>(count));  // P(0) of fused_loop.comp
   const int source = kernel.AddBuffer(ElementType::kU32, Access::kRead, buffers.SliceOf(*instruction.operand(0), 0));
@@ -118,7 +118,7 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
                         kernel.Param(first_size));
     if (live.times > 1) text += "  else at = live_words_place(i);\n";
   }
-  const std::string words = kernel.Param(static_cast<uint32_t>((from.SizeBytes() + 3) / 4));
+  const std::string words = kernel.Param(static_cast<uint32_t>(CeilDivide(from.SizeBytes(), 4)));
   text += fmt::format("  uint word = 0u;\n  if (at < {}) word = {};\n", words, kernel.Load(source, "at"));
   for (int d = 0; to.IsDynamic() && d < to.rank(); ++d) {
     std::string& size = sizes[static_cast<size_t>(d)];
