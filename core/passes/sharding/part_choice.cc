@@ -75,8 +75,8 @@ class PartChoice {
     return !pinned_[places_[key].first] && !atoms.empty() && graph_.mesh.PartsAt(atoms) == atoms.size();
   }
 
-  // A dimension of several factors of which the atoms divide not the first one.
-  bool IsSplit(const ShardingRelation& relation, const Joined& member) {
+  // Has a dimension of several factors, as reshapes have.
+  static bool IsSplit(const ShardingRelation& relation, const Joined& member) {
     return member.array->runs.empty() && !relation.rule.is_elementwise &&
            std::ranges::any_of(member.array->dimensions, [](const std::vector<int>& each) { return each.size() > 1; });
   }
@@ -159,7 +159,9 @@ class PartChoice {
         const bool is_all = parts.size() > 1 && std::accumulate(parts.begin(), parts.end(), int64_t{0}) == run.size;
         if (!is_all || !MayBeCut(key)) continue;
         const bool is_run_cut = std::ranges::any_of(members, [&](const Joined& other) {
-          const size_t of_run = Key(other.node, run.dimension);
+          const auto at = std::ranges::find(other.array->runs, run.factor, &FactorRule::ArrayFactors::Run::factor);
+          if (at == other.array->runs.end()) return false;
+          const size_t of_run = Key(other.node, at->dimension);
           return of_run != key && AtomsAt(of_run) == AtomsAt(key);
         });
         if (!is_run_cut) continue;
