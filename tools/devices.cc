@@ -5,7 +5,7 @@
 
 #include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/device/open.h"
-#include "tools/bench_tune.h"
+#include "tools/bench/tune.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/session.h"

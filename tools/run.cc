@@ -18,7 +18,7 @@
 #include "scheduler/replicas/mpi_module.h"
 #include "scheduler/replicas/sockets/socket_group.h"
 #include "tools/arguments.h"
-#include "tools/bench_peers.h"
+#include "tools/bench/peers.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
 #include "tools/files.h"

@@ -30,7 +30,7 @@
 #include "scheduler/compile.h"
 #include "scheduler/memory/result_copies.h"
 #include "tests/support/spirv_validity.h"
-#include "tools/bench_cases.h"
+#include "tools/bench/cases.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,9 +1,9 @@
-#include "tools/bench_kernels.h"
+#include "tools/bench/kernels.h"
 
 #include <gtest/gtest.h>
 
 #include "api/devices.h"
-#include "tools/bench_cases.h"
+#include "tools/bench/cases.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

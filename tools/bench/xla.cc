@@ -1,4 +1,4 @@
-#include "tools/bench_xla.h"
+#include "tools/bench/xla.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ Result<XlaTimes> XlaPeer::Measure(int runs) const {
   }
   const auto json = nlohmann::json::parse(end.out, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("programs") || static_cast<int>(json["programs"].size()) != count_)
-    return Internal("{}: tools/bench_xla.py printed no times of {} programs", python_, count_);
+    return Internal("{}: tools/bench/xla.py printed no times of {} programs", python_, count_);
   XlaTimes times{.name = fmt::format("XLA ({})", json.value("xla", "")), .programs = {}};
   for (const auto& program : json["programs"]) {
     XlaTime& time = times.programs.emplace_back();

@@ -1,4 +1,4 @@
-#include "tools/bench_peers.h"
+#include "tools/bench/peers.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #endif
 
 #include "scheduler/plan.h"
-#include "tools/bench_kernels.h"
+#include "tools/bench/kernels.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/bench_iree.h"
+#include "tools/bench/iree.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/mlir/printer/printer.h"
 #include "core/passes/expand/stablehlo_forms.h"
-#include "tools/bench_load.h"
+#include "tools/bench/load.h"
 #include "tools/files.h"
 #include "tools/process.h"
 

@@ -19,7 +19,7 @@ struct BenchKernel {
 // The case whose kernel does nothing but f32 multiplications and additions.
 inline constexpr char kArithmeticPeak[] = "arithmetic_peak";
 
-// The sweep of a case of tools/bench_cases.h ("add", "sum", "dot_512", "dot_1024", "exp_vs_builtin" and the like:
+// The sweep of a case of tools/bench/cases.h ("add", "sum", "dot_512", "dot_1024", "exp_vs_builtin" and the like:
 // the driver's own function); empty for a case that has none.
 // Pure.
 std::vector<BenchKernel> BenchKernels(const std::string& case_name, const DeviceFacts& facts);

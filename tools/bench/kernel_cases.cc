@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "tools/bench_cases.h"
+#include "tools/bench/cases.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/bench_kernels.h"
+#include "tools/bench/kernels.h"
 
 #include <fmt/format.h>
 

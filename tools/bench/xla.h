@@ -10,7 +10,7 @@
 #include "core/literal.h"
 #include "core/module.h"
 #include "core/status.h"
-#include "tools/bench_load.h"
+#include "tools/bench/load.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,4 +1,4 @@
-#include "tools/bench_places.h"
+#include "tools/bench/places.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "api/placed_replicas.h"
 #include "core/text/hlo_parser.h"
-#include "tools/bench_peers.h"
+#include "tools/bench/peers.h"
 #include "tools/commands.h"
 
 namespace VXLA_NAMESPACE {

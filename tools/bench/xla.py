@@ -1,4 +1,4 @@
-"""Times programs in XLA, for `vxla bench --against xla`: bench_xla.py FOLDER RUNS SETTLE_SECONDS
+"""Times programs in XLA, for `vxla bench --against xla`: xla.py FOLDER RUNS SETTLE_SECONDS
 
 FOLDER holds pairs 0.mlir and 0.npz, 1.mlir and 1.npz ...: StableHLO and its arguments arg_0, arg_1 ... as vxla writes them. They run on
 the first CUDA or ROCm device of this Python's JAX, else on its CPU, one after another for SETTLE_SECONDS and then RUNS times. Prints one

@@ -1,4 +1,4 @@
-#include "tools/bench_tune.h"
+#include "tools/bench/tune.h"
 
 #include <fmt/format.h>
 
@@ -12,8 +12,8 @@
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
-#include "tools/bench_cases.h"
-#include "tools/bench_peers.h"
+#include "tools/bench/cases.h"
+#include "tools/bench/peers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

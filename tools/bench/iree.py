@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs in vxla and in IREE's runtime, on the same Vulkan device: bench_iree.py BUILD [--device NAME] [FILE ...]
+"""Programs in vxla and in IREE's runtime, on the same Vulkan device: iree.py BUILD [--device NAME] [FILE ...]
 
 BUILD/vxla is measured; IREE comes from PyPI into BUILD/iree_venv. A FILE is a program of static shapes that vxla converts
 to StableHLO; without one: the network of `vxla bench embed`, 30 products of 32 x 32 with bias and tanh. Both submit and
@@ -25,7 +25,7 @@ def tool(build, name):
         pip = [folder / "bin/python", "-m", "pip", "install", "--quiet", f"iree-base-compiler=={VERSION}",
                f"iree-base-runtime=={VERSION}"]
         if subprocess.run(pip, check=False).returncode != 0:
-            print("bench_iree: IREE cannot be installed from PyPI", file=sys.stderr)
+            print("iree.py: IREE cannot be installed from PyPI", file=sys.stderr)
             sys.exit(77)
     return folder / "bin" / name
 
@@ -35,7 +35,7 @@ def output(*command):
 
 
 def layers(count):
-    """tools/bench_cases.cc has the same."""
+    """tools/bench/cases.cc has the same."""
     lines = ["HloModule layers", "ENTRY layers {", "t0 = f32[32,32] parameter(0)", "w = f32[32,32] parameter(1)",
              "b = f32[32,32] parameter(2)"]
     for k in range(1, count + 1):
@@ -79,7 +79,7 @@ def main():
     vxla = options.build / "vxla"
     devices = [d for d in json.loads(output(vxla, "devices", "--json")) if options.device.lower() in d["name"].lower()]
     if not devices:
-        sys.exit(f"bench_iree: no device is named '{options.device}'")
+        sys.exit(f"iree.py: no device is named '{options.device}'")
     print(f"{devices[0]['name']}; IREE {VERSION}; ms, the best of {options.num_runs}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

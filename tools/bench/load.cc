@@ -1,4 +1,4 @@
-#include "tools/bench_load.h"
+#include "tools/bench/load.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "tools/bench_peers.h"
+#include "tools/bench/peers.h"
 #include "tools/files.h"
 
 namespace VXLA_NAMESPACE {
