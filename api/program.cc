@@ -6,8 +6,8 @@
 
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/bytecode/container.h"
+#include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/passes/base/prepare.h"
@@ -44,8 +44,8 @@ bool IsMlirText(std::string_view text) {
 
 bool IsStablehlo(std::string_view text) { return text.starts_with(mlir::kBytecodeMagic) || IsMlirText(text); }
 
-Result<mlir::PartitionedProgram> ParseText(std::string_view text, int64_t partitions) {
-  if (IsStablehlo(text)) return mlir::ParsePartitioned(text, partitions);
+Result<mlir::PartitionedProgram> ParseText(std::string_view text, int64_t partitions, bool lists_arrays) {
+  if (IsStablehlo(text)) return mlir::ParsePartitioned(text, partitions, lists_arrays);
   mlir::PartitionedProgram program;
   VXLA_ASSIGN_OR_RETURN(program.module, ParseHlo(text));
   return program;
@@ -83,13 +83,8 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
   return std::move(program.module);
 }
 
-Result<std::string> ShardingsText(std::string_view text, const std::string& name, int64_t partitions) {
-  if (!IsStablehlo(text)) return std::string();
-  Result<std::string> printed = mlir::PrintShardingsOf(text, partitions);
-  return printed.ok() ? printed : AtPlace(printed.status(), name);
-}
-
-Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::string& name, int64_t partitions) {
+Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::string& name, int64_t partitions,
+                                           bool lists_arrays) {
   auto placed = [&](const Status& status) {
     return status.location().line > 0 ? AtPlace(status, name) : Status(status).WithPrefix(NamePrefix(name));
   };
@@ -98,9 +93,10 @@ Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::str
         "{}a bundle, which is compiled already: vxla run, explain and convert --to hlsl|msl|spirv take it",
         NamePrefix(name));
   }
-  Result<mlir::PartitionedProgram> read = ParseText(text, partitions);
+  Result<mlir::PartitionedProgram> read = ParseText(text, partitions, lists_arrays);
   if (!read.ok()) return placed(read.status());
-  ShardedProgram program{std::move(read->module), std::move(read->parameters), std::move(read->results)};
+  ShardedProgram program{std::move(read->module), std::move(read->parameters), std::move(read->results),
+                         std::move(read->arrays)};
   if (mlir::IsDynamicProgram(*program.module)) {
     // Where no argument leaves a size open, all of them may follow from the text.
     Result<std::unique_ptr<Module>> known = WithKnownSizes(*program.module);

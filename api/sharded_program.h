@@ -15,11 +15,12 @@ namespace VXLA_NAMESPACE {
 struct ShardedProgram {
   std::unique_ptr<Module> module;             // as ParseProgram has it
   std::vector<Sharding> parameters, results;  // of the entry, results by leaf; none: no array is cut
+  std::string arrays;                         // how each lies, a line for each; empty where the program says nothing
 };
 
-// As ParseProgram. `partitions`: of a program that does not say how many there are.
-Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::string& name = {}, int64_t partitions = 1);
-// How each array lies, a line for each; empty where the program says nothing.
-Result<std::string> ShardingsText(std::string_view text, const std::string& name = {}, int64_t partitions = 1);
+// As ParseProgram. `partitions`: of a program that does not say how many there are. lists_arrays:
+// ShardedProgram::arrays is made.
+Result<ShardedProgram> ParseShardedProgram(std::string_view text, const std::string& name = {}, int64_t partitions = 1,
+                                           bool lists_arrays = false);
 
 }  // namespace VXLA_NAMESPACE

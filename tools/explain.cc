@@ -321,12 +321,13 @@ Status Explain(ExplainFlags& flags, nlohmann::ordered_json& json) {
   }
   VXLA_RETURN_IF_ERROR(flags.replicas.ReadCount(flags.device.options()));
   const int64_t partitions = flags.replicas.partitions_to_make();
-  VXLA_ASSIGN_OR_RETURN(ShardedProgram program, ParseShardedProgram(bytes.view(), flags.program.file, partitions));
+  VXLA_ASSIGN_OR_RETURN(ShardedProgram program,
+                        ParseShardedProgram(bytes.view(), flags.program.file, partitions, flags.shardings));
   std::unique_ptr<Module> module = std::move(program.module);
   VXLA_RETURN_IF_ERROR(CheckRunnableWith(*module, flags.program.file, flags.compile));
   Told told;
   if (flags.shardings) {
-    VXLA_ASSIGN_OR_RETURN(told.shardings, ShardingsText(bytes.view(), flags.program.file, partitions));
+    told.shardings = program.arrays;
     if (told.shardings.empty()) told.shardings = "the program says nothing of how its arrays lie\n";
     told.shardings += "\nExchanges\n\n" + ExchangeText(*module);
   }

@@ -48,7 +48,7 @@ newer_driver() {
 # The kernels of `vxla bench kernels`.
 "$vxla" bench kernels --list --json | python3 -c 'import json, sys
 for case in json.load(sys.stdin):
-    open(f"{sys.argv[1]}/{case["name"]}.hlo", "w").write(case["hlo"])' "$work"
+    open(sys.argv[1] + "/" + case["name"] + ".hlo", "w").write(case["hlo"])' "$work"
 
 compile() {  # manifest, family, program: into $work/isa, or fails with a message in $work/log
   rm -rf "$work/isa"

@@ -1,5 +1,6 @@
 // A whole loop in one workgroup: condition, body and state, trip after trip, until it ends or the dispatch has done its
-// share. Where rows never meet, several workgroups run it, each for its part of every array (lower/whiles/groups.h).
+// share. Where rows never meet, several workgroups run it, each for its part of every array (lower/whiles/groups.h), and
+// where elements meet in the condition alone, chunks of its trips, with a kernel that asks it (lower/whiles/chunks.h).
 //
 // Every lane keeps the scalars of the loop in registers and computes them for itself, so that all lanes decide alike;
 // arrays lie in memory. Element i of an array belongs to the same lane in every phase that goes through it element by

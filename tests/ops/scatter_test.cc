@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "scheduler/plan.h"
+#include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/index_arguments.h"
@@ -270,6 +271,46 @@ TEST(OrderFreeScatterTest, WhatTheArrayHeldLivesOn) {
       "ROOT s = u8[11] subtract(r, q) }",
       {AllOver(Shape(kU8, {11}), 1), Indices(Shape(kS32, {500}), -2, 15), RandomLiteral(Shape(kF32, {500}), 2)},
       Exactly());
+}
+
+// Counts and what was converted from integers, as large as the type holds exactly and larger.
+TEST(OrderFreeScatterTest, WholeNumbersThatCannotRoundAreNotSorted) {
+  const auto run = [](const std::string& type, int64_t updates, const std::string& operand, const std::string& update,
+                      bool sorted) {
+    SCOPED_TRACE(fmt::format("{} {} {} {}", type, updates, operand, update));
+    const std::string text = fmt::format(
+        "f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] add(a, b) }}\n"
+        "ENTRY e {{ i = s32[{1}] parameter(0)  s = s8[{1}] parameter(1)  h = s16[{1}] parameter(2)\n"
+        "q = u8[11,2] parameter(3)  g = {0}[11,2] parameter(4)\n"
+        "n = {0}[] constant({2})  few = {0}[11,2] broadcast(n), dimensions={{}}  whole = {0}[11,2] convert(q)\n"
+        "one = {0}[] constant(1)  ones = {0}[{1}] broadcast(one), dimensions={{}}  bytes = {0}[{1}] convert(s)\n"
+        "zero = s8[] constant(0)  zeros = s8[{1}] broadcast(zero), dimensions={{}}  long = {0}[{1}] convert(h)\n"
+        "p = pred[{1}] compare(s, zeros), direction=GT  some = {0}[{1}] select(p, ones, bytes)\n"
+        "far = {0}[{1}] add(some, bytes)  less = {0}[{1}] multiply(some, bytes)  b = {0}[{1},2] broadcast({4}), "
+        "dimensions={{0}}\n"
+        "ROOT r = {0}[11,2] scatter({3}, i, b), update_window_dims={{1}}, inserted_window_dims={{0}}, "
+        "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=f }}",
+        type, updates, operand == "below zero" ? "-0" : "3", operand == "below zero" ? "few" : operand, update);
+    const auto module = ParseModule(text);
+    ASSERT_NE(module, nullptr);
+    std::vector<Literal> arguments = RandomArguments(*module, 5);
+    arguments[0] = Indices(arguments[0].shape(), -2, 14);
+    for (const size_t k : {1, 2, 3}) arguments[k] = AllOver(arguments[k].shape(), 7 + k);
+    RunBoth(text, arguments, sorted ? RunOptions{} : Exactly());
+    const auto executable = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ(ToText((*executable)->plan()).find("sort/") != std::string::npos, sorted);
+  };
+  run("f32", 3000, "few", "ones", false);
+  run("f32", 3000, "whole", "far", false);
+  run("f32", 900, "few", "long", true);  // 900 x 32,768
+  run("f32", 900, "few", "less", true);  // 0 x -1 is -0
+  run("f32", 900, "g", "ones", true);
+  run("f32", 900, "below zero", "ones", true);
+  run("f16", 1700, "whole", "ones", false);
+  run("f16", 1900, "whole", "ones", true);
+  run("bf16", 200, "few", "ones", false);
+  run("f64", 900, "whole", "long", false);
 }
 
 TEST(ScatterTypesTest, OneValueInManyPlacesIsOneDispatch) {

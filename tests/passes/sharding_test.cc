@@ -7,6 +7,7 @@
 #include "core/passes/sharding/partitioner.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
+#include "tests/support/joined_products.h"
 
 namespace VXLA_NAMESPACE {
 namespace sharding_test {
@@ -14,29 +15,7 @@ namespace sharding_test {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// Axes by dimension as "x y|" for [{x, y}, {}]; a dimension that ends with ? is open, with p1 of that priority. +x: x
-// is unreduced.
-ArraySharding Said(const std::shared_ptr<const DeviceMesh>& mesh, std::string_view text) {
-  ArraySharding sharding;
-  sharding.mesh = mesh;
-  DimensionSharding dimension;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i == text.size() || text[i] == '|') {
-      sharding.dimensions.push_back(std::move(dimension));
-      dimension = {};
-    } else if (text[i] == '?') {
-      dimension.is_open = true;
-    } else if (text[i] == 'p') {
-      dimension.priority = text[++i] - '0';
-    } else if (text[i] == '+') {
-      sharding.unreduced.push_back({std::string(1, text[++i])});
-    } else if (text[i] != ' ') {
-      dimension.axes.push_back({std::string(1, text[i])});
-    }
-  }
-  return sharding;
-}
+using testing::Said;
 
 struct Sharded {
   std::unique_ptr<Module> module;
@@ -67,11 +46,14 @@ struct Sharded {
 
   // How the instruction lies.
   std::string Of(const std::string& name) const {
-    const auto text = PrintShardings(*module, stated);
-    EXPECT_TRUE(text.ok()) << text.status().message();
-    const size_t at = ("\n" + *text).find("\n" + name + " = ");
+    StatedShardings listed = stated;
+    listed.lists_arrays = true;
+    const auto made = Partition(*module, listed);
+    EXPECT_TRUE(made.ok()) << made.status().message();
+    const std::string& text = made->arrays;
+    const size_t at = ("\n" + text).find("\n" + name + " = ");
     if (at == std::string::npos) return "(none)";
-    const std::string line = text->substr(at, text->find('\n', at) - at);
+    const std::string line = text.substr(at, text.find('\n', at) - at);
     const size_t from = line.find(" [") + 1;
     return line.substr(from, line.rfind(": ") - from);
   }
@@ -100,7 +82,7 @@ TEST(PropagationTest, ShardingsGoThroughDimensionsThatGoTogether) {
                   {"x|y"});
   EXPECT_EQ(s.Of("t"), "[{y}, {x}]");
   EXPECT_EQ(s.Of("b"), "[{y}, {x}, {}]");
-  EXPECT_EQ(s.Of("n"), "[{y}, {}]");  // 8 columns behind 4 of 16 rows are no tile of 128
+  EXPECT_EQ(s.Of("n"), "[{y, 4 parts of 8: x}, {}]");  // 8 columns behind each of a device's 4 rows
 }
 
 TEST(PropagationTest, ItGoesBackToWhatIsNotSaid) {
@@ -142,9 +124,16 @@ TEST(PropagationTest, OnlyWhatDividesIsTaken) {
       "dimensions={1,0}\n  s = f32[6,4] slice(t), slice={[0:6], [0:4]}\n  ROOT z = (f32[48], f32[6,4]) tuple(r, "
       "s)\n}",
       {"y|x"});
-  EXPECT_EQ(s.Of("r"), "[{y}]");
+  EXPECT_EQ(s.Of("r"), "[{y, 2 parts of 6: x}]");
   EXPECT_EQ(s.Of("t"), "[{x}, {y}]");
   EXPECT_EQ(s.Of("s"), "[{x}, {y}]");  // what stays of a dimension is cut as all of it was
+}
+
+// JAX cannot name a part of an axis.
+TEST(PropagationTest, ArgumentsAndResultsTakeWholeAxes) {
+  const std::string text = "ENTRY e {\n  a = f32[8,16] parameter(0)\n  ROOT r = f32[8,2,8] reshape(a)\n}";
+  EXPECT_EQ(Sharded(text, {"x|y"}).Of("r"), "[{x}, {y:(1)2}, {y:(2)2}]");
+  EXPECT_EQ(Sharded(text, {"x|y"}).Of("result 0"), "[{x}, {}, {}]");
 }
 
 TEST(PropagationTest, LoopsAndBranchesHoldWhatGoesIntoThem) {
@@ -265,6 +254,39 @@ TEST(PartitionTest, ReversedTilesChangePlaces) {
   // Of 3, 3, 3 and 1: two of one tile and one of another.
   EXPECT_THAT(reversed(10, "y|"),
               AllOf(HasSubstr("collective-permute: 2, 96 bytes"), HasSubstr("f32[3,8] concatenate(")));
+}
+
+TEST(PartitionTest, WhatIsReversedAndWantedWholeIsGatheredOnly) {
+  const std::string text = Sharded(
+                               "ENTRY e {\n  a = f32[16,8] parameter(0)\n  ROOT r = f32[16,8] reverse(a), "
+                               "dimensions={0}\n}",
+                               {"y|"}, {"|"})
+                               .Device();
+  EXPECT_THAT(text, AllOf(HasSubstr("all-gather: 1, 384 bytes"), Not(HasSubstr("collective-permute"))));
+}
+
+// JAX wants arguments and results to lie as it says, whatever their sizes; nothing else is cut where there is nothing.
+TEST(PartitionTest, OnlyWhatIsSaidCutsADimensionWithoutElements) {
+  const Sharded empty("ENTRY e {\n  a = f32[0,8] parameter(0)\n  ROOT b = f32[0,8] negate(a)\n}", {"x|y"}, {"x|y"});
+  EXPECT_EQ(empty.Of("a"), "[{x}, {y}]");
+  EXPECT_EQ(empty.Of("b"), "[{}, {y}]");
+  EXPECT_EQ(empty.Of("result 0"), "[{x}, {y}]");
+  EXPECT_THAT(empty.Device(), HasSubstr("no exchanges"));
+}
+
+// Where heads are no prefix of what a product computes, weights change places, and nothing else does.
+TEST(PartitionTest, PartsOfJoinedProductsLieByHead) {
+  for (const testing::JoinedProduct& product : testing::JoinedProducts()) {
+    SCOPED_TRACE(product.name);
+    const Sharded sharded(product.text, product.parameters, product.results);
+    const std::string text = sharded.Device();
+    EXPECT_THAT(text, Not(HasSubstr("all-gather")));
+    EXPECT_THAT(text, Not(HasSubstr("all-to-all")));
+    EXPECT_THAT(text, HasSubstr(product.exchanges));
+    if (product.name.starts_with("attention")) {
+      EXPECT_THAT(text, HasSubstr("\nall-reduce: 1, 4608 bytes"));
+    }
+  }
 }
 
 std::string CopyOf(const std::string& from, const std::string& to) {

@@ -54,11 +54,11 @@ Status PartitionRun(const std::string& program, const DeviceMesh& mesh, uint64_t
     arguments.push_back(RandomLiteral(parameter->shape(), seed, number++));
   for (const Literal& argument : arguments) pointers.push_back(&argument);
   VXLA_ASSIGN_OR_RETURN(const Literal expected, Evaluate(*whole, pointers, {}));
-  const StatedShardings stated = state(*whole);
+  StatedShardings stated = state(*whole);
+  stated.lists_arrays = true;
   whole->entry()->SortTopologically();
-  VXLA_ASSIGN_OR_RETURN(const std::string shardings, PrintShardings(*whole, stated));
-  run.text += "\n" + shardings;
   VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*whole, stated));
+  run.text += "\n" + made.arrays;
   run.grid = {1, MeshAtoms(mesh).devices()};
   run.module = std::move(made.module);
   run.module->mutable_attributes().num_partitions = run.grid.partitions;
@@ -88,7 +88,9 @@ inline Status MakeShardedRun(int seed, ShardedRun& run) {
   options.families = seed % 2 == 1;
   const RandomProgram program = MakeRandomProgram(static_cast<uint64_t>(seed), options);
   run.errors = program.errors;
-  const auto state = [&](const Module& module) { return RandomShardings(static_cast<uint64_t>(seed), mesh).Of(module); };
+  const auto state = [&](const Module& module) {
+    return RandomShardings(static_cast<uint64_t>(seed), mesh).Of(module);
+  };
   return PartitionRun(program.text, mesh, static_cast<uint64_t>(seed), state, run);
 }
 

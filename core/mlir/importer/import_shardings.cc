@@ -443,6 +443,7 @@ Result<std::unique_ptr<Module>> ShardingImporter::Partitioned(std::unique_ptr<Mo
   parameter_shardings_ = std::move(made.parameters);
   result_shardings_ = std::move(made.results);
   answers_ = std::move(made.answers);
+  arrays_ = std::move(made.arrays);
   return std::move(made.module);
 }
 

@@ -109,6 +109,7 @@ class ShardingImporter {
 
   // Of a text that does not say how many there are.
   void set_partitions(int64_t partitions) { partitions_ = partitions; }
+  void set_lists_arrays(bool lists) { stated_.lists_arrays = lists; }
   int64_t partitions() const { return partitions_; }
   bool IsPartitioned() const;
   int manual_depth() const { return manual_depth_; }
@@ -125,6 +126,7 @@ class ShardingImporter {
   const Module* whole() const { return whole_.get(); }
   const StatedShardings& stated() const { return stated_; }
   const std::vector<Sharding>& answers() const { return answers_; }
+  const std::string& arrays() const { return arrays_; }
   const std::vector<Sharding>& of_parameters() const { return parameter_shardings_; }
   const std::vector<Sharding>& of_results() const { return result_shardings_; }
 
@@ -154,6 +156,7 @@ class ShardingImporter {
   Importer& importer_;
   StatedShardings stated_;
   std::map<int64_t, Shape> group_shapes_;  // of the arrays of each sharding group
+  std::string arrays_;
   std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;

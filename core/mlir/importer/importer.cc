@@ -251,20 +251,7 @@ Result<Program> ParseOne(std::string_view text) {
 
 }  // namespace
 
-Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions) {
-  VXLA_ASSIGN_OR_RETURN(const Program program, ParseOne(text));
-  if (NeedsRefinement(program)) return std::string();
-  return Guarded([&]() -> Result<std::string> {
-    Importer importer(program);
-    ShardingImporter& shardings = importer.shardings();
-    shardings.set_partitions(partitions);
-    VXLA_RETURN_IF_ERROR(importer.Run().status());
-    if (shardings.whole() == nullptr) return std::string();
-    return PrintShardings(*shardings.whole(), shardings.stated());
-  });
-}
-
-Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions) {
+Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions, bool lists_arrays) {
   VXLA_ASSIGN_OR_RETURN(Program program, ParseOne(text));
   PartitionedProgram partitioned;
   if (NeedsRefinement(program)) {
@@ -275,9 +262,11 @@ Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t parti
     Importer importer(program);
     ShardingImporter& shardings = importer.shardings();
     shardings.set_partitions(partitions);
+    shardings.set_lists_arrays(lists_arrays);
     VXLA_ASSIGN_OR_RETURN(partitioned.module, importer.Run());
     partitioned.parameters = shardings.of_parameters();
     partitioned.results = shardings.of_results();
+    partitioned.arrays = shardings.arrays();
     for (size_t i = 0; i < shardings.answers().size(); ++i)
       partitioned.answers.push_back({shardings.stated().questions[i].asker, shardings.answers()[i]});
     VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));

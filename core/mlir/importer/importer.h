@@ -41,11 +41,10 @@ struct PartitionedProgram {
     Sharding sharding;
   };
   std::vector<Answer> answers;
+  std::string arrays;  // how each of them lies (core/passes/sharding); empty: nothing is said of any
 };
-// `partitions`: of a text that does not say how many there are.
-Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions = 1);
-// How each of its arrays lies (core/passes/sharding); empty: nothing is said of any.
-Result<std::string> PrintShardingsOf(std::string_view text, int64_t partitions = 1);
+// `partitions`: of a text that does not say how many there are. lists_arrays: PartitionedProgram::arrays is made.
+Result<PartitionedProgram> ParsePartitioned(std::string_view text, int64_t partitions = 1, bool lists_arrays = false);
 
 // Text or bytecode with one program, as it is read: a module, whose entry is the function main, or the only one that is
 // public. Errors carry the place and the operation: kInvalidArgument: no valid program; kUnsupported: one that asks for

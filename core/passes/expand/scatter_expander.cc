@@ -1,10 +1,11 @@
-// Scatters whose updates can meet in any order. Those that replace what was there by one value need no order. Others
-// that replace: the last window of each place is found by a scatter of the windows' numbers, and the others are
-// dropped. Others: windows are sorted by where they start, so that runs of equal starts are combined in their order.
-// The sort asks for the indices alone: it leaves loops in which these stay the same, and scatters of the same indices
-// share it.
+// Scatters whose updates can meet in any order. Those that replace what was there by one value need no order, nor do
+// sums of whole numbers that are too small to round, such as counts: they are made of integers. Others that replace:
+// the last window of each place is found by a scatter of the windows' numbers, and the others are dropped. Others:
+// windows are sorted by where they start, so that runs of equal starts are combined in their order. The sort asks for
+// the indices alone: it leaves loops in which these stay the same, and scatters of the same indices share it.
 #include <algorithm>
 
+#include "core/numerics/whole_bound.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
@@ -209,6 +210,29 @@ class OrderedScatter : private Expansion {
   std::vector<Instruction*> starts_, updates_;
 };
 
+// Sums that a type holds exactly are the same in any order, and those of s32 are, too: f32 counts up to 2^24. Not where
+// the array is so large that to convert it takes longer than to sort the updates.
+Instruction* OfWholeNumbers(Module& module, Computation& computation, Instruction* scatter) {
+  constexpr int64_t kMostPerUpdate = 64;
+  const int arrays = scatter->operand_count() / 2;
+  const ElementType type = scatter->operand(0)->shape().element_type();
+  const Instruction &array = *scatter->operand(0), &updates = *scatter->operand(2);
+  if (arrays != 1 || !IsFloating(type) || BitWidth(type) < 16 || OperationOf(*scatter, 0) != Opcode::kAdd)
+    return nullptr;
+  if (array.shape().ElementCount() > kMostPerUpdate * updates.shape().ElementCount()) return nullptr;
+  if (array.shape().IsDynamic() || updates.shape().IsDynamic()) return nullptr;
+  const std::optional<int64_t> before = WholeBound(array), each = WholeBound(updates);
+  if (!before || !each || updates.shape().element_type() != type) return nullptr;
+  const int64_t most = std::min<int64_t>(LastExactWhole(type), (int64_t{1} << 31) - 1);
+  if (*before > most || *each > (most - *before) / ScatterForm(*scatter).count) return nullptr;
+  Expansion whole(computation, scatter);
+  Instruction* const sums = whole.Add(
+      Opcode::kScatter, Shape(kS32, SizesOf(array.shape())),
+      {whole.Converted(scatter->operand(0), kS32), scatter->operand(1), whole.Converted(scatter->operand(2), kS32)},
+      scatter->attributes<ScatterAttributes>(), {AddCombiner(module, Opcode::kAdd, kS32)});
+  return whole.Converted(sums, type);
+}
+
 // All its elements are the same, whatever that is.
 bool IsOneValue(const Instruction& value) {
   const Instruction* i = &value;
@@ -256,6 +280,7 @@ bool ExpandScatters(Module& module, const TargetInfo& target) {
         constexpr int64_t kMost = (int64_t{1} << 31) - 1;
         if (updates == 0 || updates > kMost || instruction->operand(0)->shape().ElementCount() > kMost) return nullptr;
         if (Instruction* const same = OfOneValue(computation, instruction)) return same;
+        if (Instruction* const sums = OfWholeNumbers(module, computation, instruction)) return sums;
         return OrderedScatter(module, computation, instruction).Expand();
       });
   if (changed) module.SortComputations();

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/passes/base/control_flow.h"
+#include "core/passes/fuse/own_elements.h"
 #include "core/passes/fuse/product_rows.h"
 
 namespace VXLA_NAMESPACE {
@@ -160,40 +161,6 @@ void FindPhases(FusionDescription& description) {
     if (feeds.contains(i)) description.prologue.push_back(i);
     if (description.PhaseOf(*i) > 0) description.epilogue.push_back(i);
   }
-}
-
-bool SameCount(const Instruction& a, const Instruction& b) {
-  return a.shape().ElementCount() == b.shape().ElementCount();
-}
-
-// Whether each element of `instruction` reads its operands at its own row-major position only.
-bool KeepsPosition(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kTuple:
-    case Opcode::kReshape:
-    case Opcode::kCopy:
-      return true;
-    case Opcode::kBitcastConvert:
-      return SameCount(instruction, *instruction.operand(0));
-    default:
-      return IsElementwise(instruction.opcode());
-  }
-}
-
-// Whether a loop fusion reads fused parameter `number` only at the element that it is about to write.
-bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
-  std::vector<const Instruction*> pending{fused.parameter(number)};
-  std::unordered_set<const Instruction*> seen;
-  while (!pending.empty()) {
-    const Instruction* value = pending.back();
-    pending.pop_back();
-    for (const Instruction* user : value->users()) {
-      if (!KeepsPosition(*user)) return false;
-      if (user->opcode() != Opcode::kTuple && !SameCount(*user, *value)) return false;
-      if (seen.insert(user).second) pending.push_back(user);
-    }
-  }
-  return true;
 }
 
 // Arrays that the hero changes in part lie where they lay.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "core/ceil_divide.h"
 #include "core/library/library_calls.h"
@@ -29,6 +30,11 @@ class RuleBuilder {
   FactorRule& rule() { return rule_; }
 
   int Factor(int64_t size, bool is_reduced = false) { return rule_.AddFactor(size, is_reduced); }
+  int WholeFactor(int64_t size) {
+    const int factor = Factor(size);
+    rule_.factors.back().is_whole = true;
+    return factor;
+  }
   void Operand(size_t i, int64_t dimension, int factor) {
     rule_.operands[i][static_cast<size_t>(dimension)].push_back(factor);
   }
@@ -118,7 +124,11 @@ std::optional<FactorRule> ReshapeRule(const Instruction& instruction) {
     }
     left /= size;
     right /= size;
-    if (left != 1 && right != 1) return builder.Take();
+    if (left != 1 && right != 1) {
+      builder.Operand(0, i, builder.WholeFactor(left));
+      builder.Result(0, j, builder.WholeFactor(right));
+      return builder.Take();
+    }
     if (left == 1 && ++i < from.rank()) left = from.dimension(i);
     if (right == 1 && ++j < to.rank()) right = to.dimension(j);
   }
@@ -203,6 +213,58 @@ bool IsTile(const WindowDimension& w, int64_t size, int64_t results) {
   return w == tile && size == results * w.size;
 }
 
+// Of a slice, pad or concatenate: what its arrays have of the dimension that has all of the elements.
+void NoteRuns(FactorRule& rule, const Instruction& instruction, int dimension, int factor) {
+  const int64_t results = instruction.shape().dimension(dimension);
+  const size_t at = static_cast<size_t>(dimension);
+  int64_t whole = results;
+  const auto note = [&](FactorRule::ArrayFactors& array, int64_t start, int64_t size) {
+    array.runs.push_back({at, factor, start, size});
+  };
+  switch (instruction.opcode()) {
+    case Opcode::kSlice: {
+      const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[at];
+      if (slice.stride != 1) return;
+      whole = instruction.operand(0)->shape().dimension(dimension);
+      note(rule.operands[0], 0, whole);
+      note(rule.results[0], slice.start, results);
+      break;
+    }
+    case Opcode::kPad: {
+      const PaddingDimension& padding = instruction.attributes<PadAttributes>().padding[at];
+      if (padding.low < 0 || padding.high < 0) return;
+      note(rule.operands[0], padding.low, results - padding.low - padding.high);
+      note(rule.results[0], 0, whole);
+      break;
+    }
+    case Opcode::kConcatenate: {
+      int64_t start = 0;
+      for (size_t i = 0; i < rule.operands.size(); ++i) {
+        const int64_t size = instruction.operand(static_cast<int>(i))->shape().dimension(dimension);
+        note(rule.operands[i], start, size);
+        start += size;
+      }
+      note(rule.results[0], 0, whole);
+      break;
+    }
+    default:
+      return;
+  }
+  std::set<int64_t> ends{whole};
+  for (const auto* arrays : {&rule.operands, &rule.results}) {
+    for (const FactorRule::ArrayFactors& array : *arrays) {
+      for (const FactorRule::ArrayFactors::Run& run : array.runs) {
+        if (run.factor == factor) ends.insert({run.start, run.start + run.size});
+      }
+    }
+  }
+  int64_t start = 0;
+  for (const int64_t end : ends) {
+    if (end > start) rule.factors[static_cast<size_t>(factor)].parts.push_back(end - start);
+    start = end;
+  }
+}
+
 // Of dimensions of these operands results take elements at other places.
 void Shift(FactorRule& rule, const Instruction& instruction, int from, int to, const std::vector<size_t>& operands) {
   int64_t least = instruction.shape().dimension(to);
@@ -213,6 +275,7 @@ void Shift(FactorRule& rule, const Instruction& instruction, int from, int to, c
   rule.factors.back().is_shifted = true;
   for (const size_t i : operands) rule.operands[i][static_cast<size_t>(from)] = {factor};
   rule.results[0][static_cast<size_t>(to)] = {factor};
+  if (from == to) NoteRuns(rule, instruction, from, factor);
 }
 
 FactorRule ConvolutionRule(const Instruction& instruction) {

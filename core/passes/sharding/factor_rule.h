@@ -18,9 +18,24 @@ struct FactorRule {
     bool is_shifted = false;   // results are made of elements at other places of the operand: ShiftOf
     bool is_reversed = false;  // results have the elements in the opposite order
     bool may_pad = false;      // alone in each of its dimensions, of which the last tiles may be filled up
+    IntList parts{};           // of a shifted one: sizes between the ends of the runs that arrays have of it
   };
   // By dimension, its factors, major to minor. None: the operation needs the dimension whole.
-  using ArrayFactors = std::vector<std::vector<int>>;
+  struct ArrayFactors {
+    // The dimension of a slice, or what is joined or padded, as one of the dimension that has all elements.
+    struct Run {
+      size_t dimension;
+      int factor;
+      int64_t start = 0, size = 0;
+    };
+    std::vector<std::vector<int>> dimensions;
+    std::vector<Run> runs;
+
+    explicit ArrayFactors(size_t rank) : dimensions(rank) {}
+    size_t size() const { return dimensions.size(); }
+    std::vector<int>& operator[](size_t d) { return dimensions[d]; }
+    const std::vector<int>& operator[](size_t d) const { return dimensions[d]; }
+  };
   std::vector<Factor> factors;
   std::vector<ArrayFactors> operands, results;  // results: by leaf
   Opcode joins = Opcode::kAdd;

@@ -7,6 +7,7 @@
 #include "core/passes/base/cse.h"
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/passes/sharding/exchange_merging.h"
+#include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
 #include "core/passes/sharding/spread_orders.h"
@@ -143,19 +144,33 @@ Partitioner::ValuePtr Partitioner::Made(Instruction* tile, Shape whole, Tiling t
   return value;
 }
 
+Partitioner::ValuePtr Partitioner::InWantedParts(Frame& frame, ValuePtr value, const Tiling& wanted) {
+  const Tiling& made = *value->tiling();
+  const auto real = [this](const Atoms& atoms) { return graph_.mesh.WithoutParts(atoms); };
+  const bool same = made.addends == wanted.addends &&
+                    std::ranges::equal(made.dimensions, wanted.dimensions, std::equal_to(), real, real);
+  if (!same || made == wanted) return value;
+  Get(frame, *value, wanted);
+  std::rotate(value->tiles.begin(), std::prev(value->tiles.end()), value->tiles.end());
+  return value;
+}
+
 Instruction* Partitioner::Whole(Frame& frame, Value& value) {
   return Get(frame, value, WholeTiling(value.whole.rank()));
 }
 
 // From the tiles that are there already with the least to be done.
 Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) {
+  if (!value.tiles.empty() && *value.tiling() == tiling) return FirstTile(frame, value);
   for (const auto& [known, tile] : value.tiles) {
     if (known == tiling) return tile;
   }
   Instruction* made = nullptr;
   if (value.free != nullptr && tiling.addends.empty()) made = MakeFree(frame, value, tiling);
+  if (value.reversal != nullptr) made = MakeReversed(frame, value, tiling);
   if (made == nullptr) {
     if (value.tiles.empty()) Whole(frame, value);
+    FirstTile(frame, value);
     const auto* from = &value.tiles.front();
     for (const auto& each : value.tiles) {
       if (each.first.is_whole()) from = &each;
@@ -164,6 +179,26 @@ Instruction* Partitioner::Get(Frame& frame, Value& value, const Tiling& tiling) 
   }
   value.tiles.emplace_back(tiling, made);
   return made;
+}
+
+Instruction* Partitioner::FirstTile(Frame& frame, Value& value) {
+  if (value.tiles.front().second == nullptr) {
+    const FactorRule rule = *RuleOf(*value.reversal);
+    const Tiling given = ArrayTiling(graph_.mesh, rule, rule.operands[0], value.atoms);
+    Instruction* const tile = Get(frame, *value.reversed, given);
+    value.tiles.front().second = EmitOnTiles(frame, *value.reversal, rule, value.atoms, {tile},
+                                             graph_.mesh.TileShape(value.whole, *value.tiling()));
+  }
+  return value.tiles.front().second;
+}
+
+// Null: tiles have to change places.
+Instruction* Partitioner::MakeReversed(Frame& frame, const Value& value, const Tiling& tiling) {
+  for (const int64_t d : value.reversal->dimensions()) {
+    if (!tiling.dimensions[static_cast<size_t>(d)].empty()) return nullptr;
+  }
+  Instruction* const tile = Get(frame, *value.reversed, tiling);
+  return EmitTile(frame, *value.reversal, {tile}, tile->shape());
 }
 
 // Null: its tiles are cut from the whole.
@@ -175,6 +210,7 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   const bool is_iota = source.opcode() == Opcode::kIota;
   const int64_t along = is_iota ? source.attributes<IotaAttributes>().iota_dimension : 0;
   const Atoms cut = is_iota ? tiling.dimensions[static_cast<size_t>(along)] : Atoms();
+  if (graph_.mesh.PartsAt(cut) < cut.size()) return nullptr;
   if (tiling.is_whole() || source.opcode() == Opcode::kBroadcast || (is_iota && cut.empty()))
     return frame.into.Add(source.CloneWith(std::move(operands), tile));
   if (source.opcode() == Opcode::kConstant) {
@@ -242,45 +278,73 @@ struct Laid {
   int64_t elements = 0;  // of all arrays, that a device has
 };
 
-Result<Laid> LaidAsStated(const Module& module, const StatedShardings& stated) {
+// What arrays lie as in the orders that were tried: another one that leads there needs no program.
+class Tried {
+ public:
+  // Whether it is the first time.
+  bool Add(const ShardingGraph& graph) {
+    std::vector<std::vector<IntList>> tilings;
+    for (const ShardingNode& node : graph.nodes) {
+      std::vector<IntList>& tiling = tilings.emplace_back();
+      for (const Atoms& atoms : node.tiling.dimensions) tiling.push_back(Sizes(graph.mesh, atoms));
+      tiling.emplace_back(node.tiling.addends.begin(), node.tiling.addends.end());
+    }
+    if (std::ranges::find(tried_, tilings) != tried_.end()) return false;
+    tried_.push_back(std::move(tilings));
+    return true;
+  }
+
+ private:
+  // Graphs number their parts on their own.
+  static IntList Sizes(const MeshAtoms& mesh, const Atoms& atoms) {
+    constexpr int64_t kParts = -1;
+    IntList sizes;
+    for (const int atom : atoms) {
+      if (!mesh.IsParts(atom)) {
+        sizes.push_back(atom);
+        continue;
+      }
+      sizes.push_back(kParts);
+      sizes.insert(sizes.end(), mesh.PartsOf(atom).begin(), mesh.PartsOf(atom).end());
+    }
+    return sizes;
+  }
+
+  std::vector<std::vector<std::vector<IntList>>> tried_;
+};
+
+Result<std::optional<Laid>> LaidAsStated(const Module& module, const StatedShardings& stated, Tried& tried) {
   Laid laid;
   VXLA_ASSIGN_OR_RETURN(laid.graph, MakeShardingGraph(module, stated));
   PropagateShardings(laid.graph);
+  if (!tried.Add(laid.graph)) return std::optional<Laid>();
+  ChooseParts(laid.graph);
   VXLA_ASSIGN_OR_RETURN(laid.made, Partitioner(module, stated, laid.graph).Run());
   for (const ExchangeCost& cost : ExchangesOf(*laid.made.module)) laid.bytes_sent += cost.bytes;
   for (const ShardingNode& node : laid.graph.nodes) {
     if (node.shape.IsArray() && !node.is_free)
       laid.elements += laid.graph.mesh.TileShape(node.shape, node.tiling).ElementCount();
   }
-  return laid;
+  return std::optional<Laid>(std::move(laid));
 }
 
 // As Shardy's documents have it, unless devices send a tenth less in another order, and have no more to do for it.
 Result<Laid> Lay(const Module& module, const StatedShardings& stated) {
-  VXLA_ASSIGN_OR_RETURN(Laid best, LaidAsStated(module, stated));
-  if (best.bytes_sent == 0) return best;
-  const double most_bytes = 0.9 * static_cast<double>(best.bytes_sent),
-               most_elements = 1.05 * static_cast<double>(best.elements);
+  Tried tried;
+  VXLA_ASSIGN_OR_RETURN(std::optional<Laid> best, LaidAsStated(module, stated, tried));
+  if (best->bytes_sent == 0) return *std::move(best);
+  const double most_bytes = 0.9 * static_cast<double>(best->bytes_sent),
+               most_elements = 1.05 * static_cast<double>(best->elements);
   for (const StatedShardings& other : OtherOrders(module, stated)) {
-    VXLA_ASSIGN_OR_RETURN(Laid laid, LaidAsStated(module, other));
-    const bool is_less = static_cast<double>(laid.bytes_sent) < most_bytes && laid.bytes_sent < best.bytes_sent;
-    if (is_less && static_cast<double>(laid.elements) < most_elements) best = std::move(laid);
+    VXLA_ASSIGN_OR_RETURN(std::optional<Laid> laid, LaidAsStated(module, other, tried));
+    if (!laid) continue;
+    const bool is_less = static_cast<double>(laid->bytes_sent) < most_bytes && laid->bytes_sent < best->bytes_sent;
+    if (is_less && static_cast<double>(laid->elements) < most_elements) best = std::move(laid);
   }
-  return best;
-}
-
-}  // namespace
-
-Result<PartitionedModule> Partition(const Module& module, const StatedShardings& stated) {
-  VXLA_ASSIGN_OR_RETURN(Laid laid, Lay(module, stated));
-  for (const StatedShardings::Question& question : stated.questions)
-    laid.made.answers.push_back(AnswerIn(laid.graph, *laid.graph.entry, question.array));
-  return std::move(laid.made);
+  return *std::move(best);
 }
 
 // ---- the printer
-
-namespace {
 
 void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int depth, std::string& text) {
   const std::string indent(static_cast<size_t>(depth) * 2, ' ');
@@ -305,11 +369,7 @@ void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int
   }
 }
 
-}  // namespace
-
-Result<std::string> PrintShardings(const Module& module, const StatedShardings& stated) {
-  VXLA_ASSIGN_OR_RETURN(const Laid laid, Lay(module, stated));
-  const ShardingGraph& graph = laid.graph;
+std::string ArraysText(const ShardingGraph& graph) {
   std::string text;
   AppendShardings(graph, *graph.entry, 0, text);
   for (size_t i = 0; i < graph.results.size(); ++i) {
@@ -317,6 +377,16 @@ Result<std::string> PrintShardings(const Module& module, const StatedShardings& 
     text += fmt::format("result {} = {} {}\n", i, node.shape.ToString(), graph.mesh.Text(node.tiling));
   }
   return text;
+}
+
+}  // namespace
+
+Result<PartitionedModule> Partition(const Module& module, const StatedShardings& stated) {
+  VXLA_ASSIGN_OR_RETURN(Laid laid, Lay(module, stated));
+  for (const StatedShardings::Question& question : stated.questions)
+    laid.made.answers.push_back(AnswerIn(laid.graph, *laid.graph.entry, question.array));
+  if (stated.lists_arrays) laid.made.arrays = ArraysText(laid.graph);
+  return std::move(laid.made);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -29,6 +29,10 @@ class Partitioner {
     std::vector<std::pair<Tiling, Instruction*>> tiles;
     const Instruction* free = nullptr;  // what makes any tile of it, with this operand
     std::shared_ptr<Value> scalar;
+    // Of a reversed array, whose first tile is made when it is wanted (null until then): of what, divided how.
+    const Instruction* reversal = nullptr;
+    std::shared_ptr<Value> reversed;
+    std::vector<Atoms> atoms;
     const Tiling* tiling() const { return tiles.empty() ? nullptr : &tiles.front().first; }
   };
   using ValuePtr = std::shared_ptr<Value>;
@@ -42,9 +46,13 @@ class Partitioner {
   void EnterParameter(Frame& frame, const Instruction& parameter);
   void Leave(Frame& frame, const Instruction& root);
   ValuePtr Made(Instruction* tile, Shape whole, Tiling tiling) const;
+  // Cut in the parts in which others want it, where it is made cut at once.
+  ValuePtr InWantedParts(Frame& frame, ValuePtr value, const Tiling& wanted);
   Instruction* Whole(Frame& frame, Value& value);
   Instruction* Get(Frame& frame, Value& value, const Tiling& tiling);
   Instruction* MakeFree(Frame& frame, Value& value, const Tiling& tiling);
+  Instruction* FirstTile(Frame& frame, Value& value);
+  Instruction* MakeReversed(Frame& frame, const Value& value, const Tiling& tiling);
   static std::optional<Literal> SameElement(const Instruction& constant);
   Computation* Copied(const Computation* computation);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/passes/sharding/factor_atoms.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -19,7 +21,7 @@ struct Member {
 
 class Propagation {
  public:
-  explicit Propagation(ShardingGraph& graph) : graph_(graph) {}
+  explicit Propagation(ShardingGraph& graph) : graph_(graph), changed_(graph.nodes.size()) {}
 
   void Run() {
     std::set<int64_t> priorities{0};
@@ -32,9 +34,21 @@ class Propagation {
         for (const bool aggressive : {false, true}) Spread(all, aggressive);
       }
     }
+    for (ShardingNode& node : graph_.nodes) {
+      if (node.is_outer) KeepWholeAxes(node);
+    }
   }
 
  private:
+  // Who gives or takes an array names axes: unless the program says so, no part of one divides it.
+  void KeepWholeAxes(ShardingNode& node) const {
+    for (size_t d = 0; d < node.tiling.dimensions.size(); ++d) {
+      Atoms& atoms = node.tiling.dimensions[d];
+      const Atoms& said = node.said.dimensions[d];
+      atoms.resize(std::max(graph_.mesh.WholeAxes(atoms), IsPrefix(said, atoms) ? said.size() : 0));
+    }
+  }
+
   static void Reveal(ShardingNode& node, int64_t priority) {
     for (const ShardingNode::Later& later : node.later) {
       if (later.priority != priority) continue;
@@ -46,15 +60,30 @@ class Propagation {
 
   // Until nothing changes, forwards and backwards.
   void Spread(bool all, bool aggressive) {
+    const size_t count = graph_.relations.size();
+    std::vector<int64_t> looked(count, -1);
     for (bool changed = true; changed;) {
       changed = false;
-      for (const ShardingRelation& relation : graph_.relations) changed |= Apply(relation, all, aggressive);
-      for (auto i = graph_.relations.rbegin(); i != graph_.relations.rend(); ++i) changed |= Apply(*i, all, aggressive);
+      for (size_t i = 0; i < 2 * count; ++i) {
+        const size_t at = i < count ? i : 2 * count - 1 - i;
+        const ShardingRelation& relation = graph_.relations[at];
+        if ((!all && !relation.rule.is_elementwise) || LastChange(relation) <= looked[at]) continue;
+        looked[at] = changes_;
+        changed |= Apply(relation, aggressive);
+      }
     }
   }
 
-  bool Apply(const ShardingRelation& relation, bool all, bool aggressive) {
-    if (!all && !relation.rule.is_elementwise) return false;
+  // Of its arrays, the number of the last one.
+  int64_t LastChange(const ShardingRelation& relation) const {
+    int64_t last = 0;
+    for (const auto* nodes : {&relation.operands, &relation.results}) {
+      for (const int node : *nodes) last = std::max(last, node < 0 ? 0 : changed_[static_cast<size_t>(node)]);
+    }
+    return last;
+  }
+
+  bool Apply(const ShardingRelation& relation, bool aggressive) {
     std::vector<Member> members = MembersOf(relation);
     bool changed = false;
     for (const int factor : FactorOrder(relation, members)) {
@@ -63,10 +92,16 @@ class Propagation {
       for (Member& member : members) {
         if (!Extend(relation.rule, member, factor, wanted)) continue;
         changed = true;
-        member.atoms = FactorAtoms(graph_.mesh, relation.rule, *member.array, member.node->tiling);
+        changed_[static_cast<size_t>(member.node - graph_.nodes.data())] = ++changes_;
+        member.atoms = AtomsOf(relation.rule, *member.array, *member.node);
       }
     }
     return changed;
+  }
+
+  std::vector<Atoms> AtomsOf(const FactorRule& rule, const FactorRule::ArrayFactors& array,
+                             const ShardingNode& node) const {
+    return FactorAtoms(graph_.mesh, rule, array, node.tiling, FactorReading::kGuessed);
   }
 
   std::vector<Member> MembersOf(const ShardingRelation& relation) {
@@ -75,7 +110,7 @@ class Propagation {
       for (size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] < 0) continue;
         ShardingNode& node = graph_.nodes[static_cast<size_t>(nodes[i])];
-        members.push_back({&node, &arrays[i], FactorAtoms(graph_.mesh, relation.rule, arrays[i], node.tiling)});
+        members.push_back({&node, &arrays[i], AtomsOf(relation.rule, arrays[i], node)});
       }
     };
     add(relation.operands, relation.rule.operands);
@@ -112,7 +147,7 @@ class Propagation {
   }
 
   // What no member has otherwise: each member's atoms begin it, or it begins them; no member uses its atoms elsewhere.
-  static Atoms Agreed(const std::vector<Member>& members, int factor) {
+  Atoms Agreed(const std::vector<Member>& members, int factor) const {
     Atoms wanted = Longest(members, factor);
     for (const Member& member : members) {
       const Atoms& own = member.atoms[static_cast<size_t>(factor)];
@@ -123,96 +158,69 @@ class Propagation {
         const bool here = Contains(member.atoms[static_cast<size_t>(factor)], wanted[i]);
         return !here && (member.node->tiling.Uses(wanted[i]) || Contains(member.node->kept_out, wanted[i]));
       });
-      if (!taken) continue;
+      if (!taken || graph_.mesh.IsParts(wanted[i])) continue;
       wanted.resize(i);
       break;
     }
+    if (!wanted.empty() && graph_.mesh.IsParts(wanted.back())) wanted.pop_back();
     return wanted;
   }
 
   // Divides the member's factor among as many of the atoms as it can take.
   bool Extend(const FactorRule& rule, Member& member, int factor, const Atoms& wanted) {
-    const Atoms& own = member.atoms[static_cast<size_t>(factor)];
-    if (own.size() >= wanted.size() || !IsPrefix(own, wanted)) return false;
+    const size_t at = static_cast<size_t>(factor);
+    if (member.atoms[at].size() >= wanted.size() || !IsPrefix(member.atoms[at], wanted)) return false;
     for (size_t d = 0; d < member.array->size(); ++d) {
-      const std::vector<int>& factors = (*member.array)[d];
-      const auto at = std::ranges::find(factors, factor);
-      if (at == factors.end()) continue;
-      ShardingNode& node = *member.node;
-      Atoms& atoms = node.tiling.dimensions[d];
-      if (!node.is_open[d] || !EndsWith(rule, member, d, static_cast<size_t>(at - factors.begin()))) return false;
-      const FactorRule::Factor& of = rule.factors[static_cast<size_t>(factor)];
-      const bool pads = of.may_pad && !node.must_divide;
-      const int64_t all = of.may_pad ? node.shape.dimension(static_cast<int>(d)) : of.size;
-      if (of.may_pad && node.must_divide && !graph_.mesh.Divides(wanted, all)) return false;
-      // A part with too few elements for an axis is not cut along a part of the axis.
-      if (of.is_shifted && all < graph_.mesh.SizeOf(wanted)) return false;
-      Atoms more = own;
-      for (size_t i = own.size(); i < wanted.size() && node.MayTake(wanted[i]); ++i) {
-        more.push_back(wanted[i]);
-        if (all > 0 && (pads ? all >= graph_.mesh.SizeOf(more) : graph_.mesh.Divides(more, all))) continue;
-        more.pop_back();
-        break;
+      if (std::ranges::find((*member.array)[d], factor) == (*member.array)[d].end()) continue;
+      if (!member.node->is_open[d]) return false;
+      std::vector<Atoms> atoms = FactorAtoms(graph_.mesh, rule, *member.array, member.node->tiling);
+      if (atoms[at] != member.atoms[at]) return false;
+      Tiling taken = member.node->tiling;
+      for (size_t i = atoms[at].size(); i < wanted.size() && MayTake(*member.node, wanted[i]); ++i) {
+        atoms[at].push_back(wanted[i]);
+        if (graph_.mesh.IsParts(wanted[i])) continue;
+        Tiling tiling = ArrayTiling(graph_.mesh, rule, *member.array, atoms);
+        if (!CanLie(rule, member, factor, d, tiling, atoms)) break;
+        taken.dimensions[d] = std::move(tiling.dimensions[d]);
       }
-      atoms.insert(atoms.end(), more.begin() + static_cast<ptrdiff_t>(own.size()), more.end());
-      return more.size() > own.size();
+      if (taken == member.node->tiling) return false;
+      member.node->tiling = std::move(taken);
+      return true;
     }
     return false;
   }
 
-  // Whether atoms at the end of the dimension's are of this factor: those before it are divided to the end, and
-  // nothing after it is.
-  bool EndsWith(const FactorRule& rule, const Member& member, size_t dimension, size_t at) const {
-    const std::vector<int>& factors = (*member.array)[dimension];
-    size_t known = 0;
-    for (size_t k = 0; k < factors.size(); ++k) {
-      const Atoms& atoms = member.atoms[static_cast<size_t>(factors[k])];
-      known += atoms.size();
-      const int64_t size = rule.factors[static_cast<size_t>(factors[k])].size;
-      if (k < at && graph_.mesh.SizeOf(atoms) != size) return false;
-      if (k > at && !atoms.empty()) return false;
-    }
-    return known == member.node->tiling.dimensions[dimension].size();
+  bool MayTake(const ShardingNode& node, int atom) const { return graph_.mesh.IsParts(atom) || node.MayTake(atom); }
+
+  // Whether the dimension has what it had, and each device something of it.
+  bool CanLie(const FactorRule& rule, const Member& member, int factor, size_t dimension, const Tiling& tiling,
+              const std::vector<Atoms>& atoms) const {
+    const ShardingNode& node = *member.node;
+    const FactorRule::Factor& of = rule.factors[static_cast<size_t>(factor)];
+    const Atoms &more = tiling.dimensions[dimension], &own = atoms[static_cast<size_t>(factor)];
+    if (!IsPrefix(node.tiling.dimensions[dimension], more)) return false;
+    const bool in_parts = graph_.mesh.PartsAt(more) < more.size();
+    if (in_parts && node.must_divide) return false;
+    const int64_t all = of.may_pad ? node.shape.dimension(static_cast<int>(dimension)) : of.size;
+    // A part with too few elements for an axis is not cut along a part of the axis.
+    if (all == 0 || (of.is_shifted && all < graph_.mesh.SizeOf(own))) return false;
+    if (in_parts && !graph_.mesh.Fits(more, node.shape.dimension(static_cast<int>(dimension)))) return false;
+    const bool pads = of.may_pad && !node.must_divide && !in_parts;
+    if (pads ? all < graph_.mesh.SizeOf(own) : !graph_.mesh.Divides(own, all)) return false;
+    if ((*member.array)[dimension].size() == 1) return true;
+    const std::vector<Atoms> read = FactorAtoms(graph_.mesh, rule, *member.array, tiling);
+    return std::ranges::all_of((*member.array)[dimension], [&](int each) {
+      return read[static_cast<size_t>(each)] == atoms[static_cast<size_t>(each)];
+    });
   }
 
   ShardingGraph& graph_;
+  int64_t changes_ = 0;           // so far
+  std::vector<int64_t> changed_;  // by node, the last one
 };
 
 }  // namespace
 
 void PropagateShardings(ShardingGraph& graph) { Propagation(graph).Run(); }
-
-std::vector<Atoms> FactorAtoms(const MeshAtoms& mesh, const FactorRule& rule, const FactorRule::ArrayFactors& array,
-                               const Tiling& tiling) {
-  std::vector<Atoms> atoms(rule.factors.size());
-  for (size_t d = 0; d < array.size(); ++d) {
-    if (array[d].size() == 1 && rule.factors[static_cast<size_t>(array[d][0])].may_pad) {
-      atoms[static_cast<size_t>(array[d][0])] = tiling.dimensions[d];
-      continue;
-    }
-    size_t k = 0;
-    int64_t left = array[d].empty() ? 0 : rule.factors[static_cast<size_t>(array[d][0])].size;
-    for (const int atom : tiling.dimensions[d]) {
-      while (left == 1 && k + 1 < array[d].size()) left = rule.factors[static_cast<size_t>(array[d][++k])].size;
-      if (left == 0 || rule.factors[static_cast<size_t>(array[d][k])].is_whole) break;
-      if (left % mesh.size(atom) != 0) break;
-      left /= mesh.size(atom);
-      atoms[static_cast<size_t>(array[d][k])].push_back(atom);
-    }
-  }
-  return atoms;
-}
-
-Tiling ArrayTiling(const FactorRule::ArrayFactors& array, const std::vector<Atoms>& atoms) {
-  Tiling tiling;
-  for (const std::vector<int>& factors : array) {
-    Atoms& dimension = tiling.dimensions.emplace_back();
-    for (const int factor : factors) {
-      const Atoms& more = atoms[static_cast<size_t>(factor)];
-      dimension.insert(dimension.end(), more.begin(), more.end());
-    }
-  }
-  return tiling;
-}
 
 }  // namespace VXLA_NAMESPACE

@@ -9,10 +9,10 @@ namespace VXLA_NAMESPACE {
 
 void PropagateShardings(ShardingGraph& graph);
 
-// By factor, the atoms that a tiling divides it among. Atoms that lie across factors are of none.
-std::vector<Atoms> FactorAtoms(const MeshAtoms& mesh, const FactorRule& rule, const FactorRule::ArrayFactors& array,
-                               const Tiling& tiling);
-// And back.
-Tiling ArrayTiling(const FactorRule::ArrayFactors& array, const std::vector<Atoms>& atoms);
+// Which dimensions are cut in parts then (part_choice.cc): those of which slices take runs, or that reshapes split,
+// where the atoms that divide the whole dimension divide each run or row too. Queries, keys and values as one product
+// are such. What is given, left, or goes with it element by element, stays cut at once: arrays change from one to the
+// other where the fewest elements do, as a rule the weights.
+void ChooseParts(ShardingGraph& graph);
 
 }  // namespace VXLA_NAMESPACE

@@ -65,7 +65,7 @@ class GraphBuilder {
     std::vector<std::vector<int>> parameters;
     for (const Instruction* parameter : entry.parameters()) {
       parameters.push_back(NewNodes(parameter->shape(), {}));
-      for (const int node : parameters.back()) Node(node).must_divide = true;
+      for (const int node : parameters.back()) Node(node).must_divide = Node(node).is_outer = true;
       const size_t number = static_cast<size_t>(parameter->parameter_number());
       if (number < stated_.parameters.size() && stated_.parameters[number] && parameters.back().size() == 1)
         State(parameters.back()[0], *stated_.parameters[number]);
@@ -74,7 +74,7 @@ class GraphBuilder {
     VXLA_ASSIGN_OR_RETURN(graph_.results, Walk(*graph_.entry, entry, parameters, {}));
     for (size_t i = 0; i < graph_.results.size(); ++i) {
       const int result = NewNode(Node(graph_.results[i]).shape, {});
-      Node(result).must_divide = true;
+      Node(result).must_divide = Node(result).is_outer = true;
       if (i < stated_.results.size() && stated_.results[i]) State(result, *stated_.results[i]);
       Relate(IdentityRule(Node(result).shape), {graph_.results[i]}, {result});
       graph_.results[i] = result;
@@ -88,7 +88,7 @@ class GraphBuilder {
   int NewNode(const Shape& shape, const Atoms& kept_out) {
     ShardingNode node;
     node.shape = shape;
-    node.tiling = WholeTiling(shape.rank());
+    node.tiling = node.said = WholeTiling(shape.rank());
     node.is_open.resize(static_cast<size_t>(shape.rank()));
     for (int d = 0; d < shape.rank(); ++d) node.is_open[static_cast<size_t>(d)] = !shape.is_dynamic_dimension(d);
     node.kept_out = kept_out;
@@ -124,6 +124,7 @@ class GraphBuilder {
         atoms.pop_back();
         break;
       }
+      node.said.dimensions[d] = atoms;
       const bool is_open = said.is_open && node.is_open[d];
       node.is_open[d] = is_open && said.priority == 0;
       if (said.priority == 0) {

@@ -33,6 +33,7 @@ struct StatedShardings {
     std::string asker;
   };
   std::vector<Question> questions;
+  bool lists_arrays = false;                                            // PartitionedModule::arrays is asked for
   std::unordered_map<const Instruction*, std::vector<int64_t>> groups;  // numbers of groups whose arrays lie alike
   // What the arrays are cut along: the first mesh of the most axes. Null: nothing is said.
   std::shared_ptr<const DeviceMesh> mesh;
@@ -44,6 +45,8 @@ struct ShardingNode {
   std::vector<bool> is_open;  // by dimension
   Atoms kept_out;             // of atoms that cut nothing here: replicated, or of a manual computation around it
   bool must_divide = false;   // what devices are given or give, and what they cut themselves: tiles of one size
+  bool is_outer = false;      // an argument or result of the program
+  Tiling said;                // by the program
   bool is_free = false;       // devices make any tile of it without work: constants, iotas, copies of a scalar
   // Dimensions that are said to wait for those of smaller priorities.
   struct Later {

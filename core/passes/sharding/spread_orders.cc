@@ -5,7 +5,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// Each order is partitioned once: so many instructions in all.
+// Each order is partitioned once at most: so many instructions in all.
 constexpr int64_t kMostInstructions = 50000;
 constexpr size_t kMostOrders = 16;
 

@@ -3,8 +3,8 @@
 
 #include "core/ceil_divide.h"
 #include "core/passes/sharding/exchange_cost.h"
+#include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
-#include "core/passes/sharding/propagation.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -20,31 +20,58 @@ class AtomChoice {
     for (size_t f = 0; f < has.size(); ++f) {
       Atoms& chosen = atoms_[f];
       if (has[f].size() <= chosen.size() || !std::equal(chosen.begin(), chosen.end(), has[f].begin())) continue;
-      for (size_t i = chosen.size(); i < has[f].size() && !Contains(used_, has[f][i]); ++i) {
+      for (size_t i = chosen.size(); i < has[f].size(); ++i) {
+        if (!mesh_.IsParts(has[f][i]) && Contains(used_, has[f][i])) break;
         used_.push_back(has[f][i]);
         chosen.push_back(has[f][i]);
       }
     }
   }
 
-  // A factor behind another one of its dimension is divided only where that one is to the end.
   std::vector<Atoms> Take() {
     for (size_t f = 0; f < atoms_.size(); ++f) {
-      while (rule_.factors[f].is_shifted && !atoms_[f].empty() && !ReachesNext(static_cast<int>(f)))
-        atoms_[f].pop_back();
+      const FactorRule::Factor& factor = rule_.factors[f];
+      Atoms& atoms = atoms_[f];
+      if (!atoms.empty() && mesh_.IsParts(atoms.back())) atoms.pop_back();
+      if (factor.is_reversed || factor.is_indexed) atoms = mesh_.WithoutParts(atoms);
+      if (factor.is_shifted) Shift(static_cast<int>(f));
     }
     for (bool changed = true; changed;) {
       changed = false;
       for (const auto* arrays : {&rule_.operands, &rule_.results}) {
-        for (const FactorRule::ArrayFactors& array : *arrays) {
-          for (const std::vector<int>& factors : array) changed |= Order(factors);
-        }
+        for (const FactorRule::ArrayFactors& array : *arrays) changed |= Drop(array);
       }
     }
     return std::move(atoms_);
   }
 
  private:
+  // Where devices need more than is beside their tiles, these are larger, or each part of what the operation puts
+  // together, or takes from, is divided.
+  void Shift(int factor) {
+    Atoms& atoms = atoms_[static_cast<size_t>(factor)];
+    const IntList& parts = rule_.factors[static_cast<size_t>(factor)].parts;
+    const auto fits = [&](const IntList& all) {
+      const int64_t count = mesh_.SizeOf(atoms);
+      return std::ranges::all_of(all, [count](int64_t part) { return part % count == 0; });
+    };
+    if (!atoms.empty() && mesh_.IsParts(atoms[0])) {
+      if (!parts.empty() && RefinesParts(mesh_.PartsOf(atoms[0]), parts) && fits(mesh_.PartsOf(atoms[0]))) return;
+      atoms = mesh_.WithoutParts(atoms);
+    }
+    const Atoms all = atoms;
+    while (!atoms.empty() && !ReachesNext(factor)) atoms.pop_back();
+    // Larger tiles cost what they have more, of each operand; parts a tile at most.
+    const int64_t growth = instruction_.opcode() == Opcode::kConcatenate ? 1 : 2;
+    if (mesh_.SizeOf(all) <= growth * mesh_.SizeOf(atoms)) return;
+    atoms = all;
+    if (parts.size() > 1 && fits(parts)) {
+      atoms.insert(atoms.begin(), mesh_.InParts(parts));
+    } else {
+      while (!atoms.empty() && !ReachesNext(factor)) atoms.pop_back();
+    }
+  }
+
   // Of a shifted factor: whether devices need nothing but what is beside their tiles.
   bool ReachesNext(int factor) const {
     const int64_t count = mesh_.SizeOf(atoms_[static_cast<size_t>(factor)]);
@@ -61,15 +88,19 @@ class AtomChoice {
     return true;
   }
 
-  bool Order(const std::vector<int>& factors) {
-    bool is_done = true, changed = false;
-    for (const int factor : factors) {
-      Atoms& atoms = atoms_[static_cast<size_t>(factor)];
-      if (!is_done && !atoms.empty()) {
-        atoms.clear();
+  // What cannot be said of the array does not divide it: of several factors of a dimension, the last ones.
+  bool Drop(const FactorRule::ArrayFactors& array) {
+    const auto has_several = [](const std::vector<int>& factors) { return factors.size() > 1; };
+    if (std::ranges::none_of(array.dimensions, has_several)) return false;
+    const std::vector<Atoms> said = FactorAtoms(mesh_, rule_, array, ArrayTiling(mesh_, rule_, array, atoms_));
+    bool changed = false;
+    for (const std::vector<int>& factors : array.dimensions) {
+      for (const int factor : factors) {
+        const size_t f = static_cast<size_t>(factor);
+        if (factors.size() < 2 || said[f] == atoms_[f]) continue;
         changed = true;
+        atoms_[f].clear();
       }
-      is_done = is_done && mesh_.SizeOf(atoms) == rule_.factors[static_cast<size_t>(factor)].size;
     }
     return changed;
   }
@@ -157,7 +188,9 @@ int64_t Partitioner::SharersOf(const Frame& frame, const Instruction& array, con
     for (size_t k = 0; k < nodes.size(); ++k) choice.Ask(rule->results[k], Node(nodes[k]).tiling);
     const std::vector<Atoms> atoms = choice.Take();
     for (size_t i = 0; i < rule->operands.size(); ++i) {
-      if (user->operand(static_cast<int>(i)) != &array || ArrayTiling(rule->operands[i], atoms) != wanted) continue;
+      if (user->operand(static_cast<int>(i)) != &array ||
+          ArrayTiling(graph_.mesh, *rule, rule->operands[i], atoms) != wanted)
+        continue;
       ++sharers;
       break;
     }
@@ -171,7 +204,7 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
   for (size_t i = 0; i < rule.operands.size(); ++i) {
     const Instruction* const operand = instruction.operand(static_cast<int>(i));
     const Value& value = *frame.values.at(operand)[0];
-    const Tiling wanted = ArrayTiling(rule.operands[i], atoms);
+    const Tiling wanted = ArrayTiling(graph_.mesh, rule, rule.operands[i], atoms);
     const bool is_there = std::ranges::any_of(value.tiles, [&](const auto& tile) { return tile.first == wanted; });
     if (value.free == nullptr && value.tiling() != nullptr && !is_there)
       cost += CostOf(operand->shape(), *value.tiling(), wanted) / SharersOf(frame, *operand, wanted);
@@ -183,7 +216,7 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
     Tiling made;
     const Tiling joined = JoinedTiling(rule, atoms, node, made);
     if (k == 0) cost += CostOf(*leaves[k], made, joined);
-    const Tiling result = k == 0 ? joined : ArrayTiling(rule.results[k], atoms);
+    const Tiling result = k == 0 ? joined : ArrayTiling(graph_.mesh, rule, rule.results[k], atoms);
     cost += CostOf(*leaves[k], result, node.tiling);
   }
   return cost;
@@ -192,9 +225,11 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
 // How the (only) result lies before and after devices join what they have of it.
 Tiling Partitioner::JoinedTiling(const FactorRule& rule, const std::vector<Atoms>& atoms, const ShardingNode& node,
                                  Tiling& made) const {
-  made = ArrayTiling(rule.results[0], atoms);
+  made = ArrayTiling(graph_.mesh, rule, rule.results[0], atoms);
   for (size_t f = 0; f < atoms.size(); ++f) {
-    if (rule.factors[f].is_reduced) made.addends.insert(made.addends.end(), atoms[f].begin(), atoms[f].end());
+    if (!rule.factors[f].is_reduced) continue;
+    const Atoms joined = graph_.mesh.WithoutParts(atoms[f]);
+    made.addends.insert(made.addends.end(), joined.begin(), joined.end());
   }
   Tiling wanted{made.dimensions, {}};
   for (size_t d = 0; d < made.dimensions.size(); ++d) {
@@ -202,7 +237,9 @@ Tiling Partitioner::JoinedTiling(const FactorRule& rule, const std::vector<Atoms
     if (has.size() > asked.size() || !std::equal(has.begin(), has.end(), asked.begin())) continue;
     const auto rest = std::span(asked).subspan(has.size());
     if (!has.empty() && !graph_.mesh.Divides(asked, node.shape.dimension(static_cast<int>(d)))) continue;
-    if (std::ranges::all_of(rest, [&](int atom) { return Contains(made.addends, atom); })) wanted.dimensions[d] = asked;
+    const bool is_joined =
+        std::ranges::all_of(rest, [&](int atom) { return graph_.mesh.IsParts(atom) || Contains(made.addends, atom); });
+    if (is_joined) wanted.dimensions[d] = asked;
   }
   for (const int atom : node.tiling.addends) {
     if (rule.joins == Opcode::kAdd && Contains(made.addends, atom)) wanted.addends.push_back(atom);

@@ -5,6 +5,30 @@
 #include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE {
+
+Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes) {
+  return into.Add(Opcode::kReshape, Shape(value->shape().element_type(), sizes), {value});
+}
+
+Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size) {
+  Shape shape = value->shape();
+  if (shape.dimension(dimension) == size) return value;
+  SliceAttributes slice;
+  for (const int64_t limit : shape.dimensions()) slice.slice.push_back({0, limit, 1});
+  slice.slice[static_cast<size_t>(dimension)] = {start, start + size, 1};
+  shape.set_dimension(dimension, size);
+  return into.Add(Opcode::kSlice, shape, {value}, std::move(slice));
+}
+
+Instruction* Concatenated(Computation& into, std::vector<Instruction*> parts, int dimension) {
+  if (parts.size() == 1) return parts[0];
+  Shape shape = parts[0]->shape();
+  int64_t size = 0;
+  for (const Instruction* part : parts) size += part->shape().dimension(dimension);
+  shape.set_dimension(dimension, size);
+  return into.Add(Opcode::kConcatenate, shape, std::move(parts), DimensionsAttributes{{dimension}});
+}
+
 namespace {
 
 CollectiveAttributes Over(std::vector<IntList> groups, IntList dimensions = {}) {
@@ -36,10 +60,6 @@ Instruction* Constant(Computation& into, Literal literal) {
                   ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
 }
 
-Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes) {
-  return into.Add(Opcode::kReshape, Shape(value->shape().element_type(), sizes), {value});
-}
-
 // How far a device's elements reach beyond its tile, on all devices: into the tiles beside it, and at all.
 struct Reach {
   int64_t given_low = 0, given_high = 0, low = 0, high = 0;
@@ -66,16 +86,6 @@ Instruction* Padded(Computation& into, Instruction* value, int dimension, int64_
   pad.padding[static_cast<size_t>(dimension)] = {low, high, 0};
   shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
   return into.Add(Opcode::kPad, shape, {value, Constant(into, Literal(Shape(shape.element_type())))}, std::move(pad));
-}
-
-Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size) {
-  Shape shape = value->shape();
-  if (shape.dimension(dimension) == size) return value;
-  SliceAttributes slice;
-  for (const int64_t limit : shape.dimensions()) slice.slice.push_back({0, limit, 1});
-  slice.slice[static_cast<size_t>(dimension)] = {start, start + size, 1};
-  shape.set_dimension(dimension, size);
-  return into.Add(Opcode::kSlice, shape, {value}, std::move(slice));
 }
 
 // Of the first `size` elements of the dimension: filled up, or cut.
@@ -285,10 +295,7 @@ Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int d
   if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true));
   parts.push_back(tile);
   if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false));
-  if (parts.size() == 1) return tile;
-  Shape shape = tile->shape();
-  shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
-  return into.Add(Opcode::kConcatenate, shape, std::move(parts), DimensionsAttributes{{dimension}});
+  return Concatenated(into, std::move(parts), dimension);
 }
 
 // Sums are made, in tiles where `to` goes on with what the sums are over.
@@ -485,8 +492,8 @@ Tiling TileExchange::WantedFirst(const Shape& whole, const Tiling& from, const T
   return ordered;
 }
 
-Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, const Shape& whole, Tiling from,
-                                   const Tiling& to, Opcode joins) {
+Instruction* TileExchange::ReshardPlain(Computation& into, Instruction* tile, const Shape& whole, Tiling from,
+                                        const Tiling& to, Opcode joins) {
   if (from == to) return tile;
   tile = Join(into, tile, whole, from, to, joins);
   tile = Spread(into, tile, whole, from, to);

@@ -16,7 +16,8 @@ class TileExchange {
 
   // Emits into `into`. Of what `joins` joins where `from` has addends that `to` has not: reduce-scatter and all-reduce.
   // Then what is there already is cut, collective-permute, all-to-all and all-gather bring what is not.
-  // A dimension that its atoms do not divide goes to another tiling as a whole one.
+  // A dimension that its atoms do not divide goes to another tiling as a whole one. One that is cut in parts changes
+  // places by collective-permute, unless all its parts come or go at once.
   Instruction* Reshard(Computation& into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
                        Opcode joins = Opcode::kAdd);
   // Of tilings that are none of the mesh's.
@@ -47,6 +48,15 @@ class TileExchange {
   static Instruction* Filled(Computation& into, Instruction* scalar, const Shape& like);
 
  private:
+  // part_exchange.cc. Of a dimension that is to be cut along `atoms` in parts and is so along `has` in front of these:
+  // in the order in which it is cut at once for that; or back.
+  Instruction* InTileOrder(Computation& into, Instruction* value, int dimension, const Atoms& has, const Atoms& atoms,
+                           bool back);
+  Instruction* BetweenParts(Computation& into, Instruction* tile, int dimension, int64_t whole, const Atoms& from,
+                            const Atoms& to);
+  Instruction* PartAt(Computation& into, Instruction* value, int dimension, int64_t size, IntList numbers);
+  Instruction* ReshardPlain(Computation& into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
+                            Opcode joins);
   Instruction* AllGather(Computation& into, Instruction* tile, int dimension, std::vector<IntList> groups);
   Instruction* Join(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to,
                     Opcode joins);
@@ -71,5 +81,11 @@ class TileExchange {
   const MeshAtoms& mesh_;
   std::map<std::pair<Opcode, ElementType>, Computation*> reducers_;
 };
+
+// What a device does with its own elements.
+Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes);
+// `size` elements of the dimension, from `start` on.
+Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size);
+Instruction* Concatenated(Computation& into, std::vector<Instruction*> parts, int dimension);
 
 }  // namespace VXLA_NAMESPACE

@@ -3,8 +3,8 @@
 
 #include "core/ceil_divide.h"
 #include "core/numerics/reducer_facts.h"
+#include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
-#include "core/passes/sharding/propagation.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -83,8 +83,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, cons
   std::vector<Instruction*> leaves;
   const std::vector<ValuePtr>& given = frame.values.at(barrier.operand(0));
   for (const ValuePtr& value : given) {
-    if (value->tiling() == nullptr) Whole(frame, *value);
-    leaves.push_back(value->tiles.front().second);
+    leaves.push_back(value->tiling() == nullptr ? Whole(frame, *value) : FirstTile(frame, *value));
   }
   Instruction* const operand = NestedTuple(frame.into, barrier.shape(), leaves);
   Instruction* const made = frame.into.Add(barrier.CloneWith({operand}, operand->shape()));
@@ -173,6 +172,17 @@ void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, co
     if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) continue;
     const Atoms& along = atoms[static_cast<size_t>(factors[0])];
     if (along.empty()) continue;
+    if (graph_.mesh.IsParts(along[0])) {
+      const int64_t count = graph_.mesh.SizeOf(along);
+      if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
+        const SliceDimension& all = instruction.attributes<SliceAttributes>().slice[at];
+        slice->slice[at] = {all.start / count, all.limit / count, 1};
+      } else if (auto* const pad = std::get_if<PadAttributes>(&attributes)) {
+        pad->padding[at].low /= count;
+        pad->padding[at].high /= count;
+      }
+      continue;
+    }
     const auto shifted = [&](size_t i) {
       const std::optional<TileSource> source = SourceOf(ShiftOf(instruction, i, d), tile.dimension(d));
       if (rule.operands[i][at].empty())
@@ -227,19 +237,26 @@ std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruct
   std::vector<Instruction*> operands(first);
   for (size_t i = first; i < rule.operands.size(); ++i) {
     Value& value = *frame.values.at(instruction.operand(static_cast<int>(i)))[0];
-    operands.push_back(Get(frame, value, ArrayTiling(rule.operands[i], atoms)));
+    operands.push_back(Get(frame, value, ArrayTiling(graph_.mesh, rule, rule.operands[i], atoms)));
   }
   return operands;
 }
 
 std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const Instruction& instruction,
                                                            const FactorRule& rule, const std::vector<Atoms>& atoms) {
+  if (instruction.opcode() == Opcode::kReverse) {
+    const ValuePtr value = Made(nullptr, instruction.shape(), ArrayTiling(graph_.mesh, rule, rule.results[0], atoms));
+    value->reversal = &instruction;
+    value->reversed = frame.values.at(instruction.operand(0))[0];
+    value->atoms = atoms;
+    return {value};
+  }
   std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, 0);
   std::vector<Shape> tiles;
   std::vector<Tiling> tilings;
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   for (size_t i = 0; i < leaves.size(); ++i) {
-    tilings.push_back(ArrayTiling(rule.results[i], atoms));
+    tilings.push_back(ArrayTiling(graph_.mesh, rule, rule.results[i], atoms));
     tiles.push_back(graph_.mesh.TileShape(*leaves[i], tilings.back()));
   }
   Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : tiles[0];
@@ -247,7 +264,9 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   std::vector<Instruction*> results;
   AppendLeaves(frame.into, made, results);
   std::vector<ValuePtr> values;
-  for (size_t i = 0; i < results.size(); ++i) values.push_back(Made(results[i], *leaves[i], tilings[i]));
+  const std::vector<int>& nodes = frame.scope.of(&instruction);
+  for (size_t i = 0; i < results.size(); ++i)
+    values.push_back(InWantedParts(frame, Made(results[i], *leaves[i], tilings[i]), Node(nodes[i]).tiling));
   return values;
 }
 
@@ -320,7 +339,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
                                  Tiling{wanted.dimensions, {}}, wanted);
     made = into.Add(rule.joins, made->shape(), {other, made});
   }
-  return {Made(made, whole, wanted)};
+  return {InWantedParts(frame, Made(made, whole, wanted), Node(frame.scope.of(&instruction)[0]).tiling)};
 }
 
 // Indices beyond the table are those of its first and last rows, as a gather has it.

@@ -1,6 +1,7 @@
 #include "core/passes/sharding/tiling.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -81,9 +82,36 @@ std::optional<Atoms> MeshAtoms::Find(const DeviceMesh& mesh, const MeshPart& par
   return found;
 }
 
+int MeshAtoms::InParts(const IntList& sizes) const {
+  auto known = std::ranges::find(*parts_, sizes);
+  if (known == parts_->end()) known = parts_->insert(known, sizes);
+  return count() + static_cast<int>(known - parts_->begin());
+}
+
+size_t MeshAtoms::PartsAt(const Atoms& atoms) const {
+  return static_cast<size_t>(std::ranges::find_if(atoms, [this](int atom) { return IsParts(atom); }) - atoms.begin());
+}
+
+Atoms MeshAtoms::WithoutParts(const Atoms& atoms) const {
+  Atoms real = atoms;
+  std::erase_if(real, [this](int atom) { return IsParts(atom); });
+  return real;
+}
+
+bool MeshAtoms::Fits(const Atoms& atoms, int64_t size) const {
+  if (!Divides(atoms, size)) return false;
+  const size_t at = PartsAt(atoms);
+  if (at == atoms.size()) return true;
+  const std::span<const int> before = std::span(atoms).first(at), behind = std::span(atoms).subspan(at + 1);
+  int64_t sum = 0;
+  for (const int64_t part : PartsOf(atoms[at])) sum += part % SizeOf(behind) == 0 ? part : size + 1;
+  return sum * SizeOf(before) == size && PartsAt(Atoms(behind.begin(), behind.end())) == behind.size();
+}
+
 IntList MeshAtoms::Places(std::span<const int> atoms) const {
   IntList places(static_cast<size_t>(devices_));
   for (const int atom : atoms) {
+    if (IsParts(atom)) continue;
     for (size_t d = 0; d < places.size(); ++d) {
       places[d] = places[d] * size(atom) + atoms_[static_cast<size_t>(atom)].places[d];
     }
@@ -103,18 +131,42 @@ std::vector<IntList> MeshAtoms::Groups(std::span<const int> atoms) const {
   return groups;
 }
 
+size_t MeshAtoms::WholeAxes(const Atoms& atoms) const {
+  size_t whole = 0;
+  int64_t size = 1;  // of the axis so far
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    if (IsParts(atoms[i])) break;
+    const Atom& atom = atoms_[static_cast<size_t>(atoms[i])];
+    const bool goes_on = i == whole || atom.axis == atoms_[static_cast<size_t>(atoms[i - 1])].axis;
+    if (!goes_on || atom.before != size) break;
+    size *= atom.size;
+    if (size != atom.axis_size) continue;
+    whole = i + 1;
+    size = 1;
+  }
+  return whole;
+}
+
 std::string MeshAtoms::Text(std::span<const int> atoms) const {
   std::string text;
   for (size_t i = 0; i < atoms.size();) {
+    if (IsParts(atoms[i])) {
+      const IntList& parts = PartsOf(atoms[i++]);
+      const bool equal = std::ranges::count(parts, parts[0]) == std::ssize(parts);
+      const IntList sizes = equal ? IntList{parts[0]} : parts;
+      text += fmt::format("{}{}parts of {}:", text.empty() ? "" : ", ", equal ? fmt::format("{} ", parts.size()) : "",
+                          fmt::join(sizes, ", "));
+      continue;
+    }
     const Atom& first = atoms_[static_cast<size_t>(atoms[i])];
     int64_t size = first.size;
-    for (++i; i < atoms.size(); ++i) {
+    for (++i; i < atoms.size() && !IsParts(atoms[i]); ++i) {
       const Atom& next = atoms_[static_cast<size_t>(atoms[i])];
       if (next.axis != first.axis || next.before != first.before * size) break;
       size *= next.size;
     }
     const MeshPart part{first.axis, first.before, size == first.axis_size ? 0 : size};
-    text += (text.empty() ? "" : ", ") + PartText(part);
+    text += (text.empty() ? "" : text.ends_with(':') ? " " : ", ") + PartText(part);
   }
   return text;
 }

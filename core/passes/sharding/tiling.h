@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,14 +36,24 @@ class MeshAtoms {
 
   int64_t devices() const { return devices_; }
   int count() const { return static_cast<int>(atoms_.size()); }
-  int64_t size(int atom) const { return atoms_[static_cast<size_t>(atom)].size; }
+  int64_t size(int atom) const { return IsParts(atom) ? 1 : atoms_[static_cast<size_t>(atom)].size; }
   int64_t SizeOf(std::span<const int> atoms) const;
   // Of this or another mesh: nothing where no atoms lie along the part.
   std::optional<Atoms> Find(const DeviceMesh& mesh, const MeshPart& part) const;
+  // What stands between the atoms of a dimension that is cut in parts: of what those before it leave of the dimension,
+  // each of these parts is cut among those behind it. Like an atom of size 1. Expects two parts at least.
+  int InParts(const IntList& sizes) const;
+  bool IsParts(int atom) const { return atom >= count(); }
+  const IntList& PartsOf(int atom) const { return (*parts_)[static_cast<size_t>(atom - count())]; }
+  // Where in these atoms; behind them where all is cut at once.
+  size_t PartsAt(const Atoms& atoms) const;
+  Atoms WithoutParts(const Atoms& atoms) const;
   // By device, its place along these atoms.
   IntList Places(std::span<const int> atoms) const;
   // Devices that differ only in these atoms, in the order of their places.
   std::vector<IntList> Groups(std::span<const int> atoms) const;
+  // How many of the first ones are axes of the mesh, none of them in part.
+  size_t WholeAxes(const Atoms& atoms) const;
   // `"x", "y":(1)2`
   std::string Text(std::span<const int> atoms) const;
   // `[{"x"}, {}], unreduced={"y"}`
@@ -50,6 +61,8 @@ class MeshAtoms {
 
   // Of a dimension of that size. Where that is false, tiles are filled up with elements of any values.
   bool Divides(std::span<const int> atoms, int64_t size) const { return size % SizeOf(atoms) == 0; }
+  // Whether each part, or all of the dimension, is so many equal tiles.
+  bool Fits(const Atoms& atoms, int64_t size) const;
   // The tile of a whole array: the largest one.
   Shape TileShape(Shape whole, const Tiling& tiling) const;
   Sharding ToSharding(const Tiling& tiling) const;
@@ -61,6 +74,8 @@ class MeshAtoms {
     IntList places;  // by device
   };
   std::vector<Atom> atoms_;
+  std::shared_ptr<std::vector<IntList>> parts_ =
+      std::make_shared<std::vector<IntList>>();  // numbered as they are asked for
   int64_t devices_ = 1;
 };
 

@@ -55,6 +55,12 @@ LoopTuning SoftwareTuner::InRuns(LoopTuning tuning, int64_t element_count, int64
   return tuning;
 }
 
+// A dispatch and its barrier cost some five microseconds, in which a thread does fewer than 2^16 operations; a few
+// times as many are no great loss. Where many threads would share the work, less.
+int64_t SoftwareTuner::MostOfAPhase(const DeviceFacts& facts, BindingMode, bool) const {
+  return int64_t{1} << (facts.hardware_threads > 4 ? 17 : 19);
+}
+
 bool SoftwareTuner::InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps,
                                      RowShape* shape) const {
   constexpr int64_t kTurns = 32, kInvocations = 512, kMostShares = 16384;

@@ -29,6 +29,12 @@ class Tuner {
   virtual LoopTuning InRuns(LoopTuning tuning, int64_t /*element_count*/, int64_t /*group_bytes*/) const {
     return tuning;
   }
+  // Simple operations of a phase of a loop, on average, that one workgroup may be left with rather than dispatches of
+  // all. `counted`: these need not ask whether it goes on.
+  virtual int64_t MostOfAPhase(const DeviceFacts& facts, BindingMode bindings, bool counted) const = 0;
+  // Elements of a loop that goes in chunks of trips (lower/whiles/chunks.h) rather than in one workgroup, which asks
+  // after each trip whether it goes on, at least.
+  virtual int64_t LeastInChunks() const = 0;
   // Neighbours that a lane of a while's kernel takes at a time at most.
   virtual int64_t MostNeighbours(const DeviceFacts&) const { return 1; }
   // Few long rows, of `steps`, each subgroup of a workgroup leaving a share of its own. False: shared out otherwise.
@@ -50,6 +56,8 @@ class GpuTuner : public Tuner {
   RowTraits Rows(const DeviceFacts& facts) const override;
   DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
+  int64_t MostOfAPhase(const DeviceFacts& facts, BindingMode bindings, bool counted) const override;
+  int64_t LeastInChunks() const override;
 };
 
 // Of GPUs that share the processor's memory and power: mobile_tuning.cc.
@@ -69,6 +77,8 @@ class SoftwareTuner final : public Tuner {
   // An invocation walks over a chunk (sort/radix_chunks.comp), as lanes do not count together.
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
   LoopTuning InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const override;
+  int64_t MostOfAPhase(const DeviceFacts& facts, BindingMode bindings, bool counted) const override;
+  int64_t LeastInChunks() const override { return int64_t{1} << 13; }
   int64_t MostNeighbours(const DeviceFacts& facts) const override { return facts.int64 ? 8 : 4; }
   // On lavapipe: subgroups of a workgroup that wait for each other at a barrier cost a quarter of a sum, so each leaves
   // a share of its own, and a second kernel joins some thousand. They still walk side by side: a lane that steps

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/ceil_divide.h"
@@ -10,6 +11,8 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
+
+constexpr int64_t kMostGroups = 65535;  // what every device dispatches
 
 // The dimension of a value that counts the rows, or one of these.
 constexpr int kCommon = -1;   // the value is the same for all rows: nothing that the loop writes is in it
@@ -44,6 +47,9 @@ class RowFinder {
     for (const LoopState& state : program.state) {
       if (state.value.place >= 0) dimension_[{&parameter, state.leaf}] = kUnknown;
     }
+    for (const LoopBlock& block : program.root.blocks) {
+      for (const LoopNode& node : block) FindNoted(node);
+    }
     rows_ = LeafShapeOf(parameter, leaf).dimensions()[static_cast<size_t>(dimension)];
     dimension_[{&parameter, leaf}] = dimension;
   }
@@ -53,6 +59,7 @@ class RowFinder {
     do {
       for (const auto& instruction : body_.instructions()) VisitInBody(*instruction);
     } while (!meet_ && HandOn());
+    if (!noted_.empty()) VisitCondition();
     return !meet_;
   }
 
@@ -63,6 +70,19 @@ class RowFinder {
   }
 
  private:
+  void FindNoted(const LoopNode& node) {
+    if (node.notes < 0) return;
+    const auto described = DescriptionOf(*node.instruction);
+    VXLA_CHECK(described.ok(), "a fusion that was described before");
+    noted_.insert((*described)->heroes.begin(), (*described)->heroes.end());
+  }
+  // One that asks all elements: of what it computes each group has its part too.
+  void VisitCondition() {
+    const Computation& condition = *program_.loop->called(0);
+    for (int leaf = 0; leaf < LeafCount(body_.parameter(0)->shape()); ++leaf)
+      dimension_[{condition.parameter(0), leaf}] = dimension_.at({body_.parameter(0), leaf});
+    for (const auto& instruction : condition.instructions()) VisitInBody(*instruction);
+  }
   // What the state is after a trip it is before the next one. Whether that is news.
   bool HandOn() {
     bool news = false;
@@ -143,6 +163,13 @@ class RowFinder {
       dimension_[{&fusion, leaf}] = DimensionOf(*inside.root(), leaf);
   }
   void VisitReduce(const Instruction& reduce) {
+    // Each group goes through its part of the elements, whose rows have to be its own.
+    if (noted_.contains(&reduce)) {
+      const int of_operand = DimensionOf(*reduce.operand(0), 0);
+      meet_ |= of_operand >= 0 && RunsOf(reduce.operand(0)->shape(), of_operand) != 1;
+      dimension_[{&reduce, 0}] = kCommon;
+      return;
+    }
     const auto& reduced = reduce.attributes<DimensionsAttributes>().dimensions;
     int dimension = kCommon;
     for (int k = 0; k < reduce.operand_count() / 2; ++k) {
@@ -187,6 +214,8 @@ class RowFinder {
         return Kept(Join(DimensionOf(*i.operand(0), 0), DimensionOf(*i.operand(1), 0)), *i.operand(1), i);
       case Opcode::kDot:
         return DimensionOfDot(i);
+      case Opcode::kGather:
+        return DimensionOfGather(i);
       default: {
         const bool keeps_shape =
             i.opcode() != Opcode::kBitcastConvert || SameDimensions(i.shape(), i.operand(0)->shape());
@@ -227,6 +256,21 @@ class RowFinder {
     }
     return dimension;
   }
+  // Rows of indices into what all rows have in common.
+  int DimensionOfGather(const Instruction& gather) {
+    const auto& dims = gather.attributes<GatherAttributes>();
+    const int table = DimensionOf(*gather.operand(0), 0), indices = DimensionOf(*gather.operand(1), 0);
+    if (indices < 0 && table < 0) return std::min(table, indices);
+    meet_ |= table >= 0 || indices == dims.index_vector_dim || !dims.operand_batching_dims.empty();
+    const int64_t batch = indices - (indices > dims.index_vector_dim ? 1 : 0);  // among those of the result
+    int64_t before = 0;
+    for (int d = 0; d < gather.shape().rank(); ++d) {
+      if (std::ranges::find(dims.offset_dims, d) != dims.offset_dims.end()) continue;
+      if (before++ == batch) return d;
+    }
+    meet_ = true;
+    return kCommon;
+  }
   int DimensionOfDot(const Instruction& dot) {
     const auto& dims = dot.attributes<DotAttributes>();
     const int lhs = DimensionOf(*dot.operand(0), 0), rhs = DimensionOf(*dot.operand(1), 0);
@@ -255,6 +299,7 @@ class RowFinder {
   const LoopProgram& program_;
   const Computation& body_;
   std::map<std::pair<const Instruction*, int>, int> dimension_;
+  std::set<const Instruction*> noted_;  // reductions
   int64_t rows_ = 1;
   bool meet_ = false;
 };
@@ -270,11 +315,14 @@ class PhaseCheck {
     for (const LoopState& state : program_.state) {
       if (state.value.place >= 0) SetRuns(state.value.place, parameter, state.leaf);
     }
-    for (const LoopNode& node : program_.root.blocks[0]) fits_ &= DecidesAlike(node);
+    const bool notes = program_.notes > 0;
+    for (const LoopNode& node : program_.root.blocks[0]) fits_ &= notes ? Fits(node) : DecidesAlike(node);
     for (const LoopNode& node : program_.root.blocks[1]) fits_ &= Fits(node);
     for (const LoopNode& node : program_.root.blocks[1]) {
       if (node.kind == LoopNode::Kind::kCopy) fits_ &= CopyFits(node);
     }
+    // What chunks of trips go back to is a copy of a group's neighbouring elements.
+    if (notes) fits_ &= std::ranges::all_of(runs_, [](const auto& of) { return of.second == 1; });
     return fits_;
   }
 
@@ -303,6 +351,7 @@ class PhaseCheck {
   bool UnitFits(const LoopNode& node) {
     const auto described = DescriptionOf(*node.instruction);
     if (!described.ok() || node.fills >= 0 || !node.rows.empty()) return false;
+    if (node.notes >= 0) return true;
     const std::shared_ptr<const FusionDescription>& body = *described;
     const Opcode hero = body->hero == nullptr ? Opcode::kTuple : body->hero->opcode();
     const bool shared_out =
@@ -346,7 +395,7 @@ class PhaseCheck {
 
 int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
   constexpr int kMostTries = 8;  // each goes through the body
-  if (program.stops > 0 || program.root.trip_count < 0) return 1;
+  if (program.stops > 0 || (program.root.trip_count < 0 && program.notes == 0)) return 1;
   int tries = 0;
   for (const LoopState& state : program.state) {
     if (state.value.place < 0) continue;
@@ -358,11 +407,17 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
   return 1;
 }
 
-int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, int64_t rows) {
-  constexpr int64_t kMostGroups = 65535, kIdle = 8;  // what every device dispatches; lanes for each that works
+int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program) {
+  if (program.stops > 0) return 1;
+  const int64_t largest = program.LargestWritten();
+  const int64_t groups = CeilDivide(largest, LoopProgram::MostLanes(facts));
+  return groups <= kMostGroups ? groups : 1;
+}
+
+int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64_t rows) {
+  constexpr int64_t kIdle = 8;  // lanes for each that works
   const int64_t lanes = LoopProgram::MostLanes(facts);
-  int64_t largest = 1;
-  for (const LoopPlace& place : program.places) largest = std::max(largest, place.count);
+  const int64_t largest = program.LargestWritten();
   for (int64_t groups = CeilDivide(largest, lanes); groups <= std::min(rows, kMostGroups); ++groups) {
     if (rows % groups == 0) return largest / groups * kIdle >= lanes ? groups : 1;
   }
@@ -379,7 +434,7 @@ int64_t GroupsAtOnce(const DeviceFacts& facts) {
 // one by one, so that a group takes a few rows at least; and only as many groups as threads run them, or a few more
 // where the loop is too much for those.
 int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase) {
-  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kMostGroups = 1024;
+  constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kMostOfALoop = 1024;
   const int64_t phase = program.trip_cost / std::max<int64_t>(program.phases, 1);
   const bool software = facts.costs.few_workgroups;
   int64_t wanted = GroupsAtOnce(facts), most = wanted;
@@ -388,7 +443,7 @@ int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64
     most = 4 * wanted;
   }
   int64_t groups = 1;
-  for (int64_t candidate = 2; candidate <= std::min({rows, most, kMostGroups}) && groups < wanted; ++candidate) {
+  for (int64_t candidate = 2; candidate <= std::min({rows, most, kMostOfALoop}) && groups < wanted; ++candidate) {
     const bool worth = phase / candidate >= kLeastOfAPhase && (!software || rows / candidate >= kRowsTogether);
     if (rows % candidate == 0 && worth) groups = candidate;
   }

@@ -1,4 +1,5 @@
-// Loops whose rows never meet, as the sequences of a recurrent network's batch: several workgroups share them out.
+// Loops whose rows never meet, as the sequences of a recurrent network's batch, or whose elements do not: several
+// workgroups share them out.
 #pragma once
 
 #include "backend/vulkan/lower/whiles/program.h"
@@ -11,9 +12,13 @@ namespace VXLA_NAMESPACE::vulkan {
 // none. `context` is asked which ops lanes work on together. Pure.
 int64_t SeparateRows(const LowerContext& context, const LoopProgram& program);
 
-// How many workgroups have a lane for each element of the largest array, so that a loop that goes by elements alone
-// could keep them all in registers: a divisor of `rows`; 1: one has, or none that leaves few lanes idle.
-int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program, int64_t rows);
+// How many workgroups have a lane for each element of the largest array that the loop writes, so that one that goes by
+// elements alone could keep them all in registers; 1: one has, or dispatches of this loop stop within trips.
+int64_t GroupsInRegisters(const DeviceFacts& facts, const LoopProgram& program);
+
+// How many workgroups, each with as many neighbouring rows, have a lane for each element of the largest array; 1: one
+// has, or none that leaves few lanes idle.
+int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64_t rows);
 
 // How many workgroups the device is taken to run at once.
 int64_t GroupsAtOnce(const DeviceFacts& facts);

@@ -4,6 +4,7 @@
 #include "backend/vulkan/lower/whiles/units/rows.h"
 #include "backend/vulkan/lower/whiles/units/scatter.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
+#include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -14,7 +15,7 @@ constexpr uint32_t kMostSubgroups = 64;
 
 }  // namespace
 
-// Lanes whose sums meet without waiting for all others. Where values lie in memory so does what a shuffle needs.
+// Where values lie in memory so does what a shuffle needs.
 uint32_t LoopPhaseWriter::SubgroupThatShuffles() const {
   const DeviceFacts& facts = context_.facts;
   const bool whole = program_.lanes % facts.subgroup_size == 0;
@@ -156,11 +157,13 @@ Code LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& b
   hold(node);
   std::ranges::for_each(node.updates, hold);
   const bool in_part = body.hero != nullptr && UpdatedArrays(*body.hero) > 0;
-  if (body.hero != nullptr && !in_part) return Together(body, node, buffers, std::move(held));
+  if (body.hero != nullptr && !in_part && node.notes < 0) return Together(body, node, buffers, std::move(held));
   IndexSpace space;
   ValueWriter writer(kernel_, body, buffers, space);
   for (const auto& [operand, name] : held) writer.Hold(*operand, name);
-  if (node.fills >= 0) {
+  if (node.notes >= 0) {
+    takes_notes_ ? WriteNoted(body, node, writer) : WriteNotes(body, node, writer, space);
+  } else if (node.fills >= 0) {
     WriteFilled(*body.hero->operand(node.fills), node.results[0].place, writer, space);
   } else if (in_part && body.hero->opcode() == Opcode::kScatter) {
     std::vector<BufferSlice> arrays, parts;
@@ -178,14 +181,7 @@ Code LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& b
 void LoopPhaseWriter::WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer,
                                     IndexSpace& space) {
   const int64_t count = body.roots[0]->shape().ElementCount();
-  if (count == 1) {
-    for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
-      const Instruction& root = *body.roots[leaf];
-      writer.Line(fmt::format("{} = {};", NameOfRegister(node.results[leaf].reg),
-                              writer.Value(root, MultiIndex(static_cast<size_t>(root.shape().rank())))));
-    }
-    return;
-  }
+  if (count == 1) return WriteScalars(body, node, writer);
   // Every value is computed before any is stored: a result may lie where an operand lay.
   const int64_t width = program_.WidthOf(count, body);
   EachElement(writer, space, count, width, [&](const IndexExpression& first) {
@@ -196,6 +192,42 @@ void LoopPhaseWriter::WriteElements(const FusionDescription& body, const LoopNod
       StoreOwn(writer, node.results[leaf].place, type, first, values[leaf]);
     }
   });
+}
+
+void LoopPhaseWriter::WriteScalars(const FusionDescription& body, const LoopNode& node, ValueWriter& writer) {
+  for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
+    const Instruction& root = *body.roots[leaf];
+    writer.Line(fmt::format("{} = {};", NameOfRegister(node.results[leaf].reg),
+                            writer.Value(root, MultiIndex(static_cast<size_t>(root.shape().rank())))));
+  }
+}
+
+void LoopPhaseWriter::WriteNotes(const FusionDescription& body, const LoopNode& node, ValueWriter& writer,
+                                 IndexSpace& space) {
+  const int64_t count = body.hero->operand(0)->shape().ElementCount();
+  EachElement(writer, space, count, 1, [&](const IndexExpression& first) {
+    OverrideResident(body, writer, space, first);
+    for (size_t i = 0; i < body.heroes.size(); ++i) {
+      const Instruction& reduced = *body.heroes[i]->operand(0);
+      const bool all = SingleOperation(*body.heroes[i]->called(0)) == Opcode::kAnd;
+      const std::string value = writer.Value(reduced, space.Delinearize(first, reduced.shape().dimensions()));
+      writer.Line(
+          fmt::format("{} |= {}{} ? bit : 0u;", NameOfNote(node.notes + static_cast<int>(i)), all ? "!" : "", value));
+    }
+  });
+}
+
+void LoopPhaseWriter::WriteNoted(const FusionDescription& body, const LoopNode& node, ValueWriter& writer) const {
+  for (size_t i = 0; i < body.heroes.size(); ++i) {
+    const Instruction& hero = *body.heroes[i];
+    const bool all = SingleOperation(*hero.called(0)) == Opcode::kAnd;
+    const std::string noted = fmt::format("({} & bit) {} 0u", NameOfNote(node.notes + static_cast<int>(i)),
+                                          all ? "==" : "!="),
+                      initial = writer.Value(*hero.operand(1), {});
+    writer.Override(hero, MultiIndex(static_cast<size_t>(hero.shape().rank())),
+                    writer.Assignable(ElementType::kPred, fmt::format("{} {} {}", initial, all ? "&&" : "||", noted)));
+  }
+  WriteScalars(body, node, writer);
 }
 
 // Operands whose elements lanes keep.

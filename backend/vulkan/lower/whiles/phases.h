@@ -19,6 +19,9 @@ namespace VXLA_NAMESPACE::vulkan {
 // The local of a register, and of the lane's own element of a place that lies in none.
 inline std::string NameOfRegister(int reg) { return fmt::format("r{}", reg); }
 inline std::string NameOfElement(int place) { return fmt::format("e{}", place); }
+// The local that notes a reduction, a bit for each trip that the local `bit` goes through: of preds of which any may
+// hold that one of the lane's elements does, of such as have all to hold that one does not.
+inline std::string NameOfNote(int note) { return fmt::format("note_{}", note); }
 
 class LoopPhaseWriter {
  public:
@@ -30,11 +33,15 @@ class LoopPhaseWriter {
   Code Unit(const LoopNode& node);
   Code Copy(const LoopNode& node);
 
+  // Units of noted reductions are written as what follows from what all lanes have noted, not as what this one notes.
+  void TakeNotes() { takes_notes_ = true; }
+  // Lanes whose values meet without waiting for all others; 0: none.
+  uint32_t SubgroupThatShuffles() const;
+
   // Arrays of shared memory, each of an element a lane.
   int64_t shared_arrays() const { return std::ssize(shared_); }
 
  private:
-  uint32_t SubgroupThatShuffles() const;
   bool IsResident(int place) const { return place >= 0 && program_.places[static_cast<size_t>(place)].resident; }
   void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, int64_t width,
                    const std::function<void(const IndexExpression& first)>& write) const;
@@ -54,6 +61,9 @@ class LoopPhaseWriter {
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);
   void WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
+  void WriteNotes(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
+  void WriteNoted(const FusionDescription& body, const LoopNode& node, ValueWriter& writer) const;
+  static void WriteScalars(const FusionDescription& body, const LoopNode& node, ValueWriter& writer);
   void OverrideResident(const FusionDescription& body, ValueWriter& writer, IndexSpace& space,
                         const IndexExpression& first);
   void WriteUpdate(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
@@ -71,6 +81,7 @@ class LoopPhaseWriter {
   std::set<std::string> shared_;
   std::map<int, KernelBuilder::AfterStore> after_store_;  // of places that lie in registers
   int next_unit_ = 0;
+  bool takes_notes_ = false;
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -115,7 +115,7 @@ void LoopPlaces::AddCopy(LoopBlock& block, int from, int to, const Shape& shape,
 }
 
 void LoopPlaces::AddElements(int64_t count, int64_t each, int64_t width, LoopCost* cost) const {
-  count /= program_.groups;
+  count = CeilDivide(count, program_.groups);
   cost->operations += count * each + kPhaseCost;
   const int64_t turns = CeilDivide(count / width, program_.lanes);
   if (turns > 1) cost->iterations += turns + 1;
@@ -146,7 +146,7 @@ void LoopPlaces::KeepResident() {
   for (size_t p = 0; p < program_.places.size(); ++p) {
     LoopPlace& place = program_.places[p];
     const bool is_read = place.kind != LoopPlace::Kind::kScratch || read.contains(static_cast<int>(p));
-    place.resident = place.count / program_.groups <= program_.lanes || !is_read;
+    place.resident = CeilDivide(place.count, program_.groups) <= program_.lanes || !is_read;
   }
   Forget(program_.root);
 }

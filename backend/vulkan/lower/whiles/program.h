@@ -66,6 +66,9 @@ struct LoopNode {
   // Of Fourier transforms of one kind that are made at once: the rows of what they read, of what they write, of what
   // each uses alone.
   std::vector<int> rows;
+  // Of reductions of all elements of preds, each to whether any holds or all do: the number of the first of them. They
+  // are noted trip by trip, and known after the dispatch.
+  int notes = -1;
   // Of a copy.
   int from = -1, to = -1;
   ElementType type = ElementType::kPred;
@@ -94,8 +97,9 @@ struct LoopState {
 class LoopProgram {
  public:
   // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
-  // `groups`: workgroups that share its rows out (lower/whiles/groups.h).
-  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, int64_t groups,
+  // `groups`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
+  // (lower/whiles/chunks.h).
+  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, int64_t groups, bool notes,
                                   const std::function<Status(const Instruction&)>& can_lower);
   // Lanes wait for each other somewhere.
   bool has_barriers = false;
@@ -112,15 +116,18 @@ class LoopProgram {
   std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
   uint32_t lanes = 1;                                              // of a workgroup
   // Workgroups, each of which runs the whole loop for its part of every array: neighbouring elements, as many as
-  // others.
+  // others, but for the last ones where lanes keep them in registers.
   int64_t groups = 1;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
   int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
+  int notes = 0;                // reductions that are noted
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs
 
-  // Lanes keep every array in registers, and wait for nobody.
+  // Lanes keep every array that changes in registers, and wait for nobody.
   bool IsInRegisters() const;
+  // Elements of the largest array that it writes; 1: none.
+  int64_t LargestWritten() const;
   // The most lanes that a loop's workgroup has.
   static uint32_t MostLanes(const DeviceFacts& facts);
 

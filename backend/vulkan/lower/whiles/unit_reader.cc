@@ -8,7 +8,9 @@
 #include "backend/vulkan/lower/whiles/units/rows.h"
 #include "backend/vulkan/lower/whiles/units/scatter.h"
 #include "backend/vulkan/lower/whiles/updates.h"
+#include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/fuse/own_elements.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -24,6 +26,7 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
     return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
   }
   if (body.hero == nullptr) return ReadElements(scope, body);
+  if (MayBeNoted(scope, body)) return ReadNoted(scope, body);
   if (const auto needs = NeedsOfLoopUnit(context_, body, program_.lanes)) return ReadTogether(scope, body, *needs);
   switch (body.hero->opcode()) {
     case Opcode::kDynamicUpdateSlice:
@@ -85,7 +88,41 @@ Result<LoopCost> LoopUnitReader::ReadElements(LoopScope& scope, const FusionDesc
 
 bool LoopUnitReader::ReadsOwnElements(const FusionDescription& body, int k, int64_t count) {
   if (count == 1 || body.instruction->operand(k)->shape().ElementCount() != count) return false;
-  return std::ranges::any_of(body.in_place, [&](const InPlacePair& pair) { return pair.operand == k; });
+  return body.instruction->opcode() == Opcode::kFusion && ReadsOwnElementOnly(*body.instruction->called(0), k);
+}
+
+bool LoopUnitReader::MayBeNoted(const LoopScope& scope, const FusionDescription& body) const {
+  const auto is_noted = [](const Instruction* hero) {
+    if (hero->opcode() != Opcode::kReduce || hero->operand_count() != 2) return false;
+    const std::optional<Opcode> operation = SingleOperation(*hero->called(0));
+    return hero->shape().IsArray() && hero->shape().element_type() == ElementType::kPred &&
+           hero->shape().ElementCount() == 1 && (operation == Opcode::kOr || operation == Opcode::kAnd);
+  };
+  const LoopBlock* const in = scope.block;
+  const bool of_the_loop = in == &program_.root.blocks[0] || in == &program_.root.blocks[1];
+  return notes_ && of_the_loop && body.phases == 1 && body.product == nullptr &&
+         body.hero->operand(0)->shape().ElementCount() > 1 && std::ranges::all_of(body.heroes, is_noted) &&
+         std::ranges::all_of(body.roots, [](const Instruction* root) { return root->shape().ElementCount() == 1; });
+}
+
+Result<LoopCost> LoopUnitReader::ReadNoted(LoopScope& scope, const FusionDescription& body) {
+  const Instruction& unit = *body.instruction;
+  const int64_t count = body.hero->operand(0)->shape().ElementCount();
+  LoopNode node;
+  node.instruction = &unit;
+  node.notes = program_.notes;
+  program_.notes += static_cast<int>(body.heroes.size());
+  AddReads(
+      unit, [&](int k) { return unit.opcode() != Opcode::kFusion || ReadsOwnElements(body, k, count); }, &node);
+  for (int leaf = 0; leaf < LeafCount(unit.shape()); ++leaf) {
+    const LoopValue value{NewRegister(LeafShape(unit, leaf).element_type()), -1};
+    program_.values[{&unit, leaf}] = value;
+    node.results.push_back(value);
+  }
+  LoopCost cost;
+  AddElements(count, OperationsOf(body), 1, &cost);
+  scope.block->push_back(std::move(node));
+  return cost;
 }
 
 Result<LoopCost> LoopUnitReader::ReadScatter(LoopScope& scope, const FusionDescription& body) {

@@ -12,9 +12,9 @@ namespace VXLA_NAMESPACE::vulkan {
 
 class LoopUnitReader : public LoopPlaces {
  public:
-  LoopUnitReader(const LowerContext& context, const Instruction& loop, uint32_t lanes, int64_t groups,
+  LoopUnitReader(const LowerContext& context, const Instruction& loop, uint32_t lanes, int64_t groups, bool notes,
                  const std::function<Status(const Instruction&)>& can_lower)
-      : LoopPlaces(loop, lanes, groups), context_(context), can_lower_(can_lower) {}
+      : LoopPlaces(loop, lanes, groups), context_(context), notes_(notes), can_lower_(can_lower) {}
 
   // Unsupported: no workgroup's loop runs it.
   Result<LoopCost> ReadUnit(LoopScope& scope, const Instruction& instruction);
@@ -27,7 +27,6 @@ class LoopUnitReader : public LoopPlaces {
   // What a unit reads; `own` tells of operands that each lane reads at its own elements only.
   void AddReads(const Instruction& fusion, const std::function<bool(int)>& own, LoopNode* node);
   Result<LoopCost> ReadElements(LoopScope& scope, const FusionDescription& body);
-  // FindInPlacePairs names an operand that keeps positions with each result of its storage size.
   static bool ReadsOwnElements(const FusionDescription& body, int k, int64_t count);
   Result<LoopCost> ReadScatter(LoopScope& scope, const FusionDescription& body);
   // Beside its updates, of one whose elements go through their runs.
@@ -49,6 +48,9 @@ class LoopUnitReader : public LoopPlaces {
   // begins, and by nothing in that.
   std::set<int> OperandsReadFirst(const FusionDescription& body) const;
   Result<LoopCost> ReadRows(LoopScope& scope, const FusionDescription& body);
+  // Reductions whose values a trip may leave open until all trips of a dispatch have been made.
+  bool MayBeNoted(const LoopScope& scope, const FusionDescription& body) const;
+  Result<LoopCost> ReadNoted(LoopScope& scope, const FusionDescription& body);
   // A Fourier transform after one of its kind is made at once with it, so that its text is there once and more lanes
   // have something to do between two barriers. Not where it reads what the other one writes, or the other way round.
   bool Joins(LoopBlock& block, const LoopNode& node);
@@ -58,6 +60,7 @@ class LoopUnitReader : public LoopPlaces {
   // Lanes read what others have written, and write what others read.
   Result<LoopCost> ReadTogether(LoopScope& scope, const FusionDescription& body, const LoopUnitNeeds& needs);
 
+  const bool notes_;
   const std::function<Status(const Instruction&)>& can_lower_;
 };
 

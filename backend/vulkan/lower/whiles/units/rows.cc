@@ -9,6 +9,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
+#include "core/ceil_divide.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -370,11 +371,23 @@ class LoopRowsWriter : LoopRowSums {
 constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
 
 std::string OwnBase(int64_t count, int64_t groups) {
-  return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", count / groups);
+  return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", CeilDivide(count, groups));
+}
+
+std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
+  const int64_t own = CeilDivide(count, groups);
+  std::string text = own < lanes ? fmt::format("lane < {}u", own) : "";
+  if (count % groups == 0) return text;
+  return fmt::format("{}{}{}lane < {}u", text, text.empty() ? "" : " && ", OwnBase(count, groups), count);
 }
 
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
   const std::string base = OwnBase(count, groups);
+  if (count % groups != 0) {
+    const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);
+    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {2}; {0} += {3}u)", name, base, end, lanes));
+    return;
+  }
   count /= groups;
   if (count % lanes != 0) {
     writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {1}{2}u; {0} += {3}u)", name, base, count, lanes));
@@ -397,10 +410,10 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
 }
 
 void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
-  const int64_t own = count / groups;
-  if (own > lanes) return OpenTurns(writer, name, count, lanes, groups);
+  if (CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, groups);
   writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
-  writer.OpenBlock(own < lanes ? fmt::format("if (lane < {}u)", own) : "");
+  const std::string owns = OwnsElement(count, lanes, groups);
+  writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
 }
 
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,

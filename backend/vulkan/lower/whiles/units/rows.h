@@ -11,14 +11,18 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// Where the workgroup's part of `count` begins, each of `groups` having as much: the first and a plus sign, or nothing.
+// Where the workgroup's part of `count` begins, each of `groups` having as much, but for the last ones: the first and a
+// plus sign, or nothing.
 std::string OwnBase(int64_t count, int64_t groups);
 
 // Opens a loop in which lane `lane` takes `name` = lane, lane + lanes ... of its workgroup's part of `count`, all lanes
 // as often where that comes out even.
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups = 1);
 
-// The same, in a test where no lane takes two.
+// Whether lane `lane` has an element of its workgroup's part, where none has two: nothing where each has.
+std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups);
+
+// The same turns, in a test where no lane takes two.
 void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups = 1);
 
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.
