@@ -445,7 +445,7 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     row_size = product->work.k;
     cost = dot ? 1 : 4;
   }
-  rows /= groups;
+  rows = CeilDivide(rows, groups);
   // Lanes that would have no row of their own share one, a few elements each at least.
   while (!in_order && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
     shape.lanes *= 2;
