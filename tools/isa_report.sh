@@ -118,7 +118,7 @@ by_each() {
 if [ $mode = write ]; then
   # A heading and a table each: "## navi31, the installed RADV".
   by_each | awk -v work="$work" '/^## / { sub(/,/, "", $2); file = work "/isa_" $2 "_" (/bookworm-backports/ ? "backports" : "installed") ".md"; next }
-    { print >file }'
+    file != "" { print >file }'
   for table in "$work"/isa_*.md; do
     python3 tools/page_data.py rows "docs/internals/data/$(basename "$table" .md).json" <"$table"
   done
