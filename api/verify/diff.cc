@@ -318,10 +318,7 @@ class DiffRunner {
       outcome_.fault = "algorithm";
       outcome_.notes.push_back(
           "the device gives the bits of shader arithmetic, which lie farther from the reference than rounding takes "
-          "it, "
-          "and "
-          "no "
-          "instruction looked at is outside its bound: --bisect looks into 16 iterations of loops");
+          "it, and no instruction looked at is outside its bound: --bisect looks into 16 iterations of loops");
     }
   }
 
