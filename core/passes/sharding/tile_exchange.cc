@@ -184,6 +184,7 @@ Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dim
 Instruction* TileExchange::Mirrored(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
                                     int64_t whole) {
   const int64_t size = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
+  if (size == 0) return tile;
   const int64_t filler = size * count - whole, tiles = filler / size, rest = filler % size;
   const auto given = [&](int64_t start, int64_t elements, int64_t further) {
     Instruction* const part = Sliced(into, tile, dimension, start, elements);
