@@ -272,6 +272,9 @@ TEST(PartitionTest, OnlyWhatIsSaidCutsADimensionWithoutElements) {
   EXPECT_EQ(empty.Of("b"), "[{}, {y}]");
   EXPECT_EQ(empty.Of("result 0"), "[{x}, {y}]");
   EXPECT_THAT(empty.Device(), HasSubstr("no exchanges"));
+  const Sharded reversed("ENTRY e {\n  a = f32[0] parameter(0)\n  ROOT b = f32[0] reverse(a), dimensions={0}\n}", {"xy"},
+                         {"x"});
+  EXPECT_THAT(reversed.Device(), Not(HasSubstr("collective-permute")));
 }
 
 // Where heads are no prefix of what a product computes, weights change places, and nothing else does.
