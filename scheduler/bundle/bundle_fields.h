@@ -97,7 +97,7 @@ void Fields(Archive& a, DeviceFacts::Quirks& v) {
 }
 template <typename Archive>
 void Fields(Archive& a, MatrixShape& v) {
-  a(v.term, v.sum, v.rows, v.columns, v.k);
+  a(v.term, v.sum, v.rows, v.columns, v.k, v.invocations);
 }
 template <typename Archive>
 void Fields(Archive& a, DeviceFacts& v) {
@@ -108,7 +108,7 @@ void Fields(Archive& a, DeviceFacts& v) {
   a(v.denorm_preserve_32, v.denorm_preserve_16, v.denorm_preserve_64);
   a(v.fused_multiply_add, v.same_bits, v.native_f16, v.integer_dot_product, v.wide_atomics, v.byte_offsets,
     v.subgroup_shuffle, v.spirv_1_6);
-  a(v.division_f32, v.division_f64, v.matrices, v.matrix_lanes, v.matrices_stand_in);
+  a(v.division_f32, v.division_f64, v.matrices, v.group_matrices, v.matrix_lanes, v.matrices_stand_in);
   a(v.subgroup_size, v.max_workgroup_invocations, v.max_workgroup_size, v.max_group_count, v.max_shared_bytes,
     v.max_storage_range_bytes, v.storage_offset_alignment, v.max_storage_buffers, v.quirks);
 }

@@ -51,7 +51,7 @@ TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16AreNotUsed) {
   NoteMatrices(std::vector<MatrixVerdict>{{MatrixRounding::kNearest, true, false},
                                           {MatrixRounding::kCut, true, false},
                                           {MatrixRounding::kUnmeasured, false, true}},
-               facts);
+               facts.matrices, facts.quirks.notes);
   EXPECT_EQ(facts.matrices, std::vector{kBrains});
   EXPECT_EQ(facts.matrices[0].rounding, MatrixRounding::kCut);
   EXPECT_THAT(facts.quirks.notes,
