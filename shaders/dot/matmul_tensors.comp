@@ -17,11 +17,13 @@
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), X, M, N, K, RASTER, SPLIT,
 // EDGES (0: all tiles are whole), LHS_ALONG_K and RHS_ALONG_K, STAND_IN with TERM_OF(word, i), or TERM, SUM and SIGNS of
-// the unit and MATRIX, what SPIR-V asks for; of both operands LHS(i), the i-th sixteen bytes in memory, LHS_FIRST(batch),
-// the i that a batch begins with, and LHS_STRIDE, elements from one row in memory to the next. FINISHES: there is
+// the unit and MATRIX, what SPIR-V asks for; of both operands LHS(i), the i-th sixteen bytes in memory (the first of them,
+// a TERM_ELEMENT, where layouts begin), LHS_FIRST(batch), the i that a batch begins with, and LHS_STRIDE, elements from one
+// row in memory to the next. FINISHES: there is
 // finish(batch, row, column, share, sum), the value to store. STORES: there is store(batch, row, column, share, sum).
-// RESULT_TYPE: 0 (none is stored by a layout), 1 (sums are), 2 (they are converted to terms first); with RESULT(i) and
-// RESULT_FIRST(batch, share) like those of operands, and PUT_RESULT(i, value), which stores an element.
+// RESULT_TYPE: 0 (none is stored by a layout), 1 (sums are), 2 (they are converted to terms first); with RESULT(i) of
+// RESULT_ELEMENT and RESULT_FIRST(batch, share) like those of operands, RESULT_ALONG elements in sixteen bytes, and
+// PUT_RESULT(i, value), which stores an element.
 #include "generated"
 
 // Terms in sixteen bytes, and in a word.
@@ -132,16 +134,16 @@ TURN create_turn();
   spirv_instruction(id = 5374) Layout with_stride_##kind(Layout of, uint of_rows, uint of_columns);                  \
   spirv_instruction(id = 5375) Layout slice_##kind(Layout of, uint row, uint rows, uint column, uint columns);       \
   spirv_instruction(MATRICES2, id = 5367) MATRIX_A load_a_##kind(                                                    \
-      spirv_by_reference uvec4 at, MATRIX_A clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
+      spirv_by_reference TERM_ELEMENT at, MATRIX_A clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
       spirv_literal int operands);                                                                                   \
   spirv_instruction(MATRICES2, id = 5367) MATRIX_A turn_a_##kind(                                                    \
-      spirv_by_reference uvec4 at, MATRIX_A clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
+      spirv_by_reference TERM_ELEMENT at, MATRIX_A clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
       spirv_literal int operands, TURN view);                                                                        \
   spirv_instruction(MATRICES2, id = 5367) MATRIX_B load_b_##kind(                                                    \
-      spirv_by_reference uvec4 at, MATRIX_B clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
+      spirv_by_reference TERM_ELEMENT at, MATRIX_B clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
       spirv_literal int operands);                                                                                   \
   spirv_instruction(MATRICES2, id = 5367) MATRIX_B turn_b_##kind(                                                    \
-      spirv_by_reference uvec4 at, MATRIX_B clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
+      spirv_by_reference TERM_ELEMENT at, MATRIX_B clipped, Layout of, spirv_literal int access, spirv_literal int aligned, \
       spirv_literal int operands, TURN view);
 LAYOUT_FUNCTIONS(plain, PLAIN)
 LAYOUT_FUNCTIONS(clamped, CLAMPED)
@@ -185,7 +187,7 @@ MATRIX_R result_of(MATRIX_C sums);
 #define result_of(sums) sums
 #endif
 #define STORE_FUNCTION(kind, Layout)                                                                               \
-  spirv_instruction(MATRICES2, id = 5368) void store_##kind(spirv_by_reference uvec4 at, MATRIX_R result, Layout of, \
+  spirv_instruction(MATRICES2, id = 5368) void store_##kind(spirv_by_reference RESULT_ELEMENT at, MATRIX_R result, Layout of, \
                                                             spirv_literal int access, spirv_literal int aligned,     \
                                                             spirv_literal int operands);
 STORE_FUNCTION(plain, PLAIN)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/shader/module_compiler.h"
@@ -90,6 +91,52 @@ TEST(MatrixTypesTest, ComponentsAreTypes) {
       EXPECT_TRUE(spirv::Declares(words, static_cast<spirv::Capability>(capability))) << c.type << capability;
     EXPECT_EQ(WithMatrixComponents(WithoutMatrixTypes(words)), WithoutMatrixTypes(words));
     EXPECT_TRUE(ComponentsOf(WithoutMatrixTypes(words)).empty());
+  }
+}
+
+// Of whole workgroups: types behind the workgroup's size, the element's function by its id, layouts and views that
+// tools without them can do without.
+TEST(MatrixTypesTest, WorkgroupsApplyAFunction) {
+  DeviceFacts facts = Units();
+  facts.vendor_id = 0x10de;
+  facts.group_matrices = {{ElementType::kBF16, ElementType::kF32, 64, 64, 64, 128}};
+  const auto steps = LowerRoot(R"(
+f { p = bf16[80,96] parameter(0)  q = bf16[72,96] parameter(1)
+  d = bf16[80,72] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={1}  ROOT r = bf16[80,72] tanh(d) }
+ENTRY e { a = bf16[80,96] parameter(0)  b = bf16[72,96] parameter(1)
+  ROOT r = bf16[80,72] fusion(a, b), kind=kOutput, calls=f })",
+                               facts);
+  ASSERT_EQ(steps.at(0).kernel.algorithm, "dot/matmul_tensors.comp");
+  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto text = AssembleShader(steps[0].kernel, facts, mode);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    const auto compiled = ShadercCompiler().compile(steps[0].kernel, *text, ModuleTarget(facts, mode));
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    EXPECT_EQ((*compiled)[spirv::kVersionWord], 0x10600u);
+    if (const char* dump = getenv("VXLA_DUMP")) { FILE* f = fopen((std::string(dump) + (mode == BindingMode::kAddresses ? "a" : "d") + ".spv").c_str(), "wb"); fwrite(compiled->data(), 4, compiled->size(), f); fclose(f); }
+    for (const uint32_t capability : {6022u, 5439u, 5433u, 5432u, 5431u, 5116u, 5118u, 5345u})
+      EXPECT_TRUE(spirv::Declares(*compiled, static_cast<spirv::Capability>(capability))) << capability;
+    std::vector<uint32_t> functions, sizes, applied;
+    std::map<uint32_t, int> counts;
+    size_t at = 0, first_matrix = 0, last_size = 0;
+    for (const spirv::Instruction& each : spirv::Read(*compiled)) {
+      ++at;
+      ++counts[each.op()];
+      if (each.op() == spirv::kFunction) functions.push_back(each.words[2]);
+      if (each.op() == spirv::kExecutionModeId) sizes.assign(each.words.begin() + 3, each.words.end());
+      if (each.op() == spirv::kSpecConstant && std::ranges::find(sizes, each.words[2]) != sizes.end()) last_size = at;
+      if (each.op() == spirv::kTypeCooperativeMatrix && first_matrix == 0) first_matrix = at;
+      if (each.op() == spirv::kCooperativeMatrixPerElementOp) applied = each.words;
+    }
+    EXPECT_GT(last_size, 0u);
+    EXPECT_LT(last_size, first_matrix);
+    ASSERT_EQ(applied.size(), 9u);  // a type, a result, sums and a function; a batch, two places, a share
+    EXPECT_NE(std::ranges::find(functions, applied[4]), functions.end());
+    EXPECT_EQ(counts[spirv::kTypeTensorLayout], 2);  // inside, and at the edges
+    EXPECT_EQ(counts[spirv::kTypeTensorView], 1);
+    EXPECT_EQ(counts[spirv::kCooperativeMatrixLoadTensor], 4);
+    EXPECT_EQ(counts[spirv::kCooperativeMatrixStoreTensor], 1);
+    EXPECT_EQ(counts[spirv::kTypeCooperativeMatrix], 3);  // results are matrices as lhs is
   }
 }
 

@@ -360,7 +360,7 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json.empty());
   for (const char* key :
-       {"name", "uuid", "driver", "api", "types", "division", "matrices", "queues", "limits", "quirks"})
+       {"name", "uuid", "driver", "api", "types", "division", "matrices", "group_matrices", "queues", "limits", "quirks"})
     EXPECT_TRUE(json[0].contains(key)) << key;
   EXPECT_EQ(json[0]["types"]["f32"], "native");
   for (const auto& device : json) {

@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/vulkan/device/plan/device_plan.h"
+#include "backend/vulkan/device/probes/group_probe.h"
+#include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/shader/shader_source.h"
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
@@ -85,6 +89,75 @@ TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
   for (const MatrixShape& shape : facts.matrices) {
     EXPECT_EQ(shape.rounding, IsFloating(shape.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
   }
+}
+
+std::vector<MatrixShape> GroupForms() {
+  std::vector<MatrixShape> forms;
+  for (const MatrixShape& form : GroupMatrixForms()) {
+    for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kU32}}) {
+      forms.push_back(form);
+      forms.back().term = term;
+      forms.back().sum = sum;
+    }
+  }
+  return forms;
+}
+
+TEST(JudgeGroupTest, RoundingAndFaultsAreSeen) {
+  for (const MatrixShape& form : GroupForms()) {
+    if (form.invocations != 128) continue;
+    const bool floats = IsFloating(form.sum);
+    for (const MatrixRounding rounding : {MatrixRounding::kNearest, MatrixRounding::kCut}) {
+      std::vector<uint32_t> answer = GroupAnswer(form, rounding);
+      ASSERT_EQ(answer.size(), GroupAnswerWords(form));
+      const MatrixRounding found = floats ? rounding : MatrixRounding::kUnmeasured;
+      EXPECT_EQ(JudgeGroup(answer, form), (MatrixVerdict{found, false, false}));
+      answer.back() ^= 1u << 20;  // of what the layout stored
+      EXPECT_TRUE(JudgeGroup(answer, form).wrong);
+      answer.back() ^= 1u << 20;
+      answer[GroupProbeShape(form).rows * GroupProbeShape(form).columns - 1] ^= 1u << 22;
+      EXPECT_TRUE(JudgeGroup(answer, form).wrong);
+    }
+  }
+}
+
+// The kernel itself, by plain code; one that is broken leaves the device without the form.
+TEST(MatrixProbeTest, TheStandInOfWorkgroupsIsRightAndAFaultIsSeen) {
+  OpenOptions options;
+  options.cache = false;
+  options.emulate = *ParseEmulation("nvidia,matrices");
+  DeviceHooks hooks = AllHooks();
+  bool breaks = false;
+  hooks.probes.matrices = [&](const MatrixShape& shape, const DeviceFacts& facts) {
+    KernelKey key = GroupProbeKey(shape, facts);
+    if (breaks) key.generated += "#undef RHS_STRIDE\n#define RHS_STRIDE (COLUMNS - 8u)\n";
+    const auto text = AssembleShader(key, facts, BindingMode::kDescriptors);
+    auto words = ShadercCompiler().compile(key, *text, ModuleTarget(facts, BindingMode::kDescriptors));
+    EXPECT_TRUE(words.ok()) << words.status().message();
+    return words;
+  };
+  std::vector<MatrixShape> kept;
+  std::vector<std::string> notes;
+  hooks.probe = [&](const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
+    std::erase_if(facts.group_matrices, [](const MatrixShape& form) {
+      return form.invocations == 256 && form.term != (form.columns == 256 ? kBF16 : kS8);
+    });
+    if (breaks) facts.group_matrices = {facts.group_matrices.at(0)};
+    const Status status = ProbeMatrices(tools, disk, facts, &DeviceFacts::group_matrices);
+    kept = facts.group_matrices;
+    notes = facts.quirks.notes;
+    return status;
+  };
+  ASSERT_TRUE(OpenDevice(0, options, hooks).ok());
+  EXPECT_EQ(kept.size(), 6u);
+  EXPECT_THAT(notes, ElementsAre());
+  for (const MatrixShape& form : kept)
+    EXPECT_EQ(form.rounding, IsFloating(form.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
+  breaks = true;
+  ASSERT_TRUE(OpenDevice(0, options, hooks).ok());
+  EXPECT_THAT(kept, ElementsAre());
+  EXPECT_THAT(notes, ElementsAre("matrix units of bf16 in 128x256x64 by 256 invocations give wrong sums: they are not "
+                                 "used"));
 }
 
 }  // namespace

@@ -436,7 +436,10 @@ void PlanGroupMatrices(const PhysicalSupport& support, DevicePlan& plan) {
   for (VkBool32 CooperativeMatrix2Features::*feature : kGroupMatrixFeatures) {
     if (!(plan.features.cooperative_matrix2.*feature)) return;
   }
-  if (facts.matrices.empty() || limits.reserved_shared_bytes > facts.max_shared_bytes) return;
+  // Layouts begin at elements, which text can only name where it may calculate with them.
+  if (!facts.storage16 || !facts.storage8 || !plan.features.base.features.shaderInt16) return;
+  if (facts.matrices.empty() || !plan.features.vulkan12.shaderInt8) return;
+  if (limits.reserved_shared_bytes > facts.max_shared_bytes) return;
   for (const MatrixShape& form : GroupMatrixForms()) {
     if (form.invocations > std::min(limits.most_invocations, facts.max_workgroup_size[0]) ||
         std::max(form.rows, form.columns) > limits.most_extent)

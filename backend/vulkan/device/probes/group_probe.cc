@@ -9,8 +9,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-bool IsInteger(const MatrixShape& matrix) { return !IsFloating(matrix.sum); }
-uint32_t TermBits(const MatrixShape& matrix) { return 8 * static_cast<uint32_t>(StorageBytes(matrix.term)); }
+bool OfIntegers(const MatrixShape& matrix) { return !IsFloating(matrix.sum); }
+uint32_t BitsOfATerm(const MatrixShape& matrix) { return 8 * static_cast<uint32_t>(StorageBytes(matrix.term)); }
 
 // The terms by row and k, and by column and k.
 struct Terms {
@@ -24,14 +24,14 @@ Terms TermsOf(const MatrixShape& matrix) {
   uint64_t state = 1;
   const auto term = [&]() -> uint32_t {
     const auto bits = static_cast<uint32_t>(SplitMix(state += kSplitMixStep) >> 32);
-    if (IsInteger(matrix)) return bits & 0xffu;
+    if (OfIntegers(matrix)) return bits & 0xffu;
     const double significand = static_cast<double>(bits % 4096) / 2048 - 1;
     return EncodeNarrowFloat(matrix.term, std::ldexp(significand, static_cast<int>(bits >> 16 & 3u) - 2));
   };
   Terms terms;
   for (uint32_t i = 0; i < shape.rows * shape.k; ++i) terms.lhs.push_back(term());
   for (uint32_t i = 0; i < shape.columns * shape.k; ++i) terms.rhs.push_back(term());
-  if (IsInteger(matrix)) return terms;
+  if (OfIntegers(matrix)) return terms;
   std::fill_n(terms.lhs.begin(), size_t{3} * shape.k, 0);
   std::fill_n(terms.rhs.begin(), size_t{4} * shape.k, 0);
   const auto lhs = [&](uint32_t row, uint32_t k, double value) {
@@ -66,7 +66,7 @@ Sums SumsOf(const MatrixShape& matrix, bool flushes) {
   const Terms terms = TermsOf(matrix);
   const auto number = [&](uint32_t bits) -> double {
     if (matrix.term == ElementType::kS8) return static_cast<int8_t>(bits);
-    if (IsInteger(matrix)) return bits;
+    if (OfIntegers(matrix)) return bits;
     const double value = DecodeNarrowFloat(matrix.term, bits);
     const double normal = matrix.term == ElementType::kF16 ? 0x1p-14 : 0x1p-126;
     return flushes && std::abs(value) < normal ? 0.0 : value;
@@ -86,7 +86,7 @@ Sums SumsOf(const MatrixShape& matrix, bool flushes) {
       sums.exact.push_back(sum);
       sums.magnitudes.push_back(magnitudes);
       // Of bytes they are far below 2^31.
-      sums.integers.push_back(IsInteger(matrix) ? static_cast<uint32_t>(static_cast<int64_t>(sum)) : 0);
+      sums.integers.push_back(OfIntegers(matrix) ? static_cast<uint32_t>(static_cast<int64_t>(sum)) : 0);
     }
   }
   return sums;
@@ -94,7 +94,7 @@ Sums SumsOf(const MatrixShape& matrix, bool flushes) {
 
 // The sum that a layout stores, as 32 or 16 bits.
 uint32_t StoredBits(const MatrixShape& matrix, uint32_t sum) {
-  return IsInteger(matrix) ? sum : EncodeNarrowFloat(matrix.term, std::bit_cast<float>(sum));
+  return OfIntegers(matrix) ? sum : EncodeNarrowFloat(matrix.term, std::bit_cast<float>(sum));
 }
 
 // The places of terms in memory.
@@ -113,11 +113,11 @@ std::vector<uint32_t> InMemory(const std::vector<uint32_t>& by_free, uint32_t fr
 }  // namespace
 
 GroupProbeShape::GroupProbeShape(const MatrixShape& matrix) {
-  const uint32_t sixteen_bytes = 128 / TermBits(matrix);
+  const uint32_t sixteen_bytes = 128 / BitsOfATerm(matrix);
   rows = matrix.rows + sixteen_bytes;
   columns = matrix.columns + sixteen_bytes;
   k = 2 * matrix.k + sixteen_bytes;
-  per_word = 32 / TermBits(matrix);
+  per_word = 32 / BitsOfATerm(matrix);
   lhs_along_k = matrix.rows == 64 || matrix.columns == 256;
   rhs_along_k = matrix.columns <= 128;
 }
@@ -137,7 +137,7 @@ std::vector<uint32_t> GroupOperands(const MatrixShape& matrix) {
 
 uint32_t GroupAnswerWords(const MatrixShape& matrix) {
   const GroupProbeShape shape(matrix);
-  return shape.rows * shape.columns / 2 * (IsInteger(matrix) ? 4 : 3);
+  return shape.rows * shape.columns / 2 * (OfIntegers(matrix) ? 4 : 3);
 }
 
 std::vector<uint32_t> GroupAnswer(const MatrixShape& matrix, MatrixRounding rounding) {
@@ -146,9 +146,9 @@ std::vector<uint32_t> GroupAnswer(const MatrixShape& matrix, MatrixRounding roun
   for (size_t i = 0; i < sums.exact.size(); ++i) {
     auto sum = static_cast<float>(sums.exact[i]);
     if (rounding == MatrixRounding::kCut && std::abs(sum) > std::abs(sums.exact[i])) sum = std::nextafter(sum, 0.0f);
-    answer.push_back(IsInteger(matrix) ? sums.integers[i] : std::bit_cast<uint32_t>(sum));
+    answer.push_back(OfIntegers(matrix) ? sums.integers[i] : std::bit_cast<uint32_t>(sum));
   }
-  const size_t count = answer.size(), step = IsInteger(matrix) ? 1 : 2;
+  const size_t count = answer.size(), step = OfIntegers(matrix) ? 1 : 2;
   for (size_t i = 0; i < count; i += step) {
     const uint32_t low = StoredBits(matrix, answer[i]);
     answer.push_back(step == 1 ? low : low | StoredBits(matrix, answer[i + 1]) << 16);
@@ -162,7 +162,7 @@ MatrixVerdict JudgeGroup(std::span<const uint32_t> answer, const MatrixShape& ma
   const auto sum = [&](uint32_t row, uint32_t column) {
     return std::bit_cast<float>(answer[row * shape.columns + column]);
   };
-  if (!IsInteger(matrix)) {
+  if (!OfIntegers(matrix)) {
     const bool nearest = sum(0, 0) == 0x1.000002p0f && sum(0, 1) == -0x1.000002p0f;
     verdict.rounding = nearest ? MatrixRounding::kNearest : MatrixRounding::kCut;
     verdict.flushes = sum(1, 2) == 0 || sum(2, 3) == 0;
@@ -173,9 +173,9 @@ MatrixVerdict JudgeGroup(std::span<const uint32_t> answer, const MatrixShape& ma
   for (size_t i = 0; i < count; ++i) {
     const uint32_t got = answer[i];
     const double error = std::abs(static_cast<double>(std::bit_cast<float>(got)) - sums.exact[i]);
-    verdict.wrong |= IsInteger(matrix) ? got != sums.integers[i] : !(error <= bound * sums.magnitudes[i]);
+    verdict.wrong |= OfIntegers(matrix) ? got != sums.integers[i] : !(error <= bound * sums.magnitudes[i]);
     const uint32_t stored =
-        IsInteger(matrix) ? answer[count + i] : answer[count + i / 2] >> (16 * (i % 2)) & 0xffffu;
+        OfIntegers(matrix) ? answer[count + i] : answer[count + i / 2] >> (16 * (i % 2)) & 0xffffu;
     verdict.wrong |= stored != StoredBits(matrix, got);
   }
   return verdict;

@@ -418,6 +418,7 @@ class GroupWriter : ProductParts {
     kernel.Append(MatrixDefines(matrix, context_.facts));
     kernel.Append(fmt::format("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
                               matrix.invocations, shape_.raster, whole ? 0 : 1));
+    kernel.Append(fmt::format("#define TERM_ELEMENT TYPE_{}\n", StorageTag(matrix.term)));
     for (const bool lhs : {true, false}) WriteOperand(kernel, lhs);
     const bool by_layout = WriteResult(kernel);
     if (!by_layout) WriteColumnStore(kernel, "store");
@@ -430,10 +431,13 @@ class GroupWriter : ProductParts {
   }
 
  private:
-  // The i-th sixteen bytes of tensor k: as what layouts begin at, or as a value of plain code.
+  // The i-th sixteen bytes of tensor k: the first element, where layouts begin; all of them for plain code.
   std::string SixteenBytes(KernelBuilder& kernel, int k) const {
+    const ElementType type = kernel.buffer_type(k);
+    if (!context_.facts.matrices_stand_in)
+      return fmt::format("ELEMENT({}, {}, {}u * (i))", k, StorageTag(type), 16 / StorageBytes(type));
     kernel.AddWordsView(k, 4);
-    return fmt::format("{}({}, u32x4, i)", context_.facts.matrices_stand_in ? "LOAD" : "ELEMENT", k);
+    return fmt::format("LOAD({}, u32x4, i)", k);
   }
 
   void WriteOperand(KernelBuilder& kernel, bool lhs) const {
@@ -471,9 +475,9 @@ class GroupWriter : ProductParts {
     const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
     kernel.Append(fmt::format(
         "#define RESULT(i) {}\n#define RESULT_FIRST(batch, share) (((share) * {} + (batch)) * {})\n"
-        "#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
-        SixteenBytes(kernel, k), param(reader_.work.batches), param(of_batch / 16), 16 / StorageBytes(type),
-        kernel.Store(k, "i", "value")));
+        "#define RESULT_ELEMENT TYPE_{}\n#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
+        SixteenBytes(kernel, k), param(reader_.work.batches), param(of_batch / 16), StorageTag(type),
+        16 / StorageBytes(type), kernel.Store(k, "i", "value")));
     if (finishes) WriteFinish(kernel);
     return true;
   }
