@@ -17,26 +17,22 @@
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), X, M, N, K, RASTER, SPLIT,
 // EDGES (0: all tiles are whole), LHS_ALONG_K and RHS_ALONG_K, STAND_IN with TERM_OF(word, i), or TERM, SUM and SIGNS of
-// the unit and MATRIX, what SPIR-V asks for; of both operands LHS(i), the i-th sixteen bytes in memory (the first of them,
-// a TERM_ELEMENT, where layouts begin), LHS_FIRST(batch), the i that a batch begins with, and LHS_STRIDE, elements from one
-// row in memory to the next. FINISHES: there is
+// the unit and MATRIX, what SPIR-V asks for; of both operands LHS(i), the first TERM_ELEMENT of the i-th sixteen bytes in
+// memory (the i-th word for plain code), LHS_FIRST(batch), the sixteen bytes that a batch begins with, and LHS_STRIDE,
+// elements from one row in memory to the next. FINISHES: there is
 // finish(batch, row, column, share, sum), the value to store. STORES: there is store(batch, row, column, share, sum).
 // RESULT_TYPE: 0 (none is stored by a layout), 1 (sums are), 2 (they are converted to terms first); with RESULT(i) of
 // RESULT_ELEMENT and RESULT_FIRST(batch, share) like those of operands, RESULT_ALONG elements in sixteen bytes, and
 // PUT_RESULT(i, value), which stores an element.
 #include "generated"
 
-// Terms in sixteen bytes, and in a word.
-#if BYTES
-#define ALONG 16u
-#define PER_WORD 4u
-#else
-#define ALONG 8u
-#define PER_WORD 2u
-#endif
-
 #if STAND_IN
 // What layouts and views mean, by plain code.
+#if BYTES
+#define PER_WORD 4u
+#else
+#define PER_WORD 2u
+#endif
 struct Rows {
   uvec2 size, first;  // of the whole, and of what is read
   uint stride;
@@ -71,26 +67,28 @@ Rows slice(Rows of, uint row, uint column) {
 #define RHS_SLICE(of, k) slice(of, k, first_column)
 #define RHS_TURN(at) (at)
 #endif
-// Element `at` of a matrix. What lies outside of a plain layout is not defined: a term that makes a sum wrong.
-#define READ_TERM(OPERAND, begin, rows, at)                                                  \
-  uvec2 place = (rows).first + (at);                                                         \
-  if (any(greaterThanEqual(place, (rows).size))) return Sum((rows).clamped ? 0 : 3);         \
-  uint element = place.x * (rows).stride + place.y, word = element % ALONG / PER_WORD;       \
-  return Sum(TERM_OF(OPERAND((begin) + element / ALONG)[word], element % PER_WORD));
-Sum lhs_term(uint begin, Rows rows, uvec2 at) { READ_TERM(LHS, begin, rows, LHS_TURN(at)) }
-Sum rhs_term(uint begin, Rows rows, uvec2 at) { READ_TERM(RHS, begin, rows, RHS_TURN(at)) }
-MATRIX_C multiply_add_at(uint lhs_first, uint rhs_first, Rows a, Rows b, MATRIX_C c) {
-  [[dont_unroll]] for (uint e = 0u; e < M * N / X; ++e) {
-    uint place = e * X + gl_LocalInvocationIndex;
-    [[dont_unroll]] for (uint k = 0u; k < K; ++k) {
-      precise Sum product = lhs_term(lhs_first, a, uvec2(place / N, k)) * rhs_term(rhs_first, b, uvec2(k, place % N));
-      precise Sum next = c.v[e] + product;
-      c.v[e] = next;
-    }
+// The term at a place; what lies outside of a plain layout is not defined: a term that makes sums wrong.
+#define READ_TERM(OPERAND, term, begin, rows, place)                                                  \
+  bool term##_inside = all(lessThan(place, (rows).size));                                             \
+  uint term##_at = term##_inside ? place.x * (rows).stride + place.y : 0u;                            \
+  Sum term = Sum(TERM_OF(OPERAND(4u * (begin) + term##_at / PER_WORD), term##_at % PER_WORD));        \
+  term = term##_inside ? term : Sum((rows).clamped ? 0 : 3);
+#define MULTIPLY_ADD_MATRICES(a, b, sums)                                                             \
+  [[dont_unroll]] for (uint e = 0u; e < M * N / X; ++e) {                                             \
+    uint at = e * X + gl_LocalInvocationIndex;                                                        \
+    uvec2 of_a = a.first + LHS_TURN(uvec2(at / N, 0u)), of_b = b.first + RHS_TURN(uvec2(0u, at % N)); \
+    Sum sum = sums.v[e];                                                                              \
+    [[dont_unroll]] for (uint term = 0u; term < K; ++term) {                                          \
+      READ_TERM(LHS, lhs_term, lhs_first, a, of_a)                                                    \
+      READ_TERM(RHS, rhs_term, rhs_first, b, of_b)                                                    \
+      precise Sum product = lhs_term * rhs_term;                                                      \
+      precise Sum next = sum + product;                                                               \
+      sum = next;                                                                                     \
+      of_a += LHS_TURN(uvec2(0u, 1u));                                                                \
+      of_b += RHS_TURN(uvec2(1u, 0u));                                                                \
+    }                                                                                                 \
+    sums.v[e] = sum;                                                                                  \
   }
-  return c;
-}
-#define MULTIPLY_ADD_MATRICES(a, b, c) multiply_add_at(lhs_first, rhs_first, a, b, c)
 MATRIX_C clear_matrix() {
   MATRIX_C c;
   [[dont_unroll]] for (uint e = 0u; e < M * N / X; ++e) c.v[e] = Sum(0);
@@ -155,7 +153,7 @@ MATRIX_C multiply_add_signed(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal i
 spirv_instruction(id = 80)  // OpCompositeConstruct
 MATRIX_C matrix_of(Sum value);
 #define clear_matrix() matrix_of(Sum(0))
-#define MULTIPLY_ADD_MATRICES(a, b, c) multiply_add_signed(a, b, c, SIGNS)
+#define MULTIPLY_ADD_MATRICES(a, b, sums) sums = multiply_add_signed(a, b, sums, SIGNS);
 // What a view would leave out of a matrix stays as it is: nothing.
 #if LHS_ALONG_K
 #define LOAD_LHS(kind, a, of, k) \
@@ -235,7 +233,7 @@ Sum finish_element(const in uint at_row, const in uint at_column, const in Sum s
       MATRIX_B b;                                                         \
       LOAD_LHS(kind, a, lhs, k);                                          \
       LOAD_RHS(kind, b, rhs, k);                                          \
-      sums = MULTIPLY_ADD_MATRICES(a, b, sums);                           \
+      MULTIPLY_ADD_MATRICES(a, b, sums)                                   \
     }                                                                     \
   }
 

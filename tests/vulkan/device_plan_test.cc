@@ -182,7 +182,8 @@ TEST(DevicePlanTest, ProductsOfWorkgroupsAreThoseThatDimensionsAllow) {
   features.perElementOperations = VK_TRUE;
   const auto forms = [&](PlanWants wants = {}) {
     std::vector<std::string> names;
-    for (const MatrixShape& m : PlanDevice(support, wants)->facts.group_matrices) {
+    const auto plan = PlanDevice(support, wants);
+    for (const MatrixShape& m : plan->facts.group_matrices) {
       names.push_back(fmt::format("{} {}x{}x{} {}", ElementTypeName(m.term), m.rows, m.columns, m.k, m.invocations));
     }
     return names;

@@ -125,7 +125,8 @@ GroupProbeShape::GroupProbeShape(const MatrixShape& matrix) {
 std::vector<uint32_t> GroupOperands(const MatrixShape& matrix) {
   const GroupProbeShape shape(matrix);
   const Terms terms = TermsOf(matrix);
-  std::vector<uint32_t> words = {shape.rows, shape.columns, shape.k, 0};
+  std::vector<uint32_t> words = {0, 0, 0, 0, shape.rows, shape.columns, shape.k};
+  words.resize(kGroupProbeArguments);
   for (const bool lhs : {true, false}) {
     const std::vector<uint32_t> operand =
         InMemory(lhs ? terms.lhs : terms.rhs, lhs ? shape.rows : shape.columns, shape.k,

@@ -23,8 +23,10 @@ struct GroupProbeShape {
   uint32_t per_word;
 };
 inline constexpr uint32_t kGroupProbeTiles = 4;
+// Of the argument block (backend/step.h): two addresses, which nothing reads, and parameters.
+inline constexpr uint32_t kGroupProbeArguments = 8;
 
-// Parameters in four words, the terms of lhs and of rhs as they lie in memory.
+// The argument block, the terms of lhs and of rhs as they lie in memory.
 std::vector<uint32_t> GroupOperands(const MatrixShape& matrix);
 // What the kernel writes: sums row by row by its elements, then again by a layout, those of 16-bit terms rounded to
 // such, in pairs.

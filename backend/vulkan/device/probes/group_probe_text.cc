@@ -32,9 +32,9 @@ KernelKey GroupProbeKey(const MatrixShape& matrix, const DeviceFacts& facts) {
   const GroupProbeShape shape(matrix);
   const bool floats = IsFloating(matrix.sum);
   const std::string type(ElementTypeName(matrix.term)), tag = shape.per_word == 2 ? "u16" : "u8";
-  // Sixteen bytes of a tensor: the first element, where layouts begin; all of them for plain code.
+  // Of a tensor the first element of sixteen bytes, where layouts begin; a word for plain code.
   const auto sixteen = [&](int k, const std::string& of) {
-    return facts.matrices_stand_in ? fmt::format("LOAD({}, u32x4, i)", k)
+    return facts.matrices_stand_in ? fmt::format("LOAD({}, u32, i)", k)
                                    : fmt::format("ELEMENT({}, {}, {}u * (i))", k, of, of == "u32"   ? 4
                                                                                        : of == "u16" ? 8
                                                                                                      : 16);
@@ -43,15 +43,15 @@ KernelKey GroupProbeKey(const MatrixShape& matrix, const DeviceFacts& facts) {
                                  floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint",
                                  matrix.invocations);
   text += MatrixDefines(matrix, facts) + kSizes;
-  text += fmt::format("TENSOR(0, {0})\n#define TERM_ELEMENT TYPE_{0}\n", facts.matrices_stand_in ? "u32x4" : tag);
+  text += fmt::format("TENSOR(0, {0})\n#define TERM_ELEMENT TYPE_{0}\n", facts.matrices_stand_in ? "u32" : tag);
   const auto operand = [&](const char* name, bool along_k, const std::string& across, uint32_t first) {
     text += fmt::format(
         "#define {0}(i) {1}\n#define {0}_FIRST(batch) {2}u\n#define {0}_ALONG_K {3}\n"
         "#define {0}_STRIDE ({4} & ~{5}u)\n",
         name, sixteen(0, tag), first / 4, along_k ? 1 : 0, along_k ? "STEP_COUNT" : across, 4 * shape.per_word - 1);
   };
-  operand("LHS", shape.lhs_along_k, "ROW_COUNT", 4);
-  operand("RHS", shape.rhs_along_k, "COLUMNS", 4 + shape.lhs_words());
+  operand("LHS", shape.lhs_along_k, "ROW_COUNT", kGroupProbeArguments);
+  operand("RHS", shape.rhs_along_k, "COLUMNS", kGroupProbeArguments + shape.lhs_words());
   const uint32_t sums = shape.rows * shape.columns;
   text += fmt::format(
       "#define RESULT(i) {}\n#define RESULT_ELEMENT TYPE_{}\n#define RESULT_FIRST(batch, share) {}u\n"

@@ -431,13 +431,13 @@ class GroupWriter : ProductParts {
   }
 
  private:
-  // The i-th sixteen bytes of tensor k: the first element, where layouts begin; all of them for plain code.
+  // Of tensor k the first element of the i-th sixteen bytes, where layouts begin; the i-th word for plain code.
   std::string SixteenBytes(KernelBuilder& kernel, int k) const {
     const ElementType type = kernel.buffer_type(k);
     if (!context_.facts.matrices_stand_in)
       return fmt::format("ELEMENT({}, {}, {}u * (i))", k, StorageTag(type), 16 / StorageBytes(type));
-    kernel.AddWordsView(k, 4);
-    return fmt::format("LOAD({}, u32x4, i)", k);
+    kernel.AddWordsView(k, 1);
+    return fmt::format("LOAD({}, u32, i)", k);
   }
 
   void WriteOperand(KernelBuilder& kernel, bool lhs) const {
