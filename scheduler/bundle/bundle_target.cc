@@ -100,8 +100,7 @@ std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
   };
   if (text.empty() && !made_for.matrices_stand_in && !made_for.matrices.empty() &&
       (!std::ranges::all_of(made_for.matrices, has) || !std::ranges::all_of(made_for.group_matrices, has) ||
-       made_for.matrix_lanes != device.matrix_lanes ||
-       device.matrices_stand_in))
+       made_for.matrix_lanes != device.matrix_lanes || device.matrices_stand_in))
     text = device.matrices.empty() ? "it needs matrix units, which the device lacks or has not enabled"
                                    : "its matrix units are others";
   return text;

@@ -184,12 +184,14 @@ MATRIX_R result_of(MATRIX_C sums);
 #define MATRIX_R MATRIX_C
 #define result_of(sums) sums
 #endif
+#if RESULT_TYPE
 #define STORE_FUNCTION(kind, Layout)                                                                               \
   spirv_instruction(MATRICES2, id = 5368) void store_##kind(spirv_by_reference RESULT_ELEMENT at, MATRIX_R result, Layout of, \
                                                             spirv_literal int access, spirv_literal int aligned,     \
                                                             spirv_literal int operands);
 STORE_FUNCTION(plain, PLAIN)
 STORE_FUNCTION(clamped, CLAMPED)
+#endif
 #define STORE_MATRIX(kind, of, sums) \
   store_##kind(RESULT(result_first), result_of(sums), slice_##kind(of, first_row, M, first_column, N), ALIGNED, 0);
 #endif

@@ -588,28 +588,28 @@ TEST(DotTest, GroupMatrixShapesAgree) {
   const BindingMode mode = BindingMode::kDescriptors;
   ASSERT_NE(DeviceClient(mode), nullptr);
   const DeviceFacts facts = WithGroupMatrices(AsGpu(mode));
-  for (const Case& c : std::vector<Case>{
-           {"f16", "f16", 1, 0, 0, 67, 72, 40, tile, 1, 2},
-           {"f16", "f32", 1, 1, 0, 33, 104, 41, wide, 3, 1, false},  // shares begin anywhere
-           {"f16", "f32", 0, 1, 0, 40, 40, 37, tile},
-           {"bf16", "bf16", 0, 0, 0, 64, 64, 96, tile},
-           {"bf16", "f32", 0, 1, 0, 48, 128, 64, wide, 2, 2},
-           {"bf16", "bf16", 1, 0, 3, 35, 24, 40, tile},
-           {"f16", "f16", 1, 1, 2, 35, 24, 35, tile, 1, 1, false},
-           {"s8", "s32", 1, 0, 0, 67, 80, 48, tile},
-           {"u8", "u32", 0, 1, 0, 48, 80, 33, wide},
-           {"bf16", "bf16", 1, 1, 0, 70, 136, 72, vulkan::GroupMatrixForms()[2]}}) {
+  for (const Case& c :
+       std::vector<Case>{{"f16", "f16", 1, 0, 0, 67, 72, 40, tile, 1, 2},
+                         {"f16", "f32", 1, 1, 0, 33, 104, 41, wide, 3, 1, false},  // shares begin anywhere
+                         {"f16", "f32", 0, 1, 0, 40, 40, 37, tile},
+                         {"bf16", "bf16", 0, 0, 0, 64, 64, 96, tile},
+                         {"bf16", "f32", 0, 1, 0, 48, 128, 64, wide, 2, 2},
+                         {"bf16", "bf16", 1, 0, 3, 35, 24, 40, tile},
+                         {"f16", "f16", 1, 1, 2, 35, 24, 35, tile, 1, 1, false},
+                         {"s8", "s32", 1, 0, 0, 67, 80, 48, tile},
+                         {"u8", "u32", 0, 1, 0, 48, 80, 33, wide},
+                         {"bf16", "bf16", 1, 1, 0, 70, 136, 72, vulkan::GroupMatrixForms()[2]}}) {
     const auto operand = [&](int contracted, int free) {
       const std::string batch = c.batch == 0 ? "" : fmt::format("{},", c.batch);
       return contracted == 1 ? fmt::format("{}[{}{},{}]", c.type, batch, free, c.k)
                              : fmt::format("{}[{}{},{}]", c.type, batch, c.k, free);
     };
     const int first = c.batch == 0 ? 0 : 1;
-    const std::string program = Dot(
-        operand(c.lhs, c.rows), operand(c.rhs, c.columns),
-        fmt::format("{}[{}{},{}]", c.result, c.batch == 0 ? "" : fmt::format("{},", c.batch), c.rows, c.columns),
-        fmt::format("{}lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}",
-                    c.batch == 0 ? "" : "lhs_batch_dims={0}, rhs_batch_dims={0}, ", first + c.lhs, first + c.rhs));
+    const std::string program =
+        Dot(operand(c.lhs, c.rows), operand(c.rhs, c.columns),
+            fmt::format("{}[{}{},{}]", c.result, c.batch == 0 ? "" : fmt::format("{},", c.batch), c.rows, c.columns),
+            fmt::format("{}lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}",
+                        c.batch == 0 ? "" : "lhs_batch_dims={0}, rhs_batch_dims={0}, ", first + c.lhs, first + c.rhs));
     SCOPED_TRACE(program);
     ExpectLoweredByAgrees(program, mode, [&](const Instruction& root, BufferMap& memory) {
       vulkan::DotShape shape;
@@ -634,8 +634,7 @@ TEST(DotTest, GroupMatrixShapesAgree) {
   }
 }
 
-// Chosen by the facts alone: what lies in memory as matrices of whole sixteen bytes, but for products of few rows; with
-// the largest form that all units have one of.
+// Chosen by the facts alone: what lies in memory as matrices of whole sixteen bytes, but for products of few rows.
 TEST(DotTest, GroupMatricesAreChosenByFacts) {
   const BindingMode mode = BindingMode::kDescriptors;
   ASSERT_NE(DeviceClient(mode), nullptr);
@@ -650,9 +649,9 @@ TEST(DotTest, GroupMatricesAreChosenByFacts) {
     });
     return kernel;
   };
-  constexpr const char *kOf128 = "dot/matmul_tensors.comp 128", *kOf256 = "dot/matmul_tensors.comp 256";
+  constexpr const char* kOf128 = "dot/matmul_tensors.comp 128";
   EXPECT_EQ(chosen(Dot("bf16[40,32]", "bf16[32,72]", "bf16[40,72]", kPlain)), kOf128);
-  EXPECT_EQ(chosen(Dot("s8[136,32]", "s8[32,144]", "s32[136,144]", kPlain)), kOf256);
+  EXPECT_EQ(chosen(Dot("s8[40,80]", "s8[80,48]", "s32[40,48]", kPlain)), kOf128);
   // A bias, a function of all and another type behind it; a slice of rows, and a turned one, in front of it.
   EXPECT_EQ(chosen(R"(
 f { p = bf16[24,64] parameter(0)  q = bf16[24,80] parameter(1)  c = bf16[72] parameter(2)
@@ -680,6 +679,33 @@ ENTRY e { a = f16[40,24] parameter(0)  b = f16[24,72] parameter(1)
   EXPECT_TRUE(others(Dot("f16[40,24]", "f16[24,68]", "f16[40,68]", kPlain))) << "rows of 136 bytes";
   facts.same_bits = true;
   EXPECT_TRUE(others(Dot("bf16[40,32]", "bf16[32,72]", "bf16[40,72]", kPlain)));
+}
+
+// The largest form that all units have one of, else shares of the smallest one.
+TEST(DotTest, GroupMatricesFillTheDevice) {
+  DeviceFacts facts = WithGroupMatrices({});
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.compute_units = 132;
+  facts.unit_invocations = 2048;
+  const auto shape = [&](int64_t rows, int64_t columns, int64_t k, int64_t batches = 1) {
+    vulkan::DotWork work;
+    work.batches = batches;
+    work.rows = rows;
+    work.columns = columns;
+    work.k = k;
+    std::ranges::copy_if(facts.group_matrices, std::back_inserter(work.group_matrices),
+                         [](const MatrixShape& matrix) { return matrix.term == ElementType::kBF16; });
+    const vulkan::DotShape chosen = vulkan::TuneDot(facts, work);
+    return fmt::format("{}x{} {}", chosen.tile_rows, chosen.tile_columns, chosen.splits);
+  };
+  EXPECT_EQ(shape(4096, 4096, 4096), "128x256 1");
+  EXPECT_EQ(shape(4096, 128, 4096, 8), "128x128 1") << "half of 256 columns would be idle";
+  EXPECT_EQ(shape(1024, 1024, 1024), "64x64 1");
+  EXPECT_EQ(shape(512, 512, 512), "64x64 1");
+  EXPECT_EQ(shape(512, 512, 4096), "64x64 3");
+  EXPECT_EQ(shape(1024, 1024, 1024, 16), "128x256 1");
+  facts.compute_units = 0;
+  EXPECT_EQ(shape(1024, 1024, 1024), "64x64 1");
 }
 
 // Opened with units that plain code stands in for, the same both times.

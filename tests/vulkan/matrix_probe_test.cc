@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/device/plan/device_plan.h"
 #include "backend/vulkan/device/probes/group_probe.h"
+#include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
@@ -20,6 +21,18 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 
 const MatrixShape kHalves{kF16, kF32}, kBrains{kBF16, kF32, 16, 8, 8}, kSigned{kS8, kS32, 16, 8, 32}, kBytes{kU8, kU32};
+
+std::vector<MatrixShape> GroupForms() {
+  std::vector<MatrixShape> forms;
+  for (const MatrixShape& form : GroupMatrixForms()) {
+    for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kU32}}) {
+      forms.push_back(form);
+      forms.back().term = term;
+      forms.back().sum = sum;
+    }
+  }
+  return forms;
+}
 
 TEST(JudgeMatricesTest, RoundingIsSeen) {
   for (const MatrixShape& shape : {kHalves, kBrains}) {
@@ -78,6 +91,12 @@ TEST(MatrixProbeTest, TextsCompile) {
       EXPECT_TRUE(words.ok()) << words.status().message();
     }
   }
+  facts.matrices_stand_in = false;
+  facts.storage16 = facts.storage8 = true;
+  for (const MatrixShape& form : GroupForms()) {
+    const auto words = CompiledProbes().matrices(form, facts);
+    EXPECT_TRUE(words.ok()) << words.status().message();
+  }
 }
 
 TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
@@ -91,18 +110,6 @@ TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
   for (const MatrixShape& shape : facts.matrices) {
     EXPECT_EQ(shape.rounding, IsFloating(shape.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
   }
-}
-
-std::vector<MatrixShape> GroupForms() {
-  std::vector<MatrixShape> forms;
-  for (const MatrixShape& form : GroupMatrixForms()) {
-    for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kU32}}) {
-      forms.push_back(form);
-      forms.back().term = term;
-      forms.back().sum = sum;
-    }
-  }
-  return forms;
 }
 
 TEST(JudgeGroupTest, RoundingAndFaultsAreSeen) {

@@ -165,7 +165,8 @@ bool HasResult(uint32_t op) {
     case kCooperativeMatrixPerElementOp:
       return true;
     default:
-      return IsTensor(op) || (op < kKill && op != kLine) || (op >= kFirstGroup && op <= kLastGroup) || op == kCopyLogical;
+      return IsTensor(op) || (op < kKill && op != kLine) || (op >= kFirstGroup && op <= kLastGroup) ||
+             op == kCopyLogical;
   }
 }
 

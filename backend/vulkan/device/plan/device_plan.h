@@ -144,7 +144,8 @@ struct DevicePlan {
   std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };
 
-// The products of a whole workgroup that kernels are made for, the largest first; their terms and sums are the device's.
+// The products of a whole workgroup that kernels are made for, the largest first; their terms and sums are the
+// device's.
 std::span<const MatrixShape> GroupMatrixForms();
 
 // What the driver should keep on the device rather than something else, 0 to 1 (VK_EXT_memory_priority; 0.5 is what

@@ -175,8 +175,7 @@ MatrixVerdict JudgeGroup(std::span<const uint32_t> answer, const MatrixShape& ma
     const uint32_t got = answer[i];
     const double error = std::abs(static_cast<double>(std::bit_cast<float>(got)) - sums.exact[i]);
     verdict.wrong |= OfIntegers(matrix) ? got != sums.integers[i] : !(error <= bound * sums.magnitudes[i]);
-    const uint32_t stored =
-        OfIntegers(matrix) ? answer[count + i] : answer[count + i / 2] >> (16 * (i % 2)) & 0xffffu;
+    const uint32_t stored = OfIntegers(matrix) ? answer[count + i] : answer[count + i / 2] >> (16 * (i % 2)) & 0xffffu;
     verdict.wrong |= stored != StoredBits(matrix, got);
   }
   return verdict;

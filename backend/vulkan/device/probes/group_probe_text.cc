@@ -35,12 +35,15 @@ KernelKey GroupProbeKey(const MatrixShape& matrix, const DeviceFacts& facts) {
   // Of a tensor the first element of sixteen bytes, where layouts begin; a word for plain code.
   const auto sixteen = [&](int k, const std::string& of) {
     return facts.matrices_stand_in ? fmt::format("LOAD({}, u32, i)", k)
-                                   : fmt::format("ELEMENT({}, {}, {}u * (i))", k, of, of == "u32"   ? 4
-                                                                                       : of == "u16" ? 8
-                                                                                                     : 16);
+                                   : fmt::format("ELEMENT({}, {}, {}u * (i))", k, of,
+                                                 of == "u32"   ? 4
+                                                 : of == "u16" ? 8
+                                                               : 16);
   };
   std::string text = fmt::format("#define Sum {}\n#define X {}u\n",
-                                 floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint",
+                                 floats                            ? "float"
+                                 : matrix.sum == ElementType::kS32 ? "int"
+                                                                   : "uint",
                                  matrix.invocations);
   text += MatrixDefines(matrix, facts) + kSizes;
   text += fmt::format("TENSOR(0, {0})\n#define TERM_ELEMENT TYPE_{0}\n", facts.matrices_stand_in ? "u32" : tag);

@@ -178,9 +178,9 @@ void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixSha
   for (size_t i = 0; i < matrices.size(); ++i) {
     MatrixShape& shape = matrices[i];
     const MatrixVerdict& verdict = verdicts[i];
-    const std::string name = fmt::format(
-        "matrix units of {} in {}x{}x{}{}", ElementTypeName(shape.term), shape.rows, shape.columns, shape.k,
-        shape.invocations == 0 ? "" : fmt::format(" by {} invocations", shape.invocations));
+    const std::string name =
+        fmt::format("matrix units of {} in {}x{}x{}{}", ElementTypeName(shape.term), shape.rows, shape.columns, shape.k,
+                    shape.invocations == 0 ? "" : fmt::format(" by {} invocations", shape.invocations));
     if (verdict.wrong) {
       notes.push_back(name + " give wrong sums: they are not used");
     } else if (verdict.flushes && shape.term == ElementType::kF16) {

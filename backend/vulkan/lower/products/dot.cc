@@ -36,8 +36,8 @@ class DotReader final : public ProductReader {
     IndexSpace space;
     const std::array<int, 3> variables = {space.AddVariable(side.batch.count), space.AddVariable(side.free.count),
                                           space.AddVariable(side.contracting.count)};
-    const MultiIndex index = side.IndexOf(space, space.Variable(variables[0]), space.Variable(variables[2]),
-                                          space.Variable(variables[1]));
+    const MultiIndex index =
+        side.IndexOf(space, space.Variable(variables[0]), space.Variable(variables[2]), space.Variable(variables[1]));
     return StridesOf(space, is_lhs ? lhs() : rhs(), index, variables);
   }
   bool LhsAlongK() const override { return AlongK(lhs(), lhs_side_); }

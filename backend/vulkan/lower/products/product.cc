@@ -447,11 +447,11 @@ class GroupWriter : ProductParts {
     const int64_t along = 16 / StorageBytes(term);
     const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
     // That rows begin with whole sixteen bytes compilers cannot know.
-    kernel.Append(fmt::format(
-        "#define {0}(i) {1}\n#define {0}_ALONG_K {2}\n#define {0}_STRIDE ({3} & ~{4}u)\n"
-        "#define {0}_FIRST(batch) ({5} + (batch) * {6})\n",
-        lhs ? "LHS" : "RHS", SixteenBytes(kernel, k), at.k == 1 ? 1 : 0, param(at.k == 1 ? at.free : at.k), along - 1,
-        param(at.first / along), param(at.batch / along)));
+    kernel.Append(
+        fmt::format("#define {0}(i) {1}\n#define {0}_ALONG_K {2}\n#define {0}_STRIDE ({3} & ~{4}u)\n"
+                    "#define {0}_FIRST(batch) ({5} + (batch) * {6})\n",
+                    lhs ? "LHS" : "RHS", SixteenBytes(kernel, k), at.k == 1 ? 1 : 0, param(at.k == 1 ? at.free : at.k),
+                    along - 1, param(at.first / along), param(at.batch / along)));
   }
 
   // The one root that leaves by a layout, or the shares; false: none can.
@@ -473,11 +473,11 @@ class GroupWriter : ProductParts {
     if (!fits) return false;
     const int k = kernel.AddBuffer(type, Access::kWrite, slice);
     const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
-    kernel.Append(fmt::format(
-        "#define RESULT(i) {}\n#define RESULT_FIRST(batch, share) (((share) * {} + (batch)) * {})\n"
-        "#define RESULT_ELEMENT TYPE_{}\n#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
-        SixteenBytes(kernel, k), param(reader_.work.batches), param(of_batch / 16), StorageTag(type),
-        16 / StorageBytes(type), kernel.Store(k, "i", "value")));
+    kernel.Append(
+        fmt::format("#define RESULT(i) {}\n#define RESULT_FIRST(batch, share) (((share) * {} + (batch)) * {})\n"
+                    "#define RESULT_ELEMENT TYPE_{}\n#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
+                    SixteenBytes(kernel, k), param(reader_.work.batches), param(of_batch / 16), StorageTag(type),
+                    16 / StorageBytes(type), kernel.Store(k, "i", "value")));
     if (finishes) WriteFinish(kernel);
     return true;
   }
@@ -503,11 +503,11 @@ class ProductWriter : ProductParts {
       shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
     }
     const bool of_groups = shape_.matrix && shape_.matrix->invocations != 0;
-    std::vector<Step> steps{of_groups        ? GroupWriter(context_, reader_, buffers_, shape_, shares_).Write()
-                            : shape_.matrix  ? WriteMatrices()
-                            : shape_.quads ? QuadWriter(context_, reader_, buffers_, shape_, shares_).Write()
-                            : shape_.tiled ? WriteTiled()
-                                           : WriteRegisters()};
+    std::vector<Step> steps{of_groups       ? GroupWriter(context_, reader_, buffers_, shape_, shares_).Write()
+                            : shape_.matrix ? WriteMatrices()
+                            : shape_.quads  ? QuadWriter(context_, reader_, buffers_, shape_, shares_).Write()
+                            : shape_.tiled  ? WriteTiled()
+                                            : WriteRegisters()};
     steps[0].flop = 2 * reader_.results() * reader_.work.k;
     if (shape_.splits > 1) JoinShares(&steps);
     return steps;
@@ -775,11 +775,10 @@ std::vector<MatrixShape> GroupMatricesFor(const LowerContext& context, const Pro
   std::vector<MatrixShape> taken;
   const ElementType term = reader.lhs().shape().element_type();
   if (reader.wide || reader.rhs().shape().element_type() != term) return taken;
-  std::ranges::copy_if(context.facts.group_matrices, std::back_inserter(taken), [&](const MatrixShape& matrix) {
-    return matrix.term == term && matrix.sum == reader.sum_type;
-  });
-  const bool plain = !taken.empty() && IsOfSixteens(reader.InMemory(true), buffers) &&
-                     IsOfSixteens(reader.InMemory(false), buffers);
+  std::ranges::copy_if(context.facts.group_matrices, std::back_inserter(taken),
+                       [&](const MatrixShape& matrix) { return matrix.term == term && matrix.sum == reader.sum_type; });
+  const bool plain =
+      !taken.empty() && IsOfSixteens(reader.InMemory(true), buffers) && IsOfSixteens(reader.InMemory(false), buffers);
   return plain ? taken : std::vector<MatrixShape>();
 }
 
