@@ -96,6 +96,7 @@ bool IsOne(const char* variable) {
 void StandInForMatrices(DeviceFacts& facts) {
   using enum ElementType;
   facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
+  facts.group_matrices.clear();
   facts.matrix_lanes = 32;
   facts.matrix_rate = 16;
   facts.matrices_stand_in = true;

@@ -42,7 +42,6 @@ struct GpuTraits {
   uint32_t matrix_columns = 32;  // results of a subgroup there, by 64 rows, where the product is large: 32 or 64
   bool matrix_rhs_rows = false;  // rhs of 16 bits that lies across k stays so in shared memory
   uint32_t matrix_raster = 0;    // DotShape's
-  bool matrix_groups = true;     // products of whole workgroups there, where the device has them
   bool attention_quads = false;  // attention in f32 by attention/forward_quads.comp
   bool look_back = false;        // workgroups may wait for others that began before them: it lets those run on
 };

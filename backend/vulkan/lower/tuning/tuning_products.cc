@@ -86,7 +86,7 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
 // would hide each other's loads.
 std::optional<DotShape> TuneGroupMatrices(const DeviceFacts& facts, const DotWork& work) {
   const GpuTraits traits = TraitsOf(facts);
-  if (!traits.matrix_groups || facts.same_bits) return std::nullopt;
+  if (facts.same_bits) return std::nullopt;
   const int64_t wanted = facts.compute_units != 0 ? facts.compute_units : traits.busy_groups / 8;
   std::optional<DotShape> fit;
   for (const MatrixShape& matrix : work.group_matrices) {
