@@ -32,7 +32,7 @@ void LoopPhaseWriter::EachElement(ValueWriter& writer, IndexSpace& space, int64_
   const int loop = space.AddVariable(groups);
   writer.Bind(loop, "i");
   if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
-  OpenElements(writer, "i", groups, program_.lanes, program_.groups);
+  OpenElements(writer, "i", groups, program_.lanes, program_.share);
   write(space.Scale(space.Variable(loop), width));
   writer.CloseBlock();
 }
@@ -170,12 +170,19 @@ Code LoopPhaseWriter::WriteUnit(const LoopNode& node, const FusionDescription& b
     for (const int place : node.arrays) arrays.push_back(memory_.SliceOf(place));
     for (const int place : node.scratch) parts.push_back(memory_.SliceOf(place));
     WriteLoopScatter(body, arrays, parts, writer, program_.lanes, next_unit_++);
+    return OfOneGroup(writer.Take());
   } else if (in_part) {
     WriteUpdate(body, node, writer, space);
   } else {
     WriteElements(body, node, writer, space);
   }
   return writer.Take();
+}
+
+// What lanes of a workgroup do together, whatever other ones do meanwhile.
+Code LoopPhaseWriter::OfOneGroup(Code unit) const {
+  if (!program_.share.meets) return unit;
+  return Code("if (grid_group == 0u) {\n") + std::move(unit) + Code("}\n");
 }
 
 void LoopPhaseWriter::WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer,
@@ -274,15 +281,15 @@ Code LoopPhaseWriter::Together(const FusionDescription& body, const LoopNode& no
                                std::vector<std::pair<const Instruction*, std::string>> held) {
   const auto width = [this](int64_t count) { return program_.WidthOf(count); };
   LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
-  unit.groups = program_.groups;
+  unit.share = program_.share;
   if (!node.rows.empty()) unit.at_once = std::ssize(program_.rows[static_cast<size_t>(node.rows[0])]);
   if (NeedsOfLoopUnit(context_, body, program_.lanes)) {
     std::vector<BufferSlice> scratch;
     for (size_t i = 0; i < node.scratch.size(); ++i)
       scratch.push_back(node.rows.empty() ? memory_.SliceOf(node.scratch[i]) : memory_.SliceOfRow(node.rows[2 + i]));
-    return WriteLoopUnit(context_, body, buffers, scratch, unit);
+    return OfOneGroup(WriteLoopUnit(context_, body, buffers, scratch, unit));
   }
-  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.groups);
+  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.share);
   Code text;
   const auto rows = [&](const RowProgram& program) { text = WriteLoopRows(program, shape, unit); };
   switch (body.hero->opcode()) {
@@ -294,7 +301,7 @@ Code LoopPhaseWriter::Together(const FusionDescription& body, const LoopNode& no
       break;
     case Opcode::kDot: {
       const auto reader = ReadDot(body);
-      if (const auto tile = TileLoopDot(context_, *reader, program_.lanes, program_.groups))
+      if (const auto tile = TileLoopDot(context_, *reader, program_.lanes, program_.share))
         return WriteLoopDot(*reader, buffers, *tile, unit);
       rows(ProductProgram(*reader, buffers, {}));
       break;

@@ -58,6 +58,7 @@ class LoopPhaseWriter {
   void StoreUpdates(std::vector<Update>& updates, int leaf, ValueWriter& writer, const IndexExpression& first,
                     std::span<const std::string> values);
   Code WriteUnit(const LoopNode& node, const FusionDescription& body);
+  Code OfOneGroup(Code unit) const;
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);
   void WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);

@@ -46,6 +46,16 @@ struct LoopUse {
   bool writes = false, own = false, again = false;
 };
 
+// Workgroups that share a loop's rows and elements out. Each has a part of every array to itself, so that none knows of
+// the others; or they meet at barriers of the whole dispatch, elements and rows go round among those that run, and
+// `groups` are so many at most.
+struct LoopShare {
+  int64_t groups = 1;
+  bool meets = false;
+  // By which a workgroup's part of an array is known before it runs.
+  int64_t parts() const { return meets ? 1 : groups; }
+};
+
 struct LoopNode;
 using LoopBlock = std::vector<LoopNode>;
 
@@ -97,9 +107,9 @@ struct LoopState {
 class LoopProgram {
  public:
   // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
-  // `groups`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
+  // `share`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
   // (lower/whiles/chunks.h).
-  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, int64_t groups, bool notes,
+  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, LoopShare share, bool notes,
                                   const std::function<Status(const Instruction&)>& can_lower);
   // Lanes wait for each other somewhere.
   bool has_barriers = false;
@@ -116,10 +126,11 @@ class LoopProgram {
   std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
   uint32_t lanes = 1;                                              // of a workgroup
   // Workgroups, each of which runs the whole loop for its part of every array: neighbouring elements, as many as
-  // others, but for the last ones where lanes keep them in registers.
-  int64_t groups = 1;
+  // others, but for the last ones where lanes keep them in registers. Or such as meet.
+  LoopShare share;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
-  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup
+  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup; of all where they meet
+  int64_t alone_cost = 0;       // of these, what one workgroup does where they meet
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int notes = 0;                // reductions that are noted
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs

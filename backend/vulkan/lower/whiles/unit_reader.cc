@@ -27,12 +27,17 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
   }
   if (body.hero == nullptr) return ReadElements(scope, body);
   if (MayBeNoted(scope, body)) return ReadNoted(scope, body);
-  if (const auto needs = NeedsOfLoopUnit(context_, body, program_.lanes)) return ReadTogether(scope, body, *needs);
+  const auto alone = [](Result<LoopCost> cost) {
+    if (cost.ok()) cost->alone = cost->operations;
+    return cost;
+  };
+  if (const auto needs = NeedsOfLoopUnit(context_, body, program_.lanes))
+    return alone(ReadTogether(scope, body, *needs));
   switch (body.hero->opcode()) {
     case Opcode::kDynamicUpdateSlice:
       return ReadUpdate(scope, body);
     case Opcode::kScatter:
-      return ReadScatter(scope, body);
+      return alone(ReadScatter(scope, body));
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
     case Opcode::kDot:
@@ -203,7 +208,7 @@ Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, const FusionDescri
     program_.values[{&fusion, static_cast<int>(leaf)}] = node.results[leaf];
   }
   if (StoreAlong(context_, program_, body, node, *scope.block)) {
-    cost.operations += count / program_.groups * OperationsOf(body);
+    cost.operations += count / program_.share.parts() * OperationsOf(body);
     return cost;
   }
   AddUpdates(body, count, turns, &cost);
@@ -298,7 +303,7 @@ void LoopUnitReader::AddUpdates(const FusionDescription& body, int64_t count, in
 std::set<int> LoopUnitReader::OperandsReadFirst(const FusionDescription& body) const {
   std::set<int> first;
   if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) ||
-      !TileLoopDot(context_, *ReadDot(body), program_.lanes, program_.groups))
+      !TileLoopDot(context_, *ReadDot(body), program_.lanes, program_.share))
     return first;
   std::set<const Instruction*> later;
   std::vector<const Instruction*> open(body.roots.begin(), body.roots.end());
@@ -318,7 +323,7 @@ std::set<int> LoopUnitReader::OperandsReadFirst(const FusionDescription& body) c
 }
 
 Result<LoopCost> LoopUnitReader::ReadRows(LoopScope& scope, const FusionDescription& body) {
-  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.groups);
+  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.share);
   return ReadTogether(scope, body, {{}, shape.operations, shape.iterations});
 }
 

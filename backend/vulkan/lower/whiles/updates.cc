@@ -37,7 +37,7 @@ size_t MostResults(const LowerContext& context, const LoopProgram& program, cons
   if ((body->hero != nullptr && NeedsOfLoopUnit(context, *body, program.lanes))) return 0;
   const bool at_once =
       body->hero == nullptr || (body->hero->opcode() == Opcode::kDot &&
-                                TileLoopDot(context, *ReadDot(*body), program.lanes, program.groups).has_value());
+                                TileLoopDot(context, *ReadDot(*body), program.lanes, program.share).has_value());
   return at_once ? unit.results.size() : 1;
 }
 

@@ -20,6 +20,14 @@ namespace {
 constexpr int64_t kLeastTurnsInRuns = 32;
 int64_t TurnsOfARun(int64_t turns) { return int64_t{1} << (std::bit_width(static_cast<uint64_t>(turns)) / 2); }
 
+// Of workgroups that meet: neighbours that lanes of one take side by side.
+constexpr int64_t kLeastNeighbours = 32;
+// So many at a time, that all of them get something to do: a power of two.
+int64_t NeighboursOfAGroup(int64_t count, int64_t most, int64_t groups, int64_t least) {
+  const auto share = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(CeilDivide(count, groups))));
+  return std::clamp(share, std::min(least, most), most);
+}
+
 // Turns of a lane whose elements are read before any of them is added up, on GPUs: NVIDIA's compiler lets a load wait
 // for the sum before it (a recurrent network of 128 steps of 16 x 256 on an H100: 1.78 ms without, 0.78 so). Where an
 // element is more than loads and a product, its text stands once.
@@ -35,7 +43,7 @@ class LoopRowSums {
         lanes_(shape.lanes),
         ordered_(shape.ordered),
         workgroup_(unit.lanes),
-        groups_(unit.groups),
+        share_(unit.share),
         subgroup_(unit.subgroup),
         kernel_(unit.kernel),
         shared_(unit.shared),
@@ -172,7 +180,7 @@ class LoopRowSums {
   const uint32_t lanes_;
   const bool ordered_;
   const uint32_t workgroup_;
-  const int64_t groups_;
+  const LoopShare share_;
   const uint32_t subgroup_;
   std::vector<std::string> combine_, take_;  // functions, by reduce
   KernelBuilder& kernel_;
@@ -188,20 +196,12 @@ class LoopRowsWriter : LoopRowSums {
   using LoopRowSums::LoopRowSums;
 
   Code Write() {
-    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows / groups_;
     for (const RowReduce& reduce : program_.reduces) {
       combine_.push_back(kernel_.Function("join", reduce.combine));
       take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
     }
-    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
-                                     : "");
-    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
-    const bool whole = rows % at_once == 0;
-    const std::string base = OwnBase(program_.rows, groups_);
-    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
-                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    OpenRows();
     writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
-    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
     Values(0);
     const int passes = program_.passes();
     for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
@@ -217,6 +217,33 @@ class LoopRowsWriter : LoopRowSums {
   }
 
  private:
+  // A lane's row, in a loop if a workgroup takes more than its lanes have at once. Lanes without one share the last.
+  void OpenRows() {
+    const int64_t at_once = workgroup_ / lanes_;
+    if (share_.meets) {
+      const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, share_.groups, 1);
+      writer_.OpenBlock(
+          fmt::format("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows));
+      const std::string own = each == at_once ? fmt::format("first + lane / {}u", lanes_)
+                                              : fmt::format("first + min(lane / {}u, {}u)", lanes_, each - 1);
+      writer_.Line(rows % each == 0 ? fmt::format("uint row = {};", own)
+                                    : fmt::format("uint row = min({}, {}u);", own, rows - 1));
+      if (each != at_once) owns_ = fmt::format("lane < {}u", each * lanes_);
+      if (rows % each != 0)
+        owns_ += fmt::format("{}first + lane / {}u < {}u", owns_.empty() ? "" : " && ", lanes_, rows);
+      return;
+    }
+    const int64_t rows = program_.rows / share_.groups;
+    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
+                                     : "");
+    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
+    const bool whole = rows % at_once == 0;
+    const std::string base = OwnBase(program_.rows, share_.groups);
+    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
+                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
+  }
+
   // Lanes take turns, or neighbouring steps where the order of the elements counts.
   void OpenSteps(int64_t together = 1) {
     if (ordered_) {
@@ -381,7 +408,16 @@ std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
   return fmt::format("{}{}{}lane < {}u", text, text.empty() ? "" : " && ", OwnBase(count, groups), count);
 }
 
-void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
+  const int64_t groups = share.groups;
+  if (share.meets) {
+    // An element is the same lane's in every phase that goes by as many elements.
+    const int64_t each = NeighboursOfAGroup(count, lanes, groups, kLeastNeighbours);
+    const std::string first = each == lanes ? fmt::format("grid_group * {}u + lane", each)
+                                            : fmt::format("lane < {0}u ? grid_group * {0}u + lane : {1}u", each, count);
+    return writer.OpenBlock(
+        fmt::format("for (uint {0} = {1}; {0} < {2}u; {0} += grid_groups * {3}u)", name, first, count, each));
+  }
   const std::string base = OwnBase(count, groups);
   if (count % groups != 0) {
     const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);
@@ -409,15 +445,16 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
   writer.Line(fmt::format("uint {} = {}turn * {}u + lane;", name, base, lanes));
 }
 
-void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
-  if (CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, groups);
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
+  const int64_t groups = share.groups;
+  if (share.meets || CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, share);
   writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
   const std::string owns = OwnsElement(count, lanes, groups);
   writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
 }
 
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,
-                              int64_t groups) {
+                              LoopShare share) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true, in_order = false;
   const bool dot = !body.rows && body.hero->opcode() == Opcode::kDot;
@@ -445,14 +482,15 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     row_size = product->work.k;
     cost = dot ? 1 : 4;
   }
-  rows = CeilDivide(rows, groups);
   // Lanes that would have no row of their own share one, a few elements each at least.
-  while (!in_order && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
+  const int64_t of_a_group = CeilDivide(rows, share.groups);
+  while (!in_order && 2 * shape.lanes * of_a_group <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
     shape.lanes *= 2;
+  rows = CeilDivide(rows, share.parts());
   shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
-  if (const auto tile = dot ? TileLoopDot(context, *product, workgroup_lanes, groups) : std::nullopt) {
-    shape.iterations = IterationsOf(*tile, *product, workgroup_lanes, groups);
+  if (const auto tile = dot ? TileLoopDot(context, *product, workgroup_lanes, share) : std::nullopt) {
+    shape.iterations = IterationsOf(*tile, *product, workgroup_lanes, share.parts());
     return shape;
   }
   const int64_t turns = CeilDivide(rows, workgroup_lanes / shape.lanes), steps = CeilDivide(row_size, shape.lanes);

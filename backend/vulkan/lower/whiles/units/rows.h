@@ -8,22 +8,23 @@
 #include <vector>
 
 #include "backend/vulkan/lower/rows/row_program.h"
+#include "backend/vulkan/lower/whiles/program.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// Where the workgroup's part of `count` begins, each of `groups` having as much, but for the last ones: the first and a
-// plus sign, or nothing.
+// Where the workgroup's part of `count` begins, each having as much, but for the last ones: the first and a plus sign,
+// or nothing. Not of workgroups that meet.
 std::string OwnBase(int64_t count, int64_t groups);
 
 // Opens a loop in which lane `lane` takes `name` = lane, lane + lanes ... of its workgroup's part of `count`, all lanes
-// as often where that comes out even.
-void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups = 1);
+// as often where that comes out even. Of workgroups that meet, each takes some neighbours at a time.
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share = {});
 
 // Whether lane `lane` has an element of its workgroup's part, where none has two: nothing where each has.
 std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups);
 
 // The same turns, in a test where no lane takes two.
-void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups = 1);
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share = {});
 
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.
 struct LoopRowsShape {
@@ -33,7 +34,7 @@ struct LoopRowsShape {
 };
 // For a fusion around reduces, a window, a dot or a convolution.
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,
-                              int64_t groups);
+                              LoopShare share);
 
 // A phase of a loop's kernel that is being written.
 struct LoopUnit {
@@ -45,7 +46,7 @@ struct LoopUnit {
   uint32_t subgroup = 0;          // lanes that follow each other and may shuffle; 0: none
   // Operands of one element that are kept in registers, and their names.
   std::vector<std::pair<const Instruction*, std::string>> held;
-  int64_t groups = 1;  // workgroups that share rows and elements out
+  LoopShare share = {};  // workgroups that share rows and elements out
   // Of Fourier transforms: so many of one kind, whose arrays of each kind are parts of one slice, all of one size.
   int64_t at_once = 1;
 };
