@@ -38,7 +38,7 @@ std::vector<GridProgram> Programs() {
 )";
   // A product, whose sums follow what is joined to them, and a stacked row.
   const std::string product = R"(
-  d = f32[64] dot(m, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}  k = f32[] constant(0.1)
+  d = f32[64] dot(m, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}  k = f32[] constant(0.03)
   kb = f32[64] broadcast(k), dimensions={}  h = f32[64] multiply(d, kb)  g = f32[64] add(h, x)  nx = f32[64] tanh(g)
   ny = f32[64] add(nx, y)  u = f32[1,64] reshape(nx)  zero = s32[] constant(0)
   nm = f32[64,64] dynamic-update-slice(m, u, i, zero)
@@ -63,8 +63,8 @@ std::vector<GridProgram> Programs() {
   f = s64[129] reverse(x), dimensions={0}  b = s64[129,2] broadcast(f), dimensions={0}  nm = s64[129,2] add(m, b)
   q = s64[129] reduce(nm, none), dimensions={1}, to_apply=add  nx = s64[129] xor(q, y)  ny = s64[129] subtract(y, f)
 )";
-  std::vector<GridProgram> programs = {{"Sums", Counted("f32", 300, 300, 4, sums)},
-                                       {"Product", Counted("f32", 64, 64, 9, product)},
+  std::vector<GridProgram> programs = {{"Sums", Counted("f32", 300, 300, 20, sums)},
+                                       {"Product", Counted("f32", 64, 64, 20, product)},
                                        {"OfOneGroup", Counted("f32", 700, 3, 3, alone)},
                                        {"Narrow", Counted("u8", 37, 5, 5, narrow)},
                                        {"Words", Counted("s64", 129, 2, 3, words)}};
