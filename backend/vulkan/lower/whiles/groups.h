@@ -9,8 +9,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // How many rows the loop has that never meet: a dimension of every array that it writes counts them, and an element
 // depends on those of its own row, on what the loop only reads and on what all rows have in common. The rows of an
 // array lie one after another, but for arrays of which the loop changes a slice a trip (stacked results). 1: it has
-// none. `context` is asked which ops lanes work on together. Pure.
-int64_t SeparateRows(const LowerContext& context, const LoopProgram& program);
+// none. Pure.
+int64_t SeparateRows(const LoopProgram& program);
 
 // How many workgroups have a lane for each element of the largest array that the loop writes, so that one that goes by
 // elements alone could keep them all in registers; 1: one has, or dispatches of this loop stop within trips.

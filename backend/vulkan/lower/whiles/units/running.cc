@@ -188,7 +188,7 @@ class LoopRunningWriter {
 
 }  // namespace
 
-LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const RunningRows rows(*body.hero, lanes);
   int64_t each = 2;
   for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
@@ -201,7 +201,8 @@ LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) 
   return needs;
 }
 
-Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit) {
+Code WriteLoopRunning(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                      std::span<const BufferSlice>, const LoopUnit& unit) {
   return LoopRunningWriter(body, buffers, unit).Write();
 }
 
