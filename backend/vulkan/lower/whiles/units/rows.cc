@@ -67,28 +67,20 @@ class LoopRowSums {
     return members;
   }
 
-  // A statement that combines values, which hold something, into what `into` names.
-  std::string Combine(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values) const {
-    return fmt::format("{}({}, {});", combine_[i], fmt::join(into, ", "), fmt::join(values, ", "));
-  }
-
   void TakeElement(size_t i, const std::vector<std::string>& into, std::vector<std::string> values) {
     const RowReduce& reduce = program_.reduces[i];
     if (!reduce.elements_taken) values[0] = reduce.Taken(values[0]);
-    if (reduce.take) return writer_.Line(fmt::format("{}({}, {});", take_[i], into[0], values[0]));
+    if (reduce.take) return writer_.Line(JoinText(take_[i], into, values));
     TakeValues(i, into, values, "true");
   }
 
   // Where a combination has no identity, the first value is taken as it is.
   void TakeValues(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values,
                   const std::string& there) {
-    const std::string combine = Combine(i, into, values);
-    if (!program_.reduces[i].holds_flag()) return writer_.Line(combine);
-    std::string copy;
-    for (size_t leaf = 0; leaf < into.size(); ++leaf) copy += fmt::format("{} = {}; ", into[leaf], values[leaf]);
-    if (there != "true") writer_.OpenBlock(fmt::format("if ({})", there));
-    writer_.Line(fmt::format("if ({0}) {{ {1} }} else {{ {2}{0} = true; }}", Holds(i), combine, copy));
-    if (there != "true") writer_.CloseBlock();
+    const bool knows = program_.reduces[i].holds_flag(), asks = knows && there != "true";
+    if (asks) writer_.OpenBlock(fmt::format("if ({})", there));
+    writer_.Line(JoinText(combine_[i], into, values, knows ? Holds(i) : ""));
+    if (asks) writer_.CloseBlock();
   }
 
   // A shared array, one element a lane.
@@ -290,7 +282,7 @@ class LoopRowsWriter : LoopRowSums {
 
   void CloseRun(int pass) {
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) writer_.Line(Combine(i, Members(i), RunMembers(i)));
+      if (program_.reduces[i].pass == pass) writer_.Line(JoinText(combine_[i], Members(i), RunMembers(i)));
     }
     writer_.CloseBlock();
   }
