@@ -9,8 +9,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // How many rows the loop has that never meet: a dimension of every array that it writes counts them, and an element
 // depends on those of its own row, on what the loop only reads and on what all rows have in common. The rows of an
 // array lie one after another, but for arrays of which the loop changes a slice a trip (stacked results). 1: it has
-// none. `context` is asked which ops lanes work on together. Pure.
-int64_t SeparateRows(const LowerContext& context, const LoopProgram& program);
+// none. Pure.
+int64_t SeparateRows(const LoopProgram& program);
 
 // How many workgroups have a lane for each element of the largest array that the loop writes, so that one that goes by
 // elements alone could keep them all in registers; 1: one has, or dispatches of this loop stop within trips.
@@ -26,7 +26,7 @@ int64_t GroupsAtOnce(const DeviceFacts& facts);
 // The workgroups that should run a loop of one dispatch: each with as many neighbouring rows, or such as meet at
 // barriers where the device lets them (GpuTraits::look_back) and no rows are separate, or too few.
 // `most_of_a_phase`: the operations that one workgroup may be left with.
-LoopShare ShareOfLoop(const LowerContext& context, const LoopProgram& program, int64_t most_of_a_phase);
+LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase);
 
 // How many times as much as one workgroup those of a loop may be left with: where they meet a phase is as long as if
 // some of them did all of it.

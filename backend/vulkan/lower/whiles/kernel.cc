@@ -188,12 +188,12 @@ class LoopKernelWriter : LoopStateWriter {
       ++depth_;
       // A condition that is known to hold is not asked.
       if (!counted_) {
-        WriteBlock(program_.root.blocks[0]);
+        WriteBlock(program_.root.condition());
         Line(fmt::format("if (!{}) break;", NameOfRegister(program_.root.decides)));
       }
-      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.blocks[1]) : WriteBlock(program_.root.blocks[1]);
+      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.body()) : WriteBlock(program_.root.body());
       CloseBlock();
-      if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
+      if (lowering.runs < 0) WriteBlock(program_.root.condition());
     }
     StoreState(lowering);
     VXLA_RETURN_IF_ERROR(CheckLimits());
@@ -223,8 +223,10 @@ class LoopKernelWriter : LoopStateWriter {
   int64_t MostTrips() const {
     const int64_t turns = RepeatsPhases() ? std::min(program_.phases, kMostTurns) : 0;
     int64_t most = LoopWriter::MostTrips(program_.trip_cost, program_.trip_iterations + turns);
-    ForEachStop(program_.root, [&](const LoopNode& loop) {
-      most = std::min(most, LoopWriter::MostTrips(loop.trip_cost, loop.trip_iterations));
+    ForEachInside(program_.root, [&](const LoopNode& node) {
+      const auto* const loop = node.As<LoopWhile>();
+      if (loop != nullptr && loop->trip_count < 0)
+        most = std::min(most, LoopWriter::MostTrips(loop->trip_cost, loop->trip_iterations));
     });
     return most;
   }
@@ -250,14 +252,6 @@ class LoopKernelWriter : LoopStateWriter {
     return CheckSharedMemory();
   }
 
-  static void ForEachStop(const LoopNode& node, const std::function<void(const LoopNode&)>& visit) {
-    for (const LoopBlock& block : node.blocks) {
-      for (const LoopNode& inner : block) {
-        if (inner.kind == LoopNode::Kind::kWhile && inner.trip_count < 0) visit(inner);
-        ForEachStop(inner, visit);
-      }
-    }
-  }
   // Drivers of GPUs take time by the text, and tensors are chosen by their addresses.
   bool RepeatsPhases() const {
     return context_.bindings == BindingMode::kAddresses && kernel_.keeps_loops() && !stops();
@@ -267,7 +261,8 @@ class LoopKernelWriter : LoopStateWriter {
     Code before = Take();
     for (const LoopNode& node : block) {
       WriteStatements(node);
-      phases.push_back({Take(), node.waits});
+      const LoopAccesses* const phase = node.accesses();
+      phases.push_back({Take(), phase != nullptr && phase->waits});
     }
     Add(std::move(before) + RepeatPhases(phases, "round", program_.share.meets));
   }
@@ -298,7 +293,7 @@ class GroupsReader {
       VXLA_ASSIGN_OR_RETURN(std::optional<LoopProgram> noted, Noted(groups));
       if (noted) return *std::move(noted);
     }
-    const LoopShare share = ShareOfLoop(context_, whole, most_of_a_phase);
+    const LoopShare share = ShareOfLoop(context_.facts, whole, most_of_a_phase);
     if (share.groups == 1) return whole;
     return LoopProgram::Read(context_, loop_, share, false, can_lower_);
   }
@@ -313,7 +308,7 @@ class GroupsReader {
     if (!GoesInChunks(context_, elements)) return std::optional<LoopProgram>();
     if (elements.IsInRegisters()) return std::optional(std::move(elements));
     VXLA_ASSIGN_OR_RETURN(const LoopProgram whole, In(1, true));
-    const int64_t of_rows = GroupsOfRows(context_.facts, whole, SeparateRows(context_, whole));
+    const int64_t of_rows = GroupsOfRows(context_.facts, whole, SeparateRows(whole));
     if (of_rows == 1) return std::optional<LoopProgram>();
     VXLA_ASSIGN_OR_RETURN(LoopProgram rows, In(of_rows, true));
     return std::optional(std::move(rows));

@@ -71,8 +71,8 @@ class LoopPlaces {
   LoopProgram program_;
 
  private:
-  static void FindRead(const LoopNode& node, std::set<int>* read);
   void Forget(const LoopNode& node);
+  void ForgetUnit(const LoopUnitNode& unit);
   void KeepIf(int place, ElementType type);
 };
 

@@ -22,6 +22,26 @@ constexpr int64_t kMostBranches = 32;
 
 }  // namespace
 
+LoopAccesses* LoopNode::accesses() {
+  if (auto* unit = As<LoopUnitNode>()) return unit;
+  if (auto* copy = As<LoopCopy>()) return copy;
+  return As<LoopAssignment>();
+}
+
+LoopControl* LoopNode::control() {
+  if (auto* loop = As<LoopWhile>()) return loop;
+  return As<LoopConditional>();
+}
+
+void ForEachInside(const LoopControl& control, const std::function<void(const LoopNode&)>& visit) {
+  for (const LoopBlock& block : control.blocks) {
+    for (const LoopNode& node : block) {
+      visit(node);
+      if (const LoopControl* inner = node.control()) ForEachInside(*inner, visit);
+    }
+  }
+}
+
 bool OnlyMoves(const FusionDescription& update) {
   return std::ranges::all_of(update.computed, [&](const Instruction* i) {
     return i == update.hero || i->opcode() == Opcode::kConstant || IsSameBytes(*i);
@@ -41,14 +61,12 @@ class LoopReader : public LoopUnitReader {
     const Instruction& loop = *program_.loop;
     program_.emulates = Emulates(*loop.called(1));
     program_.most_width_ = program_.emulates ? 1 : TunerOf(context_.facts).MostNeighbours(context_.facts);
-    program_.root.kind = LoopNode::Kind::kWhile;
-    program_.root.instruction = &loop;
     BindOutside();
     VXLA_ASSIGN_OR_RETURN(const LoopCost cost, ReadLoop(loop, &program_.root));
     program_.trip_cost = cost.operations;
     program_.alone_cost = cost.alone;
     program_.trip_iterations = cost.iterations;
-    VXLA_RETURN_IF_ERROR(NumberStops(&program_.root));
+    VXLA_RETURN_IF_ERROR(NumberStops(program_.root, &program_.root));
     PlaceBarriers(program_.root);
     KeepResident();
     return std::move(program_);
@@ -63,21 +81,23 @@ class LoopReader : public LoopUnitReader {
     });
   }
 
-  Status NumberStops(LoopNode* node) {
+  // `loop`: the same, if it is one.
+  Status NumberStops(LoopControl& control, LoopWhile* loop) {
     const int before = program_.stops;
-    const bool is_while = node->kind == LoopNode::Kind::kWhile;
-    if (node != &program_.root && is_while && node->trip_count < 0) ++program_.stops;
-    for (LoopBlock& block : node->blocks) {
+    const bool is_inner = loop != nullptr && loop != &program_.root;
+    if (is_inner && loop->trip_count < 0) ++program_.stops;
+    for (LoopBlock& block : control.blocks) {
       const int outside = program_.stops;
-      for (LoopNode& inner : block) VXLA_RETURN_IF_ERROR(NumberStops(&inner));
-      if (is_while && &block == &node->blocks[0] && program_.stops != outside)
-        return Unsupported("{}: a loop that ends by its data in a condition", node->instruction->name());
+      for (LoopNode& node : block) {
+        if (LoopControl* inner = node.control()) VXLA_RETURN_IF_ERROR(NumberStops(*inner, node.As<LoopWhile>()));
+      }
+      if (loop != nullptr && &block == &loop->condition() && program_.stops != outside)
+        return Unsupported("{}: a loop that ends by its data in a condition", loop->instruction->name());
     }
     if (program_.stops == before) return OkStatus();
-    node->first_stop = before + 1;
-    node->last_stop = program_.stops;
-    if (node != &program_.root && node->kind == LoopNode::Kind::kWhile && node->trip_count >= 0)
-      node->counter = NewRegister(ElementType::kU32);
+    control.first_stop = before + 1;
+    control.last_stop = program_.stops;
+    if (is_inner && loop->trip_count >= 0) loop->counter = NewRegister(ElementType::kU32);
     return OkStatus();
   }
 
@@ -95,18 +115,19 @@ class LoopReader : public LoopUnitReader {
   }
 
   // The condition and the body of a loop whose state is bound.
-  Result<LoopCost> ReadLoop(const Instruction& loop, LoopNode* node) {
+  Result<LoopCost> ReadLoop(const Instruction& loop, LoopWhile* node) {
+    node->instruction = &loop;
     node->trip_count = loop.notes().trip_count.value_or(-1);
     node->blocks.resize(2);
     LoopCost cost{kPhaseCost, 1};
     if (node->trip_count < 0 || &loop == program_.loop) {
-      LoopScope condition{loop.called(0), OrderOf(program_, *loop.called(0)), {}, {}, &node->blocks[0]};
+      LoopScope condition{loop.called(0), OrderOf(program_, *loop.called(0)), {}, {}, &node->condition()};
       VXLA_ASSIGN_OR_RETURN(const LoopCost asked, ReadBlock(condition));
       cost.Add(asked);
-      node->decides = RegisterOf(node->blocks[0], *loop.called(0)->root());
+      node->decides = RegisterOf(node->condition(), *loop.called(0)->root());
     }
     const Computation& body = *loop.called(1);
-    LoopScope scope{&body, OrderOf(program_, body), {}, {}, &node->blocks[1]};
+    LoopScope scope{&body, OrderOf(program_, body), {}, {}, &node->body()};
     for (int leaf = LeafCount(loop.shape()); leaf-- > 0;) {
       const LoopValue state = program_.values.at({body.parameter(0), leaf});
       if (state.place < 0 || HandsOn(loop, leaf)) continue;
@@ -149,9 +170,7 @@ class LoopReader : public LoopUnitReader {
   }
 
   Result<LoopCost> ReadInnerLoop(LoopScope& scope, const Instruction& loop) {
-    LoopNode node;
-    node.kind = LoopNode::Kind::kWhile;
-    node.instruction = &loop;
+    LoopWhile node;
     LoopCost cost;
     std::vector<std::pair<int, LoopValue>> assigned;
     std::map<LoopKey, int> times;  // that a value starts a leaf
@@ -187,13 +206,12 @@ class LoopReader : public LoopUnitReader {
     cost.operations += trip.operations * counted;
     cost.alone += trip.alone * counted;
     cost.iterations += (trip.iterations + 1) * counted;
-    scope.block->push_back(std::move(node));
+    scope.block->push_back({std::move(node)});
     return cost;
   }
 
   Result<LoopCost> ReadConditional(LoopScope& scope, const Instruction& conditional) {
-    LoopNode node;
-    node.kind = LoopNode::Kind::kConditional;
+    LoopConditional node;
     node.instruction = &conditional;
     node.decides = RegisterOf(*scope.block, *conditional.operand(0));
     const int leaves = LeafCount(conditional.shape());
@@ -213,7 +231,7 @@ class LoopReader : public LoopUnitReader {
       most.iterations = std::max(most.iterations, cost.iterations);
       most.alone = std::max(most.alone, cost.alone);
     }
-    scope.block->push_back(std::move(node));
+    scope.block->push_back({std::move(node)});
     return most;
   }
 

@@ -2,17 +2,11 @@
 #pragma once
 
 #include "backend/vulkan/lower/products/product.h"
-#include "backend/vulkan/lower/whiles/units/rows.h"
+#include "backend/vulkan/lower/whiles/units/shape.h"
+#include "backend/vulkan/lower/whiles/units/unit.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// A lane owns `rows` by `columns` results at a time and takes `k_step` values of k a turn. `shares`: the lanes of a
-// subgroup have the same rows, so each loads one of them and hands it round. `in_turn`: where a tile has more sums than
-// a processor has registers, four sums at a time take all values of k of a step, so that each leaves memory once.
-struct LoopTile {
-  int64_t rows = 1, columns = 1, k_step = 1;
-  bool shares = false, in_turn = false;
-};
 // None where the product is better a row program.
 std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductReader& reader, uint32_t lanes,
                                     LoopShare share);
