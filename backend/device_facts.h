@@ -34,8 +34,8 @@ struct Emulation {
   bool matrices = false;
   // The device's one queue stands for several of them, and everything that can run beside something else does.
   bool queues = false;
-  // With gpu: workgroups of loops meet wherever they can, however little they gain by it.
-  bool meetings = false;
+  // With gpu: loops have barriers of the whole grid wherever they can, however little they gain by it.
+  bool grid = false;
   bool vulkan11 = false;          // what came with Vulkan 1.2 and 1.3 and has no extension that the device lists
   bool synchronization2 = false;  // barriers and submissions are those of Vulkan 1.0
   friend bool operator==(const Emulation&, const Emulation&) = default;

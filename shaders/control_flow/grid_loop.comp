@@ -1,7 +1,7 @@
-// A whole loop in workgroups that meet: as control_flow/loop.comp, but elements and rows go round among the workgroups of
-// the dispatch, and where lanes would wait for each other all of these do (grid_barrier).
+// A whole loop in cooperative workgroups: as control_flow/loop.comp, but elements and rows go round among the workgroups
+// of the dispatch, and where lanes would wait for each other all of these do (grid_barrier).
 //
-// Vulkan does not promise that a workgroup runs while others wait for it. So those that run meet first: each counts
+// Vulkan does not promise that a workgroup runs while others wait for it. So those that run join first: each counts
 // itself, and the first one waits a while, then closes the door and says how many are in. Whoever comes later returns at
 // once. Those inside run already, and devices let what runs run on (as scans that look back take for granted too). How
 // many they are changes no result: it decides who computes an element, not how.
@@ -14,11 +14,11 @@ void grid_barrier();
 
 #define GRID_WORD(i) ELEMENT(GRID, u32, i)
 #define GRID_COUNT 0u   // workgroups that have begun, and whether the door is closed
-#define GRID_INSIDE 1u  // workgroups that meet, once the door is closed
+#define GRID_INSIDE 1u  // workgroups that take part, once the door is closed
 #define GRID_MET 2u     // arrivals at barriers so far
 #define GRID_LEFT 3u    // workgroups that have ended
 #define GRID_CLOSED 0x80000000u
-#define GRID_POLLS 4096u
+#define GRID_PATIENCE 64u  // how often the first one asks while nobody else comes
 
 shared uint grid_shared[2];
 
@@ -26,8 +26,12 @@ void join_grid() {
   if (gl_LocalInvocationIndex == 0u) {
     uint number = atomicAdd(GRID_WORD(GRID_COUNT), 1u), inside = 0u;
     if (number == 0u) {
-      uint come = 1u;
-      for (uint poll = 0u; poll < GRID_POLLS && come < GRID_GROUPS; ++poll) come = atomicOr(GRID_WORD(GRID_COUNT), 0u);
+      uint come = 1u, asked = 0u;
+      while (asked < GRID_PATIENCE && come < GRID_GROUPS) {
+        uint now = atomicOr(GRID_WORD(GRID_COUNT), 0u);
+        asked = now == come ? asked + 1u : 0u;
+        come = now;
+      }
       inside = atomicOr(GRID_WORD(GRID_COUNT), GRID_CLOSED);
       atomicExchange(GRID_WORD(GRID_INSIDE), inside);
     } else if (number < GRID_CLOSED) {

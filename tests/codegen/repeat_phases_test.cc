@@ -48,7 +48,7 @@ TEST(RepeatPhasesTest, LayersStandOnce) {
   EXPECT_GT(text.find("last("), text.find("norm("));
 }
 
-TEST(RepeatPhasesTest, OfWorkgroupsThatMeetAllWaitAndReadWhatOthersWrote) {
+TEST(RepeatPhasesTest, OfAGridAllWaitAndReadWhatOthersWrote) {
   std::vector<LoopPhase> phases;
   for (int layer = 0; layer < 3; ++layer) phases.push_back(Phase("product", 1, 10 + layer, true));
   const std::string text = RepeatPhases(phases, "turn", /*of_grid=*/true).Print();

@@ -1,4 +1,4 @@
-// Whiles whose workgroups meet at barriers of the whole dispatch (control_flow/grid_loop.comp).
+// Whiles in cooperative workgroups, with barriers of the whole grid (control_flow/grid_loop.comp).
 #include <gmock/gmock.h>
 
 #include "tests/support/device_test_support.h"
@@ -102,7 +102,7 @@ class GridLoopsTest : public ::testing::TestWithParam<std::tuple<GridProgram, Bi
     std::unique_ptr<Client>& client = (*clients)[mode];
     if (client != nullptr) return client.get();
     vulkan::OpenOptions options = TestOptions(mode);
-    options.emulate.gpu = options.emulate.meetings = true;
+    options.emulate.gpu = options.emulate.grid = true;
     options.emulate.family = GpuFamily::kNvidia;
     auto device = OpenTestDevice(options);
     EXPECT_TRUE(device.ok()) << device.status().message();
@@ -111,7 +111,7 @@ class GridLoopsTest : public ::testing::TestWithParam<std::tuple<GridProgram, Bi
   }
 };
 
-TEST_P(GridLoopsTest, HasTheSameResultsHoweverManyMeet) {
+TEST_P(GridLoopsTest, HasTheSameResultsHoweverManyTakePart) {
   const auto& [program, mode] = GetParam();
   Client* const client = ClientOf(mode);
   ASSERT_NE(client, nullptr);
@@ -132,7 +132,7 @@ TEST_P(GridLoopsTest, HasTheSameResultsHoweverManyMeet) {
   const auto first = (*executable)->Run(pointers);
   ASSERT_TRUE(first.ok()) << first.status().message();
   ExpectAgreement(*first, *expected, {}, program.name);
-  // Who comes in time to meet differs from run to run.
+  // Which workgroups come in time differs from run to run.
   for (int run = 0; run < 3; ++run) {
     const auto again = (*executable)->Run(pointers);
     ASSERT_TRUE(again.ok()) << again.status().message();

@@ -466,20 +466,20 @@ int64_t BarriersOfATrip(const LoopControl& control) {
 }
 
 // Not measured yet. A barrier of all workgroups takes an H100 some 1.5 us, that of one 0.2; a workgroup does about
-// 13,000 operations in a microsecond. Workgroups that meet are to gain a fifth at least.
+// 13,000 operations in a microsecond. Cooperative workgroups are to gain a fifth at least.
 constexpr double kGridBarrierUs = 1.5, kBarrierUs = 0.2, kOperationsOfAUs = 13'000, kLeastGain = 1.25;
 
-// Workgroups that meet: as many as have a few thousand operations each between two barriers; 1: none do, or `apart`
+// Cooperative workgroups: as many as have a few thousand operations each between two barriers; 1: none do, or `apart`
 // ones are as quick.
-int64_t GroupsThatMeet(const DeviceFacts& facts, const LoopProgram& program, int64_t apart) {
+int64_t CooperativeGroups(const DeviceFacts& facts, const LoopProgram& program, int64_t apart) {
   constexpr int64_t kLeastOfAPhase = int64_t{1} << 11;
   // One for each unit, so that all of them run at once, unless something else does. Loops that stop silently do not
   // wait.
-  constexpr int64_t kMeetForNothing = 8;
+  constexpr int64_t kOfFreeBarriers = 8;
   const bool waits = TraitsOf(facts).look_back || facts.costs.free_grid_barriers;
   const int64_t barriers = BarriersOfATrip(program.root);
   if (!waits || facts.quirks.loop_iteration_limit != 0 || program.stops > 0 || barriers == 0) return 1;
-  if (facts.costs.free_grid_barriers) return kMeetForNothing;
+  if (facts.costs.free_grid_barriers) return kOfFreeBarriers;
   const int64_t shared = program.trip_cost - program.alone_cost;
   const int64_t groups = std::min<int64_t>(facts.compute_units, shared / barriers / kLeastOfAPhase);
   if (groups <= apart) return 1;
@@ -494,13 +494,13 @@ int64_t GroupsThatMeet(const DeviceFacts& facts, const LoopProgram& program, int
 
 LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase) {
   const int64_t apart = GroupsOfLoop(facts, program, SeparateRows(program), most_of_a_phase);
-  const int64_t meet = GroupsThatMeet(facts, program, apart);
-  return meet > 1 ? LoopShare{meet, true} : LoopShare{apart};
+  const int64_t together = CooperativeGroups(facts, program, apart);
+  return together > 1 ? LoopShare{together, true} : LoopShare{apart};
 }
 
 int64_t MostGroupsOfAPhase(LoopShare share) {
   constexpr int64_t kMost = 8;
-  return share.meets ? std::min(share.groups, kMost) : 1;
+  return share.cooperative ? std::min(share.groups, kMost) : 1;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -23,13 +23,13 @@ int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64
 // How many workgroups the device is taken to run at once.
 int64_t GroupsAtOnce(const DeviceFacts& facts);
 
-// The workgroups that should run a loop of one dispatch: each with as many neighbouring rows, or such as meet at
-// barriers where the device lets them (GpuTraits::look_back) and no rows are separate, or too few.
+// The workgroups that should run a loop of one dispatch: each with as many neighbouring rows, or cooperative ones where
+// the device lets workgroups wait for others (GpuTraits::look_back) and no rows are separate, or too few.
 // `most_of_a_phase`: the operations that one workgroup may be left with.
 LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase);
 
-// How many times as much as one workgroup those of a loop may be left with: where they meet a phase is as long as if
-// some of them did all of it.
+// How many times as much as one workgroup those of a loop may be left with: a phase of cooperative ones takes as long
+// as if some of them did all of it.
 int64_t MostGroupsOfAPhase(LoopShare share);
 
 }  // namespace VXLA_NAMESPACE::vulkan

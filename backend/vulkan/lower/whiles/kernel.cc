@@ -97,9 +97,9 @@ class LoopStateWriter : protected LoopWriter {
     for (const LoopState& state : program_.state) {
       if (IsResident(state.value.place)) StoreResident(state.value.place, memory_.SliceOf(state.value.place));
     }
-    if (resumes_) Barrier(program_.share.meets);  // the registers have been read by all
+    if (resumes_) Barrier(program_.share.cooperative);  // the registers have been read by all
     if (stops()) KeepRegisters();
-    OpenBlock(fmt::format("if (lane == 0u{})", program_.share.meets        ? " && grid_group == 0u"
+    OpenBlock(fmt::format("if (lane == 0u{})", program_.share.cooperative  ? " && grid_group == 0u"
                                                : program_.share.groups > 1 ? " && WORKGROUP == 0u"
                                                                            : ""));
     for (const LoopState& state : program_.state) {
@@ -172,7 +172,7 @@ class LoopKernelWriter : LoopStateWriter {
     resumes_ = !counted_ || memory_.moves();
     lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? CeilDivide(trips, most) : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
-    if (program_.share.meets) MeetAtBarriers();
+    if (program_.share.cooperative) UseGridBarriers();
     Registers(resumes_);
     ResidentPlaces();
     if (stops()) {
@@ -207,10 +207,10 @@ class LoopKernelWriter : LoopStateWriter {
       kernel_.ShareBindings();
     }
     Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()),
-                               program_.share.meets ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
+                               program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
                                {program_.lanes, 1, 1}, {static_cast<uint32_t>(program_.share.groups), 1, 1});
     step.flop = counted_ ? program_.share.parts() * program_.trip_cost * trips : 0;
-    if (program_.share.meets) step.in_place.push_back({buffers_.Constant({0, 0, 0, 0}), grid_, true});
+    if (program_.share.cooperative) step.in_place.push_back({buffers_.Constant({0, 0, 0, 0}), grid_, true});
     lowering.steps = memory_.MovePacked(true);
     lowering.steps.push_back(std::move(step));
     if (!next_.empty()) lowering.steps.push_back(NextRegisters());
@@ -232,7 +232,7 @@ class LoopKernelWriter : LoopStateWriter {
   }
 
  private:
-  void MeetAtBarriers() {
+  void UseGridBarriers() {
     grid_ = buffers_.Scratch(16);
     kernel_.ReadsOfOthers();
     kernel_.Append(fmt::format("#define GRID {}\n#define GRID_GROUPS {}u\n",
@@ -264,7 +264,7 @@ class LoopKernelWriter : LoopStateWriter {
       const LoopAccesses* const phase = node.accesses();
       phases.push_back({Take(), phase != nullptr && phase->waits});
     }
-    Add(std::move(before) + RepeatPhases(phases, "round", program_.share.meets));
+    Add(std::move(before) + RepeatPhases(phases, "round", program_.share.cooperative));
   }
   // The lane's own elements of what is kept in registers.
   void ResidentPlaces() {

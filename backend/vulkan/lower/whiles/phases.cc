@@ -163,7 +163,7 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
 
 // What lanes of a workgroup do together, whatever other ones do meanwhile.
 Code LoopPhaseWriter::OfOneGroup(Code unit) const {
-  if (!program_.share.meets) return unit;
+  if (!program_.share.cooperative) return unit;
   return Code("if (grid_group == 0u) {\n") + std::move(unit) + Code("}\n");
 }
 

@@ -149,8 +149,8 @@ void LoopPlaces::KeepResident() {
   for (size_t p = 0; p < program_.places.size(); ++p) {
     LoopPlace& place = program_.places[p];
     const bool is_read = place.kind != LoopPlace::Kind::kScratch || read.contains(static_cast<int>(p));
-    // Which workgroups meet, and whose lane an element is, is not known before they run.
-    const bool fits = !program_.share.meets && CeilDivide(place.count, program_.share.groups) <= program_.lanes;
+    // Which workgroups cooperate, and whose lane an element is, is not known before they run.
+    const bool fits = !program_.share.cooperative && CeilDivide(place.count, program_.share.groups) <= program_.lanes;
     place.resident = fits || !is_read;
   }
   ForEachInside(program_.root, [&](const LoopNode& node) { Forget(node); });

@@ -358,7 +358,7 @@ int64_t LoopProgram::WidthOf(int64_t count, const FusionDescription& body) const
 
 int64_t LoopProgram::WidthOf(int64_t count, bool moves) const {
   int64_t width = moves ? std::min<int64_t>(most_width_, 4) : most_width_;
-  if (share.meets || count % share.groups != 0) return 1;
+  if (share.cooperative || count % share.groups != 0) return 1;
   count /= share.groups;
   while (width > 1 && (count % width != 0 || count < width * lanes)) width = width > 4 ? 4 : 1;
   return width;

@@ -164,8 +164,8 @@ class LoopProgram {
   // others, but for the last ones where lanes keep them in registers. Or such as meet.
   LoopShare share;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
-  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup; of all where they meet
-  int64_t alone_cost = 0;       // of these, what one workgroup does where they meet
+  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup; of all cooperative ones
+  int64_t alone_cost = 0;       // of these, what one of cooperative workgroups does
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int notes = 0;                // reductions that are noted
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs

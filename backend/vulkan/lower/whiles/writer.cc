@@ -165,7 +165,8 @@ void LoopWriter::WriteBlock(const LoopBlock& block) {
 
 void LoopWriter::WriteNode(const LoopNode& node) {
   if (registers_only_ && ComputesElements(node)) return;
-  if (const LoopAccesses* phase = node.accesses(); phase != nullptr && phase->waits) Barrier(program_.share.meets);
+  if (const LoopAccesses* phase = node.accesses(); phase != nullptr && phase->waits)
+    Barrier(program_.share.cooperative);
   WriteStatements(node);
 }
 void LoopWriter::WriteStatements(const LoopNode& node) {

@@ -37,7 +37,7 @@ class LoopDotWriter {
     apart ? StoreSums() : Store();
     writer_.CloseBlock();
     text += writer_.Take();
-    return apart ? text + Barrier(0, unit_.share.meets) + Epilogue() : text;
+    return apart ? text + Barrier(0, unit_.share.cooperative) + Epilogue() : text;
   }
 
  private:
@@ -205,9 +205,9 @@ int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
 std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductReader& reader, uint32_t lanes,
                                     LoopShare share) {
   const DeviceFacts& facts = context.facts;
-  DotWork work = reader.work;  // of a workgroup, or of all that meet
+  DotWork work = reader.work;  // of a workgroup, or of all cooperative ones
   (work.batches > 1 ? work.batches : work.rows) /= share.parts();
-  const int64_t all_lanes = share.meets ? share.groups * lanes : lanes;
+  const int64_t all_lanes = share.cooperative ? share.groups * lanes : lanes;
   const bool emulated = ComputesInPairs(context, reader.body());
   if (emulated || work.sum_bytes > 4 || work.k < 8 || reader.wide || work.rows * work.columns < 2 * all_lanes)
     return std::nullopt;

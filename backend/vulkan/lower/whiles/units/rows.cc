@@ -199,7 +199,7 @@ class LoopRowsWriter : LoopRowSums {
   // A lane's row, in a loop if a workgroup takes more than its lanes have at once. Lanes without one share the last.
   void OpenRows() {
     const int64_t at_once = workgroup_ / lanes_;
-    if (share_.meets) {
+    if (share_.cooperative) {
       const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, share_.groups, 1);
       writer_.OpenBlock(
           fmt::format("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows));

@@ -8,13 +8,13 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 // Workgroups that share a loop's rows and elements out. Each has a part of every array to itself, so that none knows of
-// the others; or they meet at barriers of the whole dispatch, elements and rows go round among those that run, and
-// `groups` are so many at most.
+// the others. Cooperative ones have barriers of the whole grid: elements and rows go round among those that run, which are
+// `groups` at most.
 struct LoopShare {
   int64_t groups = 1;
-  bool meets = false;
+  bool cooperative = false;
   // By which a workgroup's part of an array is known before it runs.
-  int64_t parts() const { return meets ? 1 : groups; }
+  int64_t parts() const { return cooperative ? 1 : groups; }
 };
 
 // A lane owns `rows` by `columns` results at a time and takes `k_step` values of k a turn. `shares`: the lanes of a

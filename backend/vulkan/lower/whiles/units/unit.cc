@@ -27,7 +27,7 @@ std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
 
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
   const int64_t groups = share.groups;
-  if (share.meets) {
+  if (share.cooperative) {
     // An element is the same lane's in every phase that goes by as many elements.
     constexpr int64_t kLeastNeighbours = 32;
     const int64_t each = NeighboursOfAGroup(count, lanes, groups, kLeastNeighbours);
@@ -65,7 +65,7 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
 
 void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
   const int64_t groups = share.groups;
-  if (share.meets || CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, share);
+  if (share.cooperative || CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, share);
   writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
   const std::string owns = OwnsElement(count, lanes, groups);
   writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));

@@ -28,11 +28,11 @@ struct LoopUnit {
 };
 
 // Where the workgroup's part of `count` begins, each having as much, but for the last ones: the first and a plus sign,
-// or nothing. Not of workgroups that meet.
+// or nothing. Not of cooperative workgroups.
 std::string OwnBase(int64_t count, int64_t groups);
 
 // Opens a loop in which lane `lane` takes `name` = lane, lane + lanes ... of its workgroup's part of `count`, all lanes
-// as often where that comes out even. Of workgroups that meet, each takes some neighbours at a time.
+// as often where that comes out even. Of cooperative workgroups each takes some neighbours at a time.
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share = {});
 
 // Whether lane `lane` has an element of its workgroup's part, where none has two: nothing where each has.
@@ -41,7 +41,7 @@ std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups);
 // The same turns, in a test where no lane takes two.
 void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share = {});
 
-// Of workgroups that meet: how many neighbours of `count` one takes at a time, so that all get something to do. A power
+// Of cooperative workgroups: how many neighbours of `count` one takes at a time, so that all get something to do. A power
 // of two, from `least` to `most`.
 int64_t NeighboursOfAGroup(int64_t count, int64_t most, int64_t groups, int64_t least);
 
