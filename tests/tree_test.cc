@@ -173,7 +173,7 @@ const Street kStreets[] = {
      {"backend/vulkan/codegen/statements", "backend/vulkan/lower", "backend/vulkan/lower/tuning",
       "backend/vulkan/shader", "backend/vulkan/spirv"}},
     {"backend/vulkan/lower/whiles/units",
-     {"backend/vulkan/codegen", "backend/vulkan/lower/fft", "backend/vulkan/lower/indexing",
+     {"backend/vulkan/codegen", "backend/vulkan/lower", "backend/vulkan/lower/fft", "backend/vulkan/lower/indexing",
       "backend/vulkan/lower/linalg", "backend/vulkan/lower/products", "backend/vulkan/lower/rows",
       "backend/vulkan/lower/sort"}},
     {"backend/vulkan/lower/whiles",

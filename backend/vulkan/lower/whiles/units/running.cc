@@ -115,12 +115,12 @@ class LoopRunningWriter {
   // Appends values to what is held; a walk from the end has them on the left.
   void Fold(const std::vector<std::string>& values) {
     if (!rows_.running.reverse) {
-      writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(Members(), ", "), fmt::join(values, ", ")));
+      writer_.Line(JoinText(combine_, Members(), values));
       return;
     }
     std::vector<std::string> joined;
     for (size_t i = 0; i < values.size(); ++i) joined.push_back(writer_.Assignable(reducer_.types[i], values[i]));
-    writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(joined, ", "), fmt::join(Members(), ", ")));
+    writer_.Line(JoinText(combine_, joined, Members()));
     for (size_t i = 0; i < joined.size(); ++i) writer_.Line(fmt::format("{} = {};", Member(i), joined[i]));
   }
 
@@ -188,7 +188,7 @@ class LoopRunningWriter {
 
 }  // namespace
 
-LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const RunningRows rows(*body.hero, lanes);
   int64_t each = 2;
   for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
@@ -201,7 +201,8 @@ LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) 
   return needs;
 }
 
-Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit) {
+Code WriteLoopRunning(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                      std::span<const BufferSlice>, const LoopUnit& unit) {
   return LoopRunningWriter(body, buffers, unit).Write();
 }
 

@@ -5,7 +5,7 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopSelect(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const Instruction& hero = *body.hero;
   const SelectAndScatterTurns turns(hero);
   const int64_t windows = hero.operand(1)->shape().ElementCount(), elements = hero.shape().ElementCount();
@@ -22,8 +22,8 @@ LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-Code WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                     const LoopUnit& unit) {
+Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                     std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   const Instruction& hero = *body.hero;
   const auto phase = [&](const Shape& shape, const auto& write) {
     IndexSpace space;

@@ -198,7 +198,7 @@ class LoopSortWriter : CodeWriter {
 
 }  // namespace
 
-LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const SortWork work = SortWorkOf(body);
   const int64_t count = CountOf(work), block = BlockOf(work.length), turns = CeilDivide(count, lanes);
   LoopUnitNeeds needs;
@@ -221,8 +221,8 @@ LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-Code WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                   const LoopUnit& unit) {
+Code WriteLoopSort(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                   std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   SortWork work = SortWorkOf(body);
   PlaceSortTensors(body, buffers, &work);
   return LoopSortWriter(work, scratch, unit).Write();
