@@ -38,9 +38,7 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
 }
 
 int64_t LoopUnitReader::OperationsOf(const FusionDescription& body) {
-  int64_t each = 1;
-  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
-  return each;
+  return 1 + ElementCosts(body.computed);
 }
 
 void LoopUnitReader::AddReads(const std::function<bool(int)>& own, LoopUnitNode* unit) {
