@@ -146,6 +146,8 @@ struct DeviceFacts {
   uint64_t max_storage_range_bytes = uint64_t{1} << 27;
   uint64_t max_allocation_bytes = uint64_t{1} << 30;
   uint64_t memory_bytes = 0;  // of the largest device-local heap
+  // The host cannot write into device memory: kernels read what MemoryKind::kArguments holds over the bus.
+  bool arguments_over_bus = false;
   uint32_t storage_offset_alignment = 256;
   uint32_t max_storage_buffers = 4;  // per stage
   // Of an array in kernels whose element indices are 32-bit and take part in signed address arithmetic; less in tests.
