@@ -34,6 +34,8 @@ struct Emulation {
   bool matrices = false;
   // The device's one queue stands for several of them, and everything that can run beside something else does.
   bool queues = false;
+  // With gpu: loops have barriers of the whole grid wherever they can, however little they gain by it.
+  bool grid = false;
   bool vulkan11 = false;          // what came with Vulkan 1.2 and 1.3 and has no extension that the device lists
   bool synchronization2 = false;  // barriers and submissions are those of Vulkan 1.0
   friend bool operator==(const Emulation&, const Emulation&) = default;
@@ -207,6 +209,8 @@ struct DeviceFacts {
     bool plain_text = false;
     // A kernel copies much memory several times as fast as the driver's copy of buffers does.
     bool slow_copies = false;
+    // A barrier of all workgroups costs nothing: for tests.
+    bool free_grid_barriers = false;
     friend bool operator==(const Costs&, const Costs&) = default;
   } costs;
 

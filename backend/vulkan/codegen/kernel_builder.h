@@ -105,6 +105,8 @@ class KernelBuilder {
 
   // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.
   void ShareBindings() { shares_bindings_ = true; }
+  // Workgroups read what others of the dispatch have written. The dispatch is not cut.
+  void ReadsOfOthers() { reads_of_others_ = traits_.indivisible = true; }
   // How many bindings the step has then.
   int binding_count() const;
 
@@ -128,9 +130,10 @@ class KernelBuilder {
   // The bindings, tensors of one buffer together, and of each tensor which it is.
   std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
   void AddView(int k, const std::string& tag);
+  std::string CoherentTensors() const;
 
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, shares_bindings_ = false;
-  bool shuffles_ = false;
+  bool shuffles_ = false, reads_of_others_ = false;
   KernelTraits traits_;
   std::string views_;
   Code code_;

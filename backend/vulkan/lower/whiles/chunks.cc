@@ -149,7 +149,7 @@ class TripsWriter : ChunkWriter {
     EachCopy(chunks, fmt::format("{} || copy != 0u", Is(Part::kLastTrips)),
              [&](int place, const BufferSlice& to) { StoreResident(place, to); });
     VXLA_RETURN_IF_ERROR(CheckSharedMemory());
-    return FinishKernel("while, trips of a chunk", program_.lanes, program_.groups);
+    return FinishKernel("while, trips of a chunk", program_.lanes, program_.share.groups);
   }
 
  private:
@@ -173,8 +173,8 @@ class TripsWriter : ChunkWriter {
       const LoopPlace& at = program_.places[static_cast<size_t>(place)];
       const int there = kernel_.AddBuffer(at.type, Access::kReadWrite, memory_.SliceOf(place)),
                 saved = kernel_.AddBuffer(at.type, Access::kReadWrite, copy);
-      const int64_t own = at.count / program_.groups;
-      const std::string base = OwnBase(at.count, program_.groups);
+      const int64_t own = at.count / program_.share.groups;
+      const std::string base = OwnBase(at.count, program_.share.groups);
       OpenBlock(fmt::format("for (uint i = {0}lane; i < {0}{1}u; i += {2}u)", base, own, program_.lanes));
       OpenBlock(fmt::format("if ({})", Is(Part::kLastTrips)));
       Move(at.type, saved, there);

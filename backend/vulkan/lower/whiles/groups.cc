@@ -334,6 +334,8 @@ int64_t GroupsAtOnce(const DeviceFacts& facts) {
   return facts.compute_units > 0 ? facts.compute_units : kUnknownUnits;
 }
 
+namespace {
+
 // A lane with little to do is not worth another group. A software driver's lanes read what they share with other rows
 // one by one, so that a group takes a few rows at least; and only as many groups as threads run them, or a few more
 // where the loop is too much for those.
@@ -352,6 +354,59 @@ int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64
     if (rows % candidate == 0 && worth) groups = candidate;
   }
   return groups;
+}
+
+// Barriers of a trip of the program's loop, those of inner loops as often as they are met.
+int64_t BarriersOfATrip(const LoopControl& control) {
+  int64_t count = 0;
+  for (const LoopBlock& block : control.blocks) {
+    for (const LoopNode& node : block) {
+      const LoopAccesses* phase = node.accesses();
+      count += phase != nullptr && phase->waits ? 1 : 0;
+      const auto* loop = node.As<LoopWhile>();
+      if (const LoopControl* inner = node.control())
+        count += BarriersOfATrip(*inner) * (loop != nullptr ? std::max<int64_t>(loop->trip_count, 1) : 1);
+    }
+  }
+  return count;
+}
+
+// Not measured yet. A barrier of all workgroups takes an H100 some 1.5 us, that of one 0.2; a workgroup does about
+// 13,000 operations in a microsecond. Cooperative workgroups are to gain a fifth at least.
+constexpr double kGridBarrierUs = 1.5, kBarrierUs = 0.2, kOperationsOfAUs = 13'000, kLeastGain = 1.25;
+
+// Cooperative workgroups: as many as have a few thousand operations each between two barriers; 1: none do, or `apart`
+// ones are as quick.
+int64_t CooperativeGroups(const DeviceFacts& facts, const LoopProgram& program, int64_t apart) {
+  constexpr int64_t kLeastOfAPhase = int64_t{1} << 11;
+  // One for each unit, so that all of them run at once, unless something else does. Loops that stop silently do not
+  // wait.
+  constexpr int64_t kOfFreeBarriers = 8;
+  const bool waits = TraitsOf(facts).look_back || facts.costs.free_grid_barriers;
+  const int64_t barriers = BarriersOfATrip(program.root);
+  if (!waits || facts.quirks.loop_iteration_limit != 0 || program.stops > 0 || barriers == 0) return 1;
+  if (facts.costs.free_grid_barriers) return kOfFreeBarriers;
+  const int64_t shared = program.trip_cost - program.alone_cost;
+  const int64_t groups = std::min<int64_t>(facts.compute_units, shared / barriers / kLeastOfAPhase);
+  if (groups <= apart) return 1;
+  const auto time_of = [&](int64_t operations, double barrier_us) {
+    return static_cast<double>(barriers) * barrier_us + static_cast<double>(operations) / kOperationsOfAUs;
+  };
+  const double met = time_of(program.alone_cost + shared / groups, kGridBarrierUs);
+  return kLeastGain * met < time_of(program.trip_cost / apart, kBarrierUs) ? groups : 1;
+}
+
+}  // namespace
+
+LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase) {
+  const int64_t apart = GroupsOfLoop(facts, program, SeparateRows(program), most_of_a_phase);
+  const int64_t together = CooperativeGroups(facts, program, apart);
+  return together > 1 ? LoopShare{together, true} : LoopShare{apart};
+}
+
+int64_t MostGroupsOfAPhase(LoopShare share) {
+  constexpr int64_t kMost = 8;
+  return share.cooperative ? std::min(share.groups, kMost) : 1;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

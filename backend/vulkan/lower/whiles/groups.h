@@ -23,8 +23,13 @@ int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64
 // How many workgroups the device is taken to run at once.
 int64_t GroupsAtOnce(const DeviceFacts& facts);
 
-// How many workgroups, each with as many neighbouring rows, should run a loop of one dispatch: a divisor of `rows`.
+// The workgroups that should run a loop of one dispatch: each with as many neighbouring rows, or cooperative ones where
+// the device lets workgroups wait for others (GpuTraits::look_back) and no rows are separate, or too few.
 // `most_of_a_phase`: the operations that one workgroup may be left with.
-int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase);
+LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase);
+
+// How many times as much as one workgroup those of a loop may be left with: a phase of cooperative ones takes as long
+// as if some of them did all of it.
+int64_t MostGroupsOfAPhase(LoopShare share);
 
 }  // namespace VXLA_NAMESPACE::vulkan

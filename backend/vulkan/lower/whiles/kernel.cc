@@ -97,14 +97,16 @@ class LoopStateWriter : protected LoopWriter {
     for (const LoopState& state : program_.state) {
       if (IsResident(state.value.place)) StoreResident(state.value.place, memory_.SliceOf(state.value.place));
     }
-    if (resumes_) Barrier();  // the registers have been read by all
+    if (resumes_) Barrier(program_.share.cooperative);  // the registers have been read by all
     if (stops()) KeepRegisters();
-    OpenBlock(program_.groups == 1 ? "if (lane == 0u)" : "if (lane == 0u && WORKGROUP == 0u)");
+    OpenBlock(fmt::format("if (lane == 0u{})", program_.share.cooperative  ? " && grid_group == 0u"
+                                               : program_.share.groups > 1 ? " && WORKGROUP == 0u"
+                                                                           : ""));
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
       BufferSlice slice = memory_.Inside(buffers_.SliceOf(*program_.loop, state.leaf));
-      if (program_.groups > 1 && resumes_) {
+      if (program_.share.parts() > 1 && resumes_) {
         next_.push_back({buffers_.Scratch(slice.size_bytes), slice, type});
         slice = next_.back().from;
       }
@@ -153,7 +155,7 @@ class LoopStateWriter : protected LoopWriter {
   };
 
   std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
-  BufferSlice at_;
+  BufferSlice at_, grid_;
   std::map<ElementType, Kept> kept_;
   bool counted_ = false, resumes_ = false;
 };
@@ -170,6 +172,7 @@ class LoopKernelWriter : LoopStateWriter {
     resumes_ = !counted_ || memory_.moves();
     lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? CeilDivide(trips, most) : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
+    if (program_.share.cooperative) UseGridBarriers();
     Registers(resumes_);
     ResidentPlaces();
     if (stops()) {
@@ -198,8 +201,9 @@ class LoopKernelWriter : LoopStateWriter {
       return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
                          1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
     }
-    Step step = FinishKernel("while", program_.lanes, program_.groups);
-    step.flop = counted_ ? program_.groups * program_.trip_cost * trips : 0;
+    Step step = FinishKernel("while", program_.lanes, program_.share.groups);
+    step.flop = counted_ ? program_.share.parts() * program_.trip_cost * trips : 0;
+    if (program_.share.cooperative) step.in_place.push_back({buffers_.Constant({0, 0, 0, 0}), grid_, true});
     lowering.steps = memory_.MovePacked(true);
     lowering.steps.push_back(std::move(step));
     if (!next_.empty()) lowering.steps.push_back(NextRegisters());
@@ -221,6 +225,12 @@ class LoopKernelWriter : LoopStateWriter {
   }
 
  private:
+  void UseGridBarriers() {
+    grid_ = buffers_.Scratch(16);
+    kernel_.ReadsOfOthers();
+    kernel_.Append(fmt::format("#define GRID {}\n#define GRID_GROUPS {}u\n",
+                               kernel_.AddBuffer(ElementType::kU32, Access::kReadWrite, grid_), program_.share.groups));
+  }
   Status CheckLimits() const {
     const std::string& name = program_.loop->name();
     if (const int64_t barriers = code_.barriers(); program_.stops > 0 && barriers > kMostBarriersAroundStops) {
@@ -247,7 +257,7 @@ class LoopKernelWriter : LoopStateWriter {
       const LoopAccesses* const phase = node.accesses();
       phases.push_back({Take(), phase != nullptr && phase->waits});
     }
-    Add(std::move(before) + RepeatPhases(phases, "round"));
+    Add(std::move(before) + RepeatPhases(phases, "round", program_.share.cooperative));
   }
   // The lane's own elements of what is kept in registers.
   void ResidentPlaces() {
@@ -276,13 +286,14 @@ class GroupsReader {
       VXLA_ASSIGN_OR_RETURN(std::optional<LoopProgram> noted, Noted(groups));
       if (noted) return *std::move(noted);
     }
-    const int64_t groups = GroupsOfLoop(context_.facts, whole, SeparateRows(whole), most_of_a_phase);
-    return groups == 1 ? std::move(whole) : In(groups, false);
+    const LoopShare share = ShareOfLoop(context_.facts, whole, most_of_a_phase);
+    if (share.groups == 1) return whole;
+    return LoopProgram::Read(context_, loop_, share, false, can_lower_);
   }
 
  private:
   Result<LoopProgram> In(int64_t groups, bool notes) const {
-    return LoopProgram::Read(context_, loop_, groups, notes, can_lower_);
+    return LoopProgram::Read(context_, loop_, {groups}, notes, can_lower_);
   }
   // For chunks of trips, in so many groups of elements, or in groups of rows.
   Result<std::optional<LoopProgram>> Noted(int64_t groups) const {
@@ -311,7 +322,7 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
   LoopMemory memory(context, program, buffers);
   if (program.notes > 0) return LowerLoopInChunks(context, program, buffers, memory);
   const int64_t most = program.phases * most_of_a_phase;
-  if (program.trip_cost > most) {
+  if (program.alone_cost + (program.trip_cost - program.alone_cost) / MostGroupsOfAPhase(program.share) > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
                        loop.name(), program.trip_cost, most);
   }

@@ -33,7 +33,7 @@ void LoopPhaseWriter::EachElement(ValueWriter& writer, int64_t count, int64_t wi
   const int loop = space.AddVariable(groups);
   writer.Bind(loop, "i");
   if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
-  OpenElements(writer, "i", groups, program_.lanes, program_.groups);
+  OpenElements(writer, "i", groups, program_.lanes, program_.share);
   write(space.Scale(space.Variable(loop), width));
   writer.CloseBlock();
 }
@@ -157,7 +157,14 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
   ValueWriter writer(kernel_, body, buffers, space);
   for (const auto& [operand, name] : held) writer.Hold(*operand, name);
   WriteOneByOne(unit, body, writer);
-  return writer.Take();
+  const bool alone = unit.kind == LoopUnitKind::kParts || unit.kind == LoopUnitKind::kScatter;
+  return alone ? OfOneGroup(writer.Take()) : writer.Take();
+}
+
+// What lanes of a workgroup do together, whatever other ones do meanwhile.
+Code LoopPhaseWriter::OfOneGroup(Code unit) const {
+  if (!program_.share.cooperative) return unit;
+  return Code("if (grid_group == 0u) {\n") + std::move(unit) + Code("}\n");
 }
 
 void LoopPhaseWriter::WriteOneByOne(const LoopUnitNode& unit, const FusionDescription& body, ValueWriter& writer) {
@@ -278,13 +285,13 @@ Code LoopPhaseWriter::WriteTogether(const LoopUnitNode& unit, const FusionDescri
                                     Held held) {
   const auto width = [this](int64_t count) { return program_.WidthOf(count); };
   LoopUnit text{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
-  text.groups = program_.groups;
+  text.share = program_.share;
   if (unit.kind == LoopUnitKind::kRows) return WriteRows(body, unit.shape, buffers, text);
   if (!unit.rows.empty()) text.at_once = std::ssize(program_.rows[static_cast<size_t>(unit.rows[0])]);
   std::vector<BufferSlice> scratch;
   for (size_t i = 0; i < unit.scratch.size(); ++i)
     scratch.push_back(unit.rows.empty() ? memory_.SliceOf(unit.scratch[i]) : memory_.SliceOfRow(unit.rows[2 + i]));
-  return WriteLoopUnit(context_, body, buffers, scratch, text);
+  return OfOneGroup(WriteLoopUnit(context_, body, buffers, scratch, text));
 }
 
 Code LoopPhaseWriter::WriteRows(const FusionDescription& body, const LoopRowsShape& shape, BufferMap& buffers,

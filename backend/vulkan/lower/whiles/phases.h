@@ -60,6 +60,7 @@ class LoopPhaseWriter {
   using Held = std::vector<std::pair<const Instruction*, std::string>>;
   Held HeldOperands(const LoopUnitNode& unit) const;
   Code WriteUnit(const LoopUnitNode& unit, const FusionDescription& body);
+  Code OfOneGroup(Code unit) const;
   void WriteOneByOne(const LoopUnitNode& unit, const FusionDescription& body, ValueWriter& writer);
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);

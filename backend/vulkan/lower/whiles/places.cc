@@ -7,10 +7,10 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-LoopPlaces::LoopPlaces(const Instruction& loop, uint32_t lanes, int64_t groups) {
+LoopPlaces::LoopPlaces(const Instruction& loop, uint32_t lanes, LoopShare share) {
   program_.loop = &loop;
   program_.lanes = lanes;
-  program_.groups = groups;
+  program_.share = share;
 }
 
 const Shape& LoopPlaces::LeafShape(const Instruction& instruction, int leaf) {
@@ -114,7 +114,7 @@ void LoopPlaces::AddCopy(LoopBlock& block, int from, int to, const Shape& shape,
 }
 
 void LoopPlaces::AddElements(int64_t count, int64_t each, int64_t width, LoopCost* cost) const {
-  count = CeilDivide(count, program_.groups);
+  count = CeilDivide(count, program_.share.parts());
   cost->operations += count * each + kPhaseCost;
   const int64_t turns = CeilDivide(count / width, program_.lanes);
   if (turns > 1) cost->iterations += turns + 1;
@@ -149,7 +149,9 @@ void LoopPlaces::KeepResident() {
   for (size_t p = 0; p < program_.places.size(); ++p) {
     LoopPlace& place = program_.places[p];
     const bool is_read = place.kind != LoopPlace::Kind::kScratch || read.contains(static_cast<int>(p));
-    place.resident = CeilDivide(place.count, program_.groups) <= program_.lanes || !is_read;
+    // Which workgroups cooperate, and whose lane an element is, is not known before they run.
+    const bool fits = !program_.share.cooperative && CeilDivide(place.count, program_.share.groups) <= program_.lanes;
+    place.resident = fits || !is_read;
   }
   ForEachInside(program_.root, [&](const LoopNode& node) { Forget(node); });
 }

@@ -14,12 +14,13 @@ namespace VXLA_NAMESPACE::vulkan {
 // What waiting for all lanes, or setting up a phase, costs beside a simple operation of one element.
 inline constexpr int64_t kPhaseCost = 64;
 
-// Of one run of a block, or one trip of a loop.
+// Of one run of a block, or one trip of a loop. `alone`: operations among them that one workgroup does, whichever meet.
 struct LoopCost {
-  int64_t operations = 0, iterations = 0;
+  int64_t operations = 0, iterations = 0, alone = 0;
   void Add(const LoopCost& other) {
     operations += other.operations;
     iterations += other.iterations;
+    alone += other.alone;
   }
 };
 
@@ -36,7 +37,7 @@ struct LoopScope {
 
 class LoopPlaces {
  public:
-  LoopPlaces(const Instruction& loop, uint32_t lanes, int64_t groups);
+  LoopPlaces(const Instruction& loop, uint32_t lanes, LoopShare share);
 
   LeafOrigin OriginOf(const Instruction& instruction, int leaf) const { return program_.OriginOf(instruction, leaf); }
   static const Shape& LeafShape(const Instruction& instruction, int leaf);

@@ -64,6 +64,7 @@ class LoopReader : public LoopUnitReader {
     BindOutside();
     VXLA_ASSIGN_OR_RETURN(const LoopCost cost, ReadLoop(loop, &program_.root));
     program_.trip_cost = cost.operations;
+    program_.alone_cost = cost.alone;
     program_.trip_iterations = cost.iterations;
     VXLA_RETURN_IF_ERROR(NumberStops(program_.root, &program_.root));
     PlaceBarriers(program_.root);
@@ -203,6 +204,7 @@ class LoopReader : public LoopUnitReader {
     node.trip_iterations = trip.iterations;
     const int64_t counted = node.trip_count < 0 ? 1 : node.trip_count;
     cost.operations += trip.operations * counted;
+    cost.alone += trip.alone * counted;
     cost.iterations += (trip.iterations + 1) * counted;
     scope.block->push_back({std::move(node)});
     return cost;
@@ -227,6 +229,7 @@ class LoopReader : public LoopUnitReader {
       VXLA_ASSIGN_OR_RETURN(const LoopCost cost, ReadBranch(conditional, static_cast<int>(b), &node.blocks[b]));
       most.operations = std::max(most.operations, cost.operations);
       most.iterations = std::max(most.iterations, cost.iterations);
+      most.alone = std::max(most.alone, cost.alone);
     }
     scope.block->push_back({std::move(node)});
     return most;
@@ -279,32 +282,32 @@ uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
 
 // GPUs hide the time that memory takes behind many lanes. Where barriers are dear, many are good only where there is
 // none, one for each element then.
-Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop, int64_t groups, bool notes,
+Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop, LoopShare share, bool notes,
                                       const std::function<Status(const Instruction&)>& can_lower) {
   // What the loop's results depend on would be all that runs.
   if (HasSideEffect(loop)) return Unsupported("{} has side effects, which are steps of their own", loop.name());
-  const int64_t own = CeilDivide(LargestOf(*loop.called(1)), groups);
+  const int64_t own = CeilDivide(LargestOf(*loop.called(1)), share.parts());
   const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(own)));
   const bool dear_barriers = context.facts.costs.dear_barriers;
   const int64_t least = dear_barriers ? std::max(context.facts.subgroup_size, 4u) : 256;
   const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
-  Result<LoopProgram> program = LoopReader(context, loop, lanes, groups, notes, can_lower).Read();
+  Result<LoopProgram> program = LoopReader(context, loop, lanes, share, notes, can_lower).Read();
   if (!program.ok()) return program;
   uint32_t wanted = lanes;
   // Where accesses go lane by lane, one workgroup that reads tables takes neighbours at a time (2,000 trips of 256
   // elements, lavapipe: 2.5 ms, 2.8 in registers).
   const bool tables = !std::ranges::all_of(program->places, &LoopPlace::resident);
-  const bool alone = context.facts.costs.accesses_by_lane && groups == 1;
+  const bool alone = context.facts.costs.accesses_by_lane && share.groups == 1;
   if (program->IsInRegisters() && !(tables && alone)) {
     // Tables, of which lanes read what they need, may be larger than what changes.
-    const int64_t written = CeilDivide(program->LargestWritten(), groups);
+    const int64_t written = CeilDivide(program->LargestWritten(), share.parts());
     const auto all = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(written)));
     wanted = WithinLimits(context.facts, std::max(all, least));
   } else if (dear_barriers) {
     wanted = WithinLimits(context.facts, least);
   }
   if (wanted >= lanes) return program;
-  return LoopReader(context, loop, wanted, groups, notes, can_lower).Read();
+  return LoopReader(context, loop, wanted, share, notes, can_lower).Read();
 }
 
 int64_t LoopProgram::LargestWritten() const {
@@ -355,8 +358,8 @@ int64_t LoopProgram::WidthOf(int64_t count, const FusionDescription& body) const
 
 int64_t LoopProgram::WidthOf(int64_t count, bool moves) const {
   int64_t width = moves ? std::min<int64_t>(most_width_, 4) : most_width_;
-  if (count % groups != 0) return 1;
-  count /= groups;
+  if (share.cooperative || count % share.groups != 0) return 1;
+  count /= share.groups;
   while (width > 1 && (count % width != 0 || count < width * lanes)) width = width > 4 ? 4 : 1;
   return width;
 }

@@ -142,9 +142,9 @@ struct LoopState {
 class LoopProgram {
  public:
   // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
-  // `groups`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
+  // `share`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
   // (lower/whiles/chunks.h).
-  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, int64_t groups, bool notes,
+  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, LoopShare share, bool notes,
                                   const std::function<Status(const Instruction&)>& can_lower);
   // Lanes wait for each other somewhere.
   bool has_barriers = false;
@@ -161,10 +161,11 @@ class LoopProgram {
   std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
   uint32_t lanes = 1;                                              // of a workgroup
   // Workgroups, each of which runs the whole loop for its part of every array: neighbouring elements, as many as
-  // others, but for the last ones where lanes keep them in registers.
-  int64_t groups = 1;
+  // others, but for the last ones where lanes keep them in registers. Or such as meet.
+  LoopShare share;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
-  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup
+  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup; of all cooperative ones
+  int64_t alone_cost = 0;       // of these, what one of cooperative workgroups does
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int notes = 0;                // reductions that are noted
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs

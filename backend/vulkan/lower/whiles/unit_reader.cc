@@ -23,15 +23,19 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
   VXLA_ASSIGN_OR_RETURN(unit.body, DescriptionOf(instruction));
   VXLA_ASSIGN_OR_RETURN(unit.kind, KindOfLoopUnit(*unit.body));
   const FusionDescription& body = *unit.body;
+  const auto alone = [](Result<LoopCost> cost) {
+    if (cost.ok()) cost->alone = cost->operations;
+    return cost;
+  };
   switch (unit.kind) {
     case LoopUnitKind::kElements:
       return ReadElements(scope, std::move(unit));
     case LoopUnitKind::kUpdate:
       return ReadUpdate(scope, std::move(unit), body.hero->operand(1)->shape().ElementCount(), 1);
     case LoopUnitKind::kScatter:
-      return ReadScatter(scope, std::move(unit));
+      return alone(ReadScatter(scope, std::move(unit)));
     case LoopUnitKind::kTogether:
-      return ReadTogether(scope, std::move(unit), NeedsOfLoopUnit(context_, body, program_.lanes));
+      return alone(ReadTogether(scope, std::move(unit), NeedsOfLoopUnit(context_, body, program_.lanes)));
     default:
       return MayBeNoted(scope, body) ? ReadNoted(scope, std::move(unit)) : ReadRows(scope, std::move(unit));
   }
@@ -182,7 +186,7 @@ Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, LoopUnitNode unit,
     program_.values[{&fusion, static_cast<int>(leaf)}] = unit.results[leaf];
   }
   if (StoreAlong(program_, unit, *scope.block)) {
-    cost.operations += count / program_.groups * OperationsOf(body);
+    cost.operations += count / program_.share.parts() * OperationsOf(body);
     return cost;
   }
   AddUpdates(body, count, turns, &cost);
@@ -296,7 +300,7 @@ std::set<int> LoopUnitReader::OperandsReadFirst(const LoopUnitNode& unit) {
 }
 
 Result<LoopCost> LoopUnitReader::ReadRows(LoopScope& scope, LoopUnitNode unit) {
-  unit.shape = ShapeOfLoopRows(context_, *unit.body, program_.lanes, program_.groups);
+  unit.shape = ShapeOfLoopRows(context_, *unit.body, program_.lanes, program_.share);
   const LoopUnitNeeds needs{{}, unit.shape.operations, unit.shape.iterations};
   return ReadTogether(scope, std::move(unit), needs);
 }

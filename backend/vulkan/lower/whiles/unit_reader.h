@@ -12,9 +12,9 @@ namespace VXLA_NAMESPACE::vulkan {
 
 class LoopUnitReader : public LoopPlaces {
  public:
-  LoopUnitReader(const LowerContext& context, const Instruction& loop, uint32_t lanes, int64_t groups, bool notes,
+  LoopUnitReader(const LowerContext& context, const Instruction& loop, uint32_t lanes, LoopShare share, bool notes,
                  const std::function<Status(const Instruction&)>& can_lower)
-      : LoopPlaces(loop, lanes, groups), context_(context), notes_(notes), can_lower_(can_lower) {}
+      : LoopPlaces(loop, lanes, share), context_(context), notes_(notes), can_lower_(can_lower) {}
 
   // Unsupported: no workgroup's loop runs it.
   Result<LoopCost> ReadUnit(LoopScope& scope, const Instruction& instruction);

@@ -82,7 +82,7 @@ void LoopWriter::Block(Code statements) {
 }
 
 void LoopWriter::OpenOwn(const LoopPlace& place) {
-  const std::string owns = OwnsElement(place.count, program_.lanes, program_.groups);
+  const std::string owns = OwnsElement(place.count, program_.lanes, program_.share.groups);
   OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
 }
 
@@ -95,7 +95,7 @@ void LoopWriter::LoadResident(int place, const BufferSlice& from) {
   const LoopPlace& at = program_.places[static_cast<size_t>(place)];
   const int k = kernel_.AddBuffer(at.type, Access::kRead, from);
   OpenOwn(at);
-  Assign(NameOfElement(place), kernel_.Loaded(k, OwnBase(at.count, program_.groups) + "lane"));
+  Assign(NameOfElement(place), kernel_.Loaded(k, OwnBase(at.count, program_.share.groups) + "lane"));
   CloseBlock();
 }
 
@@ -103,13 +103,13 @@ void LoopWriter::StoreResident(int place, const BufferSlice& to) {
   const LoopPlace& at = program_.places[static_cast<size_t>(place)];
   const int k = kernel_.AddBuffer(at.type, Access::kWrite, to);
   OpenOwn(at);
-  Add(kernel_.Storing(k, OwnBase(at.count, program_.groups) + "lane", NameOfElement(place)));
+  Add(kernel_.Storing(k, OwnBase(at.count, program_.share.groups) + "lane", NameOfElement(place)));
   CloseBlock();
 }
 
 int64_t LoopWriter::MostTrips(int64_t cost, int64_t iterations) const {
   const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-  const int64_t turns = CeilDivide(program_.groups, GroupsAtOnce(context_.facts));
+  const int64_t turns = CeilDivide(program_.share.parts(), GroupsAtOnce(context_.facts));
   int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
   // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
   // are.
@@ -139,8 +139,9 @@ Step LoopWriter::FinishKernel(std::string_view does, uint32_t lanes, int64_t gro
   if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
   kernel_.Define("void run(uint lane)", Take());
   if (BindsTooMany()) kernel_.ShareBindings();
-  return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does), "control_flow/loop.comp", {lanes, 1, 1},
-                        {static_cast<uint32_t>(groups), 1, 1});
+  return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does),
+                        program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
+                        {lanes, 1, 1}, {static_cast<uint32_t>(groups), 1, 1});
 }
 
 // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
@@ -173,7 +174,8 @@ void LoopWriter::WriteBlock(const LoopBlock& block) {
 
 void LoopWriter::WriteNode(const LoopNode& node) {
   if (registers_only_ && ComputesElements(node)) return;
-  if (const LoopAccesses* phase = node.accesses(); phase != nullptr && phase->waits) Barrier();
+  if (const LoopAccesses* phase = node.accesses(); phase != nullptr && phase->waits)
+    Barrier(program_.share.cooperative);
   WriteStatements(node);
 }
 void LoopWriter::WriteStatements(const LoopNode& node) {

@@ -160,20 +160,12 @@ class LoopRowsWriter : LoopRowSums {
   using LoopRowSums::LoopRowSums;
 
   Code Write() {
-    const int64_t at_once = unit_.lanes / lanes_, rows = program_.rows / unit_.groups;
     for (const RowReduce& reduce : program_.reduces) {
       combine_.push_back(unit_.kernel.Function("join", reduce.combine));
       take_.push_back(reduce.take ? unit_.kernel.Function("take", reduce.take) : "");
     }
-    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
-                                     : "");
-    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
-    const bool whole = rows % at_once == 0;
-    const std::string base = OwnBase(program_.rows, unit_.groups);
-    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
-                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    OpenRows();
     writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
-    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
     Values(0);
     const int passes = program_.passes();
     for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
@@ -189,6 +181,33 @@ class LoopRowsWriter : LoopRowSums {
   }
 
  private:
+  // A lane's row, in a loop if a workgroup takes more than its lanes have at once. Lanes without one share the last.
+  void OpenRows() {
+    const int64_t at_once = unit_.lanes / lanes_;
+    if (unit_.share.cooperative) {
+      const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, unit_.share.groups, 1);
+      writer_.OpenBlock(
+          fmt::format("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows));
+      const std::string own = each == at_once ? fmt::format("first + lane / {}u", lanes_)
+                                              : fmt::format("first + min(lane / {}u, {}u)", lanes_, each - 1);
+      writer_.Line(rows % each == 0 ? fmt::format("uint row = {};", own)
+                                    : fmt::format("uint row = min({}, {}u);", own, rows - 1));
+      if (each != at_once) owns_ = fmt::format("lane < {}u", each * lanes_);
+      if (rows % each != 0)
+        owns_ += fmt::format("{}first + lane / {}u < {}u", owns_.empty() ? "" : " && ", lanes_, rows);
+      return;
+    }
+    const int64_t rows = program_.rows / unit_.share.groups;
+    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
+                                     : "");
+    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
+    const bool whole = rows % at_once == 0;
+    const std::string base = OwnBase(program_.rows, unit_.share.groups);
+    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
+                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
+  }
+
   // Lanes take turns, or neighbouring steps where the order of the elements counts.
   void OpenSteps(int64_t together = 1) {
     if (ordered_) {

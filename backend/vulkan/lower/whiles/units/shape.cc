@@ -15,7 +15,7 @@ int64_t TurnsOfARun(int64_t turns) {
 }
 
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,
-                              int64_t groups) {
+                              LoopShare share) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true, in_order = false;
   const bool dot = !body.rows && body.hero->opcode() == Opcode::kDot;
@@ -43,15 +43,16 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     row_size = product->work.k;
     cost = dot ? 1 : 4;
   }
-  rows = CeilDivide(rows, groups);
   // Lanes that would have no row of their own share one, a few elements each at least.
-  while (!in_order && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
+  const int64_t of_a_group = CeilDivide(rows, share.groups);
+  while (!in_order && 2 * shape.lanes * of_a_group <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
     shape.lanes *= 2;
+  rows = CeilDivide(rows, share.parts());
   shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
-  if (dot) shape.tile = TileLoopDot(context, *product, workgroup_lanes, groups);
+  if (dot) shape.tile = TileLoopDot(context, *product, workgroup_lanes, share);
   if (shape.tile) {
-    shape.iterations = IterationsOf(*shape.tile, *product, workgroup_lanes, groups);
+    shape.iterations = IterationsOf(*shape.tile, *product, workgroup_lanes, share.parts());
     return shape;
   }
   const int64_t turns = CeilDivide(rows, workgroup_lanes / shape.lanes), steps = CeilDivide(row_size, shape.lanes);

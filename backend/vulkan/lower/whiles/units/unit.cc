@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -28,7 +31,17 @@ std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
   return fmt::format("{}{}{}lane < {}u", text, text.empty() ? "" : " && ", OwnBase(count, groups), count);
 }
 
-void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
+  const int64_t groups = share.groups;
+  if (share.cooperative) {
+    // An element is the same lane's in every phase that goes by as many elements.
+    constexpr int64_t kLeastNeighbours = 32;
+    const int64_t each = NeighboursOfAGroup(count, lanes, groups, kLeastNeighbours);
+    const std::string first = each == lanes ? fmt::format("grid_group * {}u + lane", each)
+                                            : fmt::format("lane < {0}u ? grid_group * {0}u + lane : {1}u", each, count);
+    return writer.OpenBlock(
+        fmt::format("for (uint {0} = {1}; {0} < {2}u; {0} += grid_groups * {3}u)", name, first, count, each));
+  }
   const std::string base = OwnBase(count, groups);
   if (count % groups != 0) {
     const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);
@@ -56,11 +69,17 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
   writer.Line(fmt::format("uint {} = {}turn * {}u + lane;", name, base, lanes));
 }
 
-void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
-  if (CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, groups);
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
+  const int64_t groups = share.groups;
+  if (share.cooperative || CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, share);
   writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
   const std::string owns = OwnsElement(count, lanes, groups);
   writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
+}
+
+int64_t NeighboursOfAGroup(int64_t count, int64_t most, int64_t groups, int64_t least) {
+  const auto share = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(CeilDivide(count, groups))));
+  return std::clamp(share, std::min(least, most), most);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan
