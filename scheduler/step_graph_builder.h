@@ -88,8 +88,7 @@ class StepGraphBuilder : public BufferMap {
 };
 
 // A check of lowering's that fails, or an index of its own that is out of range, as a status.
-template <typename Function>
-auto WithoutThrowing(Function&& function) -> decltype(function()) {
+auto WithoutThrowing(auto&& function) -> decltype(function()) {
   try {
     return function();
   } catch (const std::logic_error& error) {

@@ -159,9 +159,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
   if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
   step.kernel.generated += views_ + RunPasses(code_, facts_).Print();
-  step.beyond_reach = beyond_reach_;
-  step.indivisible = reads_of_others_;
-  step.emulates = emulates_;
+  step.traits = traits_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/fusions/gates.h"
 #include "backend/vulkan/lower/fusions/moved_bytes.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
@@ -161,7 +162,8 @@ HeroLowering LoweringOf(const FusionDescription& body) {
 
 class VulkanLowering final : public Lowering {
  public:
-  VulkanLowering(const DeviceFacts& facts, BindingMode bindings) : facts_(facts), context_{facts_, bindings} {}
+  VulkanLowering(const DeviceFacts& facts, BindingMode bindings, const CustomKernels& kernels)
+      : facts_(facts), context_{facts_, bindings}, kernels_(kernels) {}
 
   Status CanLower(const Instruction& instruction) const override {
     VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
@@ -169,6 +171,10 @@ class VulkanLowering final : public Lowering {
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    if (instruction.opcode() == Opcode::kCustomCall) {
+      const auto kernel = kernels_.find(instruction.attributes<CustomCallAttributes>().custom_call_target);
+      if (kernel != kernels_.end()) return LowerCustomCall(context_, kernel->second, instruction, buffers);
+    }
     VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
     const FusionDescription& body = *described;
     const Status giants = CheckGiants(body, facts_.max_elements);
@@ -178,7 +184,7 @@ class VulkanLowering final : public Lowering {
     if (std::ranges::all_of(leaves, [](const Shape* leaf) { return DeviceBytes(*leaf) == 0; }))
       return std::vector<Step>();
     VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LoweringOf(body).lower(context_, body, buffers));
-    if (!giants.ok() && std::ranges::any_of(steps, &Step::beyond_reach)) return giants;
+    if (!giants.ok() && std::ranges::any_of(steps, &KernelTraits::beyond_reach, &Step::traits)) return giants;
     CountMovedBytes(body, buffers, steps);
     return steps;
   }
@@ -191,7 +197,8 @@ class VulkanLowering final : public Lowering {
         LoopLowering lowering,
         LowerLoopKernel(context_, loop, buffers, [this](const Instruction& fusion) { return CanLower(fusion); }));
     for (const Step& step : lowering.steps) {
-      if (step.beyond_reach) return Unsupported("{}: an index of its kernel needs more than 32 bits", loop.name());
+      if (step.traits.beyond_reach)
+        return Unsupported("{}: an index of its kernel needs more than 32 bits", loop.name());
       const bool fits = context_.bindings != BindingMode::kDescriptors ||
                         1 + step.bindings.size() <= context_.facts.max_storage_buffers;
       if (!fits) {
@@ -215,8 +222,8 @@ class VulkanLowering final : public Lowering {
     VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
     return giants.ok() || MayReach(body) ? OkStatus() : giants;
   }
-  // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot; bindings
-  // are no larger than an index reaches.
+  // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot;
+  // bindings are no larger than an index reaches.
   bool MayReach(const FusionDescription& body) const {
     if (body.hero != nullptr && !ReachesGiants(body.hero->opcode())) return false;
     const auto small = [](const Instruction* value) { return CheckSize(value->shape()).ok(); };
@@ -226,12 +233,13 @@ class VulkanLowering final : public Lowering {
 
   const DeviceFacts facts_;
   const LowerContext context_;
+  const CustomKernels kernels_;
 };
 
 }  // namespace
 
-std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings) {
-  return std::make_unique<VulkanLowering>(facts, bindings);
+std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings, const CustomKernels& kernels) {
+  return std::make_unique<VulkanLowering>(facts, bindings, kernels);
 }
 
 bool ComputesInPairs(const LowerContext& context, const FusionDescription& body) {

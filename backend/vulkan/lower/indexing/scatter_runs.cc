@@ -26,9 +26,7 @@ constexpr int64_t kUpdatesAtOnce = 4, kMostOfAnUpdate = 16, kSumsAtOnce = 8;
 
 void ScatterText::DeclareRuns(const FusionDescription& body, std::span<const BufferSlice> places) {
   kernel_.Append(reducer_.combine(combine_));
-  int64_t cost = 0;
-  for (const Instruction* i : body.computed) cost += ElementCost(*i);
-  at_once_ = kernel_.keeps_loops() && cost < kMostOfAnUpdate ? kUpdatesAtOnce : 1;
+  at_once_ = kernel_.keeps_loops() && ElementCosts(body.computed) < kMostOfAnUpdate ? kUpdatesAtOnce : 1;
   for (size_t k = 0; k < places.size(); ++k) {
     const auto array = static_cast<int>(k);
     const Instruction& operand = *scatter_.operand(array);

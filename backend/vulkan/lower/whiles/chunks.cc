@@ -126,13 +126,6 @@ class ChunkWriter : protected LoopWriter {
     OpenBlock(fmt::format("[[dont_unroll]] for (uint word = 0u; {}trip < trips; ++word)", goes_on));
   }
   void OpenTrip() { OpenBlock("[[dont_unroll]] for (uint bit = 1u; bit != 0u && trip < trips; bit <<= 1, ++trip)"); }
-  Step Finish(const char* does, uint32_t lanes, int64_t groups) {
-    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Define("void run(uint lane)", Take());
-    if (BindsTooMany()) kernel_.ShareBindings();
-    return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does), "control_flow/loop.comp", {lanes, 1, 1},
-                          {static_cast<uint32_t>(groups), 1, 1});
-  }
 };
 
 // The first step of a chunk.
@@ -156,7 +149,7 @@ class TripsWriter : ChunkWriter {
     EachCopy(chunks, fmt::format("{} || copy != 0u", Is(Part::kLastTrips)),
              [&](int place, const BufferSlice& to) { StoreResident(place, to); });
     VXLA_RETURN_IF_ERROR(CheckSharedMemory());
-    return Finish("while, trips of a chunk", program_.lanes, program_.share.groups);
+    return FinishKernel("while, trips of a chunk", program_.lanes, program_.share.groups);
   }
 
  private:
@@ -252,7 +245,7 @@ class QuestionWriter : ChunkWriter {
     CloseBlock();
     Barrier();  // all of it has been read by all
     Tell(chunks, goes_on);
-    return Finish("its condition", kLanesThatAsk, 1);
+    return FinishKernel("its condition", kLanesThatAsk, 1);
   }
 
  private:

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/ceil_divide.h"
-#include "core/maps/index_map.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/sharding/factor_rule.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -133,9 +134,9 @@ class RowFinder {
       case Opcode::kFusion:
         return VisitFusion(i);
       case Opcode::kReduce:
-        return VisitReduce(i);
+        return noted_.contains(&i) ? VisitNoted(i) : VisitByRule(i);
       default:
-        dimension_[{&i, 0}] = DimensionOfResult(i);
+        VisitByRule(i);
     }
   }
   void VisitHandedOn(const Instruction& i) {
@@ -158,138 +159,43 @@ class RowFinder {
     for (int leaf = 0; leaf < LeafCount(fusion.shape()); ++leaf)
       dimension_[{&fusion, leaf}] = DimensionOf(*inside.root(), leaf);
   }
-  void VisitReduce(const Instruction& reduce) {
-    // Each group goes through its part of the elements, whose rows have to be its own.
-    if (noted_.contains(&reduce)) {
-      const int of_operand = DimensionOf(*reduce.operand(0), 0);
-      meet_ |= of_operand >= 0 && RunsOf(reduce.operand(0)->shape(), of_operand) != 1;
-      dimension_[{&reduce, 0}] = kCommon;
-      return;
-    }
-    const auto& reduced = reduce.attributes<DimensionsAttributes>().dimensions;
-    int dimension = kCommon;
-    for (int k = 0; k < reduce.operand_count() / 2; ++k) {
-      const int of_operand = DimensionOf(*reduce.operand(k), 0);
-      meet_ |= std::ranges::find(reduced, of_operand) != reduced.end();
-      dimension = Join(dimension, of_operand);
-    }
-    if (dimension >= 0)
-      dimension -= static_cast<int>(std::ranges::count_if(reduced, [&](int64_t d) { return d < dimension; }));
-    for (int leaf = 0; leaf < LeafCount(reduce.shape()); ++leaf) dimension_[{&reduce, leaf}] = dimension;
+  // Each group goes through its part of the elements, whose rows have to be its own.
+  void VisitNoted(const Instruction& reduce) {
+    const int of_operand = DimensionOf(*reduce.operand(0), 0);
+    meet_ |= of_operand >= 0 && RunsOf(reduce.operand(0)->shape(), of_operand) != 1;
+    dimension_[{&reduce, 0}] = kCommon;
   }
-
+  void VisitByRule(const Instruction& i) {
+    std::vector<int> dimensions(static_cast<size_t>(LeafCount(i.shape())), kCommon);
+    std::optional<FactorRule> rule;
+    for (int k = 0; k < i.operand_count(); ++k) {
+      for (int from = 0; from < LeafCount(i.operand(k)->shape()); ++from) {
+        const int of_operand = DimensionOf(*i.operand(k), from);
+        if (of_operand >= 0 && !rule) rule = RuleOf(i);
+        meet_ |= of_operand >= 0 && !rule;
+        if (meet_) return;
+        for (size_t leaf = 0; leaf < dimensions.size(); ++leaf) {
+          dimensions[leaf] = Join(dimensions[leaf], of_operand < 0 ? of_operand : Moved(*rule, k, of_operand, leaf));
+        }
+      }
+    }
+    for (size_t leaf = 0; leaf < dimensions.size(); ++leaf) dimension_[{&i, static_cast<int>(leaf)}] = dimensions[leaf];
+  }
   // Of two values that an element reads at its own place.
   int Join(int a, int b) {
     if (a >= 0 && b >= 0) meet_ |= a != b;
     return a >= 0 || b >= 0 ? std::max(a, b) : std::min(a, b);
   }
-  // Of one result, whose leaf is itself.
-  int DimensionOfResult(const Instruction& i) {
-    switch (i.opcode()) {
-      case Opcode::kBroadcast:
-      case Opcode::kTranspose:
-      case Opcode::kSlice:
-      case Opcode::kReverse:
-      case Opcode::kReshape:
-      case Opcode::kCopy:
-        return DimensionOfMap(i);
-      case Opcode::kConcatenate: {
-        int dimension = kCommon;
-        for (const Instruction* operand : i.operands()) dimension = Join(dimension, DimensionOf(*operand, 0));
-        return Kept(dimension, *i.operand(0), i);
-      }
-      case Opcode::kPad: {
-        const int dimension = DimensionOf(*i.operand(0), 0);
-        const auto& padding = i.attributes<PadAttributes>().padding;
-        if (dimension >= 0) meet_ |= padding[static_cast<size_t>(dimension)] != PaddingDimension();
-        return dimension;
-      }
-      case Opcode::kDynamicSlice:
-        return Kept(DimensionOf(*i.operand(0), 0), *i.operand(0), i);
-      case Opcode::kDynamicUpdateSlice:
-        return Kept(Join(DimensionOf(*i.operand(0), 0), DimensionOf(*i.operand(1), 0)), *i.operand(1), i);
-      case Opcode::kDot:
-        return DimensionOfDot(i);
-      case Opcode::kGather:
-        return DimensionOfGather(i);
-      default: {
-        const bool keeps_shape =
-            i.opcode() != Opcode::kBitcastConvert || SameDimensions(i.shape(), i.operand(0)->shape());
-        if (IsElementwise(i.opcode()) && keeps_shape) return DimensionOfMap(i);
-        int least = kCommon;
-        for (const Instruction* operand : i.operands()) {
-          for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) {
-            meet_ |= DimensionOf(*operand, leaf) >= 0;
-            least = std::min(least, DimensionOf(*operand, leaf));
-          }
-        }
-        return least;
-      }
-    }
-  }
-  // All rows of the part are those of the whole.
-  int Kept(int dimension, const Instruction& part, const Instruction& whole) {
-    const auto size = [&](const Instruction& of) { return of.shape().dimensions()[static_cast<size_t>(dimension)]; };
-    if (dimension >= 0) meet_ |= size(part) != size(whole);
-    return dimension;
-  }
-  int DimensionOfMap(const Instruction& i) {
-    IndexSpace space;
-    MultiIndex index;
-    for (const int64_t size : i.shape().dimensions()) index.push_back(space.Variable(space.AddVariable(size)));
-    int dimension = kCommon;
-    for (int k = 0; k < i.operand_count(); ++k) {
-      const int of_operand = DimensionOf(*i.operand(k), 0);
-      if (of_operand < 0) {
-        dimension = Join(dimension, of_operand);
-        continue;
-      }
-      const IndexExpression row = OperandIndex(space, i, k, index)[static_cast<size_t>(of_operand)];
-      const auto at = std::ranges::find(index, row);
-      const bool found = at != index.end() && i.shape().dimensions()[static_cast<size_t>(at - index.begin())] == rows_;
-      meet_ |= !found;
-      if (found) dimension = Join(dimension, static_cast<int>(at - index.begin()));
-    }
-    return dimension;
-  }
-  // Rows of indices into what all rows have in common.
-  int DimensionOfGather(const Instruction& gather) {
-    const auto& dims = gather.attributes<GatherAttributes>();
-    const int table = DimensionOf(*gather.operand(0), 0), indices = DimensionOf(*gather.operand(1), 0);
-    if (indices < 0 && table < 0) return std::min(table, indices);
-    meet_ |= table >= 0 || indices == dims.index_vector_dim || !dims.operand_batching_dims.empty();
-    const int64_t batch = indices - (indices > dims.index_vector_dim ? 1 : 0);  // among those of the result
-    int64_t before = 0;
-    for (int d = 0; d < gather.shape().rank(); ++d) {
-      if (std::ranges::find(dims.offset_dims, d) != dims.offset_dims.end()) continue;
-      if (before++ == batch) return d;
-    }
-    meet_ = true;
-    return kCommon;
-  }
-  int DimensionOfDot(const Instruction& dot) {
-    const auto& dims = dot.attributes<DotAttributes>();
-    const int lhs = DimensionOf(*dot.operand(0), 0), rhs = DimensionOf(*dot.operand(1), 0);
-    int dimension = std::min({lhs, rhs, kCommon});
-    const auto add = [&](int of_operand, int64_t rank, const IntList& batch, const IntList& contracting,
-                         int64_t first) {
-      if (of_operand < 0) return;
-      const auto holds = [](const IntList& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
-      meet_ |= holds(contracting, of_operand);
-      const auto at = std::ranges::find(batch, of_operand);
-      int64_t result = at - batch.begin();
-      if (at == batch.end()) {
-        result = first;
-        for (int64_t d = 0; d < of_operand; ++d) result += holds(batch, d) || holds(contracting, d) ? 0 : 1;
-      }
-      VXLA_CHECK(of_operand < rank, "a dimension of a product's operand");
-      dimension = Join(dimension, static_cast<int>(result));
-    };
-    const int64_t lhs_rank = dot.operand(0)->shape().rank(), rhs_rank = dot.operand(1)->shape().rank();
-    add(lhs, lhs_rank, dims.lhs_batch_dims, dims.lhs_contracting_dims, std::ssize(dims.lhs_batch_dims));
-    add(rhs, rhs_rank, dims.rhs_batch_dims, dims.rhs_contracting_dims,
-        lhs_rank - std::ssize(dims.lhs_contracting_dims));
-    return dimension;
+  // Rows that are alone in their dimension, and are so in one of the result, each at its own place.
+  int Moved(const FactorRule& rule, int operand, int dimension, size_t leaf) {
+    const std::vector<int>& own = rule.operands[static_cast<size_t>(operand)][static_cast<size_t>(dimension)];
+    const auto& dimensions = rule.results[leaf].dimensions;
+    const auto at = std::ranges::find(dimensions, own);
+    meet_ |= own.size() != 1 || at == dimensions.end();
+    if (meet_) return kCommon;
+    const FactorRule::Factor& rows = rule.factors[static_cast<size_t>(own[0])];
+    meet_ |= rows.is_reduced || rows.is_whole || rows.is_indexed || rows.is_shifted || rows.is_reversed;
+    return static_cast<int>(at - dimensions.begin());
   }
 
   const LoopProgram& program_;

@@ -197,18 +197,11 @@ class LoopKernelWriter : LoopStateWriter {
     }
     StoreState(lowering);
     VXLA_RETURN_IF_ERROR(CheckLimits());
-    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Define("void run(uint lane)", Take());
-    if (BindsTooMany()) {
-      if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
-        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
-                           1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
-      }
-      kernel_.ShareBindings();
+    if (BindsTooMany() && program_.trip_cost > program_.phases * kMostOfASharedPhase) {
+      return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
+                         1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
     }
-    Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()),
-                               program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
-                               {program_.lanes, 1, 1}, {static_cast<uint32_t>(program_.share.groups), 1, 1});
+    Step step = FinishKernel("while", program_.lanes, program_.share.groups);
     step.flop = counted_ ? program_.share.parts() * program_.trip_cost * trips : 0;
     if (program_.share.cooperative) step.in_place.push_back({buffers_.Constant({0, 0, 0, 0}), grid_, true});
     lowering.steps = memory_.MovePacked(true);

@@ -108,7 +108,7 @@ void LoopPlaces::AddCopy(LoopBlock& block, int from, int to, const Shape& shape,
   copy.to = to;
   copy.type = shape.element_type();
   copy.count = shape.ElementCount();
-  copy.uses = {{from, false, true}, {to, true, true}};
+  copy.uses = {UseOf(from, copy.count, false, true), UseOf(to, copy.count, true, true)};
   block.push_back({std::move(copy)});
   AddElements(shape.ElementCount(), 1, program_.WidthOf(shape.ElementCount(), true), cost);
 }

@@ -58,6 +58,10 @@ class LoopPlaces {
   bool MayTake(const LoopScope& scope, int place, const Instruction& at, const std::function<bool(int)>& shares);
   // The place of a result: where it goes in the end if it may, else scratch.
   int PlaceFor(LoopScope& scope, const Instruction& at, int leaf, const std::function<bool(int)>& shares);
+  // Of so many elements: under another width, as a bitcast gives it, a lane's own are not those that it has in others.
+  LoopUse UseOf(int place, int64_t count, bool writes, bool own) const {
+    return {place, writes, own && program_.places[static_cast<size_t>(place)].count == count};
+  }
   void AddCopy(LoopBlock& block, int from, int to, const Shape& shape, LoopCost* cost);
   // So many elements, each of so many operations, lane by lane.
   void AddElements(int64_t count, int64_t each, int64_t width, LoopCost* cost) const;

@@ -41,18 +41,15 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
   }
 }
 
-int64_t LoopUnitReader::OperationsOf(const FusionDescription& body) {
-  int64_t each = 1;
-  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
-  return each;
-}
+int64_t LoopUnitReader::OperationsOf(const FusionDescription& body) { return 1 + ElementCosts(body.computed); }
 
 void LoopUnitReader::AddReads(const std::function<bool(int)>& own, LoopUnitNode* unit) {
   const Instruction& instruction = unit->instruction();
   for (int k = 0; k < instruction.operand_count(); ++k) {
     if (instruction.operand(k)->shape().ElementCount() == 0) continue;
-    const LoopValue value = ValueOf(*instruction.operand(k), 0);
-    if (value.place >= 0) unit->uses.push_back({value.place, false, own(k)});
+    const int place = ValueOf(*instruction.operand(k), 0).place;
+    const int64_t count = instruction.operand(k)->shape().ElementCount();
+    if (place >= 0) unit->uses.push_back(UseOf(place, count, false, own(k)));
   }
 }
 
@@ -72,7 +69,7 @@ Result<LoopCost> LoopUnitReader::ReadElements(LoopScope& scope, LoopUnitNode uni
       value.reg = NewRegister(LeafShape(fusion, leaf).element_type());
     } else {
       value.place = PlaceFor(scope, fusion, leaf, [&](int k) { return own_at(k, leaf); });
-      unit.uses.push_back({value.place, true, true});
+      unit.uses.push_back(UseOf(value.place, count, true, true));
     }
     program_.values[{&fusion, leaf}] = value;
     unit.results.push_back(value);
@@ -221,7 +218,7 @@ void LoopUnitReader::AddFill(LoopBlock& block, const LoopUnitNode& unit, int num
   fill.number = number;
   AddReads([](int) { return false; }, &fill);
   fill.results = {{-1, place}};
-  fill.uses.push_back({place, true, true});
+  fill.uses.push_back(UseOf(place, count, true, true));
   AddElements(count, OperationsOf(*unit.body), program_.WidthOf(count), cost);
   block.push_back({std::move(fill)});
 }

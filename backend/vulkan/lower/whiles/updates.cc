@@ -65,7 +65,7 @@ class UpdateJoiner {
     }
     // A lane has what it makes, and of other arrays wants its own elements where the unit goes by them.
     std::erase_if(update_.uses, [&](const LoopUse& use) { return made.contains(use.place); });
-    for (LoopUse& use : update_.uses) use.own = !use.writes && !elsewhere.contains(use.place);
+    for (LoopUse& use : update_.uses) use.own &= !use.writes && !elsewhere.contains(use.place);
     maker.uses.insert(maker.uses.end(), update_.uses.begin(), update_.uses.end());
     maker.updates.push_back(std::move(update_));
   }

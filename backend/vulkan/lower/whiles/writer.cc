@@ -135,6 +135,15 @@ bool LoopWriter::BindsTooMany() const {
          1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers);
 }
 
+Step LoopWriter::FinishKernel(std::string_view does, uint32_t lanes, int64_t groups) {
+  if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
+  kernel_.Define("void run(uint lane)", Take());
+  if (BindsTooMany()) kernel_.ShareBindings();
+  return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does),
+                        program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
+                        {lanes, 1, 1}, {static_cast<uint32_t>(groups), 1, 1});
+}
+
 // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
 void LoopWriter::WriteBlock(const LoopBlock& block) {
   const auto stops = [](const LoopNode& node) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "backend/vulkan/lower/whiles/memory.h"
 #include "backend/vulkan/lower/whiles/phases.h"
@@ -45,6 +46,8 @@ class LoopWriter : protected CodeWriter {
   Status CheckSharedMemory() const;
   // More bindings than the device has.
   bool BindsTooMany() const;
+  // The step of what has been written. `does`: for its name.
+  Step FinishKernel(std::string_view does, uint32_t lanes, int64_t groups);
 
   const LowerContext& context_;
   const LoopProgram& program_;

@@ -29,14 +29,10 @@ class LoopRowSums {
       : program_(program),
         lanes_(shape.lanes),
         ordered_(shape.ordered),
-        workgroup_(unit.lanes),
-        share_(unit.share),
-        subgroup_(unit.subgroup),
-        kernel_(unit.kernel),
-        shared_(unit.shared),
+        unit_(unit),
         row_(space_.AddVariable(program.rows)),
         step_(space_.AddVariable(std::max<int64_t>(program.row_size, 1))),
-        writer_(kernel_, *program.body, *program.buffers, space_) {
+        writer_(unit.kernel, *program.body, *program.buffers, space_) {
     writer_.Bind(row_, "row");
     writer_.Bind(step_, "step");
     for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
@@ -83,13 +79,6 @@ class LoopRowSums {
     if (asks) writer_.CloseBlock();
   }
 
-  // A shared array, one element a lane.
-  std::string Shared(std::string_view type, size_t slot) {
-    const std::string name = fmt::format("shared_{}_{}", type, slot);
-    if (shared_.insert(name).second) kernel_.Append(fmt::format("shared {} {}[{}];\n", type, name, workgroup_));
-    return name;
-  }
-
   // Each lane joins what it has with what another one has, twice as far away at each turn: all know the whole then,
   // and none waits. Written out, as distances that are constants need no instruction of their own, and as Mesa
   // optimises the whole kernel again for each of these loops (a transformer's decoding, RADV 25.0.7: 128 ms, 75 so).
@@ -119,12 +108,12 @@ class LoopRowSums {
 
   void Join(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
-    if (lanes_ <= subgroup_ && std::ranges::all_of(reduce.types, ShuffleTakes)) return JoinByShuffles(i);
+    if (lanes_ <= unit_.subgroup && std::ranges::all_of(reduce.types, ShuffleTakes)) return JoinByShuffles(i);
     const bool knows = reduce.holds_flag();
     std::vector<std::string> arrays, others;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
-      arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
-    const std::string flags = knows ? Shared("uint", reduce.types.size()) : "";
+      arrays.push_back(unit_.Shared(CarrierType(reduce.types[leaf]), leaf));
+    const std::string flags = knows ? unit_.Shared("uint", reduce.types.size()) : "";
     writer_.Barrier();
     auto publish = [&] {
       for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
@@ -158,12 +147,8 @@ class LoopRowSums {
   const RowProgram& program_;
   const uint32_t lanes_;
   const bool ordered_;
-  const uint32_t workgroup_;
-  const LoopShare share_;
-  const uint32_t subgroup_;
+  const LoopUnit& unit_;
   std::vector<std::string> combine_, take_;  // functions, by reduce
-  KernelBuilder& kernel_;
-  std::set<std::string>& shared_;
   IndexSpace space_;
   const int row_, step_;
   ValueWriter writer_;
@@ -176,8 +161,8 @@ class LoopRowsWriter : LoopRowSums {
 
   Code Write() {
     for (const RowReduce& reduce : program_.reduces) {
-      combine_.push_back(kernel_.Function("join", reduce.combine));
-      take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
+      combine_.push_back(unit_.kernel.Function("join", reduce.combine));
+      take_.push_back(reduce.take ? unit_.kernel.Function("take", reduce.take) : "");
     }
     OpenRows();
     writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
@@ -198,9 +183,9 @@ class LoopRowsWriter : LoopRowSums {
  private:
   // A lane's row, in a loop if a workgroup takes more than its lanes have at once. Lanes without one share the last.
   void OpenRows() {
-    const int64_t at_once = workgroup_ / lanes_;
-    if (share_.cooperative) {
-      const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, share_.groups, 1);
+    const int64_t at_once = unit_.lanes / lanes_;
+    if (unit_.share.cooperative) {
+      const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, unit_.share.groups, 1);
       writer_.OpenBlock(
           fmt::format("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows));
       const std::string own = each == at_once ? fmt::format("first + lane / {}u", lanes_)
@@ -212,12 +197,12 @@ class LoopRowsWriter : LoopRowSums {
         owns_ += fmt::format("{}first + lane / {}u < {}u", owns_.empty() ? "" : " && ", lanes_, rows);
       return;
     }
-    const int64_t rows = program_.rows / share_.groups;
+    const int64_t rows = program_.rows / unit_.share.groups;
     writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
                                      : "");
     const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
     const bool whole = rows % at_once == 0;
-    const std::string base = OwnBase(program_.rows, share_.groups);
+    const std::string base = OwnBase(program_.rows, unit_.share.groups);
     writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
                        : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
     owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
@@ -248,9 +233,8 @@ class LoopRowsWriter : LoopRowSums {
   int64_t TurnsTogether(int pass, int64_t run) const {
     const bool stores = std::ranges::any_of(
         program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level == pass - 1; });
-    int64_t each = 0;
-    for (const Instruction* instruction : program_.body->prologue) each += ElementCost(*instruction);
-    bool plain = kernel_.keeps_loops() && !ordered_ && !stores && each <= kMostOfAnElement;
+    bool plain =
+        unit_.kernel.keeps_loops() && !ordered_ && !stores && ElementCosts(program_.body->prologue) <= kMostOfAnElement;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass == pass) plain &= !reduce.holds_flag() && std::ranges::none_of(reduce.types, HasWideCarrier);
     }
@@ -362,7 +346,7 @@ class LoopRowsWriter : LoopRowSums {
 
   void StoreIf(const std::string& condition, const RowOutput& output, const IndexExpression& at,
                const std::string& value) {
-    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    const int k = unit_.kernel.AddBuffer(output.type, Access::kWrite, output.slice);
     if (!condition.empty()) writer_.OpenBlock(fmt::format("if ({})", condition));
     writer_.StoreGroup(k, at, {&value, 1});
     if (!condition.empty()) writer_.CloseBlock();

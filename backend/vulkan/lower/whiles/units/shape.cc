@@ -31,12 +31,12 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     row_size = body.rows->row_size;
     passes = body.phases + 1;
     for (const Instruction* reduce : body.heroes) see(*reduce);
-    for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
+    cost += ElementCosts(body.computed);
   } else if (body.hero->opcode() == Opcode::kReduceWindow) {
     rows = FlattenTuple(body.hero->shape())[0]->ElementCount();
     for (const WindowDimension& w : body.hero->attributes<WindowAttributes>().window) row_size *= w.size;
     see(*body.hero);
-    for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
+    cost += ElementCosts(body.computed);
   } else {
     product = dot ? ReadDot(body) : ReadConvolution(body);
     rows = product->results();

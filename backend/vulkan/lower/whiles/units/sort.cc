@@ -207,7 +207,8 @@ LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body
   if (work.order.key_words > 0) {
     needs.scratch.emplace_back(ElementType::kU32, IntList{work.order.key_words * count});
   } else {
-    for (const auto& instruction : body.hero->called(0)->instructions()) compare += 1 + ElementCost(*instruction);
+    const auto& comparator = body.hero->called(0)->instructions();
+    compare += std::ssize(comparator) + ElementCosts(comparator);
   }
   // A loop of n turns is n + 1 iterations: the last finds that there are no more.
   int64_t compares = block, iterations = turns + 1 + turns * (block + 2) + 1 + 1 + turns + 1;

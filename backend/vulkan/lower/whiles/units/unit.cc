@@ -14,6 +14,12 @@ constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
 
 }  // namespace
 
+std::string LoopUnit::Shared(std::string_view type, size_t number) const {
+  const std::string name = fmt::format("shared_{}_{}", type, number);
+  if (shared.insert(name).second) kernel.Append(fmt::format("shared {} {}[{}];\n", type, name, lanes));
+  return name;
+}
+
 std::string OwnBase(int64_t count, int64_t groups) {
   return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", CeilDivide(count, groups));
 }

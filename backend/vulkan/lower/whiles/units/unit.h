@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct LoopUnit {
   LoopShare share = {};  // workgroups that share rows and elements out
   // Of Fourier transforms: so many of one kind, whose arrays of each kind are parts of one slice, all of one size.
   int64_t at_once = 1;
+  // The kernel's shared array of a type and number, one element a lane.
+  std::string Shared(std::string_view type, size_t number) const;
 };
 
 // Where the workgroup's part of `count` begins, each having as much, but for the last ones: the first and a plus sign,
