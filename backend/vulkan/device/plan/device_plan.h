@@ -48,7 +48,7 @@ struct FeatureChain {
 };
 
 // Calls visit(struct, its type, its extension, whether it is part of Vulkan 1.3) for those that are chained singly.
-// `chain` is a FeatureChain or what has its members; `executables` may be missing.
+// `chain` is a FeatureChain or what has its members; `executables` and `cooperative_matrix2` may be missing.
 template <typename Chain, typename Visit>
 void VisitSingle(Chain& chain, Visit visit) {
   visit(chain.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
@@ -60,7 +60,8 @@ void VisitSingle(Chain& chain, Visit visit) {
   visit(chain.integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, true);
   visit(chain.cooperative_matrix, kCooperativeMatrixFeaturesType, kCooperativeMatrixExtension, false);
-  visit(chain.cooperative_matrix2, kCooperativeMatrix2FeaturesType, kCooperativeMatrix2Extension, false);
+  if constexpr (requires { chain.cooperative_matrix2; })
+    visit(chain.cooperative_matrix2, kCooperativeMatrix2FeaturesType, kCooperativeMatrix2Extension, false);
   visit(chain.bfloat16, kBfloat16FeaturesType, kBfloat16Extension, false);
   if constexpr (requires { chain.executables; })
     visit(chain.executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
