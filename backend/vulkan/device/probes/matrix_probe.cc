@@ -182,7 +182,7 @@ void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixSha
         fmt::format("matrix units of {} in {}x{}x{}{}", ElementTypeName(shape.term), shape.rows, shape.columns, shape.k,
                     shape.invocations == 0 ? "" : fmt::format(" by {} invocations", shape.invocations));
     if (verdict.wrong) {
-      notes.push_back(name + " give wrong sums: they are not used");
+      notes.push_back(name + " give wrong sums, or none: they are not used");
     } else if (verdict.flushes && shape.term == ElementType::kF16) {
       notes.push_back(name + " flush denormals to zero: they are not used");
     } else {
@@ -224,12 +224,18 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
       verdict = {static_cast<MatrixRounding>((*kept)[0]), (*kept)[1] != 0, (*kept)[2] != 0};
       continue;
     }
+    const auto keep = [&](const MatrixVerdict& of) {
+      const Kept kept = {static_cast<uint8_t>(of.rounding), of.flushes, of.wrong};
+      disk.Store(key, std::as_bytes(std::span(kept)));
+    };
+    // Should a driver end the process, or lose the device, over a kernel of a whole workgroup, it is not asked again.
+    verdict.wrong = true;
+    if (shape.invocations != 0) keep(verdict);
     const Result<MatrixVerdict> found = AskMatrices(tools, facts, shape);
     VXLA_RETURN_IF_ERROR(tools.context->Alive());
-    verdict = found.ok() ? *found : MatrixVerdict{.wrong = true};
     if (!found.ok()) continue;
-    const Kept kept = {static_cast<uint8_t>(verdict.rounding), verdict.flushes, verdict.wrong};
-    disk.Store(key, std::as_bytes(std::span(kept)));
+    verdict = *found;
+    keep(verdict);
   }
   NoteMatrices(verdicts, facts.*list, facts.quirks.notes);
   return OkStatus();
