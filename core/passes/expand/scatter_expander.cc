@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <memory>
 #include <set>
 #include <tuple>
 
@@ -28,10 +29,17 @@ using enum ElementType;
 // So many places are filled for each window sooner than windows are sorted.
 constexpr int64_t kPlacesPerWindow = 16;
 
+// What scatters of the same indices share, made for the first of them: the sort and where the runs begin.
+struct SharedRuns {
+  bool in_parts = false;  // some of them add in parts
+  Instruction *sorted = nullptr, *starts = nullptr;
+};
+
 class OrderedScatter : private Expansion {
  public:
-  OrderedScatter(Module& module, Computation& computation, Instruction* scatter, bool by_run_starts)
-      : Expansion(computation, scatter), module_(module), form_(*scatter), by_run_starts_(by_run_starts) {
+  // `runs`: where it takes the starts of its runs, if so.
+  OrderedScatter(Module& module, Computation& computation, Instruction* scatter, SharedRuns* runs)
+      : Expansion(computation, scatter), module_(module), form_(*scatter), runs_(runs) {
     const Shape& operand = scatter->operand(0)->shape();
     sizes_ = SizesOf(operand);
     for (size_t d = 0; d < sizes_.size(); ++d) {
@@ -53,8 +61,8 @@ class OrderedScatter : private Expansion {
     Instruction* const order = sorted == nullptr ? nullptr : Element(sorted, 1);
     std::vector<Instruction*> operands;
     for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
-    if (by_run_starts_) {
-      operands.push_back(RunStarts(Element(sorted, 0)));
+    if (runs_ != nullptr) {
+      operands.push_back(RunStarts());
     } else {
       if (sorted != nullptr) StartsFrom(Element(sorted, 0));
       operands.push_back(Concatenated(starts_, 1));
@@ -69,7 +77,7 @@ class OrderedScatter : private Expansion {
     attributes.index_vector_dim = 1;
     Instruction* const result =
         Add(Opcode::kScatter, instruction().shape(), std::move(operands), attributes, {instruction().called(0)});
-    result->mutable_notes().run_starts = by_run_starts_;
+    result->mutable_notes().run_starts = runs_ != nullptr;
     return result;
   }
 
@@ -78,7 +86,7 @@ class OrderedScatter : private Expansion {
     const Shape& array = instruction().operand(0)->shape();
     const ElementType type = array.element_type(), whole = IsInteger(type) ? type : kS32;
     ReadStarts();
-    Instruction* const starts = RunStarts(Element(Sorted(), 0));
+    Instruction* const starts = RunStarts();
     const int64_t places = Places();
     Instruction* const lengths =
         Binary(Opcode::kSubtract, Slice(starts, 0, 1, places + 1), Slice(starts, 0, 0, places));
@@ -210,6 +218,7 @@ class OrderedScatter : private Expansion {
 
   // The keys and the windows' numbers in the order of the keys, equal ones as they were.
   Instruction* Sorted() {
+    if (runs_ != nullptr && runs_->sorted != nullptr) return runs_->sorted;
     Instruction* const number = Iota(kS32, {count_}, 0);
     Instruction* const key = Keys();
     Computation* const less = module_.AddComputation("less");
@@ -224,13 +233,15 @@ class OrderedScatter : private Expansion {
     attributes.dimensions = {0};
     attributes.is_stable = true;
     const Shape shape = Shape::Tuple({key->shape(), number->shape()});
-    return Add(Opcode::kSort, shape, {key, number}, attributes, {less});
+    Instruction* const sorted = Add(Opcode::kSort, shape, {key, number}, attributes, {less});
+    if (runs_ != nullptr) runs_->sorted = sorted;
+    return sorted;
   }
 
   // Rows in another order. What is computed for this alone is computed of rows in that order: what stays the same in a
   // loop is then in order before it.
   Instruction* InOrder(Instruction* value, Instruction* order) {
-    if (!by_run_starts_ || value->users().size() > 1 || value->HasControlEdges()) return Rows(value, order);
+    if (runs_ == nullptr || value->users().size() > 1 || value->HasControlEdges()) return Rows(value, order);
     const auto has_rows = [&](const Instruction* i) {
       return i->shape().rank() > 0 && i->shape().dimension(0) == count_;
     };
@@ -268,8 +279,12 @@ class OrderedScatter : private Expansion {
     return Rows(value, order);
   }
 
-  // What a scatter has for indices whose runs are known (Notes::run_starts), of sorted keys.
-  Instruction* RunStarts(Instruction* key) {
+  // What a scatter has for indices whose runs are known (Notes::run_starts).
+  Instruction* RunStarts() {
+    if (runs_->starts == nullptr) runs_->starts = MakeRunStarts(Element(Sorted(), 0));
+    return runs_->starts;
+  }
+  Instruction* MakeRunStarts(Instruction* key) {
     const int64_t places = Places();
     Instruction* const place = Iota(kS32, {places + 1}, 0);
     Instruction* before = Number(0, place);
@@ -281,7 +296,7 @@ class OrderedScatter : private Expansion {
       before = Add(Opcode::kSelect, place->shape(), {below, further, before});
     }
     before = Binary(Opcode::kMinimum, before, Number(count_, place));
-    if (!AddsInParts(instruction())) return before;
+    if (!runs_->in_parts) return before;
     const int64_t length = WindowsOfAPart(count_);
     Instruction* const part = Iota(kS32, {CeilDivide(count_, length)}, 0);
     Instruction* const first = Binary(Opcode::kMultiply, part, Number(length, part));
@@ -307,7 +322,7 @@ class OrderedScatter : private Expansion {
 
   Module& module_;
   const ScatterForm form_;
-  const bool by_run_starts_;
+  SharedRuns* const runs_;
   IntList sizes_, started_, window_;
   int64_t count_;
   std::vector<Instruction*> starts_, updates_;
@@ -402,15 +417,26 @@ class RunStartUsers {
       for (const auto& [key, scatters] : same) {
         const bool sorts = std::ranges::any_of(scatters, [this](const Instruction* i) { return IsSorted(*i); });
         if (sorts && (scatters.size() > 1 || (bodies.contains(computation) && Stays(*scatters[0]->operand(1)))))
-          users_.insert(scatters.begin(), scatters.end());
+          Share(scatters);
       }
     }
   }
 
-  // Asked once: an instruction that takes its place may have its address.
-  bool Take(const Instruction* scatter) { return users_.erase(scatter) > 0; }
+  // Null: it does not. Asked once: an instruction that takes its place may have its address.
+  SharedRuns* Take(const Instruction* scatter) {
+    const auto user = users_.extract(scatter);
+    return user ? user.mapped() : nullptr;
+  }
 
  private:
+  void Share(const std::vector<const Instruction*>& scatters) {
+    SharedRuns& runs = *runs_.emplace_back(std::make_unique<SharedRuns>());
+    for (const Instruction* scatter : scatters) {
+      runs.in_parts |= AddsInParts(*scatter);
+      users_.emplace(scatter, &runs);
+    }
+  }
+
   // The indices, the place of their vectors, and how each window's place is numbered.
   using Key = std::tuple<const Instruction*, int64_t, std::vector<std::tuple<int64_t, int64_t, int64_t>>>;
 
@@ -451,7 +477,8 @@ class RunStartUsers {
   const ScatterTarget target_;
   SideEffects effects_;
   std::map<const Instruction*, bool> stays_;
-  std::set<const Instruction*> users_;
+  std::vector<std::unique_ptr<SharedRuns>> runs_;
+  std::map<const Instruction*, SharedRuns*> users_;
 };
 
 }  // namespace
@@ -464,9 +491,8 @@ bool ExpandScatters(Module& module, const TargetInfo& target) {
   const bool changed =
       ExpandEach(computations, [&](Computation& computation, Instruction* instruction) -> Instruction* {
         if (instruction->opcode() != Opcode::kScatter) return nullptr;
-        const bool by_run_starts = users && users->Take(instruction);
-        if (by_run_starts) {
-          OrderedScatter ordered(module, computation, instruction, true);
+        if (SharedRuns* const runs = users ? users->Take(instruction) : nullptr) {
+          OrderedScatter ordered(module, computation, instruction, runs);
           const bool integers =
               IsInteger(instruction->shape().element_type()) && OperationOf(*instruction, 0) == Opcode::kAdd;
           const bool counts = HasOneValue(*instruction) && (integers || SumsWholeNumbers(*instruction));
@@ -475,7 +501,7 @@ bool ExpandScatters(Module& module, const TargetInfo& target) {
         if (WayOf(*instruction, scatters) != ScatterWay::kUnordered || !MayBeSorted(*instruction)) return nullptr;
         if (Replaces(*instruction) && HasOneValue(*instruction)) return OfOneValue(computation, instruction);
         if (SumsWholeNumbers(*instruction)) return OfWholeNumbers(module, computation, instruction);
-        return OrderedScatter(module, computation, instruction, false).Expand();
+        return OrderedScatter(module, computation, instruction, nullptr).Expand();
       });
   if (changed) module.SortComputations();
   return changed;
