@@ -1,6 +1,8 @@
 // Scatters of the same indices, and those of loops whose indices stay: the runs of equal places are found once.
 #include <fmt/format.h>
 
+#include "core/passes/base/pipeline.h"
+#include "core/text/hlo_printer.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
@@ -223,6 +225,22 @@ TEST_P(ScatterRunsTest, StayInALoop) {
   const auto optimized = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
   ASSERT_TRUE(optimized.ok()) << optimized.status().message();
   EXPECT_EQ(SortsIn(ToText((*optimized)->plan())), 1);
+}
+
+// What the passes make of them is a program that the reference understands.
+TEST_P(ScatterRunsTest, TheReferenceRunsWhatPassesMake) {
+  const RunCase& c = GetParam();
+  const auto module = Program(c, "s32", {"first", "counts", "largest", "rest"});
+  ASSERT_NE(module, nullptr);
+  TargetInfo target;
+  target.accesses_by_lane = false;
+  const auto optimized = Optimize(*module, target);
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  EXPECT_NE(PrintHlo(**optimized).find("run_starts=true"), std::string::npos);
+  const std::vector<Literal> arguments = ArgumentsOf(c, *module, 7);
+  const auto expected = RunOnCpu(*module, arguments), value = RunOnCpu(**optimized, arguments);
+  ASSERT_TRUE(expected.has_value() && value.has_value());
+  ExpectAgreement(*value, *expected, Exactly(), "optimized");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ScatterRunsTest, ::testing::ValuesIn(kCases),

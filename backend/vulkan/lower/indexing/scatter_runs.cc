@@ -224,7 +224,8 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
   if (scatter_.notes().run_starts) {
     const IndexExpression at = space_.Linearize(place, places);
-    writer_.Line(fmt::format("uint m = uint({}), stop = uint({});", RunStart(at), RunStart(space_.Add(at, {{}, 1}))));
+    writer_.Line(fmt::format("uint m = uint({});", RunStart(at)));
+    writer_.Line(fmt::format("uint stop = uint({});", RunStart(space_.Add(at, {{}, 1}))));
     run.stop = "stop";
     writer_.OpenBlock("if (m < stop)");
   } else {
