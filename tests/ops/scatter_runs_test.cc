@@ -1,5 +1,7 @@
-// Scatters of the same indices, and those of loops whose indices stay: the runs of equal places are found once.
+// Scatters of loops in which their indices stay the same: the runs of equal places are found before, once.
 #include <fmt/format.h>
+
+#include <map>
 
 #include "core/passes/base/pipeline.h"
 #include "core/text/hlo_printer.h"
@@ -110,34 +112,66 @@ std::string Combiners(const std::string& type) {
   return text;
 }
 
-// `results` are names of the scatters below, all of the same indices.
-std::unique_ptr<Module> Program(const RunCase& c, const std::string& type, const std::vector<std::string>& results) {
-  std::string text =
-      Combiners(type) + fmt::format(
-                            "ENTRY e {{ p = {0}{1} parameter(0)  i = s32{2} parameter(1)  u = {0}{3} parameter(2)\n"
-                            "v = {0}{3} negate(u)  zero = {0}[] constant(0)  one = {0}[] constant(1)\n"
-                            "zeros = {0}{1} broadcast(zero), dimensions={{}}  ones = {0}{3} broadcast(one), "
-                            "dimensions={{}}\n",
-                            type, c.operand, c.indices, c.updates);
-  std::string tuple, types;
-  const auto add = [&](const std::string& name, const std::string& operands, const std::string& combiner) {
-    if (std::ranges::find(results, name) == results.end()) return;
-    text += fmt::format("{} = {}{} scatter({}), {}, to_apply={}\n", name, type, c.operand, operands, c.attributes,
-                        combiner);
-    tuple += (tuple.empty() ? "" : ", ") + name;
-    types += fmt::format("{}{}{}", types.empty() ? "" : ", ", type, c.operand);
+const std::vector<std::string> kNames{"first", "second", "counts", "largest", "rest"};
+
+// Scatters of the same indices. In a loop of so many trips as its last parameter says, or one of them by itself.
+std::unique_ptr<Module> Program(const RunCase& c, const std::string& type, const std::string& alone) {
+  const std::string array = type + c.operand;
+  const auto scatter = [&](const std::string& name, const std::string& operands, const std::string& combiner) {
+    return fmt::format("{} = {} scatter({}), {}, to_apply={}\n", name, array, operands, c.attributes, combiner);
   };
-  add("first", "p, i, u", "sum");
-  add("second", "zeros, i, v", "sum");
-  add("counts", "zeros, i, ones", "sum");
-  add("largest", "p, i, u", "most");
-  add("rest", "p, i, v", "less");
-  return ParseModule(text + fmt::format("ROOT t = ({}) tuple({}) }}", types, tuple));
+  const std::string constants = fmt::format(
+      "zero = {0}[] constant(0)  one = {0}[] constant(1)  zeros = {1} broadcast(zero), dimensions={{}}\n"
+      "ones = {0}{2} broadcast(one), dimensions={{}}  nothing = {0}{2} broadcast(zero), dimensions={{}}\n",
+      type, array, c.updates);
+  const auto scatters = [&](bool in_loop) {
+    const auto of = [&](const std::string& name) { return in_loop ? "of_" + name : std::string("p"); };
+    std::map<std::string, std::string> texts;
+    texts["first"] = scatter("first", of("first") + ", i, u", "sum");
+    texts["second"] = scatter("second", "zeros, i, v", "sum");
+    texts["counts"] = scatter("counts", "zeros, i, ones", "sum");
+    texts["largest"] = scatter("largest", of("largest") + ", i, v", "most");
+    texts["rest"] = scatter("rest", of("rest") + ", i, v", "less");
+    return texts;
+  };
+  const std::string parameters =
+      fmt::format("p = {} parameter(0)  i = s32{} parameter(1)  u = {}{} parameter(2)  limit = s32[] parameter(3)\n",
+                  array, c.indices, type, c.updates);
+  if (!alone.empty()) {
+    return ParseModule(Combiners(type) + "ENTRY e { " + parameters + constants +
+                       fmt::format("v = {}{} subtract(nothing, u)\n", type, c.updates) + scatters(false)[alone] +
+                       fmt::format("ROOT r = {} copy({}) }}", array, alone));
+  }
+  std::string state = fmt::format("(s32[], s32[], s32{}, {}{}", c.indices, type, c.updates), read, text, results;
+  for (size_t k = 0; k < kNames.size(); ++k) {
+    state += ", " + array;
+    read += fmt::format("of_{} = {} get-tuple-element(s), index={}\n", kNames[k], array, 4 + k);
+    text += scatters(true)[kNames[k]];
+    results += fmt::format("r{0} = {1} get-tuple-element(w), index={2}\n", k, array, 4 + k);
+  }
+  state += ")";
+  const std::string own = fmt::format(
+      "s = {0} parameter(0)  n = s32[] get-tuple-element(s), index=0  limit = s32[] get-tuple-element(s), index=1\n",
+      state);
+  // u from 0 in the first trip on.
+  const std::string body = fmt::format(
+      "body {{ {0} i = s32{1} get-tuple-element(s), index=2  u = {2}{3} get-tuple-element(s), index=3\n{4}{5}"
+      "trip = {2}[] convert(n)  trips = {2}{3} broadcast(trip), dimensions={{}}  v = {2}{3} subtract(trips, u)\n{6}"
+      "step = s32[] constant(1)  next = s32[] add(n, step)\n"
+      "ROOT t = {7} tuple(next, limit, i, u, first, second, counts, largest, rest) }}\n",
+      own, c.indices, type, c.updates, read, constants, text, state);
+  return ParseModule(Combiners(type) + body + "condition { " + own +
+                     "ROOT l = pred[] compare(n, limit), direction=LT }\nENTRY e { " + parameters +
+                     fmt::format("z = s32[] constant(0)  t = {0} tuple(z, limit, i, u, p, p, p, p, p)\n"
+                                 "w = {0} while(t), condition=condition, body=body\n{1}"
+                                 "ROOT r = ({2}, {2}, {2}, {2}, {2}) tuple(r0, r1, r2, r3, r4) }}",
+                                 state, results, array));
 }
 
 std::vector<Literal> ArgumentsOf(const RunCase& c, const Module& module, uint64_t seed, Fill fill = Fill::kFullRange) {
   std::vector<Literal> arguments = RandomArguments(module, seed, fill);
   arguments[1] = Indices(arguments[1].shape(), c.low, c.count, seed);
+  arguments[3] = Literal::ScalarInt(kS32, 1);
   return arguments;
 }
 
@@ -150,18 +184,10 @@ int64_t SortsIn(const std::string& plan) {
   return sorts;
 }
 
-void ExpectSameBits(const Literal& a, const Literal& b, const std::string& what) {
-  const auto left = FlattenLiteral(a), right = FlattenLiteral(b);
-  ASSERT_EQ(left.size(), right.size());
-  for (size_t k = 0; k < left.size(); ++k)
-    EXPECT_EQ(Compare(*left[k], *right[k], Tolerance{}).differing, 0) << what << ", result " << k;
-}
-
-// Together they have the bits that those which round have alone, where nothing is shared; and the reference's, within
-// their bounds.
-TEST_P(ScatterRunsTest, TogetherAsEachAlone) {
+// In one trip they have the bits that those which round have outside of a loop, where nothing is shared, and the
+// reference's within their bounds; in three trips these.
+TEST_P(ScatterRunsTest, AsOutsideOfALoop) {
   const RunCase& c = GetParam();
-  const std::vector<std::string> names{"first", "second", "counts", "largest", "rest"};
   const std::unique_ptr<Client> gpu = GpuClient(BindingMode::kAddresses);
   ASSERT_NE(gpu, nullptr);
   for (const ElementType type : c.types) {
@@ -169,75 +195,45 @@ TEST_P(ScatterRunsTest, TogetherAsEachAlone) {
       if (fill == Fill::kSpecial && type != kF32) continue;
       SCOPED_TRACE(fmt::format("{} {}", ElementTypeName(type), fill == Fill::kSpecial ? "special" : ""));
       const std::string name(ElementTypeName(type));
-      const auto together = Program(c, name, names);
+      const auto together = Program(c, name, "");
       ASSERT_NE(together, nullptr);
-      const std::vector<Literal> arguments = ArgumentsOf(c, *together, 3, fill);
-      const auto expected = RunOnCpu(*together, arguments);
-      ASSERT_TRUE(expected.has_value());
+      std::vector<Literal> arguments = ArgumentsOf(c, *together, 3, fill);
       for (Client* client : {DeviceClient(ModesToRun()[0]), gpu.get()}) {
         const auto executable = client->Compile(*together);
         ASSERT_TRUE(executable.ok()) << executable.status().message();
         EXPECT_EQ(SortsIn(ToText((*executable)->plan())), 1);
-        const auto all = RunOnClient(*client, *together, arguments);
-        ASSERT_TRUE(all.has_value());
-        const RunOptions options = IsInteger(type) ? Exactly() : RunOptions{};
-        // Where numbers overflow, the order decides.
-        if (fill == Fill::kFullRange) ExpectAgreement(*all, *expected, options, "together");
-        for (const size_t k : {0, 4}) {
-          const auto alone = RunOnClient(*client, *Program(c, name, {names[k]}), arguments);
-          ASSERT_TRUE(alone.has_value());
-          EXPECT_EQ(Compare(*FlattenLiteral(*alone)[0], *FlattenLiteral(*all)[k], Tolerance{}).differing, 0)
-              << names[k];
+        for (const int64_t trips : {3, 1}) {
+          arguments[3] = Literal::ScalarInt(kS32, trips);
+          const auto all = RunOnClient(*client, *together, arguments);
+          const auto expected = RunOnCpu(*together, arguments);
+          ASSERT_TRUE(all.has_value() && expected.has_value());
+          const RunOptions options = IsInteger(type) ? Exactly() : RunOptions{};
+          // Where numbers overflow, the order decides.
+          if (fill == Fill::kFullRange) ExpectAgreement(*all, *expected, options, "together");
+          for (size_t k = 0; trips == 1 && k < kNames.size(); k += 4) {
+            const auto alone = RunOnClient(*client, *Program(c, name, kNames[k]), arguments);
+            ASSERT_TRUE(alone.has_value());
+            EXPECT_EQ(Compare(*FlattenLiteral(*alone)[0], *FlattenLiteral(*all)[k], Tolerance{}).differing, 0)
+                << kNames[k];
+          }
         }
       }
     }
   }
 }
 
-TEST_P(ScatterRunsTest, StayInALoop) {
-  const RunCase& c = GetParam();
-  const std::string text =
-      Combiners("f32") +
-      fmt::format(
-          "body {{ s = (s32[], f32{0}, s32{1}, f32{2}) parameter(0)  n = s32[] get-tuple-element(s), index=0\n"
-          "p = f32{0} get-tuple-element(s), index=1  i = s32{1} get-tuple-element(s), index=2\n"
-          "u = f32{2} get-tuple-element(s), index=3  one = s32[] constant(1)  next = s32[] add(n, one)\n"
-          "f = f32[] convert(n)  spread = f32{2} broadcast(f), dimensions={{}}  v = f32{2} multiply(u, spread)\n"
-          "q = f32{0} scatter(p, i, v), {3}, to_apply=sum  half = f32[] constant(0.5)\n"
-          "halves = f32{0} broadcast(half), dimensions={{}}  r = f32{0} multiply(q, halves)\n"
-          "ROOT t = (s32[], f32{0}, s32{1}, f32{2}) tuple(next, r, i, u) }}\n"
-          "condition {{ s = (s32[], f32{0}, s32{1}, f32{2}) parameter(0)  n = s32[] get-tuple-element(s), index=0\n"
-          "m = s32[] constant(12)  ROOT l = pred[] compare(n, m), direction=LT }}\n"
-          "ENTRY e {{ p = f32{0} parameter(0)  i = s32{1} parameter(1)  u = f32{2} parameter(2)  z = s32[] "
-          "constant(0)\n"
-          "t = (s32[], f32{0}, s32{1}, f32{2}) tuple(z, p, i, u)\n"
-          "w = (s32[], f32{0}, s32{1}, f32{2}) while(t), condition=condition, body=body\n"
-          "ROOT r = f32{0} get-tuple-element(w), index=1 }}",
-          c.operand, c.indices, c.updates, c.attributes);
-  const auto module = ParseModule(text);
-  ASSERT_NE(module, nullptr);
-  const std::vector<Literal> arguments = ArgumentsOf(c, *module, 5);
-  for (const bool loop_kernels : {true, false}) {
-    RunOptions options;
-    options.loop_kernels = loop_kernels;
-    RunBoth(text, arguments, options);
-  }
-  const auto optimized = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
-  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
-  EXPECT_EQ(SortsIn(ToText((*optimized)->plan())), 1);
-}
-
 // What the passes make of them is a program that the reference understands.
 TEST_P(ScatterRunsTest, TheReferenceRunsWhatPassesMake) {
   const RunCase& c = GetParam();
-  const auto module = Program(c, "s32", {"first", "counts", "largest", "rest"});
+  const auto module = Program(c, "s32", "");
   ASSERT_NE(module, nullptr);
   TargetInfo target;
   target.accesses_by_lane = false;
   const auto optimized = Optimize(*module, target);
   ASSERT_TRUE(optimized.ok()) << optimized.status().message();
   EXPECT_NE(PrintHlo(**optimized).find("run_starts=true"), std::string::npos);
-  const std::vector<Literal> arguments = ArgumentsOf(c, *module, 7);
+  std::vector<Literal> arguments = ArgumentsOf(c, *module, 7);
+  arguments[3] = Literal::ScalarInt(kS32, 3);
   const auto expected = RunOnCpu(*module, arguments), value = RunOnCpu(**optimized, arguments);
   ASSERT_TRUE(expected.has_value() && value.has_value());
   ExpectAgreement(*value, *expected, Exactly(), "optimized");

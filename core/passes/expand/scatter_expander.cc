@@ -2,9 +2,9 @@
 // sums of whole numbers that are too small to round, such as counts: they are made of integers. Others that replace:
 // the last window of each place is found by a scatter of the windows' numbers, and the others are dropped. Others:
 // windows are sorted by where they start, so that runs of equal starts are combined in their order. The sort asks for
-// the indices alone: it leaves loops in which these stay the same, and scatters of the same indices share it. So does
-// where the runs begin, which elements otherwise find by halving each time. Scatters of the same indices that need no
-// order take theirs from it too, and counts are the lengths of runs.
+// the indices alone: it leaves loops in which these stay the same, and scatters of the same indices share it. There so
+// does where the runs begin, which elements otherwise find by halving each time. Scatters of the same indices that need
+// no order take theirs from it too, and counts are the lengths of runs.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -398,8 +398,9 @@ bool MayBeSorted(const Instruction& scatter) {
   return updates > 0 && updates <= kMost && scatter.operand(0)->shape().ElementCount() <= kMost;
 }
 
-// Which scatters ask for the starts of their runs: those that are sorted, where the indices stay the same in a loop or
-// several scatters have the same, and then the others of these too.
+// Which scatters ask for the starts of their runs: those of a loop that are sorted by indices that stay the same in it,
+// and then the others of the same indices too. Before a loop the search is three dispatches, which one use is not
+// worth.
 class RunStartUsers {
  public:
   RunStartUsers(const std::vector<Computation*>& computations, const ScatterTarget& target) : target_(target) {
@@ -409,15 +410,14 @@ class RunStartUsers {
         if (i->opcode() == Opcode::kWhile) bodies.insert(i->called(1));
       }
     }
-    for (const Computation* computation : computations) {
+    for (const Computation* computation : bodies) {
       std::map<Key, std::vector<const Instruction*>> same;
       for (const auto& i : computation->instructions()) {
         if (i->opcode() == Opcode::kScatter && MayTake(*i)) same[KeyOf(*i)].push_back(i.get());
       }
       for (const auto& [key, scatters] : same) {
         const bool sorts = std::ranges::any_of(scatters, [this](const Instruction* i) { return IsSorted(*i); });
-        if (sorts && (scatters.size() > 1 || (bodies.contains(computation) && Stays(*scatters[0]->operand(1)))))
-          Share(scatters);
+        if (sorts && Stays(*scatters[0]->operand(1))) Share(scatters);
       }
     }
   }
