@@ -201,12 +201,14 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
         in_window[static_cast<size_t>(form_.window_of[d])] = elements.back()[d];
     }
   }
+  const bool run_starts = scatter_.notes().run_starts;
   MultiIndex place;
   IntList places;
   for (size_t d = 0; d < form_.index_of.size(); ++d) {
     if (form_.index_of[d] < 0) continue;
     place.push_back(elements[0][d]);
     places.push_back(operand.dimension(static_cast<int>(d)));
+    if (!run_starts) run.place.push_back(writer_.Index(elements[0][d]));
   }
   // What an element without updates keeps to the bit, in the type of the array.
   std::vector<std::vector<std::string>> results(tensors_.size());
@@ -222,14 +224,13 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
     }
   }
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
-  if (scatter_.notes().run_starts) {
+  if (run_starts) {
     const IndexExpression at = space_.Linearize(place, places);
     writer_.Line(fmt::format("uint m = uint({});", RunStart(at)));
     writer_.Line(fmt::format("uint stop = uint({});", RunStart(space_.Add(at, {{}, 1}))));
     run.stop = "stop";
     writer_.OpenBlock("if (m < stop)");
   } else {
-    for (const IndexExpression& at : place) run.place.push_back(writer_.Index(at));
     DeclareBefore("m", run.place);
     writer_.Line(fmt::format("uint begin = min(m, {} - 1u);", count));
     writer_.OpenBlock(fmt::format("if (m < {} && {})", count, StartsAt("begin", run.place)));
