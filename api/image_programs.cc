@@ -22,8 +22,7 @@ double One(const ImageFormat& format, int channel) {
 XlaOp Channels(XlaOp image, int64_t begin, int64_t end) { return SliceInDim(image, begin, end, 1, kImageChannelAxis); }
 
 // A function of the colours, which leaves a fourth channel alone.
-template <typename Function>
-XlaOp OnColours(XlaOp image, Function&& function) {
+XlaOp OnColours(XlaOp image, auto&& function) {
   const int64_t channels = image.shape().dimensions()[kImageChannelAxis];
   if (channels <= kImageColours) return function(image);
   return ConcatInDim(image.builder(),

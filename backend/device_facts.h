@@ -34,6 +34,8 @@ struct Emulation {
   bool matrices = false;
   // The device's one queue stands for several of them, and everything that can run beside something else does.
   bool queues = false;
+  // With gpu: loops have barriers of the whole grid wherever they can, however little they gain by it.
+  bool grid = false;
   bool vulkan11 = false;          // what came with Vulkan 1.2 and 1.3 and has no extension that the device lists
   bool synchronization2 = false;  // barriers and submissions are those of Vulkan 1.0
   friend bool operator==(const Emulation&, const Emulation&) = default;
@@ -146,6 +148,8 @@ struct DeviceFacts {
   uint64_t max_storage_range_bytes = uint64_t{1} << 27;
   uint64_t max_allocation_bytes = uint64_t{1} << 30;
   uint64_t memory_bytes = 0;  // of the largest device-local heap
+  // The host cannot write into device memory: kernels read what MemoryKind::kArguments holds over the bus.
+  bool arguments_over_bus = false;
   uint32_t storage_offset_alignment = 256;
   uint32_t max_storage_buffers = 4;  // per stage
   // Of an array in kernels whose element indices are 32-bit and take part in signed address arithmetic; less in tests.
@@ -205,6 +209,8 @@ struct DeviceFacts {
     bool plain_text = false;
     // A kernel copies much memory several times as fast as the driver's copy of buffers does.
     bool slow_copies = false;
+    // A barrier of all workgroups costs nothing: for tests.
+    bool free_grid_barriers = false;
     friend bool operator==(const Costs&, const Costs&) = default;
   } costs;
 

@@ -89,10 +89,11 @@ struct GateRequest {
 class Lowering {
  public:
   virtual ~Lowering() = default;
-  // OK if the device can run this instruction (a fusion or a KERNEL op); else kUnsupported with the reason that
-  // `vxla explain` shows. Decides without making steps.
+  // Whether Lower would take this instruction (a fusion or a KERNEL op), by what it is and how large; of what no index
+  // of 31 bits reaches, Lower alone knows.
   virtual Status CanLower(const Instruction& instruction) const = 0;
-  // The steps, in order; a step sees what the steps before it wrote.
+  // The steps, in order; a step sees what the steps before it wrote. Unsupported, with the reason that `vxla explain`
+  // shows, where the device cannot run the instruction.
   virtual Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const = 0;
   // A while that the device runs by itself; Unsupported with the reason where its condition and body are better
   // separate steps. The loop's leaves are its state, in memory that begins as the operand is where a step says that

@@ -66,6 +66,14 @@ struct GroupRange {
   friend bool operator==(const GroupRange&, const GroupRange&) = default;
 };
 
+// What is asked about a kernel beside what makes its pipeline, by what wrote it: for lowering and planning alone.
+struct KernelTraits {
+  bool beyond_reach = false;  // an index passes what the text can hold: lowering refuses it
+  bool emulates = false;      // it calculates with types that the device has in pairs of words
+  bool indivisible = false;   // it has to be dispatched at once: a kernel of a user's, who counts workgroups himself
+  friend bool operator==(const KernelTraits&, const KernelTraits&) = default;
+};
+
 // What a step adds up: the instructions (by path, PathOf) and in which order.
 struct StepAccumulation {
   std::vector<std::string> of;
@@ -87,11 +95,9 @@ struct Step {
   std::vector<Binding> bindings;  // buffer_count of them
   std::vector<uint32_t> params;   // param_count words
   std::array<uint32_t, 3> groups{1, 1, 1};
-  int64_t flop = 0;           // for --profile; 0 if it makes no sense
-  int64_t part_bytes = -1;    // what it moves, where that is not all that it is bound to; MovedBytes()
-  bool beyond_reach = false;  // an index passes what the kernel can hold: lowering refuses it
-  bool emulates = false;      // it calculates with types that the device has in pairs of words: for planning alone
-  bool indivisible = false;   // it has to be dispatched at once: a kernel of a user's, who counts workgroups himself
+  int64_t flop = 0;         // for --profile; 0 if it makes no sense
+  int64_t part_bytes = -1;  // what it moves, where that is not all that it is bound to; MovedBytes()
+  KernelTraits traits;
   std::vector<StepAccumulation> accumulations;  // in the order in which they happen; none if it adds nothing up
   std::vector<SharedPlace> in_place;
   // Where a step before it left how many workgroups there is something to do for, three words, at most `groups`; no

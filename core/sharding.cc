@@ -14,8 +14,7 @@ size_t DevicesBelow(const Sharding& sharding, size_t dimension) {
 }
 
 // Calls copy(where in the tile, where in the whole, how many) in elements for the rows of a device's tile.
-template <typename Copy>
-void ForEachRow(const Shape& whole, const Shape& tile, const IntList& starts, Copy copy) {
+void ForEachRow(const Shape& whole, const Shape& tile, const IntList& starts, auto copy) {
   if (tile.ElementCount() == 0) return;
   const IntList strides = RowMajorStrides(whole.dimensions());
   const int rank = tile.rank();

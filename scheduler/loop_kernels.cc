@@ -9,7 +9,7 @@ Result<bool> StepGraphBuilder::AddLoopKernel(const Instruction& loop, std::strin
   const Instruction* const outer = current_;
   current_ = &loop;
   scratch_count_ = 0;
-  const size_t buffers = plan_.buffers.size(), constants = plan_.constants.size();
+  const PlanSize before = SizeOfPlan();
   const int leaves = LeafCount(loop.shape());
   const Computation& body = *loop.called(1);
   for (int leaf = 0; leaf < leaves; ++leaf) {
@@ -23,12 +23,8 @@ Result<bool> StepGraphBuilder::AddLoopKernel(const Instruction& loop, std::strin
     AddLoopSteps(loop, *std::move(lowered));
     return true;
   }
-  // Nothing of it stays in the plan.
-  plan_.buffers.erase(plan_.buffers.begin() + static_cast<std::ptrdiff_t>(buffers), plan_.buffers.end());
-  plan_.constants.erase(plan_.constants.begin() + static_cast<std::ptrdiff_t>(constants), plan_.constants.end());
-  std::erase_if(tables_, [&](const auto& table) { return table.second >= constants; });
+  ReturnTo(before);
   for (int leaf = 0; leaf < leaves; ++leaf) graph_.buffer_of.erase({&loop, leaf});
-  std::erase_if(graph_.buffer_of, [&](const auto& of) { return of.second >= static_cast<int>(buffers); });
   current_ = outer;
   *apart = lowered.status().message();
   if (lowered.status().code() == StatusCode::kUnsupported) return false;

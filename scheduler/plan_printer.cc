@@ -12,17 +12,8 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 std::string_view SpaceName(MemorySpace space) {
-  switch (space) {
-    case MemorySpace::kParameter:
-      return "parameter";
-    case MemorySpace::kResult:
-      return "result";
-    case MemorySpace::kConstant:
-      return "constant";
-    case MemorySpace::kScratch:
-      return "scratch";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {"parameter", "result", "constant", "scratch"};
+  return kNames[static_cast<size_t>(space)];
 }
 
 std::string SliceText(const Plan& plan, const BufferSlice& slice) {
@@ -32,15 +23,8 @@ std::string SliceText(const Plan& plan, const BufferSlice& slice) {
 }
 
 std::string_view Prefix(Access access) {
-  switch (access) {
-    case Access::kRead:
-      return "";
-    case Access::kWrite:
-      return "=";
-    case Access::kReadWrite:
-      return "&";
-  }
-  return "?";
+  constexpr std::string_view kPrefixes[] = {"", "=", "&"};
+  return kPrefixes[static_cast<size_t>(access)];
 }
 
 std::string CommandText(const Plan& plan, const GpuCommand& command) {

@@ -164,8 +164,7 @@ class QueueAssignment {
     return total + std::max(busy, longest);
   }
 
-  template <typename QueueOf>
-  void Apply(size_t first, size_t count, const QueueOf& queue_of) {
+  void Apply(size_t first, size_t count, const auto& queue_of) {
     ++overlap_;
     for (size_t i = 0; i < count; ++i) {
       Operation& operation = graph_.operations[first + i];

@@ -160,6 +160,14 @@ BufferSlice StepGraphBuilder::Constant(std::vector<uint32_t> words) {
   return WholeSlice(buffer);
 }
 
+void StepGraphBuilder::ReturnTo(const PlanSize& before) {
+  const auto cut = [](auto& list, size_t size) { list.erase(list.begin() + static_cast<ptrdiff_t>(size), list.end()); };
+  cut(plan_.buffers, before.buffers);
+  cut(plan_.constants, before.constants);
+  std::erase_if(tables_, [&](const auto& table) { return table.second >= before.constants; });
+  std::erase_if(graph_.buffer_of, [&](const auto& of) { return of.second >= static_cast<int>(before.buffers); });
+}
+
 void StepGraphBuilder::AddRandomStates() {
   const auto add = [&](bool draws, int64_t device) {
     const std::string name = draws ? "draws of rng" : "random state";
@@ -258,14 +266,7 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
   const bool empty =
       std::ranges::all_of(FlattenTuple(instruction.shape()), [](const Shape* leaf) { return DeviceBytes(*leaf) == 0; });
   if (empty && !HasSideEffect(instruction)) return OkStatus();
-  const Status refusal = WithoutThrowing([&] { return lowering_.CanLower(instruction); });
-  if (refusal.ok()) return AddSteps(instruction);
-  if (refusal.code() == StatusCode::kInternal) {
-    AddFault(instruction, refusal.message());
-  } else {
-    AddHostEvaluation(instruction, refusal.message());
-  }
-  return OkStatus();
+  return AddSteps(instruction);
 }
 
 void StepGraphBuilder::AddFault(const Instruction& instruction, const std::string& error) {
@@ -285,13 +286,18 @@ Status StepGraphBuilder::AddHostResult(const Instruction& instruction, const std
 }
 
 Status StepGraphBuilder::AddSteps(const Instruction& instruction) {
+  const PlanSize before = SizeOfPlan();
   Result<std::vector<Step>> lowered =
       WithoutThrowing([&]() -> Result<std::vector<Step>> { return lowering_.Lower(instruction, *this); });
-  if (lowered.status().code() == StatusCode::kInternal) {
-    AddFault(instruction, lowered.status().message());
+  if (!lowered.ok()) {
+    ReturnTo(before);
+    const StatusCode code = lowered.status().code();
+    if (code != StatusCode::kInternal && code != StatusCode::kUnsupported)
+      return Status(lowered.status()).At(instruction.location());
+    const std::string& reason = lowered.status().message();
+    code == StatusCode::kInternal ? AddFault(instruction, reason) : AddHostEvaluation(instruction, reason);
     return OkStatus();
   }
-  if (!lowered.ok()) return Status(lowered.status()).At(instruction.location());
   for (Step& step : *lowered) {
     for (const SharedPlace& place : step.in_place) {
       if (place.must) AddCopy(place.operand.buffer, place.result.buffer);

@@ -33,8 +33,8 @@ class StepGraphBuilder : public BufferMap {
   // Every instruction that the computation's root or a side effect needs, in order.
   Status AddComputation(const Computation& computation);
   Status AddInstruction(const Instruction& instruction);
-  // A result that must lie where an operand lies is the operand's copy before the step changes it: copy elision and
-  // donation put both into one place where the operand is wanted no more.
+  // Its steps, or its evaluation on the host. A result that must lie where an operand lies is the operand's copy before
+  // the step changes it: copy elision and donation put both into one place where the operand is wanted no more.
   Status AddSteps(const Instruction& instruction);
   void AddStep(const Instruction& instruction, Step step);
   // A buffer for each leaf of what `current_` computes.
@@ -62,6 +62,12 @@ class StepGraphBuilder : public BufferMap {
   void AddResults();
   int AddResultCopy(int source, int leaf);
 
+  // Of what lowering refuses nothing stays in the plan.
+  struct PlanSize {
+    size_t buffers, constants;
+  };
+  PlanSize SizeOfPlan() const { return {plan_.buffers.size(), plan_.constants.size()}; }
+  void ReturnTo(const PlanSize& before);
   int AddBuffer(std::string name, int64_t size_bytes);
   void AddCopy(int source, int target);
   BufferSlice WholeSlice(int buffer) const { return {buffer, 0, plan_.buffers[buffer].size_bytes}; }
@@ -82,8 +88,7 @@ class StepGraphBuilder : public BufferMap {
 };
 
 // A check of lowering's that fails, or an index of its own that is out of range, as a status.
-template <typename Function>
-auto WithoutThrowing(Function&& function) -> decltype(function()) {
+auto WithoutThrowing(auto&& function) -> decltype(function()) {
   try {
     return function();
   } catch (const std::logic_error& error) {

@@ -21,7 +21,7 @@ size_t OutermostAxis(const Step& step) { return step.groups[1] == 1 ? 0 : 1; }
 double EstimateSeconds(const Step& step, const DeviceFacts& facts) {
   const auto bytes = static_cast<double>(step.MovedBytes());
   double operations = static_cast<double>(step.flop) * kOperationsPerFlop + bytes * kOperationsPerByte;
-  if (step.emulates) operations *= kEmulation;
+  if (step.traits.emulates) operations *= kEmulation;
   return operations / facts.flop_per_second + bytes / facts.bytes_per_second;
 }
 
@@ -30,7 +30,7 @@ double EstimateCopySeconds(int64_t size_bytes, const DeviceFacts& facts) {
 }
 
 int PartsWithinBudget(const Step& step, const DeviceFacts& facts) {
-  if (facts.work_budget_seconds <= 0 || step.indivisible) return 1;
+  if (facts.work_budget_seconds <= 0 || step.traits.indivisible) return 1;
   const double parts = std::ceil(EstimateSeconds(step, facts) / facts.work_budget_seconds);
   const double most = std::min<double>(step.groups[OutermostAxis(step)], kMostParts);
   return static_cast<int>(std::clamp(parts, 1.0, most));

@@ -47,6 +47,7 @@ Json TypesJson(const DeviceFacts& facts) {
 
 Json LimitsJson(const DeviceFacts& f) {
   return {{"memory_bytes", f.memory_bytes},
+          {"arguments_over_bus", f.arguments_over_bus},
           {"max_allocation_bytes", f.max_allocation_bytes},
           {"max_storage_range_bytes", f.max_storage_range_bytes},
           {"max_shared_bytes", f.max_shared_bytes},
@@ -95,8 +96,9 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
   fmt::print("  uuid      {}\n", vulkan::UuidText(f.device_uuid));
   fmt::print("  driver    {} {}, Vulkan {}\n", f.driver, f.driver_version, ApiText(f.api_version));
-  fmt::print("  memory    {:.1f} GiB, at most {:.1f} GiB in one piece\n",
-             static_cast<double>(f.memory_bytes) / (1 << 30), static_cast<double>(f.max_allocation_bytes) / (1 << 30));
+  fmt::print("  memory    {:.1f} GiB, at most {:.1f} GiB in one piece{}\n",
+             static_cast<double>(f.memory_bytes) / (1 << 30), static_cast<double>(f.max_allocation_bytes) / (1 << 30),
+             f.arguments_over_bus ? ", none that the host can write to" : "");
   fmt::print("  kernels   workgroups of up to {}, subgroups of {}, {} KiB shared, {}\n", f.max_workgroup_invocations,
              f.subgroup_size, f.max_shared_bytes / 1024, f.buffer_addresses ? "buffer addresses" : "descriptors only");
   if (f.compute_units != 0)

@@ -30,8 +30,9 @@ void DeviceFlags::AddTo(CLI::App& app) {
          "--emulate", emulate,
          "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them. gpu: a software "
          "driver runs the kernels of GPUs, with matrices also those of matrix units. gcn, rdna2, rdna3, nvidia, intel, "
-         "apple, adreno, mali, mobile: of such a GPU. queues: its one queue stands for several. vulkan1.1: a device of "
-         "that version. synchronization2: one without it")
+         "apple, adreno, mali, mobile: of such a GPU. grid: loops have barriers of the whole grid wherever they can. "
+         "queues: its one queue stands for several. vulkan1.1: a device of that version. synchronization2: one without "
+         "it")
       ->type_name("LIST");
   app.add_option("--queues", queues, "open so many of the device's queues at most (default: all that are of use)")
       ->check(WholeNumber(1, INT32_MAX))

@@ -21,8 +21,7 @@ Result<std::string> NameOf(const char* name, uint32_t flags) {
 }
 
 // The registry of what is compiled from now on: the last one and what `add` adds.
-template <typename Add>
-void Extend(VxlaDevice device, Add&& add) {
+void Extend(VxlaDevice device, auto&& add) {
   const std::lock_guard lock(device->mutex);
   auto registry = device->registries.empty() ? std::make_shared<CustomCallRegistry>()
                                              : std::make_shared<CustomCallRegistry>(*device->registries.back());

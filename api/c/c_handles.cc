@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <utility>
 
 #include "api/c/c_compiler.h"
 #include "core/limits.h"
@@ -12,22 +13,16 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+constexpr std::pair<HandleKind, const char*> kKindNames[] = {
+    {HandleKind::kDestroyed, "was destroyed"}, {HandleKind::kMessage, "is a message"},
+    {HandleKind::kDevice, "is a device"},      {HandleKind::kExecutable, "is an executable"},
+    {HandleKind::kValue, "is a value"},        {HandleKind::kRecording, "is a recording"},
+    {HandleKind::kEvent, "is an event"},
+};
+
 const char* KindName(HandleKind kind) {
-  switch (kind) {
-    case HandleKind::kDestroyed:
-      return "was destroyed";
-    case HandleKind::kMessage:
-      return "is a message";
-    case HandleKind::kDevice:
-      return "is a device";
-    case HandleKind::kExecutable:
-      return "is an executable";
-    case HandleKind::kValue:
-      return "is a value";
-    case HandleKind::kRecording:
-      return "is a recording";
-    case HandleKind::kEvent:
-      return "is an event";
+  for (const auto& [known, name] : kKindNames) {
+    if (known == kind) return name;
   }
   return "is none of vxla's";
 }

@@ -230,8 +230,7 @@ void RecordedImages::Barrier(VkCommandBuffer commands) {
   (void)barriers_->Detach();  // a barrier cannot fail
 }
 
-template <typename Record>
-Status RecordedImages::Labelled(VkCommandBuffer commands, const char* label, Record&& record) {
+Status RecordedImages::Labelled(VkCommandBuffer commands, const char* label, auto&& record) {
   const auto mark = [&](bool begins) {
     barriers_->Attach(commands, false, false);
     begins ? barriers_->BeginLabel(label) : barriers_->EndLabel();

@@ -57,8 +57,7 @@ class RecordedImages {
   Status Convert(std::vector<Image>& images, VkCommandBuffer commands);
   void Barrier(VkCommandBuffer commands);
   // Around all that is recorded for images on one side of the program.
-  template <typename Record>
-  Status Labelled(VkCommandBuffer commands, const char* label, Record&& record);
+  Status Labelled(VkCommandBuffer commands, const char* label, auto&& record);
 
   VxlaDevice device_;
   std::vector<Image> arguments_, results_;

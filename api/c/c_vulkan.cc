@@ -97,7 +97,6 @@ void Link(VxlaRequirements& requirements, uint32_t api_version) {
     return std::find_if(requirements.extensions, end, [&](const char* each) { return std::strcmp(each, name) == 0; }) !=
            end;
   };
-  const auto has = [&](const char* promoted) { return api_version >= VK_API_VERSION_1_3 || lists(promoted); };
   const bool older = api_version < VK_API_VERSION_1_2;
   void** tail = nullptr;
   const auto add = [&](auto& features, VkStructureType type, bool there) {
@@ -116,21 +115,9 @@ void Link(VxlaRequirements& requirements, uint32_t api_version) {
                        ((said.first = said.second), ...);
                        add(features, type, older && (extension == nullptr || lists(extension)));
                      });
-  add(requirements.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
-      has(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME));
-  add(requirements.maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
-      has(VK_KHR_MAINTENANCE_4_EXTENSION_NAME));
-  add(requirements.subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
-      has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
-  add(requirements.integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
-      has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME));
-  add(requirements.memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT,
-      lists(VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME));
-  add(requirements.pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT,
-      lists(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME));
-  add(requirements.cooperative_matrix, vulkan::kCooperativeMatrixFeaturesType,
-      lists(vulkan::kCooperativeMatrixExtension));
-  add(requirements.bfloat16, vulkan::kBfloat16FeaturesType, lists(vulkan::kBfloat16Extension));
+  vulkan::VisitSingle(requirements, [&](auto& features, VkStructureType type, const char* extension, bool since_13) {
+    add(features, type, lists(extension) || (since_13 && api_version >= VK_API_VERSION_1_3));
+  });
 }
 
 Result<vulkan::HostMemoryCalls> MemoryCallsOf(const VxlaMemoryCallbacks* callbacks) {

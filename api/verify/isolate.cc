@@ -19,6 +19,7 @@
 #include "core/numerics/combiner_order.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -79,13 +80,7 @@ class ProgramCutter {
   }
 
   SmallProgram Finish(bool tuple) && {
-    if (tuple) {
-      std::vector<Shape> shapes;
-      for (const Instruction* root : roots_) shapes.push_back(root->shape());
-      entry_->set_root(entry_->Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), roots_));
-    } else {
-      entry_->set_root(roots_.at(0));
-    }
+    entry_->set_root(tuple ? Expansion(*entry_).TupleOf(roots_) : roots_.at(0));
     module_->set_entry(entry_);
     module_->mutable_attributes() = {};
     module_->RemoveUnusedComputations();

@@ -38,8 +38,7 @@ std::span<const double> Parts(const Literal& wide) {
 }
 
 // Replaces each floating element by f(part).
-template <typename F>
-Literal MapParts(const Literal& literal, F f) {
+Literal MapParts(const Literal& literal, auto f) {
   Literal wide = WidenLiteral(literal);
   if (!literal.shape().IsArray() || !Rounds(literal.shape().element_type())) return wide;
   const int parts = IsComplex(literal.shape().element_type()) ? 2 : 1;
@@ -210,8 +209,8 @@ struct Perturbation::Twin {
   }
 
   // Each operand widened and changed by `change(parts, parts of an element, operand's number)`.
-  template <typename F>
-  Result<Literal> Evaluate(InstructionEvaluator& evaluator, std::span<const Literal* const> operands, F change) const {
+  Result<Literal> Evaluate(InstructionEvaluator& evaluator, std::span<const Literal* const> operands,
+                           auto change) const {
     std::vector<Literal> wide;
     wide.reserve(operands.size());
     std::vector<const Literal*> pointers;

@@ -1,7 +1,5 @@
 #include "core/builder/math.h"
 
-#include <cmath>
-
 #include "core/builder/emit.h"
 #include "core/builder/xla_names.h"
 #include "core/float_formats.h"

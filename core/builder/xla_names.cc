@@ -1,7 +1,5 @@
 #include "core/builder/xla_names.h"
 
-#include <cmath>
-
 #include "core/float_formats.h"
 
 namespace VXLA_NAMESPACE::LiteralUtil {

@@ -22,7 +22,9 @@ std::string NumberAt(const char* begin, const char* end) {
   const char* at = begin;
   if (at != end && *at == '-') ++at;
   const auto is_digit = [&](const char* c) { return c != end && '0' <= *c && *c <= '9'; };
-  const auto is_letter = [&](const char* c) { return c != end && (('a' <= *c && *c <= 'z') || ('A' <= *c && *c <= 'Z')); };
+  const auto is_letter = [&](const char* c) {
+    return c != end && (('a' <= *c && *c <= 'z') || ('A' <= *c && *c <= 'Z'));
+  };
   if (is_letter(at)) {
     // "inf", "infinity", "nan": a hexadecimal number begins with a digit.
     while (is_letter(at)) ++at;
@@ -71,13 +73,13 @@ std::from_chars_result ByStrtod(const char* begin, const char* end, T& value) {
   const bool names_infinity = text.find_first_of("iI") != std::string::npos;
   const size_t digits_end = text.find_first_of("eE");
   const bool has_digits = text.substr(0, digits_end).find_first_of("123456789") != std::string::npos;
-  if ((std::isinf(read) && !names_infinity) || (read == 0 && has_digits)) return {after, std::errc::result_out_of_range};
+  if ((std::isinf(read) && !names_infinity) || (read == 0 && has_digits))
+    return {after, std::errc::result_out_of_range};
   value = read;
   return {after, std::errc()};
 }
 
-template <typename T>
-std::from_chars_result ByTheLibrary(const char* begin, const char* end, T& value) {
+std::from_chars_result ByTheLibrary(const char* begin, const char* end, auto& value) {
 #if defined(__cpp_lib_to_chars)
   return std::from_chars(begin, end, value);
 #else

@@ -1,7 +1,5 @@
 #include "core/maps/running_window.h"
 
-#include <algorithm>
-
 #include "core/numerics/reducer_facts.h"
 #include "core/numerics/reducer_identity.h"
 

@@ -15,18 +15,9 @@ bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= '
 int HexValue(char c) { return IsDigit(c) ? c - '0' : (c | 0x20) - 'a' + 10; }
 
 char ClosingOf(char open) {
-  switch (open) {
-    case '(':
-      return ')';
-    case '[':
-      return ']';
-    case '{':
-      return '}';
-    case '<':
-      return '>';
-    default:
-      return 0;
-  }
+  constexpr std::string_view kOpen = "([{<", kClosing = ")]}>";
+  const size_t found = kOpen.find(open);
+  return found == std::string_view::npos ? '\0' : kClosing[found];
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "core/numerics/dot_algorithm.h"
 #include "core/ops/op_support.h"

@@ -1,6 +1,5 @@
 #include "core/programs/library_programs.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <unordered_map>

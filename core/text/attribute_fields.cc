@@ -20,8 +20,7 @@ void Append(std::string& out, fmt::format_string<Args...> format, Args&&... args
 // ---- lists
 
 // `open` item `,` item `close`, at `open`.
-template <typename Item>
-Status ParseList(Lexer& lexer, std::string_view open, std::string_view close, Item&& item) {
+Status ParseList(Lexer& lexer, std::string_view open, std::string_view close, auto&& item) {
   VXLA_RETURN_IF_ERROR(lexer.Expect(open));
   while (!lexer.At(close)) {
     VXLA_RETURN_IF_ERROR(item());
@@ -602,19 +601,11 @@ CalledNames CalledNamesOf(Opcode opcode) {
       return {{"calls"}, {}, false};
     case Opcode::kCustomCall:
       return {{"to_apply"}, "called_computations", false};
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kMap:
-    case Opcode::kScatter:
-    case Opcode::kSort:
     case Opcode::kCall:
     case Opcode::kScan:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce:
       return {{"to_apply"}, {}};
     default:
+      if (Has(opcode, Trait::kOnScalars)) return {{"to_apply"}, {}};
       return {{}, {}, false};
   }
 }

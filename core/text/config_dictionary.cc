@@ -2,9 +2,7 @@
 
 #include <cctype>
 #include <charconv>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <vector>
 

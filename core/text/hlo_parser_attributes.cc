@@ -38,8 +38,7 @@ struct MissingFinder {
   const std::vector<std::string_view>& seen;
   std::string_view missing;
 
-  template <typename T>
-  void operator()(std::string_view field, const T&, FieldKind kind) {
+  void operator()(std::string_view field, const auto&, FieldKind kind) {
     if (!missing.empty() || PresenceOf(opcode, field, kind) != Presence::kRequired) return;
     if (std::ranges::find(seen, field) == seen.end()) missing = field;
   }

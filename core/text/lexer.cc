@@ -331,32 +331,14 @@ Result<std::string> Unquote(std::string_view quoted) {
 
 std::string Quote(std::string_view text) {
   std::string out = "\"";
+  constexpr std::string_view kValues = "\n\r\t\"'\\", kNames = "nrt\"'\\";
   for (const char c : text) {
-    switch (c) {
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '"':
-        out += "\\\"";
-        break;
-      case '\'':
-        out += "\\'";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      default:
-        if (c >= ' ' && c < 0x7f) {
-          out += c;
-        } else {
-          out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-        }
+    if (const size_t named = kValues.find(c); named != std::string_view::npos) {
+      out += {'\\', kNames[named]};
+    } else if (c >= ' ' && c < 0x7f) {
+      out += c;
+    } else {
+      out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
     }
   }
   return out + "\"";

@@ -24,83 +24,36 @@ inline constexpr int kEnumCount<DeviceFacts::Division> = 3;
 template <>
 inline constexpr int kEnumCount<ElementType> = kElementTypeCount;
 
-template <typename Archive>
-void Fields(Archive& a, BundlePart& v) {
-  a(v.offset, v.size);
-}
-template <typename Archive>
-void Fields(Archive& a, BufferSlice& v) {
-  a(v.buffer, v.offset_bytes, v.size_bytes);
-}
-template <typename Archive>
-void Fields(Archive& a, Placement& v) {
-  a(v.space, v.index, v.offset_bytes);
-}
-template <typename Archive>
-void Fields(Archive& a, PlanBuffer& v) {
-  a(v.name, v.size_bytes, v.placement, v.first_use, v.last_use);
-}
-template <typename Archive>
-void Fields(Archive& a, PlanParameter& v) {
-  a(v.shape, v.number, v.buffer, v.donated_to);
-}
-template <typename Archive>
-void Fields(Archive& a, PlanResult& v) {
-  a(v.shape, v.buffer);
-}
-template <typename Archive>
-void Fields(Archive& a, PlanConstant& v) {
-  a(v.buffer);
-}
-template <typename Archive>
-void Fields(Archive& a, KernelKey& v) {
+void Fields(auto& a, BundlePart& v) { a(v.offset, v.size); }
+void Fields(auto& a, BufferSlice& v) { a(v.buffer, v.offset_bytes, v.size_bytes); }
+void Fields(auto& a, Placement& v) { a(v.space, v.index, v.offset_bytes); }
+void Fields(auto& a, PlanBuffer& v) { a(v.name, v.size_bytes, v.placement, v.first_use, v.last_use); }
+void Fields(auto& a, PlanParameter& v) { a(v.shape, v.number, v.buffer, v.donated_to); }
+void Fields(auto& a, PlanResult& v) { a(v.shape, v.buffer); }
+void Fields(auto& a, PlanConstant& v) { a(v.buffer); }
+void Fields(auto& a, KernelKey& v) {
   a(v.algorithm, v.constants, v.buffer_count, v.param_count, v.written_array, v.piece_tensors, v.in_parts,
     v.small_subgroups);
 }
-template <typename Archive>
-void Fields(Archive& a, Binding& v) {
-  a(v.slice, v.access);
-}
-template <typename Archive>
-void Fields(Archive& a, Step& v) {
-  a(v.name, v.bindings, v.params, v.groups, v.flop);
-}
-template <typename Archive>
-void Fields(Archive& a, Dispatch& v) {
-  a(v.step, v.part, v.parts, v.groups_at);
-}
-template <typename Archive>
-void Fields(Archive& a, CopyBytes& v) {
-  a(v.source, v.target);
-}
-template <typename Archive>
-void Fields(Archive&, Barrier&) {}
-template <typename Archive>
-void Fields(Archive& a, GpuCommands& v) {
-  a(v.queue, v.commands);
-}
+void Fields(auto& a, Binding& v) { a(v.slice, v.access); }
+void Fields(auto& a, Step& v) { a(v.name, v.bindings, v.params, v.groups, v.flop); }
+void Fields(auto& a, Dispatch& v) { a(v.step, v.part, v.parts, v.groups_at); }
+void Fields(auto& a, CopyBytes& v) { a(v.source, v.target); }
+void Fields(auto&, Barrier&) {}
+void Fields(auto& a, GpuCommands& v) { a(v.queue, v.commands); }
 // Steps for the host are not in bundles: nothing of them is written, and CheckVariant refuses one.
-template <typename Archive>
-void Fields(Archive&, HostEvaluate&) {}
-template <typename Archive>
-void Fields(Archive& a, HostDecide& v) {
+void Fields(auto&, HostEvaluate&) {}
+void Fields(auto& a, HostDecide& v) {
   a(v.kind, v.instruction, v.selector, v.selector_is_pred, v.trip_count, v.ahead, v.batch, v.region_ends);
 }
-template <typename Archive>
-void Fields(Archive& a, Plan& v) {
+void Fields(auto& a, Plan& v) {
   a(v.name, v.bindings, v.buffers, v.parameters, v.results, v.result_shape, v.constants, v.kernels, v.steps,
-    v.kernel_of_step, v.segments, v.constant_block_bytes, v.scratch_block_bytes, v.peak_bytes, v.lower_bound_bytes, v.size_messages);
+    v.kernel_of_step, v.segments, v.constant_block_bytes, v.scratch_block_bytes, v.peak_bytes, v.lower_bound_bytes,
+    v.size_messages);
 }
-template <typename Archive>
-void Fields(Archive& a, DeviceFacts::Quirks& v) {
-  a(v.copy_reach_bytes, v.loop_iteration_limit);
-}
-template <typename Archive>
-void Fields(Archive& a, MatrixShape& v) {
-  a(v.term, v.sum, v.rows, v.columns, v.k);
-}
-template <typename Archive>
-void Fields(Archive& a, DeviceFacts& v) {
+void Fields(auto& a, DeviceFacts::Quirks& v) { a(v.copy_reach_bytes, v.loop_iteration_limit); }
+void Fields(auto& a, MatrixShape& v) { a(v.term, v.sum, v.rows, v.columns, v.k); }
+void Fields(auto& a, DeviceFacts& v) {
   a(v.name, v.driver, v.driver_version, v.api_version, v.vendor_id, v.device_id, v.device_uuid, v.driver_uuid, v.kind);
   a(v.int64, v.float64, v.float16, v.storage16, v.storage8, v.buffer_addresses, v.buffer_arrays);
   a(v.signed_zero_inf_nan_preserve_32, v.signed_zero_inf_nan_preserve_16, v.signed_zero_inf_nan_preserve_64);
@@ -112,17 +65,8 @@ void Fields(Archive& a, DeviceFacts& v) {
   a(v.subgroup_size, v.max_workgroup_invocations, v.max_workgroup_size, v.max_group_count, v.max_shared_bytes,
     v.max_storage_range_bytes, v.storage_offset_alignment, v.max_storage_buffers, v.quirks);
 }
-template <typename Archive>
-void Fields(Archive& a, BundleVariant& v) {
-  a(v.generic, v.made_for, v.plan, v.modules, v.constants);
-}
-template <typename Archive>
-void Fields(Archive& a, BundleConversion& v) {
-  a(v.argument, v.leaf, v.format, v.bundle);
-}
-template <typename Archive>
-void Fields(Archive& a, Bundle& v) {
-  a(v.producer, v.parameters, v.result, v.variants, v.conversions);
-}
+void Fields(auto& a, BundleVariant& v) { a(v.generic, v.made_for, v.plan, v.modules, v.constants); }
+void Fields(auto& a, BundleConversion& v) { a(v.argument, v.leaf, v.format, v.bundle); }
+void Fields(auto& a, Bundle& v) { a(v.producer, v.parameters, v.result, v.variants, v.conversions); }
 
 }  // namespace VXLA_NAMESPACE

@@ -30,19 +30,13 @@ struct BundleSection {
   uint32_t kind = 0, zero = 0;
   uint64_t offset = 0, size = 0;
 };
-template <typename Archive>
-void Fields(Archive& a, BundleSection& v) {
-  a(v.kind, v.zero, v.offset, v.size);
-}
+void Fields(auto& a, BundleSection& v) { a(v.kind, v.zero, v.offset, v.size); }
 
 struct BundleHeader {
   uint32_t version = kBundleVersion, sections = 0;
   uint64_t file_bytes = 0, checksum_high = 0, checksum_low = 0;
 };
-template <typename Archive>
-void Fields(Archive& a, BundleHeader& v) {
-  a(v.version, v.sections, v.file_bytes, v.checksum_high, v.checksum_low);
-}
+void Fields(auto& a, BundleHeader& v) { a(v.version, v.sections, v.file_bytes, v.checksum_high, v.checksum_low); }
 
 inline std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <unordered_set>
 
 #include "core/limits.h"
 #include "scheduler/memory/buffer_packing.h"

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
-#include <memory>
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,7 +1,6 @@
 #include "scheduler/replicas/shared_exchange.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
 #include "core/limits.h"

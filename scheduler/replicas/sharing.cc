@@ -9,8 +9,7 @@ namespace VXLA_NAMESPACE {
 
 namespace {
 
-template <typename Holds>
-bool AllOf(std::span<const DeviceFacts* const> places, Holds holds) {
+bool AllOf(std::span<const DeviceFacts* const> places, auto holds) {
   return std::ranges::all_of(places, [&](const DeviceFacts* facts) { return facts != nullptr && holds(*facts); });
 }
 
@@ -50,39 +49,19 @@ TellingWay ChooseTelling(SharingWay way, std::span<const DeviceFacts* const> pla
 }
 
 std::string_view TellingText(TellingWay way) {
-  switch (way) {
-    case TellingWay::kInTurn:
-      return "binary semaphores of the devices";
-    case TellingWay::kCounting:
-      return "timeline semaphores of the devices";
-    case TellingWay::kHost:
-      break;
-  }
-  return "the host";
+  if (way == TellingWay::kInTurn) return "binary semaphores of the devices";
+  return way == TellingWay::kCounting ? "timeline semaphores of the devices" : "the host";
 }
 
 std::string_view SharingText(SharingWay way) {
-  switch (way) {
-    case SharingWay::kExternalMemory:
-      return "memory that both devices open";
-    case SharingWay::kHostPointer:
-      return "pages of the host that each device takes as memory of its own";
-    case SharingWay::kStaging:
-      break;
-  }
-  return "downloads and uploads";
+  if (way == SharingWay::kExternalMemory) return "memory that both devices open";
+  return way == SharingWay::kHostPointer ? "pages of the host that each device takes as memory of its own"
+                                         : "downloads and uploads";
 }
 
 PlaceLink LinkOf(SharingWay way) {
-  switch (way) {
-    case SharingWay::kExternalMemory:
-      return PlaceLink::kDeviceMemory;
-    case SharingWay::kHostPointer:
-      return PlaceLink::kHostPages;
-    case SharingWay::kStaging:
-      break;
-  }
-  return PlaceLink::kStaging;
+  if (way == SharingWay::kExternalMemory) return PlaceLink::kDeviceMemory;
+  return way == SharingWay::kHostPointer ? PlaceLink::kHostPages : PlaceLink::kStaging;
 }
 
 SharingWay ChooseSharing(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {

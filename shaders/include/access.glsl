@@ -106,13 +106,13 @@ uint site_base = 0u;
 // to an address that all lanes share for nothing. (RADV: an f32 add spends 1.75 vector instructions an element instead
 // of 3.75.) Tensors below 4 GiB.
 #undef ELEMENT
-#define ELEMENT(k, tag, i) Elements_##tag(packUint2x32(address_##k) + uint64_t(SIZE_##tag * (i))).v[0]
+#define ELEMENT(k, tag, i) TENSOR_BLOCK(k, tag)(packUint2x32(address_##k) + uint64_t(SIZE_##tag * (i))).v[0]
 #endif
 
 #if defined(FAR_ELEMENTS) && defined(ADDRESSES)
 // Indices of an array are signed words, and its elements from 2^31 on would lie before it.
 #undef ELEMENT
-#define ELEMENT(k, tag, i) Elements_##tag(packUint2x32(address_##k) + uint64_t(SIZE_##tag) * uint64_t(i)).v[0]
+#define ELEMENT(k, tag, i) TENSOR_BLOCK(k, tag)(packUint2x32(address_##k) + uint64_t(SIZE_##tag) * uint64_t(i)).v[0]
 #define index64_t uint64_t
 #define WIDE_INDEX(low, high) packUint2x32(uvec2(low, high))
 #else
@@ -120,15 +120,33 @@ uint site_base = 0u;
 #define WIDE_INDEX(low, high) (low)
 #endif
 
+// Where workgroups read what others of the same dispatch have written, TENSOR_MEMORY_k says of tensor k whether it is that,
+// and TENSOR_BLOCK_k whose elements it has.
+#ifdef COHERENT_TENSORS
+#define TENSOR_MEMORY(k) TENSOR_MEMORY_##k
+#define TENSOR_BLOCK(k, tag) TENSOR_BLOCK_##k(tag)
+#else
+#define TENSOR_MEMORY(k)
+#define TENSOR_BLOCK(k, tag) Elements_##tag
+#endif
+
 #ifdef ADDRESSES
 #define TENSOR(k, tag)
-#define ELEMENTS(k, tag) Elements_##tag(address_##k).v
+#define ELEMENTS(k, tag) TENSOR_BLOCK(k, tag)(address_##k).v
 #define ELEMENT_TYPE(tag, type, alignment) \
-  layout(buffer_reference, std430, buffer_reference_align = alignment) buffer Elements_##tag { type v[]; };
+  layout(buffer_reference, std430, buffer_reference_align = alignment) buffer Elements_##tag { type v[]; }; \
+  COHERENT_TYPE(tag, type, alignment)
+#ifdef COHERENT_TENSORS
+#define COHERENT_TYPE(tag, type, alignment) \
+  layout(buffer_reference, std430, buffer_reference_align = alignment) coherent buffer Coherent_##tag { type v[]; };
+#else
+#define COHERENT_TYPE(tag, type, alignment)
+#endif
 #elif defined(SHARED_BINDINGS)
 // Tensors of one buffer are one binding, where a device has few: codegen says which it is, and where the tensor begins.
 #define TENSOR(k, tag) \
-  layout(std430, set = 0, binding = BINDING_##k + 1) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } tensor_##k##_##tag;
+  layout(std430, set = 0, binding = BINDING_##k + 1) TENSOR_MEMORY(k) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } \
+      tensor_##k##_##tag;
 #undef ELEMENT
 #define ELEMENT(k, tag, i) tensor_##k##_##tag.v[(i) + FIRST_BYTE_##k / SIZE_##tag]
 #define ELEMENT_TYPE(tag, type, alignment)
@@ -147,7 +165,7 @@ uint site_base = 0u;
 #define ELEMENT_TYPE(tag, type, alignment)
 #else
 #define TENSOR(k, tag) \
-  layout(std430, set = 0, binding = k + 1) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } tensor_##k##_##tag;
+  layout(std430, set = 0, binding = k + 1) TENSOR_MEMORY(k) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } tensor_##k##_##tag;
 #define ELEMENTS(k, tag) tensor_##k##_##tag.v
 #define ELEMENT_TYPE(tag, type, alignment)
 #endif

@@ -275,7 +275,7 @@ TEST(FusedLoopTest, LoopsOverMoreElementsThanAVariableCountsAreParts) {
   int64_t groups = 0;
   for (const Step& step : steps) {
     groups += step.params.at(0);
-    EXPECT_FALSE(step.beyond_reach);
+    EXPECT_FALSE(step.traits.beyond_reach);
   }
   EXPECT_GE(steps.size(), 12u);
   EXPECT_TRUE(4 * groups == int64_t{3} << 32 || 8 * groups == int64_t{3} << 32) << groups;

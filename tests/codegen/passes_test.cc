@@ -144,11 +144,11 @@ TEST(PassesTest, AStepSaysWhetherItEmulatesAndWhetherItsItemsAreWhole) {
     f { a = f32[64] parameter(0)  w = f64[64] convert(a)  s = f64[64] add(w, w)  ROOT r = f32[64] convert(s) }
     ENTRY e { a = f32[64] parameter(0)  ROOT x = f32[64] fusion(a), kind=kLoop, calls=f })";
   for (const char* program : {sum, inside}) {
-    EXPECT_TRUE(LowerRoot(program, BareFacts()).at(0).emulates);
-    EXPECT_FALSE(LowerRoot(program, FullFacts()).at(0).emulates);
+    EXPECT_TRUE(LowerRoot(program, BareFacts()).at(0).traits.emulates);
+    EXPECT_FALSE(LowerRoot(program, FullFacts()).at(0).traits.emulates);
   }
   EXPECT_FALSE(
-      LowerRoot("ENTRY e { a = f32[64] parameter(0)  ROOT s = f32[64] add(a, a) }", BareFacts()).at(0).emulates);
+      LowerRoot("ENTRY e { a = f32[64] parameter(0)  ROOT s = f32[64] add(a, a) }", BareFacts()).at(0).traits.emulates);
   const auto key = [](int64_t count) {
     return LowerRoot(fmt::format("ENTRY e {{ a = f32[{0}] parameter(0)  ROOT s = f32[{0}] negate(a) }}", count), Gpu())
         .at(0)

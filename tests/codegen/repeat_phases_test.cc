@@ -48,6 +48,15 @@ TEST(RepeatPhasesTest, LayersStandOnce) {
   EXPECT_GT(text.find("last("), text.find("norm("));
 }
 
+TEST(RepeatPhasesTest, OfAGridAllWaitAndReadWhatOthersWrote) {
+  std::vector<LoopPhase> phases;
+  for (int layer = 0; layer < 3; ++layer) phases.push_back(Phase("product", 1, 10 + layer, true));
+  const std::string text = RepeatPhases(phases, "turn", /*of_grid=*/true).Print();
+  EXPECT_EQ(CountOf(text, "PHASE"), 0u);
+  EXPECT_EQ(CountOf(text, "grid_barrier();\n"), 1u) << text;
+  EXPECT_TRUE(Has(text, "\n#define TENSOR_BLOCK_turn_0(tag) Coherent_##tag\n")) << text;
+}
+
 TEST(RepeatPhasesTest, APhaseOfSomeTurnsIsAskedFor) {
   std::vector<LoopPhase> phases;
   for (int turn = 0; turn < 3; ++turn) {

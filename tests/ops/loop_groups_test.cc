@@ -229,8 +229,30 @@ TEST(LoopGroupsTest, RowsThatMoveInside) {
     Check(loop, groups, Exact());
   };
   check("  h = u16[16,512] convert(u)\n  w = u16[16,1024] concatenate(h, h), dimensions={1}\n", 8);
-  // Not followed through another width: too much for one workgroup then.
-  check("  h = u16[16,512,2] bitcast-convert(u)\n  w = u16[16,1024] reshape(h)\n", 0);
+  check("  h = u16[16,512,2] bitcast-convert(u)\n  w = u16[16,1024] reshape(h)\n", 8);
+}
+
+// Lanes that read what others have written under another width wait for them.
+TEST(LoopGroupsTest, AnotherWidth) {
+  Loop loop;
+  loop.trips = 12;
+  loop.state = {"s32[512]", "u16[1024]"};
+  loop.operands = {"s32[512]"};
+  loop.body = R"(  u = s32[512] multiply(s0, o0)
+  h = u16[512,2] bitcast-convert(u)
+  w = u16[1024] reshape(h)
+  n0 = s32[512] xor(u, o0)
+  n1 = u16[1024] add(w, s1)
+)";
+  Check(loop, 1, Exact());
+  // The state is the bits of one value, and what those of another were comes back.
+  loop.body = R"(  u = s32[512] multiply(s0, o0)
+  h = u16[512,2] bitcast-convert(u)
+  n1 = u16[1024] reshape(h)
+  b = u16[512,2] reshape(s1)
+  n0 = s32[512] bitcast-convert(b)
+)";
+  Check(loop, 1, Exact());
 }
 
 // Rows that end in the middle of a word.

@@ -92,6 +92,18 @@ class TableLowering final : public RefusingLowering {
   }
 };
 
+TEST(ControlFlowPlanTest, ARefusedInstructionLeavesNothingBehind) {
+  const TableLowering lowering(std::make_shared<KernelRegistry>());
+  const auto plan =
+      MakePlan(*Parse("HloModule m\nENTRY main {\n  a = f64[3] parameter(0)\n  ROOT n = f64[3] negate(a)\n}\n"),
+               lowering, FakeFacts({}), {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_EQ(plan->fallbacks.size(), 1u);
+  EXPECT_EQ(plan->fallbacks[0].reason, "no f64 on this device");
+  EXPECT_EQ(plan->constants.size(), 0u);
+  EXPECT_EQ(plan->buffers.size(), 2u);
+}
+
 TEST(ControlFlowPlanTest, StepsShareTablesOfTheSameWords) {
   const TableLowering lowering(std::make_shared<KernelRegistry>());
   const auto plan = MakePlan(*Parse(kLoop), lowering, FakeFacts({}), {});

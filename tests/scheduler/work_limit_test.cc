@@ -30,7 +30,7 @@ TEST(WorkLimitTest, AStepIsCutIntoAsManyPartsAsItsTimeTakesBudgets) {
   EXPECT_EQ(PartsWithinBudget(step, Facts(0)), 1) << "no budget";
   EXPECT_EQ(PartsWithinBudget(MakeStep({3, 1, 1}, 250'000'000), Facts(1e-3)), 3) << "a workgroup is the smallest part";
   Step whole = step;
-  whole.indivisible = true;
+  whole.traits.indivisible = true;
   EXPECT_EQ(PartsWithinBudget(whole, Facts(0.3)), 1) << "a kernel that counts its workgroups itself";
 }
 
@@ -40,7 +40,7 @@ TEST(WorkLimitTest, MovedBytesAndEmulatedTypesCount) {
   EXPECT_NEAR(EstimateSeconds(step, Facts(1)), 5 * 2000 / 1e9, 1e-12);
   EXPECT_NEAR(EstimateCopySeconds(1000, Facts(1)), 2000 / 1e9, 1e-12);
   const double before = EstimateSeconds(step, Facts(1));
-  step.emulates = true;
+  step.traits.emulates = true;
   EXPECT_GT(EstimateSeconds(step, Facts(1)), 10 * before);
 }
 

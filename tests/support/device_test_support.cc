@@ -18,8 +18,8 @@
 #include "backend/vulkan/lower/lower.h"
 #include "core/float_formats.h"
 #include "core/module.h"
-#include "core/passes/base/verifier.h"
 #include "core/numerics/random_literal.h"
+#include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
@@ -150,9 +150,9 @@ Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
   ExpectNoNewValidationMessages();
   vulkan::DeviceHooks hooks = vulkan::AllHooks();
   if (pretend) {
-    hooks.lowering = [pretend](DeviceFacts facts, BindingMode mode) {
+    hooks.lowering = [pretend](DeviceFacts facts, BindingMode mode, const CustomKernels& kernels) {
       pretend(facts);
-      return vulkan::MakeLowering(facts, mode);
+      return vulkan::MakeLowering(facts, mode, kernels);
     };
   }
   if (found) {

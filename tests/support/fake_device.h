@@ -51,6 +51,7 @@ class FakeLowering : public Lowering {
   int64_t idle_scratch_bytes = 0;  // asked for beside what each step takes
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    VXLA_RETURN_IF_ERROR(CanLower(instruction));
     if (idle_scratch_bytes > 0) buffers.Scratch(idle_scratch_bytes);
     if (const FusionDescription update = Update(instruction); update.hero != nullptr)
       return std::vector<Step>{UpdateInPlace(update, buffers)};

@@ -122,10 +122,7 @@ int ExpectLoweredByAgrees(const std::string& text, BindingMode mode, Lower&& low
 inline int ExpectLoweredAgrees(const std::string& text, BindingMode mode, const DeviceFacts& facts) {
   const auto lowering = vulkan::MakeLowering(facts, mode);
   return ExpectLoweredByAgrees(text, mode,
-                               [&](const Instruction& root, BufferMap& memory) -> Result<std::vector<Step>> {
-                                 VXLA_RETURN_IF_ERROR(lowering->CanLower(root));
-                                 return lowering->Lower(root, memory);
-                               });
+                               [&](const Instruction& root, BufferMap& memory) { return lowering->Lower(root, memory); });
 }
 
 // The device's facts as if it were a GPU.

@@ -833,8 +833,8 @@ TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(emulation.status().message(),
-            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, vulkan1.1, "
-            "synchronization2, gcn, rdna2, rdna3, nvidia, intel, apple, adreno, mali, mobile");
+            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, grid, "
+            "vulkan1.1, synchronization2, gcn, rdna2, rdna3, nvidia, intel, apple, adreno, mali, mobile");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

@@ -80,7 +80,7 @@ class HandRecording {
       }
       if (!steps[k].params.empty()) std::memcpy(at, steps[k].params.data(), 4 * steps[k].params.size());
     }
-    VXLA_ASSIGN_OR_RETURN(blocks_, device_->Allocate(total, MemoryKind::kUpload));
+    VXLA_ASSIGN_OR_RETURN(blocks_, device_->Allocate(total, MemoryKind::kDevice));
     return device_->Upload(blocks, *blocks_, 0);
   }
 

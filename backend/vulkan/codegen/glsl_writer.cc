@@ -216,6 +216,7 @@ const std::string* ValueWriter::FindOverride(const Instruction& instruction, int
 }
 
 std::string ValueWriter::LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index) {
+  if (!instruction.shape().IsTuple()) return Value(instruction, index);
   const std::string* value = FindOverride(instruction, leaf, index);
   VXLA_CHECK(value != nullptr, "a result that the algorithm has not given");
   return *value;

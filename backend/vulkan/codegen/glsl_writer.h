@@ -70,7 +70,7 @@ class ValueWriter : CodeWriter {
   // Of each of several instructions, those of `width` neighbours from a linear index on.
   std::vector<std::vector<std::string>> Values(std::span<const Instruction* const> instructions,
                                                const IndexExpression& first, int64_t width);
-  // Result `leaf` of a variadic reduce that is overridden.
+  // Its leaf: a result of a variadic reduce that is overridden, or itself.
   std::string LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index);
   // The words that a group of neighbouring elements, of less than a word each, makes in memory: those of an instruction
   // from `index` on, where plain maps lead to an operand that is read in such groups. Empty: it is not. Memoised.

@@ -121,6 +121,19 @@ std::string KernelBuilder::Function(const std::string& prefix,
   return known->second;
 }
 
+// Of each tensor whether anything of its buffer is written.
+std::string KernelBuilder::CoherentTensors() const {
+  std::string text = fmt::format("#define {} 1\n", kCoherentTensors);
+  for (size_t k = 0; k < bindings_.size(); ++k) {
+    const bool written = std::ranges::any_of(bindings_, [&](const Binding& other) {
+      return other.slice.buffer == bindings_[k].slice.buffer && other.access != Access::kRead;
+    });
+    text += fmt::format("#define TENSOR_MEMORY_{0} {1}\n#define TENSOR_BLOCK_{0}(tag) {2}_##tag\n", k, written ? "coherent" : "",
+                        written ? "Coherent" : "Elements");
+  }
+  return text;
+}
+
 Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
                            std::array<uint32_t, 3> groups) const {
   Step step;
@@ -136,6 +149,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
                                            bindings_[k].slice.offset_bytes);
     }
   }
+  if (reads_of_others_) step.kernel.generated += CoherentTensors();
   for (size_t k = 0; k < types_.size(); ++k) {
     step.kernel.generated += fmt::format("TENSOR({}, {})\n", k, StorageTag(types_[k]));
   }
@@ -145,8 +159,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
   if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
   step.kernel.generated += views_ + RunPasses(code_, facts_).Print();
-  step.beyond_reach = beyond_reach_;
-  step.emulates = emulates_;
+  step.traits = traits_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());

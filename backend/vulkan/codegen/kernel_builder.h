@@ -85,12 +85,12 @@ class KernelBuilder {
   // Some element's index has 64 bits where tensors are reached by address (the text's index64_t, WIDE_INDEX).
   void ReachesFar() { far_ = true; }
   // Values of the type are calculated.
-  void NoteType(ElementType type) { emulates_ |= HasWideCarrier(type) && IsEmulated(type, facts_); }
+  void NoteType(ElementType type) { traits_.emulates |= HasWideCarrier(type) && IsEmulated(type, facts_); }
   // Lanes of a subgroup exchange values.
   void NoteShuffles() { shuffles_ = true; }
   bool shuffles() const { return shuffles_; }
   // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
-  void NoteBeyondReach() { beyond_reach_ = true; }
+  void NoteBeyondReach() { traits_.beyond_reach = true; }
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
   bool has_native_f16() const { return facts_.native_f16; }
   // Loops of many turns must say so, or drivers write them out.
@@ -105,6 +105,8 @@ class KernelBuilder {
 
   // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.
   void ShareBindings() { shares_bindings_ = true; }
+  // Workgroups read what others of the dispatch have written. The dispatch is not cut.
+  void ReadsOfOthers() { reads_of_others_ = traits_.indivisible = true; }
   // How many bindings the step has then.
   int binding_count() const;
 
@@ -128,9 +130,11 @@ class KernelBuilder {
   // The bindings, tensors of one buffer together, and of each tensor which it is.
   std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
   void AddView(int k, const std::string& tag);
+  std::string CoherentTensors() const;
 
-  bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false, emulates_ = false;
-  bool shares_bindings_ = false, shuffles_ = false;
+  bool inline_params_ = false, constants_as_params_ = false, far_ = false, shares_bindings_ = false;
+  bool shuffles_ = false, reads_of_others_ = false;
+  KernelTraits traits_;
   std::string views_;
   Code code_;
   std::map<std::string, std::string> functions_;  // names, by the text without one

@@ -5,7 +5,6 @@
 #include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/device/probes/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 
@@ -19,7 +18,7 @@ DeviceHooks WithCompiler(DeviceHooks hooks) {
   return hooks;
 }
 
-DeviceHooks AllHooks() { return WithCompiler({AssembleShader, MakeLowering, WithCustomKernels}); }
+DeviceHooks AllHooks() { return WithCompiler({AssembleShader, MakeLowering}); }
 
 Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options) {
   return OpenDevice(index, options, AllHooks());

@@ -6,7 +6,6 @@
 #include <bit>
 #include <charconv>
 
-#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "backend/vulkan/shader/spirv_cache.h"
@@ -28,7 +27,7 @@ class Target final : public Device {
   std::span<const BindingMode> binding_modes() const override { return {&mode_, 1}; }
   const Lowering& lowering(BindingMode) const override { return *lowering_; }
   std::unique_ptr<Lowering> LoweringWith(BindingMode mode, const CustomKernels& kernels) const override {
-    return WithCustomKernels(facts_, mode, kernels, *lowering_);
+    return MakeLowering(facts_, mode, kernels);
   }
 
   Result<std::shared_ptr<Buffer>> Allocate(int64_t, MemoryKind) override { return NotThere(); }

@@ -165,7 +165,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
     };
     device->pipelines_[Slot(mode)] = std::make_unique<PipelineCache>(device->context_, device->layouts_, device->disk_,
                                                                      std::move(source), mode, hooks.compiler);
-    if (hooks.lowering) device->lowerings_[Slot(mode)] = hooks.lowering(facts, mode);
+    if (hooks.lowering) device->lowerings_[Slot(mode)] = hooks.lowering(facts, mode, {});
   }
   return device;
 }
@@ -179,7 +179,7 @@ const Lowering& VulkanDevice::lowering(BindingMode mode) const {
 }
 
 std::unique_ptr<Lowering> VulkanDevice::LoweringWith(BindingMode mode, const CustomKernels& kernels) const {
-  return hooks_.custom_lowering ? hooks_.custom_lowering(facts(), mode, kernels, lowering(mode)) : nullptr;
+  return hooks_.lowering ? hooks_.lowering(facts(), mode, kernels) : nullptr;
 }
 
 Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(int64_t size_bytes, MemoryKind kind) {

@@ -23,10 +23,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // library without the compiler gives none of it: its devices run SPIR-V modules (KernelKey::is_module).
 struct DeviceHooks {
   std::function<Result<std::string>(const KernelKey&, const DeviceFacts&, BindingMode)> source;
-  std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode)> lowering;  // may be empty
-  // Custom calls by the user's kernels, everything else by the lowering that is given; may be empty.
-  std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode, const CustomKernels&, const Lowering&)>
-      custom_lowering = nullptr;
+  // With the user's kernels; may be empty.
+  std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode, const CustomKernels&)> lowering;
   ModuleCompiler compiler = {};
   // What the next two run.
   ProbeModules probes = {};

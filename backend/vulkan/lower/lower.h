@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "backend/custom_kernel.h"
 #include "backend/lowering.h"
 #include "backend/vulkan/codegen/glsl_writer.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings);
+// `kernels`: the user's, for custom calls of their names.
+std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings,
+                                       const CustomKernels& kernels = {});
 
 // Element indices are 32-bit and take part in signed address arithmetic.
 constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
@@ -35,11 +38,11 @@ class PlacedBuffers final : public BufferMap {
   const std::function<BufferSlice(const Instruction&, int)> slice_of_;
 };
 
-// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a fusion around
-// that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a hero, a loop over
-// the elements of its results (lower/elementwise/fused_loop.cc).
-// CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen can
-// write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
+// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a
+// fusion around that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a
+// hero, a loop over the elements of its results (lower/elementwise/fused_loop.cc). CanLowerX decides without making
+// steps. The common part is checked before: element types, opcodes that codegen can write, element counts below 2^31,
+// reducer computations; and a result without elements needs no steps at all.
 #define KERNEL(Name, ...)                                                            \
   Status CanLower##Name(const LowerContext& context, const FusionDescription& body); \
   Result<std::vector<Step>> Lower##Name(const LowerContext& context, const FusionDescription& body, BufferMap& buffers);

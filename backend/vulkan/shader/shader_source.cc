@@ -308,6 +308,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   if (split_addresses) text += "#define SPLIT_ADDRESSES 1\n";
   if (byte_offsets) text += "#define BYTE_OFFSETS 1\n";
   if (far) text += fmt::format("#define {} 1\n", kFarElements);
+  if (used.contains(kCoherentTensors)) text += fmt::format("#define {} 1\n", kCoherentTensors);
   if (used.contains(kSharedBindings)) text += fmt::format("#define {} 1\n", kSharedBindings);
   if (!facts.storage8) text += "#define PACKED_u8 1\n";
   if (!facts.storage16) text += "#define PACKED_u16 1\n";

@@ -422,8 +422,7 @@ void AppendSection(std::string& out, SectionId id, const std::string& bytes) {
 }
 
 // The entries' dialects and sizes, a group for each run of one dialect; and then the same with other facts.
-template <typename Append>
-void AppendGroups(std::string& out, const Numbering& entries, const Append& append) {
+void AppendGroups(std::string& out, const Numbering& entries, const auto& append) {
   const auto& texts = entries.texts();
   for (size_t first = 0, last = 0; first < texts.size(); first = last) {
     while (last < texts.size() && (*texts[last])[0] == (*texts[first])[0]) ++last;

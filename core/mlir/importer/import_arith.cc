@@ -47,24 +47,7 @@ constexpr std::string_view kIntegerNumbers[] = {"eq", "ne", "slt", "sle", "sgt",
 constexpr std::string_view kFloatNumbers[] = {"false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
                                               "ueq",   "ugt", "uge", "ult", "ule", "une", "uno", "true"};
 
-ElementType UnsignedOf(ElementType type) {
-  switch (type) {
-    case ElementType::kS2:
-      return ElementType::kU2;
-    case ElementType::kS4:
-      return ElementType::kU4;
-    case ElementType::kS8:
-      return ElementType::kU8;
-    case ElementType::kS16:
-      return ElementType::kU16;
-    case ElementType::kS32:
-      return ElementType::kU32;
-    case ElementType::kS64:
-      return ElementType::kU64;
-    default:
-      return type;
-  }
-}
+ElementType UnsignedOf(ElementType type) { return IsSigned(type) ? UnsignedOfWidth(BitWidth(type)) : type; }
 
 Shape WithElement(Shape shape, ElementType type) {
   shape.set_element_type(type);
@@ -84,7 +67,7 @@ Status ImportArithConstant(Frame& frame, const Operation& operation) {
                            PrintType(frame.importer.program().values[operation.results[0]].type));
   Literal literal = value->kind == Attribute::Kind::kFloat ? Literal::Scalar(type, value->real)
                                                            : Literal::ScalarInt(type, value->integer);
-  return BindValues(frame, operation, {Constant(frame, std::move(literal))});
+  return BindValues(frame, operation, {frame.Constant(std::move(literal))});
 }
 
 // Predicates that hold for NaN, and those about NaN.
@@ -97,17 +80,17 @@ Status ImportUnordered(Frame& frame, const Operation& operation, std::string_vie
   for (size_t i = 0; i < 2; ++i) {
     VXLA_ASSIGN_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
   }
-  Instruction* const both = Add(frame, Opcode::kAnd, truth, {ordered[0], ordered[1]});
+  Instruction* const both = frame.And(ordered[0], ordered[1]);
   if (predicate == "ord") return BindLanes(frame, operation, both);
-  Instruction* const none = Add(frame, Opcode::kNot, truth, {both});
+  Instruction* const none = frame.Add(Opcode::kNot, truth, {both});
   if (predicate == "uno") return BindLanes(frame, operation, none);
   const std::string ordered_name = predicate == "one" ? "une" : "o" + std::string(predicate.substr(1));
   const auto row = std::ranges::find(kFloatPredicates, ordered_name, &PredicateRow::name);
   VXLA_CHECK(row != std::end(kFloatPredicates), "a predicate without its ordered form");
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         Compared(frame, operation, operands[0], operands[1], row->direction));
-  if (predicate == "one") return BindLanes(frame, operation, Add(frame, Opcode::kAnd, truth, {result, both}));
-  return BindLanes(frame, operation, Add(frame, Opcode::kOr, truth, {result, none}));
+  if (predicate == "one") return BindLanes(frame, operation, frame.And(result, both));
+  return BindLanes(frame, operation, frame.Or(result, none));
 }
 
 Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
@@ -130,8 +113,8 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
       if (row->is_unsigned) operand = Bits(frame, operand, UnsignedOf(type));
       // A signed truth value is 0 or -1.
       if (!row->is_unsigned && type == ElementType::kPred)
-        operand = Add(frame, Opcode::kNegate, WithElement(operand->shape(), ElementType::kS8),
-                      {Converted(frame, operand, ElementType::kS8)});
+        operand = frame.Add(Opcode::kNegate, WithElement(operand->shape(), ElementType::kS8),
+                            {frame.Converted(operand, ElementType::kS8)});
     }
     VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                           Compared(frame, operation, operands[0], operands[1], row->direction));
@@ -158,14 +141,13 @@ Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<
     for (size_t i = 0; i < 2; ++i) {
       VXLA_ASSIGN_OR_RETURN(Instruction* const nan,
                             Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kNe));
-      result = Add(frame, Opcode::kSelect, result->shape(), {nan, operands[1 - i], result});
+      result = frame.Select(nan, operands[1 - i], result);
     }
     return BindLanes(frame, operation, result);
   }
   const ElementType as = name == "ceildivui" ? UnsignedOf(type) : type;
   for (Instruction*& operand : operands) operand = Bits(frame, operand, as);
   const Shape shape = operands[0]->shape();
-  const Shape truth = WithElement(shape, ElementType::kPred);
   VXLA_ASSIGN_OR_RETURN(Instruction* const quotient, AddInferred(frame, operation, Opcode::kDivide, operands));
   VXLA_ASSIGN_OR_RETURN(Instruction* const rest, AddInferred(frame, operation, Opcode::kRemainder, operands));
   Instruction* const zero = Filled(frame, shape, 0);
@@ -178,11 +160,10 @@ Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<
     VXLA_ASSIGN_OR_RETURN(
         Instruction* const signs,
         Compared(frame, operation, a, b, name == "floordivsi" ? ComparisonDirection::kNe : ComparisonDirection::kEq));
-    adjusts = Add(frame, Opcode::kAnd, truth, {adjusts, signs});
+    adjusts = frame.And(adjusts, signs);
   }
-  Instruction* const by = Converted(frame, adjusts, as);
-  Instruction* const result =
-      Add(frame, name == "floordivsi" ? Opcode::kSubtract : Opcode::kAdd, shape, {quotient, by});
+  Instruction* const by = frame.Converted(adjusts, as);
+  Instruction* const result = frame.Add(name == "floordivsi" ? Opcode::kSubtract : Opcode::kAdd, shape, {quotient, by});
   return BindLanes(frame, operation, Bits(frame, result, type));
 }
 
@@ -190,39 +171,34 @@ Status ImportArithConversion(Frame& frame, const Operation& operation, Instructi
   const std::string_view name = std::string_view(operation.name).substr(6);
   const ElementType from = operand->shape().element_type();
   const ElementType to = frame.importer.program().ShapeOf(operation.results[0]).element_type();
-  if (name == "negf") return BindLanes(frame, operation, Add(frame, Opcode::kNegate, operand->shape(), {operand}));
+  if (name == "negf") return BindLanes(frame, operation, frame.Add(Opcode::kNegate, operand->shape(), {operand}));
   if (name == "bitcast") return BindLanes(frame, operation, Bits(frame, operand, to));
   if (name == "extui" || name == "uitofp" || name == "index_castui")
-    return BindLanes(frame, operation, Converted(frame, Bits(frame, operand, UnsignedOf(from)), to));
-  if (name == "fptoui") return BindLanes(frame, operation, Bits(frame, Converted(frame, operand, UnsignedOf(to)), to));
+    return BindLanes(frame, operation, frame.Converted(Bits(frame, operand, UnsignedOf(from)), to));
+  if (name == "fptoui") return BindLanes(frame, operation, Bits(frame, frame.Converted(operand, UnsignedOf(to)), to));
   constexpr std::string_view kPlain[] = {"index_cast", "extsi", "trunci", "extf", "truncf", "sitofp", "fptosi"};
   if (std::ranges::find(kPlain, name) == std::end(kPlain)) return operation.NotSupported("not supported");
   if (from == ElementType::kPred && name != "trunci") {  // a signed truth value is 0 or -1
-    Instruction* const wide = Converted(frame, operand, to);
-    return BindLanes(frame, operation, Add(frame, Opcode::kNegate, wide->shape(), {wide}));
+    Instruction* const wide = frame.Converted(operand, to);
+    return BindLanes(frame, operation, frame.Add(Opcode::kNegate, wide->shape(), {wide}));
   }
   if (name == "trunci" && to == ElementType::kPred) {
-    Instruction* const one = Add(frame, Opcode::kAnd, operand->shape(), {operand, Filled(frame, operand->shape(), 1)});
-    return BindLanes(frame, operation, Converted(frame, one, to));
+    Instruction* const one = frame.And(operand, Filled(frame, operand->shape(), 1));
+    return BindLanes(frame, operation, frame.Converted(one, to));
   }
-  return BindLanes(frame, operation, Converted(frame, operand, to));
+  return BindLanes(frame, operation, frame.Converted(operand, to));
 }
 
 }  // namespace
 
-Instruction* Converted(Frame& frame, Instruction* value, ElementType type) {
-  if (value->shape().element_type() == type) return value;
-  return Add(frame, Opcode::kConvert, WithElement(value->shape(), type), {value});
-}
-
 Instruction* Bits(Frame& frame, Instruction* value, ElementType type) {
   if (value->shape().element_type() == type) return value;
-  return Add(frame, Opcode::kBitcastConvert, WithElement(value->shape(), type), {value});
+  return frame.Add(Opcode::kBitcastConvert, WithElement(value->shape(), type), {value});
 }
 
 // The value everywhere where `like` has elements.
 Instruction* Filled(Frame& frame, const Shape& like, int64_t value) {
-  return Everywhere(frame, Number(frame, like.element_type(), value), like);
+  return frame.SpreadAs(frame.Number(like.element_type(), value), like);
 }
 
 Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,

@@ -32,53 +32,42 @@ Instruction* AsSize(Frame& frame, Instruction* size) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const ElementType type = size->shape().element_type();
   if (size->opcode() == Opcode::kConstant)
-    return Number(frame, ElementType::kS32, std::clamp(size->literal().GetInt(0), -kMost, kMost));
+    return frame.Number(ElementType::kS32, std::clamp(size->literal().GetInt(0), -kMost, kMost));
   if (type == ElementType::kS32) return size;
-  Instruction* const wide = Converted(frame, size, kPlace);
+  Instruction* const wide = frame.Converted(size, kPlace);
   Instruction* const clamped =
-      Add(frame, Opcode::kClamp, Shape(kPlace), {Number(frame, kPlace, -kMost), wide, Number(frame, kPlace, kMost)});
-  return Converted(frame, clamped, ElementType::kS32);
+      frame.Add(Opcode::kClamp, Shape(kPlace), {frame.Number(kPlace, -kMost), wide, frame.Number(kPlace, kMost)});
+  return frame.Converted(clamped, ElementType::kS32);
 }
 
 // One dimension of `value` after padding that is known when the program runs, `bound` wide; `size` is what lives of it.
 Result<Instruction*> PadAlong(Frame& frame, const Operation& operation, Instruction* value, Instruction* padding,
                               int64_t dimension, int64_t bound, const Padding& amount, Instruction** size) {
   Instruction* const extent = Extent(frame, value, dimension);
-  Instruction* const zero = Number(frame, kPlace, 0);
-  Instruction* const one = Number(frame, kPlace, 1);
-  Instruction* const gaps = Computed(frame, Opcode::kMaximum, Computed(frame, Opcode::kSubtract, extent, one), zero);
-  Instruction* const inside =
-      Computed(frame, Opcode::kAdd, extent, Computed(frame, Opcode::kMultiply, gaps, amount.interior));
-  *size = Computed(frame, Opcode::kAdd, Computed(frame, Opcode::kAdd, amount.low, inside), amount.high);
+  Instruction* const zero = frame.Number(kPlace, 0);
+  Instruction* const one = frame.Number(kPlace, 1);
+  Instruction* const gaps = frame.Larger(frame.Minus(extent, one), zero);
+  Instruction* const inside = frame.Plus(extent, frame.Times(gaps, amount.interior));
+  *size = frame.Plus(frame.Plus(amount.low, inside), amount.high);
   const Shape list(kPlace, {bound});
-  const auto all = [&](Instruction* scalar) {
-    return Add(frame, Opcode::kBroadcast, list, {scalar}, DimensionsAttributes{});
-  };
-  Instruction* const at =
-      Computed(frame, Opcode::kSubtract, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0}), all(amount.low));
-  Instruction* const step = all(Computed(frame, Opcode::kAdd, amount.interior, one));
-  Instruction* const place = Computed(frame, Opcode::kDivide, at, step);
-  Instruction* const rest = Computed(frame, Opcode::kRemainder, at, step);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const behind, Compared(frame, operation, at, all(zero), ComparisonDirection::kGe));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const before,
-                        Compared(frame, operation, place, all(extent), ComparisonDirection::kLt));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const hits, Compared(frame, operation, rest, all(zero), ComparisonDirection::kEq));
-  Instruction* const holds = Computed(frame, Opcode::kAnd, hits, Computed(frame, Opcode::kAnd, behind, before));
+  const auto all = [&](Instruction* scalar) { return frame.SpreadAs(scalar, list); };
+  Instruction* const at = frame.Minus(frame.Iota(kPlace, SizesOf(list), 0), all(amount.low));
+  Instruction* const step = all(frame.Plus(amount.interior, one));
+  const auto [place, holds] = InSteps(frame, at, step, all(extent));
   Shape shape = value->shape();
   const int d = static_cast<int>(dimension);
   const bool empty = shape.dimension(d) == 0;
   shape.set_dimension(d, bound);
   shape.set_dynamic_dimension(d, false);
-  Instruction* const pads = Add(frame, Opcode::kBroadcast, WithoutFlags(shape), {padding}, DimensionsAttributes{});
+  Instruction* const pads = frame.SpreadAs(padding, shape);
   if (empty) return pads;
   VXLA_ASSIGN_OR_RETURN(Instruction* const taken, TakeAlong(frame, operation, value, dimension, place));
-  Instruction* const mask = Add(frame, Opcode::kBroadcast, Shape(ElementType::kPred, SizesOf(shape)), {holds},
-                                DimensionsAttributes{{dimension}});
+  Instruction* const mask = frame.Broadcast(holds, SizesOf(shape), {dimension});
   return AddInferred(frame, operation, Opcode::kSelect, {mask, taken, pads});
 }
 
 Padding PaddingAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t dimension) {
-  const auto at = [&](Instruction* list) { return Converted(frame, ElementAt(frame, list, dimension), kPlace); };
+  const auto at = [&](Instruction* list) { return frame.Converted(ElementAt(frame, list, dimension), kPlace); };
   return {at(lists[0]), at(lists[1]), at(lists[2])};
 }
 
@@ -100,7 +89,7 @@ bool AreKnown(Frame& frame, const std::vector<Instruction*>& operands, size_t fi
 // Element i of a list, without the concatenation that it comes from.
 Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i) {
   const ElementType type = list->shape().element_type();
-  if (const Literal* const known = frame.importer.Known(list)) return Number(frame, type, known->GetInt(i));
+  if (const Literal* const known = frame.importer.Known(list)) return frame.Number(type, known->GetInt(i));
   if (list->opcode() == Opcode::kConcatenate) {
     for (Instruction* part : list->operands()) {
       const int64_t count = part->shape().dimension(0);
@@ -109,23 +98,24 @@ Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i) {
     }
   }
   if (list->opcode() == Opcode::kReshape && list->operand(0)->shape().IsScalar()) return list->operand(0);
-  SliceAttributes one;
-  one.slice.push_back({i, i + 1, 1});
-  Instruction* const part = Add(frame, Opcode::kSlice, Shape(type, {1}), {list}, std::move(one));
-  return Add(frame, Opcode::kReshape, Shape(type), {part});
+  return frame.Reshaped(frame.Slice(list, 0, i, i + 1), {});
 }
 
-Instruction* Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b) {
-  return Add(frame, opcode, a->shape(), {a, b});
+Steps InSteps(Frame& frame, Instruction* at, Instruction* step, Instruction* count) {
+  Instruction* const zero = frame.SpreadAs(frame.Number(kPlace, 0), at->shape());
+  Instruction* const number = frame.Over(at, step);
+  Instruction* const rest = frame.Binary(Opcode::kRemainder, at, step);
+  Instruction* const behind = frame.Compare(ComparisonDirection::kGe, at, zero);
+  Instruction* const before = frame.Compare(ComparisonDirection::kLt, number, count);
+  Instruction* const hits = frame.Compare(ComparisonDirection::kEq, rest, zero);
+  return {number, frame.And(hits, frame.And(behind, before))};
 }
 
 // How much of the dimension there is.
 Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension) {
   const int d = static_cast<int>(dimension);
-  if (!value->shape().is_dynamic_dimension(d)) return Number(frame, kPlace, value->shape().dimension(d));
-  Instruction* const size =
-      Add(frame, Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, DimensionsAttributes{{dimension}});
-  return Converted(frame, size, kPlace);
+  if (!value->shape().is_dynamic_dimension(d)) return frame.Number(kPlace, value->shape().dimension(d));
+  return frame.Converted(frame.LiveSize(value, dimension), kPlace);
 }
 
 // `sizes` by dimension, null where the result's is static. What the value knows of itself stays.
@@ -158,14 +148,14 @@ Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instructi
     Shape whole = from;
     whole.set_dynamic_dimension(dimension, false);
     VXLA_ASSIGN_OR_RETURN(
-        value, AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, Number(frame, ElementType::kS32, size)},
+        value, AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, frame.Number(ElementType::kS32, size)},
                            DimensionsAttributes{{dimension}}, {}, whole));
   }
   if (bound == size) return value;
   PadAttributes room;
   room.padding.resize(static_cast<size_t>(from.rank()));
   room.padding[static_cast<size_t>(dimension)].high = bound - size;
-  return AddInferred(frame, operation, Opcode::kPad, {value, ZeroOf(frame, from.element_type())}, std::move(room));
+  return AddInferred(frame, operation, Opcode::kPad, {value, frame.Zero(from.element_type())}, std::move(room));
 }
 
 // Of a static dimension `size` lives, and `stated`, which is another number where sizes do not go together, has to be
@@ -178,11 +168,10 @@ Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, In
   if (size == stated) return sized;
   Shape truths = WithoutFlags(value->shape());
   truths.set_element_type(ElementType::kPred);
-  Instruction* const truth = Everywhere(frame, Number(frame, ElementType::kPred, 1), truths);
+  Instruction* const truth = frame.SpreadAs(frame.Number(ElementType::kPred, 1), truths);
   sizes[static_cast<size_t>(dimension)] = stated;
   VXLA_ASSIGN_OR_RETURN(Instruction* const wanted, WithSizes(frame, operation, truth, sizes));
-  Instruction* const zeros =
-      Everywhere(frame, ZeroOf(frame, value->shape().element_type()), WithoutFlags(value->shape()));
+  Instruction* const zeros = frame.SpreadAs(frame.Zero(value->shape().element_type()), WithoutFlags(value->shape()));
   return AddInferred(frame, operation, Opcode::kSelect, {wanted, sized, zeros});
 }
 
@@ -206,10 +195,8 @@ Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
   for (const auto& [id, value] : sized) {
     int64_t dimension = 0;
     while (!value->shape().is_dynamic_dimension(static_cast<int>(dimension))) ++dimension;
-    Instruction* const size =
-        Add(frame, Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, DimensionsAttributes{{dimension}});
-    Instruction* const checked =
-        Add(frame, Opcode::kSelect, Shape(ElementType::kS32), {holds, size, Number(frame, ElementType::kS32, -1)});
+    Instruction* const size = frame.LiveSize(value, dimension);
+    Instruction* const checked = frame.Select(holds, size, frame.Number(ElementType::kS32, -1));
     VXLA_ASSIGN_OR_RETURN(frame.values[id], AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, checked},
                                                         DimensionsAttributes{{dimension}}, {}, value->shape()));
     frame.values[id]->mutable_notes().checked = message;
@@ -256,16 +243,15 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
     }
     Instruction* const extent = Extent(frame, operands[0], i);
     Instruction* const wanted = sizes[static_cast<size_t>(to)] =
-        Converted(frame, sizes[static_cast<size_t>(to)], kPlace);
-    Instruction* const one = IsEqual(frame, extent, Number(frame, kPlace, 1));
-    lives[static_cast<size_t>(to)] = Add(frame, Opcode::kSelect, Shape(kPlace), {one, wanted, extent});
+        frame.Converted(sizes[static_cast<size_t>(to)], kPlace);
+    Instruction* const one = frame.Compare(ComparisonDirection::kEq, extent, frame.Number(kPlace, 1));
+    lives[static_cast<size_t>(to)] = frame.Select(one, wanted, extent);
     VXLA_ASSIGN_OR_RETURN(value, AtBound(frame, operation, value, i, bound));
     if (bound == 0) continue;
     const Shape list(kPlace, {bound});
-    Instruction* const first = Everywhere(frame, Number(frame, kPlace, 0), list);
-    Instruction* const places =
-        Add(frame, Opcode::kSelect, list,
-            {Chosen(frame, one, list), first, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0})});
+    Instruction* const first = frame.SpreadAs(frame.Number(kPlace, 0), list);
+    Instruction* const are_one = frame.SpreadAs(one, list);
+    Instruction* const places = frame.Select(are_one, first, frame.Iota(kPlace, SizesOf(list), 0));
     VXLA_ASSIGN_OR_RETURN(value, TakeAlong(frame, operation, value, i, places));
   }
   if (kept.size() != dimensions.size()) {
@@ -341,21 +327,17 @@ Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::v
     const bool open = stated.is_dynamic_dimension(d);
     if (!open && !from.is_dynamic_dimension(d) && stated.dimension(d) == from.dimension(d)) continue;  // all of it
     Instruction* numbers[3];
-    for (size_t i = 0; i < 3; ++i) numbers[i] = Converted(frame, ElementAt(frame, operands[i + 1], d), kPlace);
+    for (size_t i = 0; i < 3; ++i) numbers[i] = frame.Converted(ElementAt(frame, operands[i + 1], d), kPlace);
     const auto [start, limit, stride] = numbers;
-    Instruction* const span = Computed(frame, Opcode::kSubtract, limit, start);
-    Instruction* const last = Computed(frame, Opcode::kSubtract, stride, Number(frame, kPlace, 1));
-    Instruction* const size = Computed(frame, Opcode::kDivide, Computed(frame, Opcode::kAdd, span, last), stride);
+    Instruction* const span = frame.Minus(limit, start);
+    Instruction* const last = frame.Minus(stride, frame.Number(kPlace, 1));
+    Instruction* const size = frame.Over(frame.Plus(span, last), stride);
     const Shape list(kPlace, {stated.dimension(d)});
-    const auto all = [&](Instruction* scalar) {
-      return Add(frame, Opcode::kBroadcast, list, {scalar}, DimensionsAttributes{});
-    };
-    Instruction* const steps =
-        Computed(frame, Opcode::kMultiply, Add(frame, Opcode::kIota, list, {}, IotaAttributes{0}), all(stride));
+    const auto all = [&](Instruction* scalar) { return frame.SpreadAs(scalar, list); };
+    Instruction* const steps = frame.Times(frame.Iota(kPlace, SizesOf(list), 0), all(stride));
     if (from.dimension(d) == 0)
       return operation.NotSupported("a slice of the empty dimension {} of {}", d, PrintType(from));
-    VXLA_ASSIGN_OR_RETURN(value,
-                          TakeAlong(frame, operation, value, d, Computed(frame, Opcode::kAdd, all(start), steps)));
+    VXLA_ASSIGN_OR_RETURN(value, TakeAlong(frame, operation, value, d, frame.Plus(all(start), steps)));
     if (open) sizes[static_cast<size_t>(d)] = size;
   }
   VXLA_ASSIGN_OR_RETURN(value, WithSizes(frame, operation, value, sizes));
@@ -396,8 +378,8 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
     const Shape& table = starts->shape();
     std::vector<Instruction*> most;
     for (const int64_t d : attributes.start_index_map) {
-      Instruction* const size = Converted(frame, ElementAt(frame, operands[2], d), kPlace);
-      most.push_back(Reshaped(frame, Computed(frame, Opcode::kSubtract, Extent(frame, value, d), size), {1}));
+      Instruction* const size = frame.Converted(ElementAt(frame, operands[2], d), kPlace);
+      most.push_back(frame.Reshaped(frame.Minus(Extent(frame, value, d), size), {1}));
     }
     const bool lists = attributes.index_vector_dim < table.rank();
     Instruction* limit = most[0];
@@ -407,13 +389,13 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
     }
     Shape wide = WithoutFlags(table);
     wide.set_element_type(kPlace);
-    if (!lists) limit = Reshaped(frame, limit, {});
-    limit = Add(frame, Opcode::kBroadcast, wide, {limit},
-                lists ? DimensionsAttributes{{attributes.index_vector_dim}} : DimensionsAttributes{});
-    Instruction* const zero = Add(frame, Opcode::kBroadcast, wide, {Number(frame, kPlace, 0)}, DimensionsAttributes{});
+    if (!lists) limit = frame.Reshaped(limit, {});
+    limit = frame.Add(Opcode::kBroadcast, wide, {limit},
+                      lists ? DimensionsAttributes{{attributes.index_vector_dim}} : DimensionsAttributes{});
+    Instruction* const zero = frame.Add(Opcode::kBroadcast, wide, {frame.Number(kPlace, 0)}, DimensionsAttributes{});
     VXLA_ASSIGN_OR_RETURN(
-        starts, AddInferred(frame, operation, Opcode::kClamp, {zero, Converted(frame, starts, kPlace), limit}));
-    Instruction* const nothing = ZeroOf(frame, from.element_type());
+        starts, AddInferred(frame, operation, Opcode::kClamp, {zero, frame.Converted(starts, kPlace), limit}));
+    Instruction* const nothing = frame.Zero(from.element_type());
     VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kPad, {value, nothing}, std::move(room)));
   }
   VXLA_ASSIGN_OR_RETURN(Instruction * result,
@@ -433,17 +415,17 @@ Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction
   const Shape pairs(padding->shape().element_type(), {count, 2});
   if (!(padding->shape() == pairs) || dims.output_spatial.size() != attributes.window.size())
     return convolution.Error("operand 2 is {}, {} needed", PrintType(padding->shape()), PrintType(pairs));
-  Instruction* const flat = Reshaped(frame, padding, {2 * count});
-  Instruction* const zero = ZeroOf(frame, operands[0]->shape().element_type());
+  Instruction* const flat = frame.Reshaped(padding, {2 * count});
+  Instruction* const zero = frame.Zero(operands[0]->shape().element_type());
   for (size_t i = 0; i < attributes.window.size(); ++i) {
     WindowDimension& window = attributes.window[i];
     const int out = static_cast<int>(dims.output_spatial[i]);
     const int64_t taps = window.size == 0 ? 0 : (window.size - 1) * window.rhs_dilate + 1;
     const int64_t slack = stated.is_dynamic_dimension(out) ? window.stride - 1 : 0;
     const int64_t bound = std::max<int64_t>((stated.dimension(out) - 1) * window.stride + taps + slack, 0);
-    const auto at = [&](int64_t k) { return Converted(frame, ElementAt(frame, flat, k), kPlace); };
+    const auto at = [&](int64_t k) { return frame.Converted(ElementAt(frame, flat, k), kPlace); };
     const Padding amount{at(2 * static_cast<int64_t>(i)), at(2 * static_cast<int64_t>(i) + 1),
-                         Number(frame, kPlace, window.lhs_dilate - 1)};
+                         frame.Number(kPlace, window.lhs_dilate - 1)};
     Instruction* size = nullptr;
     const int64_t in = dims.input_spatial[i];
     VXLA_ASSIGN_OR_RETURN(operands[0], PadAlong(frame, convolution, operands[0], zero, in, bound, amount, &size));

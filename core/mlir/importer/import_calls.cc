@@ -267,7 +267,7 @@ Status ImportAsyncStart(Frame& frame, const Operation& operation) {
     return operation.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
   for (size_t i = 0; i < operands.size(); ++i) frame.values[block->arguments[i]] = operands[i];
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
-  frame.values[operation.results[0]] = TupleOrOne(frame, std::move(results));
+  frame.values[operation.results[0]] = frame.Together(std::move(results));
   return OkStatus();
 }
 
@@ -312,10 +312,10 @@ Status ImportInfeed(Frame& frame, const Operation& operation) {
   const Shape stated = Shape::Tuple({Shape::Tuple(data), Shape::Token()});
   VXLA_ASSIGN_OR_RETURN(Instruction* const infeed, AddInferred(frame, operation, Opcode::kInfeed, std::move(operands),
                                                                std::move(attributes), {}, stated));
-  Instruction* const values = Element(frame, infeed, 0);
+  Instruction* const values = frame.Element(infeed, 0);
   std::vector<Instruction*> results;
-  for (size_t i = 0; i < data.size(); ++i) results.push_back(Element(frame, values, static_cast<int64_t>(i)));
-  results.push_back(Element(frame, infeed, 1));
+  for (size_t i = 0; i < data.size(); ++i) results.push_back(frame.Element(values, static_cast<int64_t>(i)));
+  results.push_back(frame.Element(infeed, 1));
   return BindValues(frame, operation, results);
 }
 
@@ -327,7 +327,7 @@ Status ImportOutfeed(Frame& frame, const Operation& operation) {
   operands.pop_back();
   OutfeedAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.outfeed_config, operation.Text("outfeed_config", ""));
-  Instruction* const data = TupleOrOne(frame, std::move(operands));
+  Instruction* const data = frame.Together(std::move(operands));
   attributes.outfeed_shape = data->shape();
   VXLA_ASSIGN_OR_RETURN(Instruction* const outfeed,
                         AddInferred(frame, operation, Opcode::kOutfeed, {data, token}, std::move(attributes)));
@@ -357,7 +357,7 @@ Status ImportSend(Frame& frame, const Operation& operation) {
   SendRecvAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(operation));
   VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, operation.Bool("is_host_transfer", false));
-  Instruction* const data = TupleOrOne(frame, std::move(operands));
+  Instruction* const data = frame.Together(std::move(operands));
   VXLA_ASSIGN_OR_RETURN(Instruction* const send,
                         AddInferred(frame, operation, Opcode::kSend, {data, token}, attributes));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kSendDone, {send}, attributes));
@@ -382,11 +382,11 @@ Status ImportRecv(Frame& frame, const Operation& operation) {
                         AddInferred(frame, operation, Opcode::kRecv, std::move(operands), attributes, {}, context));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kRecvDone, {recv}, attributes));
   VXLA_RETURN_IF_ERROR(StatePairs(operation, {recv, done}));
-  Instruction* const value = Element(frame, done, 0);
+  Instruction* const value = frame.Element(done, 0);
   std::vector<Instruction*> results;
   if (count == 1) results.push_back(value);
-  for (size_t i = 0; i < count && count != 1; ++i) results.push_back(Element(frame, value, static_cast<int64_t>(i)));
-  results.push_back(Element(frame, done, 1));
+  for (size_t i = 0; i < count && count != 1; ++i) results.push_back(frame.Element(value, static_cast<int64_t>(i)));
+  results.push_back(frame.Element(done, 1));
   return BindValues(frame, operation, results);
 }
 

@@ -151,12 +151,10 @@ std::vector<Shape> ResultsOf(const Computation& computation, const Operation& fu
 // replica * partitions + partition
 Instruction* DeviceNumber(Frame& frame, int64_t partitions) {
   const Shape scalar(ElementType::kU32);
-  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
-  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
-  Instruction* const count = Number(frame, ElementType::kU32, partitions);
-  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
-  Instruction* const number = Add(frame, Opcode::kAdd, scalar, {row, partition});
-  return Add(frame, Opcode::kConvert, Shape(ElementType::kS32), {number});
+  Instruction* const replica = frame.Add(Opcode::kReplicaId, scalar);
+  Instruction* const partition = frame.Add(Opcode::kPartitionId, scalar);
+  Instruction* const count = frame.Number(ElementType::kU32, partitions);
+  return frame.Converted(frame.Plus(frame.Times(replica, count), partition), ElementType::kS32);
 }
 
 }  // namespace
@@ -268,12 +266,12 @@ void CheckBuilder::BindEarlierValue(Frame& frame, ValueId value, std::vector<Val
   Instruction*& bound = frame.values[value];
   if (const auto constant = out_.constants.find(value); constant != out_.constants.end()) {
     const std::shared_ptr<const Literal>& literal = constant->second.literal;
-    bound = Add(frame, Opcode::kConstant, literal->shape(), {}, ConstantAttributes{literal});
-    if (!(literal->shape() == shape)) bound = Add(frame, Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
+    bound = frame.Add(Opcode::kConstant, literal->shape(), {}, ConstantAttributes{literal});
+    if (!(literal->shape() == shape)) bound = frame.Add(Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
   } else if (shape.IsToken()) {
-    bound = Add(frame, Opcode::kAfterAll, Shape::Token());
+    bound = frame.Add(Opcode::kAfterAll, Shape::Token());
   } else {
-    bound = Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(inputs.size())});
+    bound = frame.Parameter(shape, static_cast<int64_t>(inputs.size()));
     inputs.push_back(value);
   }
 }
@@ -334,7 +332,7 @@ void CheckBuilder::BindStageOutputs(Frame& frame, size_t number) {
     out_.stages[number].outputs.push_back(value);
     results.push_back(frame.values[value]);
   }
-  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  frame.computation->set_root(frame.Together(std::move(results)));
 }
 
 Status CheckBuilder::CheckReturned(const Operation& function, const Operation& operation) const {
@@ -375,12 +373,12 @@ Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std
 Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operation,
                                          const std::vector<Instruction*>& values) {
   VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
-  Instruction* const device = partitions_ > 0 ? DeviceNumber(frame, partitions_) : Number(frame, ElementType::kS32, 0);
-  std::vector<Instruction*> shown{Number(frame, ElementType::kS32, static_cast<int64_t>(number)), device};
+  Instruction* const device = partitions_ > 0 ? DeviceNumber(frame, partitions_) : frame.Number(ElementType::kS32, 0);
+  std::vector<Instruction*> shown{frame.Number(ElementType::kS32, static_cast<int64_t>(number)), device};
   shown.insert(shown.end(), values.begin(), values.end());
   CustomCallAttributes attributes = OwnCall(CallKind::kObservation);
   attributes.custom_call_has_side_effect = true;
-  return Add(frame, Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));
+  return frame.Add(Opcode::kCustomCall, Shape(ElementType::kPred), std::move(shown), std::move(attributes));
 }
 
 Result<std::unique_ptr<ParallelRun>> CheckBuilder::ImportRunParallel(const Operation& operation) {
@@ -444,7 +442,7 @@ Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& op
   std::vector<Instruction*> arguments;
   for (const Instruction* parameter : callee->parameters()) {
     if (parameter->shape().IsToken()) {
-      arguments.push_back(Add(frame, Opcode::kAfterAll, Shape::Token()));
+      arguments.push_back(frame.Add(Opcode::kAfterAll, Shape::Token()));
       continue;
     }
     if (taken >= operands.size())
@@ -455,14 +453,14 @@ Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& op
                              PrintType(parameter->shape()));
     arguments.push_back(value(taken++));
   }
-  return Add(frame, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
+  return frame.Add(Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
 }
 
 Status CheckBuilder::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
   Frame frame(importer_, "run_parallel");
   const auto parameter = [&](size_t operand) {
-    return Add(frame, Opcode::kParameter, importer_.typed().ShapeOf(run.operands[operand]), {},
-               ParameterAttributes{static_cast<int64_t>(operand)});
+    return frame.Add(Opcode::kParameter, importer_.typed().ShapeOf(run.operands[operand]), {},
+                     ParameterAttributes{static_cast<int64_t>(operand)});
   };
   size_t arguments = 0;
   VXLA_ASSIGN_OR_RETURN(Instruction* const call,
@@ -499,22 +497,22 @@ Result<Computation*> CheckBuilder::BuildSharedBranch(const Operation& operation,
                                                      size_t& taken) {
   const std::vector<int64_t>& owners = run.owners;
   Frame branch(importer_, "device");
-  Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
-  const auto operand = [&](size_t number) { return Element(branch, all, static_cast<int64_t>(number)); };
+  Instruction* const all = branch.Parameter(Shape::Tuple(shapes), 0);
+  const auto operand = [&](size_t number) { return branch.Element(all, static_cast<int64_t>(number)); };
   VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallProgram(branch, operation, name, run.operands, operand, taken));
   std::vector<Instruction*> results;
   int64_t mine = 0;
   const bool one = std::ranges::count(owners, device) == 1;
   for (size_t i = 0; i < gives.size(); ++i) {
     if (owners[i] == device) {
-      results.push_back(one ? call : Element(branch, call, mine++));
+      results.push_back(one ? call : branch.Element(call, mine++));
     } else if (gives[i].IsToken()) {
-      results.push_back(Add(branch, Opcode::kAfterAll, Shape::Token()));
+      results.push_back(branch.Add(Opcode::kAfterAll, Shape::Token()));
     } else {
-      results.push_back(Constant(branch, Literal(gives[i])));
+      results.push_back(branch.Constant(Literal(gives[i])));
     }
   }
-  branch.computation->set_root(TupleOf(branch, std::move(results)));
+  branch.computation->set_root(branch.TupleOf(std::move(results)));
   return importer_.module().AddComputation(std::move(branch.computation));
 }
 
@@ -527,8 +525,7 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
   std::vector<Shape> shapes;
   for (const ValueId operand : run.operands) {
     shapes.push_back(importer_.typed().ShapeOf(operand));
-    operands.push_back(
-        Add(frame, Opcode::kParameter, shapes.back(), {}, ParameterAttributes{static_cast<int64_t>(operands.size())}));
+    operands.push_back(frame.Parameter(shapes.back(), static_cast<int64_t>(operands.size())));
   }
   std::vector<Computation*> branches;
   std::vector<Shape> gives;
@@ -549,12 +546,12 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
   }
   if (taken != shapes.size()) return operation.Error("{} operands, the programs take {}", shapes.size(), taken);
   Instruction* const device = DeviceNumber(frame, run.partitions);
-  Instruction* const all = Add(frame, Opcode::kTuple, Shape::Tuple(shapes), operands);
+  Instruction* const all = frame.TupleOf(operands);
   std::vector<Instruction*> inputs(branches.size(), all);
   inputs.insert(inputs.begin(), device);
   const Shape result = branches[0]->root()->shape();
   frame.computation->set_root(
-      Add(frame, Opcode::kConditional, result, std::move(inputs), NoAttributes{}, std::move(branches)));
+      frame.Add(Opcode::kConditional, result, std::move(inputs), NoAttributes{}, std::move(branches)));
   importer_.module().set_entry(importer_.module().AddComputation(std::move(frame.computation)));
   return OkStatus();
 }

@@ -22,14 +22,15 @@ size_t MembersOf(const CollectiveAttributes& attributes) {
 
 // Whether this device is member `root` of its group; false for those of no group.
 Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Instruction* root) {
-  const Shape scalar(ElementType::kU32), truth(ElementType::kPred);
-  Instruction* const id = Add(frame, attributes.channel_id ? Opcode::kPartitionId : Opcode::kReplicaId, scalar);
-  Instruction* is = Number(frame, ElementType::kPred, 0);
+  const Shape scalar(ElementType::kU32);
+  Instruction* const id = frame.Add(attributes.channel_id ? Opcode::kPartitionId : Opcode::kReplicaId, scalar);
+  Instruction* is = frame.Number(ElementType::kPred, 0);
   for (const IntList& group : attributes.replica_groups.groups) {
     for (size_t k = 0; k < group.size(); ++k) {
-      Instruction* const me = IsEqual(frame, id, Number(frame, ElementType::kU32, group[k]));
-      Instruction* const chosen = IsEqual(frame, root, Number(frame, ElementType::kS32, static_cast<int64_t>(k)));
-      is = Add(frame, Opcode::kOr, truth, {is, Add(frame, Opcode::kAnd, truth, {me, chosen})});
+      Instruction* const me = frame.Compare(ComparisonDirection::kEq, id, frame.Number(ElementType::kU32, group[k]));
+      Instruction* const chosen =
+          frame.Compare(ComparisonDirection::kEq, root, frame.Number(ElementType::kS32, static_cast<int64_t>(k)));
+      is = frame.Or(is, frame.And(me, chosen));
     }
   }
   return is;
@@ -41,7 +42,7 @@ Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& opera
   std::vector<Instruction*> roots;
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, operation.Bool("has_dynamic_root", false));
   if (!dynamic) {
-    roots.assign(operands.size(), Number(frame, ElementType::kS32, 0));
+    roots.assign(operands.size(), frame.Number(ElementType::kS32, 0));
     return roots;
   }
   VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(2));
@@ -68,28 +69,7 @@ Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& o
   return given;
 }
 
-Computation* SumOf(Frame& frame, ElementType type) {
-  const Shape element(type);
-  Frame sum(frame.importer, "sum");
-  Instruction* const a = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{0});
-  Instruction* const b = Add(sum, Opcode::kParameter, element, {}, ParameterAttributes{1});
-  sum.computation->set_root(Add(sum, Opcode::kAdd, element, {a, b}));
-  return frame.importer.module().AddComputation(std::move(sum.computation));
-}
-
 }  // namespace
-
-Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b) {
-  CompareAttributes equal;
-  equal.direction = ComparisonDirection::kEq;
-  return Add(frame, Opcode::kCompare, Shape(ElementType::kPred), {a, b}, equal);
-}
-
-// A condition for all elements of `like`.
-Instruction* Chosen(Frame& frame, Instruction* condition, Shape like) {
-  like.set_element_type(ElementType::kPred);
-  return Everywhere(frame, condition, like);
-}
 
 // (operands..., roots) -> results
 Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
@@ -111,9 +91,10 @@ Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
         results.push_back(given[i]);
         continue;
       }
-      Instruction* const root = Number(frame, ElementType::kS32, static_cast<int64_t>(member));
-      Instruction* const is = Chosen(frame, IsEqual(frame, roots[i], root), given[i]->shape());
-      results[i] = Add(frame, Opcode::kSelect, given[i]->shape(), {is, given[i], results[i]});
+      Instruction* const root = frame.Number(ElementType::kS32, static_cast<int64_t>(member));
+      Instruction* const is =
+          frame.SpreadAs(frame.Compare(ComparisonDirection::kEq, roots[i], root), given[i]->shape());
+      results[i] = frame.Select(is, given[i], results[i]);
     }
   }
   return BindValues(frame, operation, results);
@@ -153,9 +134,9 @@ Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
   }
   for (size_t i = 0; i < results.size(); ++i) {
     const Shape& shape = results[i]->shape();
-    Instruction* const mine = Chosen(frame, IsMember(frame, attributes, roots[i]), shape);
-    Instruction* const nothing = Everywhere(frame, ZeroOf(frame, shape.element_type()), shape);
-    results[i] = Add(frame, Opcode::kSelect, shape, {mine, results[i], nothing});
+    Instruction* const mine = frame.SpreadAs(IsMember(frame, attributes, roots[i]), shape);
+    Instruction* const nothing = frame.SpreadAs(frame.Zero(shape.element_type()), shape);
+    results[i] = frame.Select(mine, results[i], nothing);
   }
   return BindValues(frame, operation, results);
 }
@@ -167,7 +148,8 @@ Status ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, frame.importer.typed()));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (!operands[0]->shape().IsArray()) return operation.Error("an array is needed");
-  Computation* const reducer = SumOf(frame, operands[0]->shape().element_type());
+  Computation* const reducer =
+      AddCombiner(frame.importer.module(), Opcode::kAdd, operands[0]->shape().element_type(), "sum");
   return BindInferred(frame, operation, Opcode::kAllReduce, {operands[0]}, std::move(attributes), {reducer});
 }
 

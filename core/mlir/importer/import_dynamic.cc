@@ -252,7 +252,7 @@ Instruction* Folded(Frame& frame, Instruction* value) {
   if (!frame.importer.refines() || value->opcode() == Opcode::kConstant) return value;
   const Literal* const known = frame.importer.Known(value);
   if (known == nullptr) return value;
-  return Constant(frame, *known);
+  return frame.Constant(*known);
 }
 
 bool Importer::IsOfEntry(const Instruction& value) const {
@@ -374,7 +374,7 @@ Status ImportGetDimensionSize(Frame& frame, const Operation& operation) {
                      !shape.is_dynamic_dimension(static_cast<int>(dimension));
   if (!frame.importer.refines() || !fixed) return ImportPlain(frame, operation, Opcode::kGetDimensionSize);
   const int64_t size = shape.dimension(static_cast<int>(dimension));
-  return BindValues(frame, operation, {Number(frame, ElementType::kS32, size)});
+  return BindValues(frame, operation, {frame.Number(ElementType::kS32, size)});
 }
 
 // To a type without a bound: the first so many elements.
@@ -431,7 +431,7 @@ Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operati
     part.slice.push_back({i, i + 1, 1});
     VXLA_ASSIGN_OR_RETURN(Instruction* const one,
                           AddInferred(frame, operation, Opcode::kSlice, {list}, std::move(part)));
-    scalars.push_back(Folded(frame, Add(frame, Opcode::kReshape, Shape(shape.element_type()), {one})));
+    scalars.push_back(Folded(frame, frame.Add(Opcode::kReshape, Shape(shape.element_type()), {one})));
   }
   return scalars;
 }

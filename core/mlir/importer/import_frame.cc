@@ -29,14 +29,6 @@ Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operat
   return Operands(frame, operation);
 }
 
-Instruction* Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
-                 std::vector<Computation*> called) {
-  Instruction* const added =
-      frame.computation->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
-  added->set_location(frame.importer.location());
-  return added;
-}
-
 Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
                                  std::vector<Instruction*> operands, Attributes attributes,
                                  std::vector<Computation*> called, Shape stated) {
@@ -69,33 +61,6 @@ Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std
   return BindResults(frame, operation, result);
 }
 
-Instruction* Constant(Frame& frame, Literal literal) {
-  const Shape shape = literal.shape();
-  return Add(frame, Opcode::kConstant, shape, {},
-             ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
-}
-
-Instruction* Number(Frame& frame, ElementType type, int64_t value) {
-  return Constant(frame, Literal::ScalarInt(type, value));
-}
-
-Instruction* ZeroOf(Frame& frame, ElementType type) { return Constant(frame, Literal(Shape(type))); }
-
-Instruction* Element(Frame& frame, Instruction* tuple, int64_t index) {
-  return Add(frame, Opcode::kGetTupleElement, tuple->shape().tuple_elements()[static_cast<size_t>(index)], {tuple},
-             GetTupleElementAttributes{index});
-}
-
-Instruction* TupleOf(Frame& frame, std::vector<Instruction*> values) {
-  std::vector<Shape> shapes;
-  for (const Instruction* value : values) shapes.push_back(value->shape());
-  return Add(frame, Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
-}
-
-Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values) {
-  return values.size() == 1 ? values[0] : TupleOf(frame, std::move(values));
-}
-
 Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
   if (values.size() != operation.results.size())
     return operation.Error("{} results are stated, {} follow from the operands", operation.results.size(),
@@ -126,7 +91,7 @@ Status BindResults(Frame& frame, const Operation& operation, Instruction* instru
   }
   std::vector<Instruction*> elements;
   for (size_t i = 0; i < operation.results.size(); ++i)
-    elements.push_back(Element(frame, instruction, static_cast<int64_t>(i)));
+    elements.push_back(frame.Element(instruction, static_cast<int64_t>(i)));
   return BindValues(frame, operation, elements);
 }
 

@@ -29,9 +29,9 @@ Instruction* TakesBranches(Frame& frame, Axes& axes) {
   for (const Lanes::Branch& branch : frame.importer.lanes().branches) {
     if (branch.frame != &frame) continue;
     Instruction* one = frame.values.at(branch.predicate);
-    if (!branch.when) one = Add(frame, Opcode::kNot, one->shape(), {one});
+    if (!branch.when) one = frame.Add(Opcode::kNot, one->shape(), {one});
     one = Spread(frame, one, AxesOf(frame, branch.predicate), axes, {});
-    all = all == nullptr ? one : Computed(frame, Opcode::kAnd, all, one);
+    all = all == nullptr ? one : frame.And(all, one);
   }
   return all;
 }
@@ -70,8 +70,7 @@ Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axe
     sizes.push_back(value->shape().dimension(i));
   }
   if (scalar) sizes.insert(sizes.end(), own.begin(), own.end());
-  return Add(frame, Opcode::kBroadcast, Shape(value->shape().element_type(), std::move(sizes)), {value},
-             DimensionsAttributes{std::move(places)});
+  return frame.Broadcast(value, std::move(sizes), std::move(places));
 }
 
 void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values) {
@@ -122,7 +121,7 @@ Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Sh
     frame.importer.lanes().axes[argument] = {static_cast<int>(frame.importer.lanes().sizes.size())};
     frame.importer.lanes().sizes.push_back(shape.dimension(i));
     frame.importer.SetActual(argument, Shape(ElementType::kS64));
-    frame.values[argument] = Add(frame, Opcode::kIota, places, {}, IotaAttributes{0});
+    frame.values[argument] = frame.Add(Opcode::kIota, places, {}, IotaAttributes{0});
   }
   // What differs along all axes has so many elements.
   Status fits = CheckShape(Shape(ElementType::kS64, frame.importer.lanes().sizes));
@@ -180,13 +179,11 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
   IntList sizes;
   for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[static_cast<size_t>(axis)]);
   sizes.push_back(1);
-  if (takes != nullptr) takes = Reshaped(frame, takes, sizes);
+  if (takes != nullptr) takes = frame.Reshaped(takes, sizes);
   for (size_t i = 1; i < operands.size(); ++i) {
     Instruction* const index =
-        Reshaped(frame, Spread(frame, operands[i], AxesOf(frame, operation.operands[i]), axes, {}), sizes);
-    indices.push_back(takes == nullptr ? index
-                                       : Add(frame, Opcode::kSelect, index->shape(),
-                                             {takes, index, Filled(frame, index->shape(), 0)}));
+        frame.Reshaped(Spread(frame, operands[i], AxesOf(frame, operation.operands[i]), axes, {}), sizes);
+    indices.push_back(takes == nullptr ? index : frame.Select(takes, index, Filled(frame, index->shape(), 0)));
   }
   const auto vector = static_cast<int64_t>(axes.size());
   Instruction* table = indices[0];

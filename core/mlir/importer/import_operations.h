@@ -14,8 +14,6 @@ Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operat
 // An error unless there are so many, and of results, where given, so many.
 Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
                                            std::optional<size_t> results = {});
-Instruction* Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instruction*> operands = {},
-                 Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {});
 // With its shape inferred; `stated` gives what the operands leave open.
 Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
                                  std::vector<Instruction*> operands, Attributes attributes = NoAttributes{},
@@ -23,12 +21,6 @@ Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcod
 // The same, whose results are those of the operation.
 Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
                     Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {}, Shape stated = {});
-Instruction* Constant(Frame& frame, Literal literal);
-Instruction* Number(Frame& frame, ElementType type, int64_t value);
-Instruction* ZeroOf(Frame& frame, ElementType type);
-Instruction* Element(Frame& frame, Instruction* tuple, int64_t index);
-Instruction* TupleOf(Frame& frame, std::vector<Instruction*> values);
-Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values);
 Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
 // The results of an operation are those of an instruction: it, or the elements of its tuple.
 Status BindResults(Frame& frame, const Operation& operation, Instruction* instruction);
@@ -56,8 +48,6 @@ Handler ImportCustomCall, ImportCall, ImportComposite, ImportAsyncStart, ImportA
     ImportOutfeed, ImportSend, ImportRecv, ImportTopK, ImportChlo;
 
 // Collectives with roots (import_collectives.cc).
-Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b);
-Instruction* Chosen(Frame& frame, Instruction* condition, Shape like);
 Handler ImportCollectiveBroadcast, ImportCollectiveReduce, ImportCrossReplicaSum;
 
 // Operations with regions (import_regions.cc).
@@ -95,17 +85,14 @@ Handler ImportGenerate, ImportTensorCast, ImportLaneBranches;
 // The tensor dialect (import_tensor.cc).
 Handler* TensorHandlerOf(std::string_view name);
 Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
-Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
 void MarkChecked(Instruction* instruction, const Operation& operation);
 // Of a loop whose updates are parallel: from here on its number is new; what it starts with; one of the updates.
 void BeginForall(Frame& frame, const Operation& operation, bool written_out);
 void MarkForall(Frame& frame, Instruction* start, const Operation& operation);
 Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next);
-Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape);
 Handler ImportDim;
 
 // The dialects arith and shape (import_arith.cc).
-Instruction* Converted(Frame& frame, Instruction* value, ElementType type);
 Instruction* Bits(Frame& frame, Instruction* value, ElementType type);
 Instruction* Filled(Frame& frame, const Shape& like, int64_t value);
 Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
@@ -127,7 +114,11 @@ Handler ImportGetDimensionSize, ImportSetDimensionSize;
 bool IsBounded(Frame& frame, const Operation& operation, size_t result = 0);
 bool AreKnown(Frame& frame, const std::vector<Instruction*>& operands, size_t first);
 Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i);
-Instruction* Computed(Frame& frame, Opcode opcode, Instruction* a, Instruction* b);
+// Of places at which something lies in steps from 0 on, `count` times: which it is, and whether one lies there.
+struct Steps {
+  Instruction *number, *hits;
+};
+Steps InSteps(Frame& frame, Instruction* at, Instruction* step, Instruction* count);
 Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension);
 Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
                                const std::vector<Instruction*>& sizes);

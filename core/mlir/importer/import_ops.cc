@@ -397,9 +397,9 @@ Status ImportConstant(Frame& frame, const Operation& operation) {
   }
   if (attributes.literal == nullptr) return operation.Error("a constant without its value");
   const Shape shape = attributes.literal->shape();
-  Instruction* constant = Add(frame, Opcode::kConstant, shape, {}, std::move(attributes));
+  Instruction* constant = frame.Add(Opcode::kConstant, shape, {}, std::move(attributes));
   if (value->type.kind == Type::Kind::kShape && value->type.shape.rank() > 0 && shape.rank() == 0)  // a large splat
-    constant = Add(frame, Opcode::kBroadcast, value->type.shape, {constant}, DimensionsAttributes{});
+    constant = frame.Add(Opcode::kBroadcast, value->type.shape, {constant}, DimensionsAttributes{});
   return BindValues(frame, operation, {constant});
 }
 
@@ -619,7 +619,7 @@ Status ImportNothing(Frame&, const Operation&) { return OkStatus(); }
 Status ImportBarrier(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   if (operands.empty()) return OkStatus();
-  return BindInferred(frame, operation, Opcode::kOptimizationBarrier, {TupleOrOne(frame, std::move(operands))});
+  return BindInferred(frame, operation, Opcode::kOptimizationBarrier, {frame.Together(std::move(operands))});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -175,15 +175,15 @@ Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Ins
   if (body->parameters().size() != operands.size())
     return operation.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
   Frame outer(frame.importer, "step");
-  Add(outer, Opcode::kParameter, step, {}, ParameterAttributes{0});
+  outer.Parameter(step, 0);
   std::vector<Instruction*> carried;
   for (const Instruction* parameter : body->parameters())
-    carried.push_back(Add(outer, Opcode::kParameter, parameter->shape(), {},
-                          ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));
+    carried.push_back(outer.Add(Opcode::kParameter, parameter->shape(), {},
+                                ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));
   outer.computation->set_root(
-      Add(outer, Opcode::kCall, body->root()->shape(), std::move(carried), CallAttributes{}, {body}));
+      outer.Add(Opcode::kCall, body->root()->shape(), std::move(carried), CallAttributes{}, {body}));
   Computation* const computation = frame.importer.module().AddComputation(std::move(outer.computation));
-  operands.insert(operands.begin(), Chosen(frame, Number(frame, ElementType::kPred, 0), steps));
+  operands.insert(operands.begin(), frame.SpreadAs(frame.Number(ElementType::kPred, 0), steps));
   return BindInferred(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes), {computation},
                       frame.importer.ResultShape(operation));
 }
@@ -284,7 +284,7 @@ Status ImportConstantLike(Frame& frame, const Operation& operation) {
   if (!shape.IsArray()) return operation.Error("an array is needed");
   const ElementType type = shape.element_type();
   Literal number = real ? Literal::Scalar(type, value->real) : Literal::ScalarInt(type, value->integer);
-  return BindValues(frame, operation, {Everywhere(frame, Constant(frame, std::move(number)), shape)});
+  return BindValues(frame, operation, {frame.SpreadAs(frame.Constant(std::move(number)), shape)});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -59,27 +59,26 @@ struct State {
 };
 
 Instruction* Sink(Frame& frame, const Instruction* value) {
-  if (!IsSpreadConstant(*value)) return Add(frame, Opcode::kConstant, value->shape(), {}, value->attributes());
-  return Add(frame, Opcode::kBroadcast, value->shape(), {Sink(frame, value->operand(0))}, value->attributes());
+  if (!IsSpreadConstant(*value)) return frame.Add(Opcode::kConstant, value->shape(), {}, value->attributes());
+  return frame.Add(Opcode::kBroadcast, value->shape(), {Sink(frame, value->operand(0))}, value->attributes());
 }
 
 Instruction* SinkExpression(Frame& frame, const Instruction* value) {
   if (value->opcode() == Opcode::kConstant) return Sink(frame, value);
   std::vector<Instruction*> operands;
   for (const Instruction* operand : value->operands()) operands.push_back(SinkExpression(frame, operand));
-  return Add(frame, value->opcode(), value->shape(), std::move(operands), value->attributes());
+  return frame.Add(value->opcode(), value->shape(), std::move(operands), value->attributes());
 }
 
 // An array of these elements.
 Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
-  if (elements.empty()) return Constant(frame, Literal(shape));
+  if (elements.empty()) return frame.Constant(Literal(shape));
   std::vector<Instruction*> parts;
-  for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
+  for (Instruction* element : elements) parts.push_back(frame.Reshaped(element, {1}));
   const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
-  Instruction* const list = parts.size() == 1
-                                ? parts[0]
-                                : Add(frame, Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
-  return Reshaped(frame, list, {shape.dimensions().begin(), shape.dimensions().end()});
+  Instruction* const list =
+      parts.size() == 1 ? parts[0] : frame.Add(Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
+  return frame.Reshaped(list, {shape.dimensions().begin(), shape.dimensions().end()});
 }
 
 Result<State> StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
@@ -110,11 +109,10 @@ Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation,
     return operation.Error("region {} has {} arguments, {} needed", region, block->arguments.size(), own);
   Frame frame(outer.importer, "region");
   const bool one = state.shapes.size() == 1;
-  Instruction* const parameter =
-      Add(frame, Opcode::kParameter, one ? state.shapes[0] : Shape::Tuple(state.shapes), {}, ParameterAttributes{0});
+  Instruction* const parameter = frame.Parameter(one ? state.shapes[0] : Shape::Tuple(state.shapes), 0);
   std::vector<Instruction*> captured;
   for (size_t i = 0; i < state.shapes.size(); ++i) {
-    Instruction* const value = one ? parameter : Element(frame, parameter, static_cast<int64_t>(i));
+    Instruction* const value = one ? parameter : frame.Element(parameter, static_cast<int64_t>(i));
     frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
     if (i >= own) {
       captured.push_back(value);
@@ -132,7 +130,7 @@ Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation,
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   outer.importer.set_location(operation.location);
   if (returns_state) results.insert(results.end(), captured.begin(), captured.end());
-  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  frame.computation->set_root(frame.Together(std::move(results)));
   return outer.importer.module().AddComputation(std::move(frame.computation));
 }
 
@@ -198,13 +196,13 @@ Status ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruct
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
   const size_t own = init.size();
   for (const ValueId value : state.captures) init.push_back(frame.values.at(value));
-  Instruction* const start = TupleOrOne(frame, std::move(init));
+  Instruction* const start = frame.Together(std::move(init));
   MarkForall(frame, start, operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
                         AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
   std::vector<Instruction*> results;
   for (size_t i = 0; i < own; ++i)
-    results.push_back(state.shapes.size() == 1 ? loop : Element(frame, loop, static_cast<int64_t>(i)));
+    results.push_back(state.shapes.size() == 1 ? loop : frame.Element(loop, static_cast<int64_t>(i)));
   return BindValues(frame, operation, results);
 }
 
@@ -215,7 +213,7 @@ Status ImportConditional(Frame& frame, const Operation& operation, std::vector<I
     VXLA_ASSIGN_OR_RETURN(branches.emplace_back(), ImportStateRegion(frame, operation, i, state, false));
     std::vector<Instruction*> captured;
     for (const ValueId value : state.captures) captured.push_back(frame.values.at(value));
-    operands.push_back(TupleOrOne(frame, std::move(captured)));
+    operands.push_back(frame.Together(std::move(captured)));
   }
   return BindInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches));
 }
@@ -256,7 +254,7 @@ Result<CapturedValues> Capture(Frame& outer, const Operation& operation, size_t 
       std::vector<Instruction*> elements{from};
       if (!from->shape().IsScalar()) {
         VXLA_ASSIGN_OR_RETURN(elements,
-                              Scalars(outer, operation, Reshaped(outer, from, {from->shape().ElementCount()})));
+                              Scalars(outer, operation, outer.Reshaped(from, {from->shape().ElementCount()})));
       }
       captures.insert(captures.end(), elements.begin(), elements.end());
     }  // using another is an error with its own place
@@ -275,9 +273,7 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
   const size_t first = captures.size();
   VXLA_ASSIGN_OR_RETURN(const CapturedValues captured, Capture(outer, operation, region, takes, frame, captures));
   int64_t number = 0;
-  const auto parameter = [&](const Shape& shape) {
-    return Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{number++});
-  };
+  const auto parameter = [&](const Shape& shape) { return frame.Parameter(shape, number++); };
   std::vector<Instruction*> taken;
   const auto take = [&](bool twice) {
     for (size_t i = first; i < captures.size(); ++i) {
@@ -309,7 +305,7 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
       parameter(value->shape());  // the other of the two that are combined: the same value
     }
   }
-  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  frame.computation->set_root(frame.Together(std::move(results)));
   if (std::unique_ptr<Computation> scalars = WithScalars(*frame.computation)) {
     outer.importer.Retire(std::move(frame.computation));  // facts are known of its instructions
     frame.computation = std::move(scalars);
@@ -330,7 +326,7 @@ void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vecto
     if (parameter >= reducer.parameters().size() || !operands[i]->shape().IsArray()) continue;
     const ElementType from = operands[i]->shape().element_type();
     const ElementType to = reducer.parameters()[parameter]->shape().element_type();
-    if (IsPromotable(from, to)) operands[i] = Converted(frame, operands[i], to);
+    if (IsPromotable(from, to)) operands[i] = frame.Converted(operands[i], to);
   }
 }
 
@@ -349,7 +345,7 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
   const auto spread = [&](size_t place, Shape like) {
     for (size_t i = 0; i < captures.size(); ++i) {
       like.set_element_type(captures[i]->shape().element_type());
-      operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(place + i), Everywhere(frame, captures[i], like));
+      operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(place + i), frame.SpreadAs(captures[i], like));
     }
   };
   if (!captures.empty() && takes == Takes::kAccumulated) {
@@ -366,7 +362,7 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
   if (captures.empty() || opcode == Opcode::kMap) return BindResults(frame, operation, result);
   std::vector<Instruction*> results;
   for (size_t i = 0; i < operation.results.size(); ++i)
-    results.push_back(Element(frame, result, static_cast<int64_t>(i)));
+    results.push_back(frame.Element(result, static_cast<int64_t>(i)));
   return BindValues(frame, operation, results);
 }
 

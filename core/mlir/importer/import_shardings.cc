@@ -171,7 +171,7 @@ Status ShardingImporter::ReadEntry(const Operation& function) {
 
 // A constraint says where a value is to lie, not what it is.
 Instruction* ShardingImporter::Constrained(Frame& frame, Instruction* value, ArraySharding sharding) {
-  Instruction* const copy = Add(frame, Opcode::kCopy, value->shape(), {value});
+  Instruction* const copy = frame.Add(Opcode::kCopy, value->shape(), {value});
   stated_.constraints.emplace(copy, std::move(sharding));
   return copy;
 }
@@ -222,7 +222,7 @@ Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
                            shape->second.ToString(), value->shape().ToString());
   }
   // Of a copy, as devices make constants in any tiles.
-  Instruction* const copy = IsPartitioned() ? Add(frame, Opcode::kCopy, value->shape(), {value}) : value;
+  Instruction* const copy = IsPartitioned() ? frame.Add(Opcode::kCopy, value->shape(), {value}) : value;
   frame.values[operation.operands[0]] = copy;
   stated_.groups[copy].push_back(number->integer);
   return OkStatus();
@@ -266,7 +266,7 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
     return operation.Error("{} is {} on a device by its sharding {}, it is stated as {}", PrintType(whole),
                            PrintType(*fits), ShardingText(*sharding), PrintType(tile));
   }
-  Instruction* const copy = Add(frame, Opcode::kCopy, result, {value});
+  Instruction* const copy = frame.Add(Opcode::kCopy, result, {value});
   (to_tiles ? stated_.to_tiles : stated_.from_tiles).emplace(copy, *std::move(sharding));
   VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {copy}));
   return true;
@@ -367,8 +367,7 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
   Frame body(importer_, "manual");
   for (size_t i = 0; i < operands.size(); ++i) {
     importer_.SetActual(block->arguments[i], tiles[i]);
-    body.values[block->arguments[i]] =
-        Add(body, Opcode::kParameter, tiles[i], {}, ParameterAttributes{static_cast<int64_t>(i)});
+    body.values[block->arguments[i]] = body.Parameter(tiles[i], static_cast<int64_t>(i));
   }
   ++manual_depth_;
   manual_axes_.insert(manual_axes_.end(), said.axes.begin(), said.axes.end());
@@ -379,10 +378,10 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
   for (size_t i = 0; i < operation.results.size(); ++i)
     wholes.push_back(importer_.program().ShapeOf(operation.results[i]));
   VXLA_RETURN_IF_ERROR(CheckManualResults(operation, said, results, wholes));
-  body.computation->set_root(TupleOrOne(body, results));
+  body.computation->set_root(body.Together(results));
   Computation* const called = importer_.module().AddComputation(std::move(body.computation));
-  Instruction* const call = Add(frame, Opcode::kCall, wholes.size() == 1 ? wholes[0] : Shape::Tuple(wholes), operands,
-                                CallAttributes{}, {called});
+  Instruction* const call = frame.Add(Opcode::kCall, wholes.size() == 1 ? wholes[0] : Shape::Tuple(wholes), operands,
+                                      CallAttributes{}, {called});
   stated_.manual.emplace(call, std::move(said));
   return BindResults(frame, operation, call);
 }

@@ -13,6 +13,7 @@
 #include "core/mlir/importer/importer.h"
 #include "core/mlir/ir.h"
 #include "core/module.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/sharding/sharding_graph.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -55,7 +56,6 @@ std::string SymbolOf(const Operation& operation);
 // Whether a value of this shape can have the type: what the type leaves open may be anything.
 bool Fits(const Type& type, const Shape& shape);
 
-inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
 // What places and sizes are computed in.
 inline constexpr ElementType kPlace = ElementType::kS64;
 
@@ -63,13 +63,15 @@ class CheckBuilder;  // import_checks.cc
 class Importer;
 
 // A computation under construction, with what each value is there.
-struct Frame {
-  Frame(Importer& import, std::string name)
-      : importer(import), computation(std::make_unique<Computation>(std::move(name))) {}
+struct Frame : Expansion {
+  Frame(Importer& import, std::string name) : Frame(import, std::make_unique<Computation>(std::move(name))) {}
 
   Importer& importer;
   std::unique_ptr<Computation> computation;
   std::unordered_map<ValueId, Instruction*> values;
+
+ private:
+  Frame(Importer& import, std::unique_ptr<Computation> made);
 };
 
 // Regions that are done for all elements at once (import_lanes.cc). A value that differs from element to element has
@@ -180,7 +182,7 @@ class Importer {
   // What operations ask for.
   const Program& program() const { return program_; }
   Module& module() { return *module_; }
-  SourceLocation location() const { return location_; }
+  const SourceLocation& location() const { return location_; }
   void set_location(SourceLocation location) { location_ = location; }
   Lanes& lanes() { return lanes_; }
   Foralls& foralls() { return foralls_; }
@@ -266,5 +268,8 @@ class Importer {
   std::set<std::string> open_;  // functions that are being imported: a call of one of them recurses
   SourceLocation location_;
 };
+
+inline Frame::Frame(Importer& import, std::unique_ptr<Computation> made)
+    : Expansion(*made, import.location()), importer(import), computation(std::move(made)) {}
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -1,7 +1,6 @@
 // The tensor dialect in terms of HLO. Sizes are known here (import_dynamic.cc); places may be values. What types,
 // attributes and regions say goes together (core/mlir/rewrite/tensor_constraints.h): here sizes and places are checked.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/limits.h"
@@ -128,7 +127,7 @@ Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* op
     if (product != whole || (open != nullptr && *open == kUnboundedSize))
       return operation.Error("dimension {} of {} is no product of {}", g, PrintType(from), product);
   }
-  return BindValues(frame, operation, {Reshaped(frame, operand, sizes)});
+  return BindValues(frame, operation, {frame.Reshaped(operand, sizes)});
 }
 
 // collapse_shape and expand_shape: groups of the longer shape's dimensions are those of the shorter one. Without groups
@@ -145,7 +144,7 @@ Status ImportReassociation(Frame& frame, const Operation& operation) {
     int64_t& size = sizes.emplace_back(1);
     for (const int64_t dimension : group) size *= operand->shape().dimension(static_cast<int>(dimension));
   }
-  return BindValues(frame, operation, {Reshaped(frame, operand, sizes)});
+  return BindValues(frame, operation, {frame.Reshaped(operand, sizes)});
 }
 
 Status ImportTensorReshape(Frame& frame, const Operation& operation) {
@@ -156,7 +155,7 @@ Status ImportTensorReshape(Frame& frame, const Operation& operation) {
     return operation.Error("{} elements do not go into the shape [{}]", operands[0]->shape().ElementCount(),
                            JoinInts(sizes));
   }
-  return BindValues(frame, operation, {Reshaped(frame, operands[0], sizes)});
+  return BindValues(frame, operation, {frame.Reshaped(operands[0], sizes)});
 }
 
 Status ImportConcat(Frame& frame, const Operation& operation) {
@@ -174,7 +173,7 @@ Status ImportRank(Frame& frame, const Operation& operation) {
 // The contents are unspecified: zeros.
 Status ImportEmpty(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
-  return BindValues(frame, operation, {Everywhere(frame, ZeroOf(frame, shape.element_type()), shape)});
+  return BindValues(frame, operation, {frame.SpreadAs(frame.Zero(shape.element_type()), shape)});
 }
 
 Status ImportSplat(Frame& frame, const Operation& operation) {
@@ -186,14 +185,14 @@ Status ImportSplat(Frame& frame, const Operation& operation) {
 Status ImportFromElements(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> elements, Operands(frame, operation));
   const Shape shape = frame.importer.program().ShapeOf(operation.results[0]);
-  if (elements.empty()) return BindValues(frame, operation, {Constant(frame, Literal(shape))});
-  for (Instruction*& element : elements) element = Reshaped(frame, element, {1});
+  if (elements.empty()) return BindValues(frame, operation, {frame.Constant(Literal(shape))});
+  for (Instruction*& element : elements) element = frame.Reshaped(element, {1});
   Instruction* all = elements[0];
   if (elements.size() > 1) {
     VXLA_ASSIGN_OR_RETURN(
         all, AddInferred(frame, operation, Opcode::kConcatenate, std::move(elements), DimensionsAttributes{{0}}));
   }
-  return BindValues(frame, operation, {Reshaped(frame, all, SizesOf(shape))});
+  return BindValues(frame, operation, {frame.Reshaped(all, SizesOf(shape))});
 }
 
 // Ones where elements of `source` come to lie, padded as attributes say.
@@ -227,10 +226,10 @@ Status ImportTensorPad(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, RunLanes(frame, operation, shape));
   if (value->shape().IsScalar()) return BindInferred(frame, operation, Opcode::kPad, {source, value}, attributes);
   VXLA_ASSIGN_OR_RETURN(Instruction* const mask, PaddedMask(frame, operation, source->shape(), attributes));
-  Instruction* const zero = ZeroOf(frame, shape.element_type());
+  Instruction* const zero = frame.Zero(shape.element_type());
   VXLA_ASSIGN_OR_RETURN(Instruction* const inside,
                         AddInferred(frame, operation, Opcode::kPad, {source, zero}, attributes));
-  return BindValues(frame, operation, {Add(frame, Opcode::kSelect, shape, {mask, inside, value})});
+  return BindValues(frame, operation, {frame.Select(mask, inside, value)});
 }
 
 // Known indices lie within the tensor.
@@ -262,14 +261,14 @@ Status ImportExtract(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const part, AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
                                                              DynamicSliceAttributes{IntList(indices.size(), 1)}));
   MarkChecked(part, operation);
-  return BindValues(frame, operation, {Reshaped(frame, part, {})});
+  return BindValues(frame, operation, {frame.Reshaped(part, {})});
 }
 
 Status ImportInsert(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_RETURN_IF_ERROR(CheckIndices(frame, operation, operands[1]->shape(), std::span(operands).subspan(2)));
   const IntList ones(operands.size() - 2, 1);
-  Instruction* const update = Reshaped(frame, operands[0], ones);
+  Instruction* const update = frame.Reshaped(operands[0], ones);
   operands[0] = operands[1];
   operands[1] = update;
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
@@ -330,7 +329,7 @@ Status ImportExtractSlice(Frame& frame, const Operation& operation) {
     return operation.Error("the slice is {}, of which {} is no reduction", PrintType(part->shape()), PrintType(type));
   IntList sizes;
   for (const size_t i : *kept) sizes.push_back(lists.sizes[i]);
-  return BindValues(frame, operation, {Reshaped(frame, part, sizes)});
+  return BindValues(frame, operation, {frame.Reshaped(part, sizes)});
 }
 
 // With strides: what lies between the elements stays, so that a window of the target is merged with them first.
@@ -340,7 +339,7 @@ Status ImportInsertSlice(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const SliceLists lists, SliceListsOf(frame, operation, 2, target->shape()));
   if (!KeptDimensions(lists.sizes, source->shape().dimensions()).has_value())
     return operation.Error("{} is no slice of sizes [{}]", PrintType(source->shape()), JoinInts(lists.sizes));
-  source = Reshaped(frame, source, lists.sizes);
+  source = frame.Reshaped(source, lists.sizes);
   if (source->shape().ElementCount() == 0) return BindValues(frame, operation, {target});
   if (lists.strided) {
     std::vector<Instruction*> operands = lists.offsets;
@@ -351,10 +350,10 @@ Status ImportInsertSlice(Frame& frame, const Operation& operation) {
     PadAttributes spread;
     for (const int64_t stride : lists.strides) spread.padding.push_back({0, 0, stride - 1});
     VXLA_ASSIGN_OR_RETURN(Instruction* const mask, PaddedMask(frame, operation, source->shape(), spread));
-    Instruction* const zero = ZeroOf(frame, source->shape().element_type());
+    Instruction* const zero = frame.Zero(source->shape().element_type());
     VXLA_ASSIGN_OR_RETURN(Instruction* const wide,
                           AddInferred(frame, operation, Opcode::kPad, {source, zero}, std::move(spread)));
-    source = Add(frame, Opcode::kSelect, window->shape(), {mask, wide, window});
+    source = frame.Select(mask, wide, window);
   }
   std::vector<Instruction*> operands = lists.offsets;
   operands.insert(operands.begin(), {target, source});
@@ -384,7 +383,7 @@ Status ImportTensorGather(Frame& frame, const Operation& operation) {
   MarkChecked(result, operation);
   // The indexed dimensions stay as 1, or go.
   if (frame.importer.program().ShapeOf(operation.results[0]).rank() == static_cast<int>(sizes.size()))
-    result = Reshaped(frame, result, sizes);
+    result = frame.Reshaped(result, sizes);
   return BindValues(frame, operation, {result});
 }
 
@@ -410,7 +409,7 @@ Status ImportTensorScatter(Frame& frame, const Operation& operation) {
     return operation.Error("the source is {}, {} or {} needed", PrintType(operands[0]->shape()),
                            PrintType(Resized(target, kept)), PrintType(Resized(target, sizes)));
   }
-  Instruction* const source = Reshaped(frame, operands[0], sizes);
+  Instruction* const source = frame.Reshaped(operands[0], sizes);
   Computation* const assign = Assignment(frame.importer.module(), target.element_type());
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kScatter, {operands[1], operands[2], source},
@@ -454,12 +453,7 @@ Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar) {
   const Shape shape(ElementType::kS64, scalar ? IntList() : IntList{static_cast<int64_t>(values.size())});
   Literal literal(shape);
   for (size_t i = 0; i < values.size(); ++i) literal.SetInt(static_cast<int64_t>(i), values[i]);
-  return Constant(frame, std::move(literal));
-}
-
-Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes) {
-  if (SizesOf(value->shape()) == sizes) return value;
-  return Add(frame, Opcode::kReshape, Resized(value->shape(), sizes), {value});
+  return frame.Constant(std::move(literal));
 }
 
 // Undefined out of bounds: --checked looks at it.
@@ -502,11 +496,6 @@ Status ImportDim(Frame& frame, const Operation& operation) {
   if (index < 0 || index >= shape.rank())
     return operation.Error("index {} is no dimension of {}, which has {}", index, PrintType(shape), shape.rank());
   return BindValues(frame, operation, {IndexConstant(frame, {shape.dimension(static_cast<int>(index))}, true)});
-}
-
-Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape) {
-  if (SameDimensions(value->shape(), shape)) return value;
-  return Add(frame, Opcode::kBroadcast, shape, {value}, DimensionsAttributes{});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -182,7 +182,7 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(CheckResultTypes(function, results));
-  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  frame.computation->set_root(frame.Together(std::move(results)));
   return module_->AddComputation(std::move(frame.computation));
 }
 

@@ -13,8 +13,7 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-template <typename T>
-std::string Keyword(std::string_view kind, std::span<const std::string_view> words, T value) {
+std::string Keyword(std::string_view kind, std::span<const std::string_view> words, auto value) {
   return fmt::format("#stablehlo<{} {}>", kind, words[static_cast<size_t>(value)]);
 }
 
@@ -393,10 +392,7 @@ std::string TextOf(const Instruction& /*instruction*/, const OutfeedAttributes& 
 }
 
 // The others have none.
-template <typename T>
-std::string TextOf(const Instruction& /*instruction*/, const T& /*attributes*/) {
-  return {};
-}
+std::string TextOf(const Instruction& /*instruction*/, const auto& /*attributes*/) { return {}; }
 
 }  // namespace
 

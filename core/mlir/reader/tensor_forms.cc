@@ -1,8 +1,6 @@
 // The pretty forms of the dialects tensor, arith, scf and shape: each fills the operation as the generic form would.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/mlir/reader/operation_parser.h"
 
 namespace VXLA_NAMESPACE::mlir {

@@ -1,7 +1,6 @@
 #include "core/passes/base/cse.h"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "core/host/hash.h"
@@ -62,10 +61,7 @@ void Mix(size_t& hash, size_t value) { hash = SplitMix(hash ^ (value + kSplitMix
 struct FieldHash {
   size_t& hash;
 
-  template <typename T>
-  void operator()(const char*, const T& field, FieldKind) const {
-    Add(field);
-  }
+  void operator()(const char*, const auto& field, FieldKind) const { Add(field); }
   template <typename T>
   void Add(const T& field) const {
     if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {

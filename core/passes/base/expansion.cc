@@ -1,6 +1,8 @@
 #include "core/passes/base/expansion.h"
 
 #include <algorithm>
+#include <bit>
+#include <ranges>
 
 #include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
@@ -17,6 +19,16 @@ void AddFlags(Shape& shape, const Shape& other) {
 
 }  // namespace
 
+Shape TupleShapeOf(std::span<Instruction* const> values) {
+  std::vector<Shape> shapes;
+  for (const Instruction* value : values) shapes.push_back(value->shape());
+  return Shape::Tuple(std::move(shapes));
+}
+
+ElementType UnsignedOfWidth(int bits) {
+  return static_cast<ElementType>(static_cast<int>(ElementType::kU1) + std::countr_zero(static_cast<unsigned>(bits)));
+}
+
 Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                             std::vector<Computation*> called) {
   return Add(std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
@@ -24,8 +36,12 @@ Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*
 }
 
 Instruction* Expansion::Add(std::unique_ptr<Instruction> added) {
-  added->set_name(instruction_.name());
-  added->set_location(instruction_.location());
+  if (instruction_ != nullptr) {
+    added->set_name(instruction_->name());
+    added->set_location(instruction_->location());
+  } else if (location_ != nullptr) {
+    added->set_location(*location_);
+  }
   return before_ == nullptr ? computation_.Add(std::move(added)) : computation_.InsertBefore(before_, std::move(added));
 }
 
@@ -34,10 +50,11 @@ Instruction* Expansion::Constant(Literal literal) {
   return Add(Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<Literal>(std::move(literal))});
 }
 
+Instruction* Expansion::Number(ElementType type, int64_t value) { return Constant(Literal::ScalarInt(type, value)); }
+
 Instruction* Expansion::Spread(Instruction* scalar, IntList sizes) {
   if (sizes.empty()) return scalar;
-  return Add(Opcode::kBroadcast, Shape(scalar->shape().element_type(), std::move(sizes)), {scalar},
-             DimensionsAttributes{});
+  return Broadcast(scalar, std::move(sizes), {});
 }
 
 Instruction* Expansion::Zeros(const Shape& shape) {
@@ -62,11 +79,9 @@ Instruction* Expansion::Binary(Opcode opcode, Instruction* a, Instruction* b) {
 }
 
 Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
-  CompareAttributes attributes;
-  attributes.direction = direction;
   Shape shape(ElementType::kPred, SizesOf(a->shape()));
   for (const Instruction* operand : {a, b}) AddFlags(shape, operand->shape());
-  return Add(Opcode::kCompare, std::move(shape), {a, b}, attributes);
+  return Add(Opcode::kCompare, std::move(shape), {a, b}, CompareAttributes{direction});
 }
 
 Instruction* Expansion::Converted(Instruction* value, ElementType type) {
@@ -115,6 +130,24 @@ Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, in
   return Add(Opcode::kConcatenate, std::move(shape), values, DimensionsAttributes{{dimension}});
 }
 
+Instruction* Expansion::Padded(Instruction* value, int64_t dimension, int64_t low, int64_t high) {
+  if (low == 0 && high == 0) return value;
+  Shape shape = value->shape();
+  const int d = static_cast<int>(dimension);
+  PadAttributes pad;
+  pad.padding.resize(static_cast<size_t>(shape.rank()));
+  pad.padding[static_cast<size_t>(d)] = {low, high, 0};
+  shape.set_dimension(d, shape.dimension(d) + low + high);
+  return Add(Opcode::kPad, shape, {value, Constant(Literal(Shape(shape.element_type())))}, std::move(pad));
+}
+
+Instruction* Expansion::Reduce(Instruction* value, Instruction* initial, IntList dimensions, Computation* combiner) {
+  IntList sizes = SizesOf(value->shape());
+  for (const int64_t d : std::views::reverse(dimensions)) sizes.erase(sizes.begin() + d);
+  return Add(Opcode::kReduce, Shape(value->shape().element_type(), std::move(sizes)), {value, initial},
+             DimensionsAttributes{std::move(dimensions)}, {combiner});
+}
+
 Instruction* Expansion::Rows(Instruction* values, Instruction* order) {
   IntList sizes = SizesOf(values->shape());
   GatherAttributes gather;
@@ -145,14 +178,13 @@ Instruction* Expansion::AtBound(Instruction* value, int64_t dimension) {
   if (!value->shape().is_dynamic_dimension(d)) return value;
   Shape shape = value->shape();
   shape.set_dynamic_dimension(d, false);
-  Instruction* const bound = Constant(Literal::ScalarInt(ElementType::kS32, shape.dimension(d)));
+  Instruction* const bound = Number(ElementType::kS32, shape.dimension(d));
   return Add(Opcode::kSetDimensionSize, std::move(shape), {value, bound}, DimensionsAttributes{{dimension}});
 }
 
 Instruction* Expansion::TupleOf(std::vector<Instruction*> values) {
-  std::vector<Shape> shapes;
-  for (const Instruction* value : values) shapes.push_back(value->shape());
-  return Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
+  Shape shape = TupleShapeOf(values);
+  return Add(Opcode::kTuple, std::move(shape), std::move(values));
 }
 
 Instruction* Expansion::Together(std::vector<Instruction*> values) {
@@ -175,17 +207,56 @@ std::vector<Instruction*> Expansion::Elements(Instruction* value) {
 
 Instruction* Expansion::Started(Instruction* first, Instruction* second) {
   std::vector<Instruction*> elements{first, second};
-  const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
+  const std::vector<Shape>& shapes = instruction_->shape().tuple_elements();
   for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
   return TupleOf(std::move(elements));
 }
 
-Computation* AddCombiner(Module& module, Opcode opcode, ElementType type) {
-  Computation* const combiner = module.AddComputation(std::string(OpcodeText(opcode)));
-  Instruction* const a = combiner->Add(Opcode::kParameter, Shape(type), {}, ParameterAttributes{0});
-  Instruction* const b = combiner->Add(Opcode::kParameter, Shape(type), {}, ParameterAttributes{1});
-  combiner->Add(opcode, Shape(type), {a, b});
+std::vector<Instruction*> Expansion::Called(Computation* called, std::vector<Instruction*> arguments) {
+  return Elements(Add(Opcode::kCall, called->root()->shape(), std::move(arguments), CallAttributes{}, {called}));
+}
+
+Computation* AddCombiner(Module& module, Opcode opcode, ElementType type, std::string name) {
+  if (name.empty()) name = OpcodeText(opcode);
+  Computation* const combiner = module.AddComputation(std::move(name));
+  Expansion in(*combiner);
+  Instruction* const a = in.Parameter(Shape(type), 0);
+  Instruction* const b = in.Parameter(Shape(type), 1);
+  in.Binary(opcode, a, b);
   return combiner;
+}
+
+Computation* AddTopKOrder(Module& module, ElementType type, bool largest) {
+  Computation* const order = module.AddComputation("precedes");
+  Expansion in(*order);
+  std::vector<Instruction*> values;
+  for (int64_t k = 0; k < 4; ++k) values.push_back(in.Parameter(Shape(k < 2 ? type : ElementType::kS32), k));
+  CompareAttributes compare{largest ? ComparisonDirection::kGt : ComparisonDirection::kLt};
+  if (IsFloating(type)) compare.type = ComparisonType::kTotalOrder;
+  order->set_root(in.Add(Opcode::kCompare, Shape(ElementType::kPred), {values[0], values[1]}, compare));
+  return order;
+}
+
+Computation* AddFlaggedForm(Module& module, Computation* combiner, int64_t count, bool counts) {
+  Computation* const flagged = module.AddComputation(combiner->name() + "_of_live");
+  Expansion in(*flagged);
+  const Shape flag(ElementType::kPred);
+  std::vector<Instruction*> before, element;
+  for (int64_t k = 0; k < count; ++k) before.push_back(in.Parameter(combiner->parameter(k)->shape(), k));
+  Instruction* const had = in.Parameter(flag, count);
+  for (int64_t k = 0; k < count; ++k)
+    element.push_back(in.Parameter(combiner->parameter(count + k)->shape(), count + 1 + k));
+  Instruction* const lives = in.Parameter(flag, 2 * count + 1);
+  std::vector<Instruction*> arguments = before;
+  arguments.insert(arguments.end(), element.begin(), element.end());
+  std::vector<Instruction*> results = in.Called(combiner, std::move(arguments));
+  for (size_t k = 0; k < results.size(); ++k) {
+    results[k] = in.Select(lives, results[k], before[k]);
+    if (counts) results[k] = in.Select(had, results[k], element[k]);
+  }
+  results.push_back(counts ? in.Or(had, lives) : had);
+  flagged->set_root(in.TupleOf(std::move(results)));
+  return flagged;
 }
 
 bool ExpandEach(const std::vector<Computation*>& computations,

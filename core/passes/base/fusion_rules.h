@@ -37,6 +37,13 @@ bool IsHeroElement(const Instruction& instruction);
 // Rough cost of one element in simple operations: 0 for index maps, 1 for an addition, 4 for a division, 16 for a
 // transcendental function; more for complex and double.
 int ElementCost(const Instruction& instruction);
+// Of all of them: a computation's, or those that a fusion computes.
+template <typename Instructions>
+int64_t ElementCosts(const Instructions& instructions) {
+  int64_t cost = 0;
+  for (const auto& instruction : instructions) cost += ElementCost(*instruction);
+  return cost;
+}
 
 // What one element comes to in a kernel once every function is inlined, in scalar operations of 32 bits: an addition is
 // 1, a division of complex numbers 512, an emulated f64 function thousands. Within a factor of two or so.

@@ -44,8 +44,7 @@ int KernelOrder::NewGroup(const Instruction* instruction) {
 
 // Calls visit(neighbour) until it gives false; false then. A neighbour may come several times. A group that has a copy
 // of what another one reads does not depend on that one's copy.
-template <typename Visit>
-bool KernelOrder::ForNeighbours(Node node, Towards towards, const Visit& visit) const {
+bool KernelOrder::ForNeighbours(Node node, Towards towards, const auto& visit) const {
   auto visit_all = [&](std::span<Instruction* const> list) {
     for (const Instruction* i : list) {
       const std::vector<int>& groups = GroupsOf(i);

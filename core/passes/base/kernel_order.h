@@ -41,8 +41,7 @@ class KernelOrder {
   int& RankOf(Node node) { return node >= 0 ? ranks_[node] : group_ranks_[~node]; }
   bool Mark(Node node);
   void Add(const Instruction* instruction, int group);
-  template <typename Visit>
-  bool ForNeighbours(Node node, Towards towards, const Visit& visit) const;
+  bool ForNeighbours(Node node, Towards towards, const auto& visit) const;
   enum class Found { kNothing, kSome, kCycle, kTooMuch };
   Found Search(Node from, Node to, Towards towards, std::vector<Node>& found);
   void Rearrange(Node low, Node high, std::vector<Node>& before, std::vector<Node>& behind, Node merged);

@@ -95,8 +95,9 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
   if (reduced) {
     results.assign(given.size(), result_shape(instruction).IsTuple() ? make.TupleOf(*reduced) : (*reduced)[0]);
   } else {
-    results = Exchanged(make, given, result_shape(instruction), in_blocks,
-                        [&](Computation* computation) { return PlainCopyOf(computation); }, order);
+    results = Exchanged(
+        make, given, result_shape(instruction), in_blocks,
+        [&](Computation* computation) { return PlainCopyOf(computation); }, order);
   }
   for (size_t m = 0; m < members.size(); ++m) {
     const Instruction& at = *members[m].instruction;
@@ -130,8 +131,8 @@ void Merger::AddFault(Frame& frame, const Instruction& like, Status fault, Instr
   const int64_t number = known - partings_.begin() + 1;
   if (known == partings_.end()) partings_.push_back(std::move(fault));
   Expansion make(frame.into, like);
-  Instruction* const code = make.Constant(Literal::ScalarInt(ElementType::kS32, number));
-  AddParted(frame, like, make.Add(Opcode::kSelect, code->shape(), {fails, code, make.Zeros(code->shape())}));
+  Instruction* const code = make.Number(ElementType::kS32, number);
+  AddParted(frame, like, make.Select(fails, code, make.Zeros(code->shape())));
 }
 
 // A slice as wide as a dynamic dimension takes all of it.
@@ -146,7 +147,7 @@ void Merger::CheckSlices(Frame& frame, const Instruction& instruction, const Val
     for (int d = 0; d < array->shape().rank(); ++d) {
       const int64_t bound = array->shape().dimension(d);
       if (!array->shape().is_dynamic_dimension(d) || size[static_cast<size_t>(d)] != bound) continue;
-      Instruction* const all = make.Constant(Literal::ScalarInt(ElementType::kS32, bound));
+      Instruction* const all = make.Number(ElementType::kS32, bound);
       AddFault(frame, instruction,
                MergeError(instruction, StatusCode::kInvalidArgument,
                           "a slice of {} exceeds the live elements of dimension {} of {}", bound, d,

@@ -48,7 +48,7 @@ Result<bool> Merger::MayCome(Frame& frame, const Instruction& instruction, int64
                         : DeviceSituation{DeviceSituation::State::kAway, nullptr, {}};
   };
   AddFault(frame, instruction, DeadlockReport(grid_, {device, *absent}, device, {}, situation),
-           make.Constant(Literal::ScalarInt(ElementType::kPred, 1)));
+           make.Number(ElementType::kPred, 1));
   return false;
 }
 

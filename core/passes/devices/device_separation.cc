@@ -60,19 +60,18 @@ Instruction* ReducedFrom(Expansion& make, Instruction* call, int64_t members) {
   for (int64_t k = 0; k < arrays; ++k) {
     std::vector<Instruction*> values;
     for (int64_t m = 0; m < members; ++m) values.push_back(make.Element(call, m * arrays + k));
-    Instruction* result = Reduced(make, values, values[0]->shape().element_type(), [](Computation* c) { return c; },
-                                  MemberOrder::kPairs);
+    Instruction* result = Reduced(
+        make, values, values[0]->shape().element_type(), [](Computation* c) { return c; }, MemberOrder::kPairs);
     const Shape& shape = result->shape();
     if (reduction.opcode() == Opcode::kReduceScatter) {
       const int64_t dimension = reduction.attributes<CollectiveAttributes>().dimensions[0];
       IntList sizes = SizesOf(shape);
       const int64_t size = sizes[static_cast<size_t>(dimension)] /= members;
       std::vector<Instruction*> operands{result};
-      Instruction* const rows = make.Constant(Literal::ScalarInt(ElementType::kS32, size));
+      Instruction* const rows = make.Number(ElementType::kS32, size);
       for (int64_t d = 0; d < shape.rank(); ++d) {
-        operands.push_back(d == dimension
-                               ? make.Binary(Opcode::kMultiply, make.Converted(which, ElementType::kS32), rows)
-                               : make.Constant(Literal::ScalarInt(ElementType::kS32, 0)));
+        operands.push_back(d == dimension ? make.Times(make.Converted(which, ElementType::kS32), rows)
+                                          : make.Number(ElementType::kS32, 0));
       }
       result =
           make.Add(Opcode::kDynamicSlice, Shape(shape.element_type(), sizes), operands, DynamicSliceAttributes{sizes});

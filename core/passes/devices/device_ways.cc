@@ -42,8 +42,7 @@ Values BranchesOf(Expansion& make, Values selectors) {
   for (Instruction*& selector : selectors) {
     if (selector == nullptr || selector->shape().element_type() == ElementType::kPred) continue;
     const Shape u32(ElementType::kU32);
-    selector = make.Binary(Opcode::kMinimum, make.Add(Opcode::kBitcastConvert, u32, {selector}),
-                           make.Constant(Literal::ScalarInt(ElementType::kU32, last)));
+    selector = make.Smaller(make.Add(Opcode::kBitcastConvert, u32, {selector}), make.Number(ElementType::kU32, last));
   }
   return selectors;
 }
@@ -110,7 +109,7 @@ void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parte
   }
   Expansion make(frame.into, like);
   Instruction* const none = make.Compare(ComparisonDirection::kEq, frame.parted, make.Zeros(parted->shape()));
-  frame.parted = make.Add(Opcode::kSelect, parted->shape(), {none, parted, frame.parted});
+  frame.parted = make.Select(none, parted, frame.parted);
 }
 
 bool Merger::StandsInLoop(const Instruction& instruction) const {
@@ -151,7 +150,7 @@ void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instru
     Instruction* const way = ways[static_cast<size_t>(device)];
     if (way == first) continue;
     Instruction* const one = make.Compare(ComparisonDirection::kNe, way, first);
-    differs = differs == nullptr ? one : make.Binary(Opcode::kOr, differs, one);
+    differs = differs == nullptr ? one : make.Or(differs, one);
   }
   AddFault(frame, instruction, Parting(instruction, meeting, devices), differs);
 }

@@ -33,7 +33,7 @@ Instruction* FilledUp(Expansion& make, Instruction* list) {
   Instruction* const lives = make.Compare(ComparisonDirection::kLt, make.Iota(ElementType::kS32, sizes, 0),
                                           make.Spread(make.LiveSize(list, 0), sizes));
   Instruction* const whole = make.AtBound(list, 0);
-  return make.Add(Opcode::kSelect, whole->shape(), {lives, whole, make.Zeros(whole->shape())});
+  return make.Select(lives, whole, make.Zeros(whole->shape()));
 }
 
 // Part m of `count` equal parts of what lives along a dimension.
@@ -68,8 +68,8 @@ RaggedEntries EntriesFor(Expansion& make, const std::vector<std::vector<Instruct
       Instruction* const flat = Flattened(make, operands[k]);
       Instruction* list = make.Converted(Block(make, flat, 0, static_cast<int64_t>(member), count), ElementType::kS32);
       if (moved && rows_before != 0) {
-        Instruction* const base = make.Constant(Literal::ScalarInt(ElementType::kS32, rows_before));
-        list = make.Binary(Opcode::kAdd, list, make.Spread(base, {each}));
+        Instruction* const base = make.Number(ElementType::kS32, rows_before);
+        list = make.Plus(list, make.Spread(base, {each}));
       }
       rows_before += operands[0]->shape().dimension(0);
       lists.push_back(list);
@@ -96,7 +96,7 @@ std::vector<Instruction*> StartsOf(Expansion& make, Instruction* tuple) {
   for (Instruction*& start : starts) {
     const ElementType type = start->shape().element_type();
     if (type == ElementType::kU64) {  // what s64 cannot hold is beyond any array
-      start = make.Binary(Opcode::kMinimum, start, make.Constant(Literal::ScalarInt(type, INT64_MAX)));
+      start = make.Smaller(start, make.Number(type, INT64_MAX));
     }
     start = make.Converted(start, ElementType::kS64);
   }
@@ -212,16 +212,10 @@ Instruction* ReducedPart(Expansion& make, const Values& values, const CopyOfComp
 }
 
 Opcode KindOfCollective(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAllReduceStart:
-      return Opcode::kAllReduce;
-    case Opcode::kAllGatherStart:
-      return Opcode::kAllGather;
-    case Opcode::kCollectivePermuteStart:
-      return Opcode::kCollectivePermute;
-    default:
-      return instruction.opcode();
-  }
+  const Opcode opcode = instruction.opcode();
+  if (opcode == Opcode::kAllReduceStart) return Opcode::kAllReduce;
+  if (opcode == Opcode::kAllGatherStart) return Opcode::kAllGather;
+  return opcode == Opcode::kCollectivePermuteStart ? Opcode::kCollectivePermute : opcode;
 }
 
 Status CheckSameMeeting(const DeviceGrid& grid, const DeviceAt& one, const DeviceAt& other) {
@@ -259,32 +253,26 @@ Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instr
     return given[member][1];
   const RaggedEntries lists = EntriesFor(make, given, member);
   const IntList grid{rows, entries};
-  const auto of_entry = [&](Instruction* list) {
-    return make.Add(Opcode::kBroadcast, Shape(ElementType::kS32, grid), {list}, DimensionsAttributes{{1}});
-  };
-  Instruction* const inside =
-      make.Binary(Opcode::kSubtract, make.Iota(ElementType::kS32, grid, 0), of_entry(lists.output_offsets));
-  Instruction* const reached =
-      make.Binary(Opcode::kAnd, make.Compare(ComparisonDirection::kGe, inside, make.Zeros(inside->shape())),
-                  make.Compare(ComparisonDirection::kLt, inside, of_entry(lists.sizes)));
+  const auto of_entry = [&](Instruction* list) { return make.Broadcast(list, grid, {1}); };
+  Instruction* const inside = make.Minus(make.Iota(ElementType::kS32, grid, 0), of_entry(lists.output_offsets));
+  Instruction* const reached = make.And(make.Compare(ComparisonDirection::kGe, inside, make.Zeros(inside->shape())),
+                                        make.Compare(ComparisonDirection::kLt, inside, of_entry(lists.sizes)));
   // Of a row the last entry, and with it the row of the inputs: -1 where there is none.
-  Instruction* const none = make.Constant(Literal::ScalarInt(ElementType::kS32, -1));
+  Instruction* const none = make.Number(ElementType::kS32, -1);
   Instruction* const entry = make.Add(Opcode::kSelect, Shape(ElementType::kS32, grid),
                                       {reached, make.Iota(ElementType::kS32, grid, 1), make.Spread(none, grid)});
   Module& module = *entry->parent()->module();
   const Shape of_rows(ElementType::kS32, {rows});
-  Instruction* const last = make.Add(Opcode::kReduce, of_rows, {entry, none}, DimensionsAttributes{{1}},
-                                     {AddCombiner(module, Opcode::kMaximum, ElementType::kS32)});
-  Instruction* const moved = make.Rows(make.Binary(Opcode::kSubtract, lists.input_offsets, lists.output_offsets), last);
+  Instruction* const last = make.Reduce(entry, none, {1}, AddCombiner(module, Opcode::kMaximum, ElementType::kS32));
+  Instruction* const moved = make.Rows(make.Minus(lists.input_offsets, lists.output_offsets), last);
   Instruction* const source =
       make.Add(Opcode::kSelect, of_rows,
                {make.Compare(ComparisonDirection::kGe, last, make.Zeros(of_rows)),
-                make.Binary(Opcode::kAdd, make.Iota(ElementType::kS32, {rows}, 0), moved), make.Spread(none, {rows})});
+                make.Plus(make.Iota(ElementType::kS32, {rows}, 0), moved), make.Spread(none, {rows})});
   std::vector<Instruction*> inputs;
   for (const auto& operands : given) inputs.push_back(make.AtBound(operands[0], 0));
   Instruction* const sent = make.Rows(make.Concatenated(inputs, 0), source);
-  Instruction* const kept = make.Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
-                                     DimensionsAttributes{{0}});
+  Instruction* const kept = make.Broadcast(source, SizesOf(output->shape()), {0});
   Instruction* const replaced = make.Compare(ComparisonDirection::kGe, kept, make.Zeros(kept->shape()));
   Shape shape = output->shape();
   for (int d = 1; d < shape.rank(); ++d) {
@@ -303,7 +291,7 @@ Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruc
   const ElementType type = BitWidth(stated) < 32 ? ElementType::kS32 : stated;
   const auto rows_of = [&](Instruction* array) {
     if (array->shape().is_dynamic_dimension(0)) return make.Converted(make.LiveSize(array, 0), type);
-    return make.Constant(Literal::ScalarInt(type, array->shape().dimension(0)));
+    return make.Number(type, array->shape().dimension(0));
   };
   const auto block = [&](const Values& sender, size_t operand) {
     return Block(make, Flattened(make, sender[operand]), 0, static_cast<int64_t>(member), count);
@@ -325,7 +313,7 @@ Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruc
       make.Compare(ComparisonDirection::kNe, make.Converted(FilledUp(make, make.Concatenated(sent, 0)), type),
                    make.Converted(expected, type));
   const auto add = [&](ComparisonDirection direction, Instruction* a, Instruction* b) {
-    wrong = make.Binary(Opcode::kOr, wrong, make.Compare(direction, a, b));
+    wrong = make.Or(wrong, make.Compare(direction, a, b));
   };
   // All lists live alike; in equal parts, which Block sees to.
   const auto live_entries = [&](Instruction* list) { return make.LiveSize(Flattened(make, list), 0); };
@@ -339,14 +327,13 @@ Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruc
   const auto add_range = [&](Instruction* at, Instruction* limits) {
     add(ComparisonDirection::kLt, at, make.Zeros(at->shape()));
     add(ComparisonDirection::kGt, sizes, limits);  // so that the difference is none below 0
-    add(ComparisonDirection::kGt, at, make.Binary(Opcode::kSubtract, limits, sizes));
+    add(ComparisonDirection::kGt, at, make.Minus(limits, sizes));
   };
   add(ComparisonDirection::kLt, sizes, make.Zeros(sizes->shape()));
   add_range(lists(2), make.Concatenated(rows, 0));
   add_range(lists(4), make.Spread(rows_of(given[member][1]), {entries}));
   Module& module = *wrong->parent()->module();
-  return make.Add(Opcode::kReduce, Shape(ElementType::kPred), {wrong, make.Zeros(Shape(ElementType::kPred))},
-                  DimensionsAttributes{{0}}, {AddCombiner(module, Opcode::kOr, ElementType::kPred)});
+  return make.Reduce(wrong, make.Zero(ElementType::kPred), {0}, AddCombiner(module, Opcode::kOr, ElementType::kPred));
 }
 
 Instruction* ZerosLike(Expansion& make, const Shape& shape, const std::vector<Instruction*>& like) {
@@ -381,7 +368,7 @@ Instruction* UnderFlags(Expansion& make, Instruction* value, const Shape& stated
   }
   for (int d = 0; d < stated.rank(); ++d) {
     if (!stated.is_dynamic_dimension(d) || value->shape().is_dynamic_dimension(d)) continue;
-    Instruction* const bound = make.Constant(Literal::ScalarInt(ElementType::kS32, stated.dimension(d)));
+    Instruction* const bound = make.Number(ElementType::kS32, stated.dimension(d));
     value = make.WithLiveSize(value, d, bound);
   }
   return value;
@@ -465,8 +452,7 @@ class Members {
     return values;
   }
   // One value for each member of each operand, put together by member.
-  template <typename Results>
-  Values Each(const Shape& shape, Results results) const {
+  Values Each(const Shape& shape, auto results) const {
     std::vector<Values> by_member(count_);
     for (size_t k = 0; k < operands_; ++k) {
       const Values of_members = results(k);

@@ -43,11 +43,6 @@ class BatchNorm : private Expansion {
   }
 
  private:
-  Instruction* Plus(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
-  Instruction* Minus(Instruction* a, Instruction* b) { return Binary(Opcode::kSubtract, a, b); }
-  Instruction* Times(Instruction* a, Instruction* b) { return Binary(Opcode::kMultiply, a, b); }
-  Instruction* Over(Instruction* a, Instruction* b) { return Binary(Opcode::kDivide, a, b); }
-
   Instruction* Number(double value) { return Constant(Literal::Scalar(wide_, value)); }
   // One value for every feature.
   Instruction* ForFeatures(double value) { return Spread(Number(value), SizesOf(features_)); }
@@ -78,9 +73,7 @@ class BatchNorm : private Expansion {
         count *= operand.dimension(static_cast<int>(d));
         continue;
       }
-      Instruction* const size = Converted(Add(Opcode::kGetDimensionSize, Shape(ElementType::kS32),
-                                              {instruction().operand(0)}, DimensionsAttributes{{d}}),
-                                          wide_);
+      Instruction* const size = Converted(LiveSize(instruction().operand(0), d), wide_);
       live = live == nullptr ? size : Times(live, size);
     }
     Instruction* const known = Number(static_cast<double>(count));
@@ -124,7 +117,7 @@ class BatchNorm : private Expansion {
     Instruction* const squares = SumByFeature(Times(rest, rest));
     Instruction* const offset = PerElement(sum);
     Instruction* const variance = PerElement(Minus(squares, Times(sum, offset)));
-    return {Plus(pivot, offset), Binary(Opcode::kMaximum, variance, ForFeatures(0))};
+    return {Plus(pivot, offset), Larger(variance, ForFeatures(0))};
   }
 
   // (operand, scale, offset) -> (output, mean, variance)

@@ -53,26 +53,8 @@ Instruction* ExpandBitcast(Computation& computation, Instruction* bitcast) {
   return value;
 }
 
-// Of the width of a type that is not complex.
-ElementType WordOf(ElementType type) {
-  if (type == ElementType::kPred) return type;  // 0 or 1, as an integer of one bit is
-  switch (BitWidth(type)) {
-    case 1:
-      return ElementType::kU1;
-    case 2:
-      return ElementType::kU2;
-    case 4:
-      return ElementType::kU4;
-    case 8:
-      return ElementType::kU8;
-    case 16:
-      return ElementType::kU16;
-    case 32:
-      return ElementType::kU32;
-    default:
-      return ElementType::kU64;
-  }
-}
+// Of the width of a type that is not complex; pred, 0 or 1, is as an integer of one bit is.
+ElementType WordOf(ElementType type) { return type == ElementType::kPred ? type : UnsignedOfWidth(BitWidth(type)); }
 
 // Elements narrower than a byte have one of their own on a device, so what splits into them or joins them is computed:
 // the first has the lowest bits.
@@ -91,8 +73,8 @@ Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computatio
   const ElementType wide = WordOf(from_bits > to_bits ? from_type : to_type);
   IntList sizes = SizesOf(from_bits > to_bits ? to : bitcast->operand(0)->shape());
   const int64_t last = static_cast<int64_t>(sizes.size()) - 1;
-  Instruction* const width = make.Spread(make.Constant(Literal::ScalarInt(wide, narrow_bits)), sizes);
-  Instruction* const shift = make.Binary(Opcode::kMultiply, make.Iota(wide, sizes, last), width);
+  Instruction* const width = make.Spread(make.Number(wide, narrow_bits), sizes);
+  Instruction* const shift = make.Times(make.Iota(wide, sizes, last), width);
   if (from_bits > to_bits) {
     IntList dimensions(words->shape().dimensions().size());
     std::iota(dimensions.begin(), dimensions.end(), 0);
@@ -100,7 +82,7 @@ Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computatio
         make.Add(Opcode::kBroadcast, Shape(wide, sizes), {words}, DimensionsAttributes{dimensions});
     Instruction* bits = make.Binary(Opcode::kShiftRightLogical, each, shift);
     if (narrow_bits == 1)  // a predicate is what is not 0
-      bits = make.Binary(Opcode::kAnd, bits, make.Spread(make.Constant(Literal::ScalarInt(wide, 1)), sizes));
+      bits = make.And(bits, make.Spread(make.Number(wide, 1), sizes));
     return as(make.Converted(bits, WordOf(to_type)), to_type);
   }
   Instruction* const moved = make.Binary(Opcode::kShiftLeft, make.Converted(words, wide), shift);

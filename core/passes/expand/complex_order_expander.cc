@@ -33,7 +33,7 @@ class ComplexOrder : private Expansion {
     Instruction* const by_real = Compare(largest ? ComparisonDirection::kGt : ComparisonDirection::kLt, a_real, b_real);
     Instruction* const equal = Compare(ComparisonDirection::kEq, a_real, b_real);
     Instruction* const first = Add(Opcode::kSelect, equal->shape(), {equal, by_imaginary, by_real});
-    return Add(Opcode::kSelect, a->shape(), {first, a, b});
+    return Select(first, a, b);
   }
 };
 

@@ -26,9 +26,6 @@ class CounterBits : protected Expansion {
     }
     return constant;
   }
-  Instruction* Plus(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
-  Instruction* Xor(Instruction* a, Instruction* b) { return Binary(Opcode::kXor, a, b); }
-  Instruction* Or(Instruction* a, Instruction* b) { return Binary(Opcode::kOr, a, b); }
   Instruction* Times(Instruction* a, uint64_t b) { return Binary(Opcode::kMultiply, a, Number(b, a)); }
   Instruction* TimesHigh(Instruction* a, uint64_t b) { return Binary(Opcode::kMulhi, a, Number(b, a)); }
   Instruction* Left(Instruction* a, int by) { return Binary(Opcode::kShiftLeft, a, Number(by, a)); }

@@ -45,10 +45,6 @@ class DotExpansion : protected Expansion {
     }
     return Add(Opcode::kDot, Shape(type, sizes), {lhs, rhs}, attributes);
   }
-  Instruction* Broadcast(Instruction* value, IntList sizes, IntList dimensions) {
-    return Add(Opcode::kBroadcast, Shape(value->shape().element_type(), std::move(sizes)), {value},
-               DimensionsAttributes{std::move(dimensions)});
-  }
 };
 
 // A number rounded to tf32 is the sum of two of bf16, of its first eight bits and of the other three, so that four
@@ -82,12 +78,12 @@ class AlgorithmDot : private DotExpansion {
         if (!algorithm_.Multiplies(i, place - i)) continue;
         Instruction* const product =
             DotOf(lhs[static_cast<size_t>(i)], rhs[static_cast<size_t>(place - i)], plain_, algorithm_.sum);
-        rest = rest == nullptr ? product : Binary(Opcode::kAdd, rest, product);
+        rest = rest == nullptr ? product : Plus(rest, product);
       }
     }
     Instruction* const counts = Compare(ComparisonDirection::kEq, rest, rest);
-    rest = Add(Opcode::kSelect, rest->shape(), {counts, rest, Zeros(rest->shape())});
-    return Converted(Binary(Opcode::kAdd, rest, DotOf(lhs[0], rhs[0], plain_, algorithm_.sum)), result);
+    rest = Select(counts, rest, Zeros(rest->shape()));
+    return Converted(Plus(rest, DotOf(lhs[0], rhs[0], plain_, algorithm_.sum)), result);
   }
 
  private:
@@ -137,18 +133,16 @@ class AlgorithmDot : private DotExpansion {
     Instruction* const value = RoundedToTf32(operand);
     const Shape words(ElementType::kU32, SizesOf(value->shape()));
     Instruction* const bits = Add(Opcode::kBitcastConvert, words, {value});
-    Instruction* const mask = Spread(Constant(Literal::ScalarInt(ElementType::kU32, 0xFFFF0000)), SizesOf(words));
-    Instruction* const first = Add(Opcode::kBitcastConvert, value->shape(), {Binary(Opcode::kAnd, bits, mask)});
-    return {Converted(first, ElementType::kBF16),
-            Converted(Binary(Opcode::kSubtract, value, first), ElementType::kBF16)};
+    Instruction* const mask = Spread(Number(ElementType::kU32, 0xFFFF0000), SizesOf(words));
+    Instruction* const first = Add(Opcode::kBitcastConvert, value->shape(), {And(bits, mask)});
+    return {Converted(first, ElementType::kBF16), Converted(Minus(value, first), ElementType::kBF16)};
   }
   // Infinite only where the value is.
   Instruction* Limited(Instruction* rounded, Instruction* value) {
     const double largest = LargestOf(algorithm_);
     const ElementType type = rounded->shape().element_type();
     auto number = [&](double x) { return Spread(Constant(Literal::Scalar(type, x)), SizesOf(value->shape())); };
-    Instruction* const limited =
-        Binary(Opcode::kMinimum, Binary(Opcode::kMaximum, rounded, number(-largest)), number(largest));
+    Instruction* const limited = Smaller(Larger(rounded, number(-largest)), number(largest));
     Instruction* const finite = Add(Opcode::kIsFinite, Shape(ElementType::kPred, SizesOf(value->shape())), {value});
     return Add(Opcode::kSelect, rounded->shape(), {finite, limited, rounded});
   }
@@ -163,7 +157,7 @@ class AlgorithmDot : private DotExpansion {
     std::vector<Instruction*> parts;
     Instruction* rest = Converted(operand, ElementType::kF32);
     for (int p = 0; p < algorithm_.parts(); ++p) {
-      if (p > 0) rest = Binary(Opcode::kSubtract, rest, Converted(parts.back(), ElementType::kF32));
+      if (p > 0) rest = Minus(rest, Converted(parts.back(), ElementType::kF32));
       parts.push_back(Limited(Rounded(rest), rest));
     }
     return parts;
@@ -200,7 +194,7 @@ class ScaledDot : private DotExpansion {
       blocks.push_back(count == 0 ? 0 : size / count);
     }
     Instruction* const spread = Reshaped(Broadcast(scales, blocks, places), SizesOf(array->shape()));
-    return Binary(Opcode::kMultiply, array, spread);
+    return Times(array, spread);
   }
 };
 
@@ -241,10 +235,7 @@ class RaggedDot : private DotExpansion {
 
   Instruction* Sum(Instruction* value, int64_t dimension) {
     if (sum_ == nullptr) sum_ = AddCombiner(module_, Opcode::kAdd, ElementType::kS32);
-    IntList sizes = SizesOf(value->shape());
-    sizes.erase(sizes.begin() + dimension);
-    return Add(Opcode::kReduce, Shape(ElementType::kS32, sizes), {value, Zeros(Shape(ElementType::kS32))},
-               DimensionsAttributes{{dimension}}, {sum_});
+    return Reduce(value, Zero(ElementType::kS32), {dimension}, sum_);
   }
 
   // ends: [lists ..., groups], the row behind each group; group_of: [lists ..., rows]: how many groups end before a
@@ -260,7 +251,7 @@ class RaggedDot : private DotExpansion {
     Instruction* const sizes = Broadcast(Converted(instruction().operand(2), ElementType::kS32), pairs, at);
     Instruction* const before = Compare(ComparisonDirection::kLe, Iota(ElementType::kS32, pairs, list_rank + 1),
                                         Iota(ElementType::kS32, pairs, list_rank));
-    Instruction* const counted = Add(Opcode::kSelect, sizes->shape(), {before, sizes, Zeros(sizes->shape())});
+    Instruction* const counted = Select(before, sizes, Zeros(sizes->shape()));
     Instruction* const ends = Sum(counted, list_rank + 1);
     IntList grid = lists_;
     grid.insert(grid.end(), {rows_, groups_});
@@ -276,9 +267,7 @@ class RaggedDot : private DotExpansion {
     // Dimensions of a broadcast may come in any order.
     return Broadcast(group_of_, sizes, places);
   }
-  Instruction* Count(const Instruction* like) {
-    return Spread(Constant(Literal::ScalarInt(ElementType::kS32, groups_)), SizesOf(like->shape()));
-  }
+  Instruction* Count(const Instruction* like) { return SpreadAs(Number(ElementType::kS32, groups_), like->shape()); }
 
   // Rows of no group are zero; the batches come first in the result.
   Instruction* KeepingRows(Instruction* result, int64_t row) {
@@ -286,7 +275,7 @@ class RaggedDot : private DotExpansion {
     for (size_t b = 0; b < lists_.size(); ++b) batches.push_back(static_cast<int64_t>(b));
     Instruction* const group = GroupsOver(SizesOf(result->shape()), batches, row);
     Instruction* const kept = Compare(ComparisonDirection::kLt, group, Count(group));
-    return Add(Opcode::kSelect, result->shape(), {kept, result, Zeros(result->shape())});
+    return Select(kept, result, Zeros(result->shape()));
   }
 
   // Each row is a batch of its own and meets the matrix of its group.
@@ -363,7 +352,7 @@ class RaggedDot : private DotExpansion {
     Instruction* const all = Broadcast(array, sizes, places);
     Instruction* const group = GroupsOver(sizes, batch_dims, row + 1);
     Instruction* const own = Compare(ComparisonDirection::kEq, group, Iota(ElementType::kS32, sizes, 0));
-    return Add(Opcode::kSelect, all->shape(), {own, all, Zeros(all->shape())});
+    return Select(own, all, Zeros(all->shape()));
   }
 
   Module& module_;

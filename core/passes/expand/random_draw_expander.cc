@@ -39,7 +39,7 @@ class DrawWriter : private CounterBits {
 
   Instruction* Integers(const DrawInputs& inputs, Instruction* a, Instruction* b) {
     Instruction* const low = Spread(inputs.low, sizes_);
-    Instruction* const span = Spread(Binary(Opcode::kSubtract, inputs.high, inputs.low), sizes_);
+    Instruction* const span = Spread(Minus(inputs.high, inputs.low), sizes_);
     Instruction* const scaled = Binary(Opcode::kMulhi, Words(inputs, nullptr)[0], span);
     Instruction* const value = Narrow(Plus(low, scaled));
     return Select(Spread(Compare(ComparisonDirection::kLe, b, a), sizes_), Spread(a, sizes_), value);
@@ -49,7 +49,7 @@ class DrawWriter : private CounterBits {
   Instruction* Normals(const DrawInputs& inputs) {
     const std::array<Instruction*, 2> words = Words(inputs, nullptr);
     Instruction* const one = Real(1);
-    Instruction* const logarithm = Unary(Opcode::kLog, Binary(Opcode::kSubtract, one, Unit(words[0])));
+    Instruction* const logarithm = Unary(Opcode::kLog, Minus(one, Unit(words[0])));
     Instruction* const radius = Unary(Opcode::kSqrt, Product(Real(-2), logarithm));
     Instruction* const angle = Unary(Opcode::kCos, Product(Real(2 * std::numbers::pi), Unit(words[1])));
     Instruction* const scaled = Product(Spread(inputs.high, sizes_), Product(radius, angle));
@@ -65,14 +65,14 @@ class DrawWriter : private CounterBits {
   Uniform Next(Uniform current, const DrawInputs& inputs, Instruction* block) {
     for (Instruction* word : Words(inputs, block)) {
       Instruction* const u = Unit(word);
-      Instruction* const from_low = Product(Spread(inputs.low, sizes_), Binary(Opcode::kSubtract, Real(1), u));
+      Instruction* const from_low = Product(Spread(inputs.low, sizes_), Minus(Real(1), u));
       Instruction* const value = Converted(Plus(from_low, Product(Spread(inputs.high, sizes_), u)), type_);
       Instruction* const refused =
           Compare(ComparisonDirection::kGe, Converted(value, kF64), Spread(inputs.high, sizes_));
       if (current.value == nullptr) {
         current = {value, refused};
       } else {
-        current = {Select(current.refused, value, current.value), Binary(Opcode::kAnd, current.refused, refused)};
+        current = {Select(current.refused, value, current.value), And(current.refused, refused)};
       }
     }
     return current;
@@ -80,7 +80,7 @@ class DrawWriter : private CounterBits {
   // An empty interval gives `low`, and so does one in which no number was found.
   Instruction* Settled(const Uniform& last, Instruction* a, Instruction* b) {
     Instruction* const empty = Spread(Compare(ComparisonDirection::kLe, b, a), sizes_);
-    return Select(Binary(Opcode::kOr, empty, last.refused), Spread(a, sizes_), last.value);
+    return Select(Or(empty, last.refused), Spread(a, sizes_), last.value);
   }
 
   using CounterBits::Add;
@@ -91,11 +91,8 @@ class DrawWriter : private CounterBits {
 
  private:
   Instruction* Unary(Opcode opcode, Instruction* a) { return Add(opcode, a->shape(), {a}); }
-  Instruction* Product(Instruction* a, Instruction* b) { return Binary(Opcode::kMultiply, a, b); }
+  Instruction* Product(Instruction* a, Instruction* b) { return Expansion::Times(a, b); }
   Instruction* Real(double value) { return Spread(Constant(Literal::Scalar(kF64, value)), sizes_); }
-  Instruction* Select(Instruction* which, Instruction* yes, Instruction* no) {
-    return Add(Opcode::kSelect, yes->shape(), {which, yes, no});
-  }
   // Integers modulo 2^64, and the other way.
   Instruction* Wide(Instruction* value) { return Converted(Converted(value, IsSigned(type_) ? kS64 : kU64), kU64); }
   Instruction* Narrow(Instruction* value) { return Converted(IsSigned(type_) ? Converted(value, kS64) : value, type_); }
@@ -141,41 +138,26 @@ class Redraw {
   }
 
  private:
-  static Instruction* Leaf(Computation& in, Instruction* tuple, int64_t index) {
-    return in.Add(Opcode::kGetTupleElement, tuple->shape().tuple_elements().at(static_cast<size_t>(index)), {tuple},
-                  GetTupleElementAttributes{index});
-  }
-  static Instruction* Scalar(Computation& in, ElementType type, int64_t value) {
-    return in.Add(Opcode::kConstant, Shape(type), {},
-                  ConstantAttributes{std::make_shared<Literal>(Literal::ScalarInt(type, value))});
-  }
-
   Computation* Condition(const Shape& state) {
     constexpr int64_t kMostBlocks = 32;  // 64 draws
-    Computation& either = *module_.AddComputation("either");
-    either.Add(Opcode::kOr, Shape(kPred),
-               {either.Add(Opcode::kParameter, Shape(kPred), {}, ParameterAttributes{0}),
-                either.Add(Opcode::kParameter, Shape(kPred), {}, ParameterAttributes{1})});
+    Computation* const either = AddCombiner(module_, Opcode::kOr, kPred, "either");
     Computation& condition = *module_.AddComputation("draws_again");
-    Instruction* const all = condition.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
+    Expansion in(condition);
+    Instruction* const all = in.Parameter(state, 0);
     DimensionsAttributes every;
     for (int64_t d = 0; d < result_.rank(); ++d) every.dimensions.push_back(d);
-    Instruction* const any = condition.Add(Opcode::kReduce, Shape(kPred),
-                                           {Leaf(condition, all, 6), Scalar(condition, kPred, 0)}, every, {&either});
-    CompareAttributes below;
-    below.direction = ComparisonDirection::kLt;
-    Instruction* const more = condition.Add(Opcode::kCompare, Shape(kPred),
-                                            {Leaf(condition, all, 0), Scalar(condition, kU64, kMostBlocks)}, below);
-    condition.Add(Opcode::kAnd, Shape(kPred), {any, more});
+    Instruction* const any =
+        in.Add(Opcode::kReduce, Shape(kPred), {in.Element(all, 6), in.Number(kPred, 0)}, every, {either});
+    Instruction* const block = in.Element(all, 0);
+    in.And(any, in.Compare(ComparisonDirection::kLt, block, in.Number(kU64, kMostBlocks)));
     return &condition;
   }
 
   Computation* Body(const Shape& state) {
     Computation& body = *module_.AddComputation("draw_again");
-    Instruction* const all = body.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
-    std::vector<Instruction*> leaves;
-    for (int64_t k = 0; k < 7; ++k) leaves.push_back(Leaf(body, all, k));
-    Instruction* const root = body.Add(Opcode::kTuple, state, leaves);
+    Expansion in(body);
+    const std::vector<Instruction*> leaves = in.Elements(in.Parameter(state, 0));
+    Instruction* const root = in.TupleOf(leaves);
     DrawWriter at(body, root, result_);
     const DrawWriter::Uniform next =
         at.Next({leaves[5], leaves[6]}, {leaves[1], leaves[2], leaves[3], leaves[4]}, leaves[0]);

@@ -1,6 +1,5 @@
 // rng-bit-generator as integer operations over counters: ThreeFry2x32 and Philox4x32 of J. Salmon et al., "Parallel
 // random numbers: as easy as 1, 2, 3" (SC 2011), with XLA's counters and order of results.
-#include <algorithm>
 #include <array>
 
 #include "core/passes/base/control_flow.h"
@@ -60,7 +59,7 @@ class Generator : private CounterBits {
     for (const ElementType narrow : {kU32, kU16, kU8, kU4, kU2, kU1}) {
       if (BitWidth(narrow) >= width) carrier = narrow;
     }
-    if (width < 32) bits = Binary(Opcode::kAnd, bits, Number((uint64_t{1} << width) - 1, bits));
+    if (width < 32) bits = And(bits, Number((uint64_t{1} << width) - 1, bits));
     if (width != BitWidth(bits->shape().element_type())) bits = Converted(bits, carrier);
     if (type == carrier) return bits;
     return Add(Opcode::kBitcastConvert, Shape(type, SizesOf(shape)), {bits});

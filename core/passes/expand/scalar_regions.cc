@@ -32,8 +32,7 @@ int64_t Linear(const IntList& index, const IntList& sizes) {
 }
 
 // Calls visit(index) for each index of an array, row-major.
-template <typename Visit>
-void ForEachIndex(const IntList& sizes, const Visit& visit) {
+void ForEachIndex(const IntList& sizes, const auto& visit) {
   IntList index(sizes.size(), 0);
   for (int64_t left = CountOf(sizes); left > 0; --left) {
     visit(index);

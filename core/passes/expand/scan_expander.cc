@@ -36,22 +36,11 @@ class Scan : private Expansion {
   }
 
  private:
-  static Instruction* Number(Computation& in, int64_t value) {
-    return in.Add(Opcode::kConstant, kStep, {},
-                  ConstantAttributes{std::make_shared<Literal>(Literal::ScalarInt(ElementType::kS32, value))});
-  }
-  static Instruction* ElementIn(Computation& in, Instruction* tuple, size_t index) {
-    return in.Add(Opcode::kGetTupleElement, tuple->shape().tuple_elements().at(index), {tuple},
-                  GetTupleElementAttributes{static_cast<int64_t>(index)});
-  }
-
   Computation* Condition(const Shape& state) {
     Computation& condition = *module_.AddComputation("scan_goes_on");
-    Instruction* const all = condition.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
-    CompareAttributes below;
-    below.direction = ComparisonDirection::kLt;
-    condition.Add(Opcode::kCompare, Shape(ElementType::kPred),
-                  {ElementIn(condition, all, 0), Number(condition, steps_)}, below);
+    Expansion in(condition);
+    Instruction* const number = in.Element(in.Parameter(state, 0), 0);
+    in.Compare(ComparisonDirection::kLt, number, in.Number(ElementType::kS32, steps_));
     return &condition;
   }
 
@@ -63,16 +52,19 @@ class Scan : private Expansion {
   }
 
   Computation* Body(const Shape& state) {
-    Computation& body = *module_.AddComputation("scan_step");
-    Instruction* const all = body.Add(Opcode::kParameter, state, {}, ParameterAttributes{0});
-    Instruction* const number = ElementIn(body, all, 0);
-    Instruction* const zero = Number(body, 0);
+    Computation* const made = module_.AddComputation("scan_step");
+    Expansion body(*made);
+    const auto constant = [&](int64_t value) { return body.Number(ElementType::kS32, value); };
+    Instruction* const all = body.Parameter(state, 0);
+    const auto element = [&](size_t k) { return body.Element(all, static_cast<int64_t>(k)); };
+    Instruction* const number = element(0);
+    Instruction* const zero = constant(0);
     Instruction* step = number;
-    if (attributes_.is_reverse) step = body.Add(Opcode::kSubtract, kStep, {Number(body, steps_ - 1), number});
+    if (attributes_.is_reverse) step = body.Minus(constant(steps_ - 1), number);
     const Computation& called = *instruction().called(0);
-    std::vector<Instruction*> arguments, next{body.Add(Opcode::kAdd, kStep, {number, Number(body, 1)})};
+    std::vector<Instruction*> arguments, next{body.Plus(number, constant(1))};
     for (size_t k = 0; k < inputs_; ++k) {
-      Instruction* const input = ElementIn(body, all, 1 + k);
+      Instruction* const input = element(1 + k);
       next.push_back(input);
       IntList sizes = SizesOf(input->shape());
       sizes[static_cast<size_t>(dimension_)] = 1;
@@ -82,25 +74,23 @@ class Scan : private Expansion {
                                           DynamicSliceAttributes{sizes});
       arguments.push_back(body.Add(Opcode::kReshape, called.parameter(static_cast<int64_t>(k))->shape(), {slice}));
     }
-    for (size_t k = 0; k < carries_; ++k) arguments.push_back(ElementIn(body, all, 1 + inputs_ + outputs_ + k));
-    Instruction* const given =
-        body.Add(Opcode::kCall, called.root()->shape(), arguments, CallAttributes{}, {instruction().called(0)});
+    for (size_t k = 0; k < carries_; ++k) arguments.push_back(element(1 + inputs_ + outputs_ + k));
+    const std::vector<Instruction*> given = body.Called(instruction().called(0), arguments);
     for (size_t k = 0; k < shapes_.size(); ++k) {
-      Instruction* const value = given->shape().IsTuple() ? ElementIn(body, given, k) : given;
+      Instruction* const value = given[k];
       if (k >= outputs_) {
         next.push_back(value);
         continue;
       }
-      Instruction* const output = ElementIn(body, all, 1 + inputs_ + k);
+      Instruction* const output = element(1 + inputs_ + k);
       IntList sizes = SizesOf(output->shape());
       sizes[static_cast<size_t>(dimension_)] = 1;
       std::vector<Instruction*> operands = Starts(step, zero, output->shape(), dimension_);
-      operands.insert(operands.begin(),
-                      {output, body.Add(Opcode::kReshape, Shape(output->shape().element_type(), sizes), {value})});
+      operands.insert(operands.begin(), {output, body.Reshaped(value, sizes)});
       next.push_back(body.Add(Opcode::kDynamicUpdateSlice, output->shape(), operands));
     }
-    body.Add(Opcode::kTuple, state, next);
-    return &body;
+    body.TupleOf(next);
+    return made;
   }
 
   inline static const Shape kStep{ElementType::kS32};
@@ -152,15 +142,6 @@ class RunningScan : private Expansion {
     return Has(operation, Trait::kAssociates) && (exact || chooses || stated);
   }
 
-  Computation* Reducer(Opcode operation, ElementType type) {
-    Computation* reducer = module_.AddComputation("scan_join");
-    const Shape scalar(type);
-    Instruction* const a = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{0});
-    Instruction* const b = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{1});
-    reducer->Add(operation, scalar, {a, b});
-    return reducer;
-  }
-
   // Which parameter of the body it is; -1: none.
   static int64_t ParameterNumber(const Instruction& i) {
     return i.opcode() == Opcode::kParameter ? i.parameter_number() : -1;
@@ -176,7 +157,7 @@ class RunningScan : private Expansion {
     if (carry != inputs_ + number || input < 0 || input >= inputs_) return false;
     if (next.operand(0)->shape() != next.operand(1)->shape()) return false;
     // A narrow float's identity is the accumulator's, and its carries round at every step.
-    Computation* const reducer = Reducer(next.opcode(), shape.element_type());
+    Computation* const reducer = AddCombiner(module_, next.opcode(), shape.element_type(), "scan_join");
     const auto identity = FactsOfReducer(*reducer).identity;
     if (!identity || identity->shape().element_type() != shape.element_type()) return false;
     carries_.push_back({next.opcode(), input, *identity});
@@ -207,13 +188,13 @@ class RunningScan : private Expansion {
     window.window[d] = {
         .size = size, .pad_low = attributes_.is_reverse ? 0 : pad, .pad_high = attributes_.is_reverse ? pad : 0};
     Instruction* const sums = Add(Opcode::kReduceWindow, Shape(type, sizes), {input, Constant(carry.identity)}, window,
-                                  {Reducer(carry.operation, type)});
+                                  {AddCombiner(module_, carry.operation, type, "scan_join")});
     IntList kept, one = sizes;
     one[d] = 1;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (i != d) kept.push_back(static_cast<int64_t>(i));
     }
-    Instruction* const first = Add(Opcode::kBroadcast, Shape(type, sizes), {initial}, DimensionsAttributes{kept});
+    Instruction* const first = Broadcast(initial, sizes, kept);
     carry.after = Binary(carry.operation, first, sums);
     Instruction* const start = Reshaped(initial, one);
     if (size == 1) {

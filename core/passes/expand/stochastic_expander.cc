@@ -3,7 +3,6 @@
 // A magnitude is significand * 2^(exponent - kMantissa). Of it `drop` bits are below the result's last one: whether the
 // number rounds away from zero is random / 2^width < rest / 2^drop, asked as random < ceil(rest * 2^(width - drop)).
 // What is left of the significand, moved by the exponent, counts the result type's values from zero on.
-#include <algorithm>
 
 #include "core/float_formats.h"
 #include "core/passes/base/control_flow.h"
@@ -56,19 +55,10 @@ class StochasticConvert : public Expansion {
     return Spread(Constant(Literal::ScalarInt(type, static_cast<int64_t>(value))), sizes_);
   }
   Instruction* Word(uint64_t value) { return Number(word_, value); }
-  Instruction* And(Instruction* a, Instruction* b) { return Binary(Opcode::kAnd, a, b); }
-  Instruction* Or(Instruction* a, Instruction* b) { return Binary(Opcode::kOr, a, b); }
-  Instruction* Plus(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
-  Instruction* Minus(Instruction* a, Instruction* b) { return Binary(Opcode::kSubtract, a, b); }
   // By the width or more: zero.
   Instruction* Left(Instruction* a, Instruction* by) { return Binary(Opcode::kShiftLeft, a, by); }
   Instruction* Right(Instruction* a, Instruction* by) { return Binary(Opcode::kShiftRightLogical, a, by); }
-  Instruction* Larger(Instruction* a, Instruction* b) { return Binary(Opcode::kMaximum, a, b); }
-  Instruction* Smaller(Instruction* a, Instruction* b) { return Binary(Opcode::kMinimum, a, b); }
   Instruction* Less(Instruction* a, Instruction* b) { return Compare(ComparisonDirection::kLt, a, b); }
-  Instruction* Select(Instruction* condition, Instruction* a, Instruction* b) {
-    return Add(Opcode::kSelect, a->shape(), {condition, a, b});
-  }
 
   // The random bits at the top of a word; of 64, as many as a double has.
   Instruction* Random() {
@@ -98,9 +88,7 @@ class StochasticConvert : public Expansion {
     return Smaller(Plus(Rounded(drop), moved), Word(most));
   }
   Instruction* FromBits(Instruction* bits) {
-    const int width = BitWidth(to_);
-    const ElementType narrow = width == 4 ? kU4 : width == 8 ? kU8 : width == 16 ? kU16 : kU32;
-    return Add(Opcode::kBitcastConvert, Shape(to_, sizes_), {Converted(bits, narrow)});
+    return Add(Opcode::kBitcastConvert, Shape(to_, sizes_), {Converted(bits, UnsignedOfWidth(BitWidth(to_)))});
   }
 
   Instruction* Float(Instruction* shift) {

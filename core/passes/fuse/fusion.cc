@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "core/passes/base/control_flow.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/fuse/fusion_groups.h"
 #include "core/passes/products/chain_separation.h"
 #include "core/passes/products/column_split.h"
@@ -37,12 +38,8 @@ void TakeHeroTuplesApart(Computation& entry) {
     const std::vector<Instruction*> users(hero->users().begin(), hero->users().end());
     const bool is_root = entry.root() == hero;
     Instruction* const root = entry.root();
-    std::vector<Instruction*> elements;
-    for (size_t k = 0; k < hero->shape().tuple_elements().size(); ++k) {
-      elements.push_back(entry.Add(Opcode::kGetTupleElement, hero->shape().tuple_elements()[k], {hero},
-                                   GetTupleElementAttributes{static_cast<int64_t>(k)}));
-    }
-    Instruction* tuple = entry.Add(Opcode::kTuple, hero->shape(), elements);
+    Expansion at_end(entry);
+    Instruction* tuple = at_end.TupleOf(at_end.Elements(hero));
     for (Instruction* user : users) {
       if (user->opcode() == Opcode::kGetTupleElement) continue;
       for (int k = 0; k < user->operand_count(); ++k) {
@@ -66,17 +63,9 @@ class FusionBuilder {
     for (Instruction* i : groups_.MembersOf(group)) Copy(i, group);
     std::vector<Instruction*> roots;
     for (const Instruction* output : outputs) roots.push_back(copies_.at(output));
-    Shape shape = outputs[0]->shape();
-    if (outputs.size() == 1) {
-      fused_->set_root(roots[0]);
-    } else {
-      std::vector<Shape> shapes;
-      for (const Instruction* output : outputs) shapes.push_back(output->shape());
-      shape = Shape::Tuple(shapes);
-      fused_->Add(Opcode::kTuple, shape, roots);
-    }
+    fused_->set_root(Expansion(*fused_).Together(std::move(roots)));
     fused_->RemoveDead();
-    Replace(group, outputs, shape);
+    Replace(group, outputs, outputs.size() == 1 ? outputs[0]->shape() : TupleShapeOf(outputs));
   }
 
  private:
@@ -127,8 +116,7 @@ class FusionBuilder {
     for (size_t k = 0; k < outputs.size(); ++k) {
       Instruction* value = fusion;
       if (outputs.size() > 1) {
-        value = entry_.Add(Opcode::kGetTupleElement, outputs[k]->shape(), {fusion},
-                           GetTupleElementAttributes{static_cast<int64_t>(k)});
+        value = Expansion(entry_).Element(fusion, static_cast<int64_t>(k));
         entry_.set_root(root);
       }
       entry_.ReplaceAllUses(outputs[k], value);

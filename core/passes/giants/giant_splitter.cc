@@ -368,7 +368,7 @@ class Cutter : private Expansion {
       return Spread(Constant(Literal::ScalarInt(type, value)), SizesOf(indices->shape()));
     };
     if (indices->shape().element_type() == ElementType::kU64)
-      indices = Binary(Opcode::kMinimum, indices, number(int64_t{1} << 62, ElementType::kU64));
+      indices = Smaller(indices, number(int64_t{1} << 62, ElementType::kU64));
     indices = Converted(indices, ElementType::kS64);
     if (start == 0) return;
     Instruction* first = number(start, ElementType::kS64);
@@ -380,8 +380,8 @@ class Cutter : private Expansion {
       first = Add(Opcode::kSelect, indices->shape(), {here, first, number(0, ElementType::kS64)});
     }
     // What lies at the lower end of the type stays out of reach.
-    indices = Binary(Opcode::kMaximum, indices, number(-(int64_t{1} << 62), ElementType::kS64));
-    indices = Binary(Opcode::kSubtract, indices, first);
+    indices = Larger(indices, number(-(int64_t{1} << 62), ElementType::kS64));
+    indices = Minus(indices, first);
   }
 
   // Each element of a part joined with the last one of the part before it.
@@ -438,7 +438,7 @@ class Cutter : private Expansion {
       Instruction* const factor = Transposed(Converted(whole.operand(side), sum), order);
       factors.push_back(Add(Opcode::kBroadcast, Shape(sum, sizes), {factor}, DimensionsAttributes{along}));
     }
-    Instruction* const products = Binary(Opcode::kMultiply, factors[0], factors[1]);
+    Instruction* const products = Times(factors[0], factors[1]);
     Computation* const add = AddCombiner(*instruction().parent()->module(), Opcode::kAdd, sum);
     Instruction* const total = Add(Opcode::kReduce, Shape(sum, SizesOf(whole.shape())), {products, Zeros(Shape(sum))},
                                    DimensionsAttributes{reduced}, {add});

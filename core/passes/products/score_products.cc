@@ -166,7 +166,7 @@ class ScoreJoiner {
     sizes.push_back(depth), whole.push_back(depth), kept.push_back(static_cast<int64_t>(order.size()));
     if (SizesOf(value->shape()) != sizes) value = at.Reshaped(value, sizes);
     if (sizes == whole) return value;
-    return at.Add(Opcode::kBroadcast, Shape(value->shape().element_type(), whole), {value}, DimensionsAttributes{kept});
+    return at.Broadcast(value, whole, kept);
   }
 
   bool Replace(const ScoreProduct& a, const ScoreProduct& b) {

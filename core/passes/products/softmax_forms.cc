@@ -1,7 +1,6 @@
 #include "core/passes/products/softmax_forms.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "core/module_edits.h"

@@ -173,8 +173,7 @@ class Recursion {
     }
     return std::nullopt;
   }
-  template <typename Visit>
-  void EachInner(Visit&& visit) const {
+  void EachInner(auto&& visit) const {
     for (size_t l = 1; l < levels_.size(); ++l) {
       for (const Instruction* i : levels_[l].results) {
         if (i != nullptr) visit(i);
@@ -365,7 +364,7 @@ class Recursion {
 // Where a program lays results among zeros, -0 becomes +0.
 Instruction* AmongZeros(Expansion& at, Instruction* value) {
   const ElementType type = value->shape().element_type();
-  return IsFloating(type) || IsComplex(type) ? at.Binary(Opcode::kAdd, value, at.Zeros(value->shape())) : value;
+  return IsFloating(type) || IsComplex(type) ? at.Plus(value, at.Zeros(value->shape())) : value;
 }
 
 class RunningWindowWriter : private Expansion {
@@ -386,7 +385,7 @@ class RunningWindowWriter : private Expansion {
       const ElementType type = operands[0]->shape().element_type();
       initial.push_back(Constant(IsNarrowFloat(type) ? Literal::Scalar(type, identity->GetDouble(0)) : *identity));
     } else {
-      operands.push_back(Spread(Constant(Literal::ScalarInt(ElementType::kPred, 1)), sizes));
+      operands.push_back(Spread(Number(ElementType::kPred, 1), sizes));
       reducer = Marked(scan);
       for (const Instruction* operand : operands)
         initial.push_back(Constant(Literal(Shape(operand->shape().element_type()))));
@@ -427,8 +426,8 @@ class RunningWindowWriter : private Expansion {
   static Scalars Side(Computation& in, const Recursion& scan, size_t first) {
     Scalars side;
     for (const Instruction* array : scan.arrays()) {
-      side.push_back(in.Add(Opcode::kParameter, Shape(array->shape().element_type()), {},
-                            ParameterAttributes{static_cast<int64_t>(first + side.size())}));
+      side.push_back(
+          Expansion(in).Parameter(Shape(array->shape().element_type()), static_cast<int64_t>(first + side.size())));
     }
     return side;
   }
@@ -455,7 +454,7 @@ class RunningWindowWriter : private Expansion {
   Computation* Plain(const Recursion& scan) {
     Computation& reducer = *module_.AddComputation("join");
     const Scalars left = Side(reducer, scan, 0), right = Side(reducer, scan, left.size());
-    Finish(reducer, Joined(reducer, scan, left, right));
+    reducer.set_root(Expansion(reducer).Together(Joined(reducer, scan, left, right)));
     return &reducer;
   }
 
@@ -463,9 +462,9 @@ class RunningWindowWriter : private Expansion {
   Computation* Marked(const Recursion& scan) {
     Computation& reducer = *module_.AddComputation("join_elements");
     const size_t count = scan.arrays().size();
-    const Shape pred(ElementType::kPred);
+    Expansion in(reducer);
     const auto mark = [&](size_t number) {
-      return reducer.Add(Opcode::kParameter, pred, {}, ParameterAttributes{static_cast<int64_t>(number)});
+      return in.Parameter(Shape(ElementType::kPred), static_cast<int64_t>(number));
     };
     const Scalars left = Side(reducer, scan, 0);
     Instruction* const in_left = mark(count);
@@ -478,26 +477,15 @@ class RunningWindowWriter : private Expansion {
       // Of two initial values the sum, so that these change nothing whatever they are joined with: a window may fold
       // them as often as it likes.
       const Opcode both = shape.element_type() == ElementType::kPred ? Opcode::kOr : Opcode::kAdd;
-      Instruction* const neither = reducer.Add(both, shape, {left[a], right[a]});
-      Instruction* const with_left = reducer.Add(Opcode::kSelect, shape, {in_right, joined, left[a]});
-      Instruction* const without = reducer.Add(Opcode::kSelect, shape, {in_right, right[a], neither});
-      Instruction* const result = reducer.Add(Opcode::kSelect, shape, {in_left, with_left, without});
-      results.push_back(AmongZeros(at_end, result));
+      Instruction* const neither = in.Add(both, shape, {left[a], right[a]});
+      Instruction* const with_left = in.Select(in_right, joined, left[a]);
+      Instruction* const without = in.Select(in_right, right[a], neither);
+      results.push_back(AmongZeros(at_end, in.Select(in_left, with_left, without)));
       ++a;
     }
-    results.push_back(reducer.Add(Opcode::kOr, pred, {in_left, in_right}));
-    Finish(reducer, results);
+    results.push_back(in.Or(in_left, in_right));
+    reducer.set_root(in.TupleOf(std::move(results)));
     return &reducer;
-  }
-
-  static void Finish(Computation& reducer, const Scalars& results) {
-    if (results.size() == 1) {
-      reducer.set_root(results[0]);
-      return;
-    }
-    std::vector<Shape> shapes;
-    for (const Instruction* result : results) shapes.push_back(result->shape());
-    reducer.set_root(reducer.Add(Opcode::kTuple, Shape::Tuple(shapes), results));
   }
 
   Module& module_;

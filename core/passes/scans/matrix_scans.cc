@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <unordered_set>
@@ -262,8 +261,8 @@ class EntryWriter : private Expansion {
       Instruction* const left = Entry(dot.operand(0), sides->first.dimension, sides->first.index);
       Instruction* const right = Entry(dot.operand(1), sides->second.dimension, sides->second.index);
       if (left == nullptr || right == nullptr) return nullptr;
-      Instruction* const term = Binary(Opcode::kMultiply, Converted(left, type), Converted(right, type));
-      sum = sum == nullptr ? term : Binary(Opcode::kAdd, sum, term);
+      Instruction* const term = Times(Converted(left, type), Converted(right, type));
+      sum = sum == nullptr ? term : Plus(sum, term);
     }
     return Converted(sum, dot.shape().element_type());
   }

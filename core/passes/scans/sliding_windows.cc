@@ -78,12 +78,7 @@ class Splitter : private Expansion {
 
  private:
   Computation* ReducerOf(Opcode operation) {
-    Computation* reducer = module_.AddComputation(reducer_->name() + ".f32");
-    const Shape scalar(ElementType::kF32);
-    Instruction* a = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{0});
-    Instruction* b = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{1});
-    reducer->Add(operation, scalar, {a, b});
-    return reducer;
+    return AddCombiner(module_, operation, ElementType::kF32, reducer_->name() + ".f32");
   }
 
   Values Reshaped(const Values& values, const IntList& sizes) {

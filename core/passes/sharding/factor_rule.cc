@@ -69,8 +69,7 @@ FactorRule Elementwise(const Instruction& instruction) {
 }
 
 // Elementwise but for some dimensions. All arrays have one rank; scalars go along.
-template <typename Passes>
-FactorRule ElementwiseWhere(const Instruction& instruction, Passes passes) {
+FactorRule ElementwiseWhere(const Instruction& instruction, auto passes) {
   FactorRule rule = Elementwise(instruction);
   const auto drop = [&](ArrayFactors& array) {
     for (size_t d = 0; d < array.size(); ++d) {

@@ -7,22 +7,18 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-IntList Sizes(const Instruction* value) {
-  return {value->shape().dimensions().begin(), value->shape().dimensions().end()};
-}
-
 // In place of the dimension, these.
-Instruction* Split(Computation& into, Instruction* value, int dimension, const IntList& sizes) {
-  IntList all = Sizes(value);
+Instruction* Split(Expansion into, Instruction* value, int dimension, const IntList& sizes) {
+  IntList all = SizesOf(value->shape());
   const auto at = all.erase(all.begin() + dimension);
   all.insert(at, sizes.begin(), sizes.end());
-  return Reshaped(into, value, all);
+  return into.Reshaped(value, all);
 }
 
 // From [blocks, parts of sizes[i]] to [blocks, count, their shares], or back.
-Instruction* Dealt(Computation& into, Instruction* value, int dimension, int64_t blocks, const IntList& parts,
+Instruction* Dealt(Expansion into, Instruction* value, int dimension, int64_t blocks, const IntList& parts,
                    int64_t count, bool back) {
-  const IntList given = Sizes(value);
+  const IntList given = SizesOf(value->shape());
   const int64_t block = std::accumulate(parts.begin(), parts.end(), int64_t{0});
   Instruction* const in_blocks =
       Split(into, value, dimension, back ? IntList{blocks, count, block / count} : IntList{blocks, block});
@@ -31,15 +27,15 @@ Instruction* Dealt(Computation& into, Instruction* value, int dimension, int64_t
   int64_t start = 0;
   for (const int64_t part : parts) {
     const int64_t size = back ? part / count : part;
-    Instruction* const piece = Sliced(into, in_blocks, along, start, size);
-    IntList sizes = Sizes(piece);
+    Instruction* const piece = into.Slice(in_blocks, along, start, start + size);
+    IntList sizes = SizesOf(piece->shape());
     sizes.erase(sizes.begin() + dimension + 1, sizes.begin() + along + 1);
     const IntList dealt = back ? IntList{part} : IntList{count, part / count};
     sizes.insert(sizes.begin() + dimension + 1, dealt.begin(), dealt.end());
-    pieces.push_back(Reshaped(into, piece, sizes));
+    pieces.push_back(into.Reshaped(piece, sizes));
     start += size;
   }
-  return Reshaped(into, Concatenated(into, std::move(pieces), dimension + (back ? 1 : 2)), given);
+  return into.Reshaped(into.Concatenated(std::move(pieces), dimension + (back ? 1 : 2)), given);
 }
 
 // The numbers of the units that each place has of a dimension, in the order of its tile.
@@ -62,7 +58,7 @@ std::vector<IntList> UnitsByPlace(const MeshAtoms& mesh, const Atoms& atoms, int
 
 }  // namespace
 
-Instruction* TileExchange::InTileOrder(Computation& into, Instruction* value, int dimension, const Atoms& has,
+Instruction* TileExchange::InTileOrder(Expansion into, Instruction* value, int dimension, const Atoms& has,
                                        const Atoms& atoms, bool back) {
   const size_t at = mesh_.PartsAt(atoms);
   const std::span<const int> before = std::span(atoms).first(at), behind = std::span(atoms).subspan(at + 1);
@@ -71,7 +67,7 @@ Instruction* TileExchange::InTileOrder(Computation& into, Instruction* value, in
 }
 
 // Tiles go in units of which each is one device's before and one device's after.
-Instruction* TileExchange::BetweenParts(Computation& into, Instruction* tile, int dimension, int64_t whole,
+Instruction* TileExchange::BetweenParts(Expansion into, Instruction* tile, int dimension, int64_t whole,
                                         const Atoms& from, const Atoms& to) {
   constexpr int64_t kMostUnits = 64;  // of a tile
   const Atoms atoms = mesh_.WithoutParts(to);
@@ -113,17 +109,17 @@ Instruction* TileExchange::BetweenParts(Computation& into, Instruction* tile, in
     Instruction* const part = PartAt(into, tile, dimension, unit, by_device(starts));
     pieces.push_back(into.Add(Opcode::kCollectivePermute, part->shape(), {part}, std::move(pairs)));
   }
-  Instruction* const all = Concatenated(into, std::move(pieces), dimension);
+  Instruction* const all = into.Concatenated(std::move(pieces), dimension);
   std::vector<Instruction*> parts;
   for (const IntList& by_place : rounds.sources)
     parts.push_back(PartAt(into, all, dimension, unit, by_device(by_place)));
-  return Concatenated(into, std::move(parts), dimension);
+  return into.Concatenated(std::move(parts), dimension);
 }
 
 // Of `size` elements, the part with the device's number.
-Instruction* TileExchange::PartAt(Computation& into, Instruction* value, int dimension, int64_t size, IntList numbers) {
+Instruction* TileExchange::PartAt(Expansion into, Instruction* value, int dimension, int64_t size, IntList numbers) {
   const bool same = std::ranges::all_of(numbers, [&](int64_t number) { return number == numbers[0]; });
-  if (same) return Sliced(into, value, dimension, numbers[0] * size, size);
+  if (same) return into.Slice(value, dimension, numbers[0] * size, (numbers[0] + 1) * size);
   for (int64_t& number : numbers) number *= size;
   std::vector<IntList> starts(static_cast<size_t>(value->shape().rank()));
   starts[static_cast<size_t>(dimension)] = std::move(numbers);
@@ -132,8 +128,8 @@ Instruction* TileExchange::PartAt(Computation& into, Instruction* value, int dim
   return CutAt(into, value, part, starts);
 }
 
-Instruction* TileExchange::Reshard(Computation& into, Instruction* tile, const Shape& whole, Tiling from,
-                                   const Tiling& to, Opcode joins) {
+Instruction* TileExchange::Reshard(Expansion into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
+                                   Opcode joins) {
   if (from == to) return tile;
   Tiling plain = to;
   std::vector<std::pair<size_t, Atoms>> back, dealt;  // dimensions that are put in order, or exchanged, afterwards

@@ -29,35 +29,25 @@ Instruction* WholeTuple(std::span<Instruction* const> elements) {
 }
 
 // The elements of an operand or state by their nesting.
-Instruction* Nested(Computation& into, const Shape& shape, std::span<Instruction* const> leaves, size_t& next) {
+Instruction* Nested(Expansion into, const Shape& shape, std::span<Instruction* const> leaves, size_t& next) {
   if (!shape.IsTuple()) return leaves[next++];
   std::vector<Instruction*> elements;
-  std::vector<Shape> shapes;
-  for (const Shape& element : shape.tuple_elements()) {
-    elements.push_back(Nested(into, element, leaves, next));
-    shapes.push_back(elements.back()->shape());
-  }
+  for (const Shape& element : shape.tuple_elements()) elements.push_back(Nested(into, element, leaves, next));
   if (Instruction* const known = WholeTuple(elements)) return known;
-  return into.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(elements));
+  return into.TupleOf(std::move(elements));
 }
 
 }  // namespace
 
-Instruction* NestedTuple(Computation& into, const Shape& shape, std::span<Instruction* const> leaves) {
+Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instruction* const> leaves) {
   size_t next = 0;
   return Nested(into, shape, leaves, next);
 }
 
-void AppendLeaves(Computation& into, Instruction* value, std::vector<Instruction*>& leaves) {
-  if (!value->shape().IsTuple()) {
-    leaves.push_back(value);
-    return;
-  }
-  for (size_t i = 0; i < value->shape().tuple_elements().size(); ++i) {
-    Instruction* const element = into.Add(Opcode::kGetTupleElement, value->shape().tuple_elements()[i], {value},
-                                          GetTupleElementAttributes{static_cast<int64_t>(i)});
-    AppendLeaves(into, element, leaves);
-  }
+void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves) {
+  if (!value->shape().IsTuple()) return leaves.push_back(value);
+  for (int64_t i = 0; i < std::ssize(value->shape().tuple_elements()); ++i)
+    AppendLeaves(into, into.Element(value, i), leaves);
 }
 
 Sharding TilesOf(const ArraySharding& sharding) {
@@ -216,9 +206,7 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   if (source.opcode() == Opcode::kConstant) {
     const std::optional<Literal> same = SameElement(source);
     if (!same) return nullptr;
-    Instruction* const scalar = frame.into.Add(Opcode::kConstant, same->shape(), {},
-                                               ConstantAttributes{std::make_shared<const Literal>(*same)});
-    return TileExchange::Filled(frame.into, scalar, tile);
+    return frame.into.SpreadAs(frame.into.Constant(*same), tile);
   }
   constexpr int64_t kMostNumbers = int64_t{1} << 31;
   if (value.whole.dimension(static_cast<int>(along)) >= kMostNumbers) return nullptr;
@@ -227,9 +215,8 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   IntList starts = graph_.mesh.Places(cut);
   for (int64_t& start : starts) start *= tile.dimension(static_cast<int>(along));
   Instruction* const own = frame.into.Add(source.CloneWith({}, numbers));
-  Instruction* const start = TileExchange::Filled(frame.into, exchange_->OfDevice(frame.into, starts), numbers);
-  Instruction* const sum = frame.into.Add(Opcode::kAdd, numbers, {own, start});
-  return tile.element_type() == ElementType::kS32 ? sum : frame.into.Add(Opcode::kConvert, tile, {sum});
+  Instruction* const start = frame.into.SpreadAs(exchange_->OfDevice(frame.into, starts), numbers);
+  return frame.into.Converted(frame.into.Plus(own, start), tile.element_type());
 }
 
 std::optional<Literal> Partitioner::SameElement(const Instruction& constant) {

@@ -12,9 +12,9 @@
 
 namespace VXLA_NAMESPACE {
 
-Instruction* NestedTuple(Computation& into, const Shape& shape, std::span<Instruction* const> leaves);
+Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instruction* const> leaves);
 // The arrays and tokens of a value, depth first.
-void AppendLeaves(Computation& into, Instruction* value, std::vector<Instruction*>& leaves);
+void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves);
 
 class Partitioner {
  public:
@@ -38,7 +38,7 @@ class Partitioner {
   using ValuePtr = std::shared_ptr<Value>;
   struct Frame {
     const ShardingScope& scope;
-    Computation& into;
+    Expansion into;
     std::unordered_map<const Instruction*, std::vector<ValuePtr>> values;  // by leaf
   };
 
@@ -59,7 +59,6 @@ class Partitioner {
   // The operations (tile_programs.cc).
   Status Walk(Frame& frame);
   Result<std::vector<ValuePtr>> ValuesOf(Frame& frame, const Instruction& instruction);
-  std::vector<ValuePtr> ElementValues(const Frame& frame, const Instruction& element) const;
   std::vector<ValuePtr> BarrierValues(Frame& frame, const Instruction& barrier);
   std::vector<ValuePtr> WholeValues(Frame& frame, const Instruction& instruction);
   std::vector<ValuePtr> PlainValues(Frame& frame, const Instruction& instruction);
@@ -74,7 +73,7 @@ class Partitioner {
     Instruction *indices, *is_own;
   };
   OwnRows RowsOfDevice(Frame& frame, const Instruction& gather, Instruction* indices, const Atoms& atoms);
-  static Instruction* OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows, Instruction* is_own);
+  static Instruction* OnlyOwn(Expansion into, const Instruction& gather, Instruction* rows, Instruction* is_own);
   std::vector<ValuePtr> BoundaryValues(Frame& frame, const Instruction& copy);
   std::vector<ValuePtr> ConstrainedValues(Frame& frame, const Instruction& copy, const ArraySharding& said);
   // By factor; empty where it stays whole.
@@ -104,7 +103,7 @@ class Partitioner {
   Result<std::vector<ValuePtr>> BranchValues(Frame& frame, const Instruction& conditional);
   // The tiles of nodes as one value: the only one of them, or a tuple.
   Instruction* State(Frame& frame, const std::vector<ValuePtr>& values, const std::vector<int>& nodes);
-  std::vector<ValuePtr> FromState(Computation& into, Instruction* state, const std::vector<int>& nodes) const;
+  std::vector<ValuePtr> FromState(Expansion into, Instruction* state, const std::vector<int>& nodes) const;
   Result<Computation*> Body(const ShardingScope& scope, const std::vector<int>& state, const std::vector<int>* results);
 
   const Module& source_;

@@ -188,7 +188,7 @@ class GraphBuilder {
         return nodes;
       }
       case Opcode::kGetTupleElement:
-        return ElementNodes(scope, instruction);
+        return OfElement(instruction, scope.of(instruction.operand(0)));
       case Opcode::kOptimizationBarrier:
       case Opcode::kAddDependency:
         return scope.of(instruction.operand(0));
@@ -201,16 +201,6 @@ class GraphBuilder {
       default:
         return PlainNodes(scope, instruction);
     }
-  }
-
-  std::vector<int> ElementNodes(const ShardingScope& scope, const Instruction& element) {
-    const int64_t index = element.attributes<GetTupleElementAttributes>().index;
-    const std::vector<Shape>& elements = element.operand(0)->shape().tuple_elements();
-    size_t before = 0;
-    for (int64_t i = 0; i < index; ++i) before += FlattenTuple(elements[static_cast<size_t>(i)]).size();
-    const std::vector<int>& all = scope.of(element.operand(0));
-    const auto first = all.begin() + static_cast<ptrdiff_t>(before);
-    return {first, first + static_cast<ptrdiff_t>(FlattenTuple(element.shape()).size())};
   }
 
   // What cuts no operand cuts no result, where tiles that the text cut itself are computed with.

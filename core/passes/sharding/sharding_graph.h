@@ -87,4 +87,14 @@ struct ShardingGraph {
 // kResourceExhausted: more than kMaxInlinedInstructions instructions, those of calls counted for each call.
 Result<ShardingGraph> MakeShardingGraph(const Module& module, const StatedShardings& stated);
 
+// What is said of each leaf of a tuple, of the leaves that a get-tuple-element takes.
+template <typename T>
+std::vector<T> OfElement(const Instruction& element, const std::vector<T>& all) {
+  const std::vector<Shape>& elements = element.operand(0)->shape().tuple_elements();
+  auto first = all.begin();
+  for (int64_t i = 0; i < element.attributes<GetTupleElementAttributes>().index; ++i)
+    first += std::ssize(FlattenTuple(elements[static_cast<size_t>(i)]));
+  return {first, first + std::ssize(FlattenTuple(element.shape()))};
+}
+
 }  // namespace VXLA_NAMESPACE

@@ -6,29 +6,6 @@
 
 namespace VXLA_NAMESPACE {
 
-Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes) {
-  return into.Add(Opcode::kReshape, Shape(value->shape().element_type(), sizes), {value});
-}
-
-Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size) {
-  Shape shape = value->shape();
-  if (shape.dimension(dimension) == size) return value;
-  SliceAttributes slice;
-  for (const int64_t limit : shape.dimensions()) slice.slice.push_back({0, limit, 1});
-  slice.slice[static_cast<size_t>(dimension)] = {start, start + size, 1};
-  shape.set_dimension(dimension, size);
-  return into.Add(Opcode::kSlice, shape, {value}, std::move(slice));
-}
-
-Instruction* Concatenated(Computation& into, std::vector<Instruction*> parts, int dimension) {
-  if (parts.size() == 1) return parts[0];
-  Shape shape = parts[0]->shape();
-  int64_t size = 0;
-  for (const Instruction* part : parts) size += part->shape().dimension(dimension);
-  shape.set_dimension(dimension, size);
-  return into.Add(Opcode::kConcatenate, shape, std::move(parts), DimensionsAttributes{{dimension}});
-}
-
 namespace {
 
 CollectiveAttributes Over(std::vector<IntList> groups, IntList dimensions = {}) {
@@ -54,12 +31,6 @@ std::span<const int> Rest(const Atoms& from, const Atoms& to) {
   return std::span(to).subspan(from.size());
 }
 
-Instruction* Constant(Computation& into, Literal literal) {
-  const Shape shape = literal.shape();
-  return into.Add(Opcode::kConstant, shape, {},
-                  ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
-}
-
 // How far a device's elements reach beyond its tile, on all devices: into the tiles beside it, and at all.
 struct Reach {
   int64_t given_low = 0, given_high = 0, low = 0, high = 0;
@@ -78,84 +49,57 @@ Reach ReachOf(int64_t tile, int64_t count, int64_t whole, const TileSource& sour
   return reach;
 }
 
-Instruction* Padded(Computation& into, Instruction* value, int dimension, int64_t low, int64_t high) {
-  if (low == 0 && high == 0) return value;
-  Shape shape = value->shape();
-  PadAttributes pad;
-  pad.padding.resize(static_cast<size_t>(shape.rank()));
-  pad.padding[static_cast<size_t>(dimension)] = {low, high, 0};
-  shape.set_dimension(dimension, shape.dimension(dimension) + low + high);
-  return into.Add(Opcode::kPad, shape, {value, Constant(into, Literal(Shape(shape.element_type())))}, std::move(pad));
-}
-
 // Of the first `size` elements of the dimension: filled up, or cut.
-Instruction* Resized(Computation& into, Instruction* value, int dimension, int64_t size) {
+Instruction* Resized(Expansion into, Instruction* value, int dimension, int64_t size) {
   const int64_t has = value->shape().dimension(dimension);
-  return size > has ? Padded(into, value, dimension, 0, size - has) : Sliced(into, value, dimension, 0, size);
+  return size > has ? into.Padded(value, dimension, 0, size - has) : into.Slice(value, dimension, 0, size);
 }
 
 }  // namespace
 
-Instruction* TileExchange::Filled(Computation& into, Instruction* scalar, const Shape& like) {
-  if (like.rank() == 0) return scalar;
-  Shape shape = like;
-  shape.set_element_type(scalar->shape().element_type());
-  return into.Add(Opcode::kBroadcast, shape, {scalar}, DimensionsAttributes{});
-}
-
-Instruction* TileExchange::OfDevice(Computation& into, const IntList& values) {
+Instruction* TileExchange::OfDevice(Expansion into, const IntList& values) {
   const Shape listed(ElementType::kS32, {std::ssize(values)});
   Literal table(listed);
   for (size_t i = 0; i < values.size(); ++i) table.SetInt(static_cast<int64_t>(i), values[i]);
-  Instruction* const all = Constant(into, std::move(table));
+  Instruction* const all = into.Constant(std::move(table));
   Instruction* const device = into.Add(Opcode::kPartitionId, Shape(ElementType::kU32));
   Instruction* const own =
       into.Add(Opcode::kDynamicSlice, Shape(ElementType::kS32, {1}), {all, device}, DynamicSliceAttributes{{1}});
-  return Reshaped(into, own, {});
+  return into.Reshaped(own, {});
 }
 
 Computation* TileExchange::ReducerOf(Opcode operation, ElementType type) {
   Computation*& reducer = reducers_[{operation, type}];
   if (reducer != nullptr) return reducer;
-  reducer = module_.AddComputation(operation == Opcode::kAdd ? "sum" : std::string(OpcodeText(operation)));
-  const Shape element(type);
-  Instruction* const a = reducer->Add(Opcode::kParameter, element, {}, ParameterAttributes{0});
-  Instruction* const b = reducer->Add(Opcode::kParameter, element, {}, ParameterAttributes{1});
-  reducer->set_root(reducer->Add(operation, element, {a, b}));
-  return reducer;
+  return reducer = AddCombiner(module_, operation, type, operation == Opcode::kAdd ? "sum" : "");
 }
 
-Instruction* TileExchange::AllGather(Computation& into, Instruction* tile, int dimension, std::vector<IntList> groups) {
+Instruction* TileExchange::AllGather(Expansion into, Instruction* tile, int dimension, std::vector<IntList> groups) {
   Shape gathered = tile->shape();
   gathered.set_dimension(dimension, gathered.dimension(dimension) * std::ssize(groups[0]));
   return into.Add(Opcode::kAllGather, gathered, {tile}, Over(std::move(groups), {dimension}));
 }
 
-Instruction* TileExchange::AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins) {
+Instruction* TileExchange::AllReduce(Expansion into, Instruction* tile, std::vector<IntList> groups, Opcode joins) {
   return into.Add(Opcode::kAllReduce, tile->shape(), {tile}, Over(std::move(groups)),
                   {ReducerOf(joins, tile->shape().element_type())});
 }
 
-Instruction* TileExchange::CutAt(Computation& into, Instruction* whole, const Shape& tile,
+Instruction* TileExchange::CutAt(Expansion into, Instruction* whole, const Shape& tile,
                                  const std::vector<IntList>& starts) {
   std::vector<Instruction*> operands{whole};
   for (const IntList& start : starts) {
-    operands.push_back(start.empty() ? Constant(into, Literal::ScalarInt(ElementType::kS32, 0))
-                                     : OfDevice(into, start));
+    operands.push_back(start.empty() ? into.Number(ElementType::kS32, 0) : OfDevice(into, start));
   }
-  const IntList sizes(tile.dimensions().begin(), tile.dimensions().end());
-  return into.Add(Opcode::kDynamicSlice, tile, std::move(operands), DynamicSliceAttributes{sizes});
+  return into.Add(Opcode::kDynamicSlice, tile, std::move(operands), DynamicSliceAttributes{SizesOf(tile)});
 }
 
-Instruction* TileExchange::OnlyOn(Computation& into, const IntList& is_there, Instruction* tile,
-                                  Instruction* elsewhere) {
+Instruction* TileExchange::OnlyOn(Expansion into, const IntList& is_there, Instruction* tile, Instruction* elsewhere) {
   const Shape& shape = tile->shape();
-  CompareAttributes equal;
-  equal.direction = ComparisonDirection::kEq;
-  Instruction* const one = Constant(into, Literal::ScalarInt(ElementType::kS32, 1));
-  Instruction* const there =
-      into.Add(Opcode::kCompare, Shape(ElementType::kPred), {OfDevice(into, is_there), one}, equal);
-  return into.Add(Opcode::kSelect, shape, {Filled(into, there, shape), tile, Filled(into, elsewhere, shape)});
+  Instruction* const one = into.Number(ElementType::kS32, 1);
+  Instruction* const there = into.Compare(ComparisonDirection::kEq, OfDevice(into, is_there), one);
+  Instruction* const everywhere = into.SpreadAs(there, shape);
+  return into.Select(everywhere, tile, into.SpreadAs(elsewhere, shape));
 }
 
 bool TileExchange::ReachesNext(int64_t tile, int64_t count, int64_t whole, const TileSource& source) {
@@ -163,14 +107,14 @@ bool TileExchange::ReachesNext(int64_t tile, int64_t count, int64_t whole, const
   return std::max(reach.given_low, reach.given_high) <= tile;
 }
 
-Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                   int64_t whole, const TileSource& source) {
+Instruction* TileExchange::Shifted(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
+                                   const TileSource& source) {
   const auto& [step, size, low, pad_low, pad_high] = source;
   const int64_t own = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
   const Reach reach = ReachOf(own, count, whole, source);
   tile = WithEdges(into, tile, dimension, atoms, reach.given_low, reach.given_high);
-  tile = Padded(into, tile, dimension, reach.low - reach.given_low, reach.high - reach.given_high);
-  if (own == step) return Sliced(into, tile, dimension, reach.low - low, size);
+  tile = into.Padded(tile, dimension, reach.low - reach.given_low, reach.high - reach.given_high);
+  if (own == step) return into.Slice(tile, dimension, reach.low - low, reach.low - low + size);
   std::vector<IntList> starts(static_cast<size_t>(tile->shape().rank()));
   IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
   for (int64_t& place : start) place = place * (step - own) - low + reach.low;
@@ -181,13 +125,13 @@ Instruction* TileExchange::Shifted(Computation& into, Instruction* tile, int dim
 
 // Place p gets its elements, from the last one on, of the tile at count - 1 - p, or where the last tiles are filled up
 // of those that lie so much further in front.
-Instruction* TileExchange::Mirrored(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
+Instruction* TileExchange::Mirrored(Expansion into, Instruction* tile, int dimension, const Atoms& atoms,
                                     int64_t whole) {
   const int64_t size = tile->shape().dimension(dimension), count = mesh_.SizeOf(atoms);
   if (size == 0) return tile;
   const int64_t filler = size * count - whole, tiles = filler / size, rest = filler % size;
   const auto given = [&](int64_t start, int64_t elements, int64_t further) {
-    Instruction* const part = Sliced(into, tile, dimension, start, elements);
+    Instruction* const part = into.Slice(tile, dimension, start, start + elements);
     CollectivePermuteAttributes pairs;
     pairs.channel_id = 1;
     for (const IntList& group : mesh_.Groups(atoms)) {
@@ -204,7 +148,7 @@ Instruction* TileExchange::Mirrored(Computation& into, Instruction* tile, int di
   return into.Add(Opcode::kConcatenate, tile->shape(), {behind, first}, DimensionsAttributes{{dimension}});
 }
 
-Instruction* TileExchange::ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms,
+Instruction* TileExchange::ShiftedWhole(Expansion into, Instruction* array, int dimension, const Atoms& atoms,
                                         int64_t size, int64_t low) {
   Shape part = array->shape();
   const int64_t last = part.dimension(dimension) + size;
@@ -212,40 +156,34 @@ Instruction* TileExchange::ShiftedWhole(Computation& into, Instruction* array, i
   IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
   for (int64_t& place : start) place = std::clamp<int64_t>(place * size - low + size, 0, last);
   part.set_dimension(dimension, size);
-  return CutAt(into, Padded(into, array, dimension, size, size), part, starts);
+  return CutAt(into, into.Padded(array, dimension, size, size), part, starts);
 }
 
-Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                  int64_t first, int64_t end, Instruction* outside) {
+Instruction* TileExchange::Masked(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first,
+                                  int64_t end, Instruction* outside) {
   const int64_t size = tile->shape().dimension(dimension);
   return Masked(into, tile, dimension, atoms, first, end, outside, {size, size});
 }
 
-Instruction* TileExchange::Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                  int64_t first, int64_t end, Instruction* outside, const TileSource& source) {
+Instruction* TileExchange::Masked(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first,
+                                  int64_t end, Instruction* outside, const TileSource& source) {
   const Shape& shape = tile->shape();
   const int64_t size = source.size, last = (mesh_.SizeOf(atoms) - 1) * source.step - source.low + size;
-  if (outside == nullptr) outside = Constant(into, Literal(Shape(shape.element_type())));
-  Shape places = shape, truth = shape;
-  places.set_element_type(ElementType::kS32);
-  truth.set_element_type(ElementType::kPred);
+  if (outside == nullptr) outside = into.Zero(shape.element_type());
   const auto keep = [&](int64_t bound, ComparisonDirection direction) {
     IntList bounds = mesh_.Places(atoms);
     for (int64_t& place : bounds) place = std::clamp<int64_t>(bound - place * source.step + source.low, 0, size);
-    CompareAttributes compare;
-    compare.direction = direction;
-    Instruction* const at = into.Add(Opcode::kIota, places, {}, IotaAttributes{dimension});
-    Instruction* const is_inside =
-        into.Add(Opcode::kCompare, truth, {at, Filled(into, OfDevice(into, bounds), places)}, compare);
-    Instruction* const others = outside->shape().rank() == shape.rank() ? outside : Filled(into, outside, shape);
-    tile = into.Add(Opcode::kSelect, shape, {is_inside, tile, others});
+    Instruction* const at = into.Iota(ElementType::kS32, SizesOf(shape), dimension);
+    Instruction* const is_inside = into.Compare(direction, at, into.SpreadAs(OfDevice(into, bounds), shape));
+    Instruction* const others = outside->shape().rank() == shape.rank() ? outside : into.SpreadAs(outside, shape);
+    tile = into.Select(is_inside, tile, others);
   };
   if (first > -source.low) keep(first, ComparisonDirection::kGe);
   if (end < last) keep(end, ComparisonDirection::kLt);
   return tile;
 }
 
-Instruction* TileExchange::Gather(Computation& into, Instruction* tile, const Sharding& sharding) {
+Instruction* TileExchange::Gather(Expansion into, Instruction* tile, const Sharding& sharding) {
   if (sharding.addends > 1) tile = AllReduce(into, tile, sharding.GroupsOfAddends(), Opcode::kAdd);
   for (size_t d = 0; d < sharding.tiles.size(); ++d) {
     if (sharding.tiles[d] > 1) tile = AllGather(into, tile, static_cast<int>(d), sharding.GroupsAlong(d));
@@ -253,7 +191,7 @@ Instruction* TileExchange::Gather(Computation& into, Instruction* tile, const Sh
   return tile;
 }
 
-Instruction* TileExchange::Cut(Computation& into, Instruction* whole, const Sharding& sharding) {
+Instruction* TileExchange::Cut(Expansion into, Instruction* whole, const Sharding& sharding) {
   if (!sharding.is_cut()) return whole;
   const Result<Shape> tile = sharding.TileOf(whole->shape());
   VXLA_CHECK(tile.ok(), tile.status().message());
@@ -267,19 +205,14 @@ Instruction* TileExchange::Cut(Computation& into, Instruction* whole, const Shar
   if (sharding.addends == 1) return cut;
   IntList is_first(sharding.devices.size(), 0);
   for (const IntList& group : sharding.GroupsOfAddends()) is_first[static_cast<size_t>(group[0])] = 1;
-  return OnlyOn(into, is_first, cut, Constant(into, Literal(Shape(cut->shape().element_type()))));
+  return OnlyOn(into, is_first, cut, into.Zero(cut->shape().element_type()));
 }
 
 // The end of the tile before, or the beginning of the tile behind; zeros where there is none.
-Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size,
+Instruction* TileExchange::Edge(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size,
                                 bool is_low) {
-  SliceAttributes slice;
-  for (const int64_t all : tile->shape().dimensions()) slice.slice.push_back({0, all, 1});
-  SliceDimension& along = slice.slice[static_cast<size_t>(dimension)];
-  (is_low ? along.start : along.limit) = is_low ? along.limit - size : size;
-  Shape shape = tile->shape();
-  shape.set_dimension(dimension, size);
-  Instruction* const edge = into.Add(Opcode::kSlice, shape, {tile}, std::move(slice));
+  const int64_t start = is_low ? tile->shape().dimension(dimension) - size : 0;
+  Instruction* const edge = into.Slice(tile, dimension, start, start + size);
   CollectivePermuteAttributes pairs;
   pairs.channel_id = 1;
   for (const IntList& group : mesh_.Groups(atoms)) {
@@ -287,21 +220,21 @@ Instruction* TileExchange::Edge(Computation& into, Instruction* tile, int dimens
       pairs.source_target_pairs.emplace_back(group[is_low ? k : k + 1], group[is_low ? k + 1 : k]);
   }
   std::ranges::sort(pairs.source_target_pairs);
-  return into.Add(Opcode::kCollectivePermute, shape, {edge}, std::move(pairs));
+  return into.Add(Opcode::kCollectivePermute, edge->shape(), {edge}, std::move(pairs));
 }
 
-Instruction* TileExchange::WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms,
-                                     int64_t low, int64_t high) {
+Instruction* TileExchange::WithEdges(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
+                                     int64_t high) {
   std::vector<Instruction*> parts;
   if (low > 0) parts.push_back(Edge(into, tile, dimension, atoms, low, true));
   parts.push_back(tile);
   if (high > 0) parts.push_back(Edge(into, tile, dimension, atoms, high, false));
-  return Concatenated(into, std::move(parts), dimension);
+  return into.Concatenated(std::move(parts), dimension);
 }
 
 // Sums are made, in tiles where `to` goes on with what the sums are over.
-Instruction* TileExchange::Join(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
-                                const Tiling& to, Opcode joins) {
+Instruction* TileExchange::Join(Expansion into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to,
+                                Opcode joins) {
   Atoms open;
   for (const int atom : from.addends) {
     if (!ContainsAll(to.addends, std::span(&atom, 1))) open.push_back(atom);
@@ -324,7 +257,7 @@ Instruction* TileExchange::Join(Computation& into, Instruction* tile, const Shap
 }
 
 // A tile among zeros is an addend of the array: nothing is sent.
-Instruction* TileExchange::Spread(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+Instruction* TileExchange::Spread(Expansion into, Instruction* tile, const Shape& whole, Tiling& from,
                                   const Tiling& to) {
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
     const std::span<const int> rest = Rest(to.dimensions[d], from.dimensions[d]);
@@ -334,10 +267,10 @@ Instruction* TileExchange::Spread(Computation& into, Instruction* tile, const Sh
     shape.set_dimension(static_cast<int>(d), size * mesh_.SizeOf(rest));
     IntList starts = mesh_.Places(rest);
     for (int64_t& start : starts) start *= size;
-    Instruction* const zero = Constant(into, Literal(Shape(shape.element_type())));
-    std::vector<Instruction*> operands{Filled(into, zero, shape), tile};
+    Instruction* const zero = into.Zero(shape.element_type());
+    std::vector<Instruction*> operands{into.SpreadAs(zero, shape), tile};
     for (size_t k = 0; k < from.dimensions.size(); ++k)
-      operands.push_back(k == d ? OfDevice(into, starts) : Constant(into, Literal::ScalarInt(ElementType::kS32, 0)));
+      operands.push_back(k == d ? OfDevice(into, starts) : into.Number(ElementType::kS32, 0));
     tile = into.Add(Opcode::kDynamicUpdateSlice, shape, std::move(operands));
     from.addends.insert(from.addends.end(), rest.begin(), rest.end());
     from.dimensions[d] = to.dimensions[d];
@@ -346,7 +279,7 @@ Instruction* TileExchange::Spread(Computation& into, Instruction* tile, const Sh
 }
 
 // Tiles of the same shape that lie on other devices.
-Instruction* TileExchange::Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to) {
+Instruction* TileExchange::Permute(Expansion into, Instruction* tile, Tiling& from, const Tiling& to) {
   Atoms had, wanted;
   for (size_t d = 0; d < from.dimensions.size(); ++d) {
     if (mesh_.SizeOf(from.dimensions[d]) != mesh_.SizeOf(to.dimensions[d])) return tile;
@@ -379,28 +312,26 @@ Instruction* TileExchange::Permute(Computation& into, Instruction* tile, Tiling&
 
 // [.., m, .., n / k of k, ..]: along `split` each device has all and gives a part to each of the group, along `joined`
 // it gets theirs.
-Instruction* TileExchange::AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms) {
+Instruction* TileExchange::AllToAll(Expansion into, Instruction* tile, int joined, int split, const Atoms& atoms) {
   const int64_t count = mesh_.SizeOf(atoms);
-  IntList sizes(tile->shape().dimensions().begin(), tile->shape().dimensions().end());
+  IntList sizes = SizesOf(tile->shape());
   const size_t at = static_cast<size_t>(split);
   sizes[at] /= count;
   IntList parted = sizes;
   parted.insert(parted.begin() + split, count);
-  tile = Reshaped(into, tile, parted);
+  tile = into.Reshaped(tile, parted);
   CollectiveAttributes over = Over(mesh_.Groups(atoms), {split});
   over.use_global_device_ids = false;
   tile = into.Add(Opcode::kAllToAll, tile->shape(), {tile}, std::move(over));
   // The parts' dimension goes in front of the joined one.
-  DimensionsAttributes permutation;
-  IntList permuted;
+  IntList permutation;
   for (int d = 0; d < static_cast<int>(sizes.size()); ++d) {
-    if (d == joined) permutation.dimensions.push_back(split);
-    permutation.dimensions.push_back(d < split ? d : d + 1);
+    if (d == joined) permutation.push_back(split);
+    permutation.push_back(d < split ? d : d + 1);
   }
-  for (const int64_t d : permutation.dimensions) permuted.push_back(parted[static_cast<size_t>(d)]);
-  tile = into.Add(Opcode::kTranspose, Shape(tile->shape().element_type(), permuted), {tile}, std::move(permutation));
+  tile = into.Transposed(tile, permutation);
   sizes[static_cast<size_t>(joined)] *= count;
-  return Reshaped(into, tile, sizes);
+  return into.Reshaped(tile, sizes);
 }
 
 bool TileExchange::IsEven(const Shape& whole, const Tiling& tiling, size_t dimension) const {
@@ -415,7 +346,7 @@ size_t TileExchange::Kept(const Shape& whole, const Tiling& from, const Tiling& 
 }
 
 // Where a dimension ends with what another one is to go on with.
-Instruction* TileExchange::Exchange(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+Instruction* TileExchange::Exchange(Expansion into, Instruction* tile, const Shape& whole, Tiling& from,
                                     const Tiling& to) {
   for (size_t i = 0; i < from.dimensions.size(); ++i) {
     const size_t common = Kept(whole, from, to, i);
@@ -439,7 +370,7 @@ Instruction* TileExchange::Exchange(Computation& into, Instruction* tile, const 
 }
 
 // As far as what is to follow cuts nothing yet.
-Instruction* TileExchange::CutAlong(Computation& into, Instruction* tile, const Shape& whole, Tiling& from,
+Instruction* TileExchange::CutAlong(Expansion into, Instruction* tile, const Shape& whole, Tiling& from,
                                     const Tiling& to) {
   std::vector<IntList> starts(from.dimensions.size());
   Shape part = tile->shape();
@@ -493,7 +424,7 @@ Tiling TileExchange::WantedFirst(const Shape& whole, const Tiling& from, const T
   return ordered;
 }
 
-Instruction* TileExchange::ReshardPlain(Computation& into, Instruction* tile, const Shape& whole, Tiling from,
+Instruction* TileExchange::ReshardPlain(Expansion into, Instruction* tile, const Shape& whole, Tiling from,
                                         const Tiling& to, Opcode joins) {
   if (from == to) return tile;
   tile = Join(into, tile, whole, from, to, joins);
@@ -519,7 +450,7 @@ Instruction* TileExchange::ReshardPlain(Computation& into, Instruction* tile, co
   if (more.empty()) return tile;
   IntList is_first = mesh_.Places(more);
   for (int64_t& place : is_first) place = place == 0 ? 1 : 0;
-  return OnlyOn(into, is_first, tile, Constant(into, Literal(Shape(tile->shape().element_type()))));
+  return OnlyOn(into, is_first, tile, into.Zero(tile->shape().element_type()));
 }
 
 }  // namespace VXLA_NAMESPACE

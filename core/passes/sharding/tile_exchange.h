@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "core/module.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/sharding/factor_rule.h"
 #include "core/passes/sharding/tiling.h"
 
@@ -18,74 +18,65 @@ class TileExchange {
   // Then what is there already is cut, collective-permute, all-to-all and all-gather bring what is not.
   // A dimension that its atoms do not divide goes to another tiling as a whole one. One that is cut in parts changes
   // places by collective-permute, unless all its parts come or go at once.
-  Instruction* Reshard(Computation& into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
+  Instruction* Reshard(Expansion into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
                        Opcode joins = Opcode::kAdd);
   // Of tilings that are none of the mesh's.
-  Instruction* Gather(Computation& into, Instruction* tile, const Sharding& sharding);
-  Instruction* Cut(Computation& into, Instruction* whole, const Sharding& sharding);
+  Instruction* Gather(Expansion into, Instruction* tile, const Sharding& sharding);
+  Instruction* Cut(Expansion into, Instruction* whole, const Sharding& sharding);
   // What devices need of a dimension of `whole` elements; zeros beyond the ends of what the tiles have. Expects what
   // ReachesNext takes.
-  Instruction* Shifted(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
+  Instruction* Shifted(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole,
                        const TileSource& source);
   // What devices need of a dimension of `whole` elements to have, once they reverse it, their tile of the reversed one.
-  Instruction* Mirrored(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole);
+  Instruction* Mirrored(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t whole);
   static bool ReachesNext(int64_t tile, int64_t count, int64_t whole, const TileSource& source);
   // The same of an array of which each device has all.
-  Instruction* ShiftedWhole(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t size,
+  Instruction* ShiftedWhole(Expansion into, Instruction* array, int dimension, const Atoms& atoms, int64_t size,
                             int64_t low);
   // With a scalar, zero (null), or what another array has there, in place of the elements of the whole dimension that
   // are not in [first, end). source: where the device's are; by itself a tile's.
-  Instruction* Masked(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first,
-                      int64_t end, Instruction* outside);
-  Instruction* Masked(Computation& into, Instruction* array, int dimension, const Atoms& atoms, int64_t first,
-                      int64_t end, Instruction* outside, const TileSource& source);
+  Instruction* Masked(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t first, int64_t end,
+                      Instruction* outside);
+  Instruction* Masked(Expansion into, Instruction* array, int dimension, const Atoms& atoms, int64_t first, int64_t end,
+                      Instruction* outside, const TileSource& source);
   // The devices' numbers of `values`, by device; a scalar of S32.
-  Instruction* OfDevice(Computation& into, const IntList& values);
+  Instruction* OfDevice(Expansion into, const IntList& values);
   // Of two scalars.
   Computation* ReducerOf(Opcode operation, ElementType type);
-
-  // `like` filled with a scalar.
-  static Instruction* Filled(Computation& into, Instruction* scalar, const Shape& like);
 
  private:
   // part_exchange.cc. Of a dimension that is to be cut along `atoms` in parts and is so along `has` in front of these:
   // in the order in which it is cut at once for that; or back.
-  Instruction* InTileOrder(Computation& into, Instruction* value, int dimension, const Atoms& has, const Atoms& atoms,
+  Instruction* InTileOrder(Expansion into, Instruction* value, int dimension, const Atoms& has, const Atoms& atoms,
                            bool back);
-  Instruction* BetweenParts(Computation& into, Instruction* tile, int dimension, int64_t whole, const Atoms& from,
+  Instruction* BetweenParts(Expansion into, Instruction* tile, int dimension, int64_t whole, const Atoms& from,
                             const Atoms& to);
-  Instruction* PartAt(Computation& into, Instruction* value, int dimension, int64_t size, IntList numbers);
-  Instruction* ReshardPlain(Computation& into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
+  Instruction* PartAt(Expansion into, Instruction* value, int dimension, int64_t size, IntList numbers);
+  Instruction* ReshardPlain(Expansion into, Instruction* tile, const Shape& whole, Tiling from, const Tiling& to,
                             Opcode joins);
-  Instruction* AllGather(Computation& into, Instruction* tile, int dimension, std::vector<IntList> groups);
-  Instruction* Join(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to,
+  Instruction* AllGather(Expansion into, Instruction* tile, int dimension, std::vector<IntList> groups);
+  Instruction* Join(Expansion into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to,
                     Opcode joins);
-  Instruction* AllReduce(Computation& into, Instruction* tile, std::vector<IntList> groups, Opcode joins);
-  Instruction* Spread(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
-  Instruction* Permute(Computation& into, Instruction* tile, Tiling& from, const Tiling& to);
+  Instruction* AllReduce(Expansion into, Instruction* tile, std::vector<IntList> groups, Opcode joins);
+  Instruction* Spread(Expansion into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
+  Instruction* Permute(Expansion into, Instruction* tile, Tiling& from, const Tiling& to);
   bool IsEven(const Shape& whole, const Tiling& tiling, size_t dimension) const;
   size_t Kept(const Shape& whole, const Tiling& from, const Tiling& to, size_t dimension) const;
   std::optional<size_t> LeastToGather(const Shape& whole, const Tiling& from, const Tiling& to) const;
   Tiling WantedFirst(const Shape& whole, const Tiling& from, const Tiling& to) const;
-  Instruction* Exchange(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
-  Instruction* AllToAll(Computation& into, Instruction* tile, int joined, int split, const Atoms& atoms);
-  Instruction* CutAlong(Computation& into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
-  Instruction* CutAt(Computation& into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
-  Instruction* WithEdges(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
+  Instruction* Exchange(Expansion into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
+  Instruction* AllToAll(Expansion into, Instruction* tile, int joined, int split, const Atoms& atoms);
+  Instruction* CutAlong(Expansion into, Instruction* tile, const Shape& whole, Tiling& from, const Tiling& to);
+  Instruction* CutAt(Expansion into, Instruction* whole, const Shape& tile, const std::vector<IntList>& starts);
+  Instruction* WithEdges(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t low,
                          int64_t high);
-  Instruction* Edge(Computation& into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low);
+  Instruction* Edge(Expansion into, Instruction* tile, int dimension, const Atoms& atoms, int64_t size, bool is_low);
   // On devices whose number is 1 there, the other array elsewhere; a scalar of it.
-  Instruction* OnlyOn(Computation& into, const IntList& is_there, Instruction* tile, Instruction* elsewhere);
+  Instruction* OnlyOn(Expansion into, const IntList& is_there, Instruction* tile, Instruction* elsewhere);
 
   Module& module_;
   const MeshAtoms& mesh_;
   std::map<std::pair<Opcode, ElementType>, Computation*> reducers_;
 };
-
-// What a device does with its own elements.
-Instruction* Reshaped(Computation& into, Instruction* value, const IntList& sizes);
-// `size` elements of the dimension, from `start` on.
-Instruction* Sliced(Computation& into, Instruction* value, int dimension, int64_t start, int64_t size);
-Instruction* Concatenated(Computation& into, std::vector<Instruction*> parts, int dimension);
 
 }  // namespace VXLA_NAMESPACE

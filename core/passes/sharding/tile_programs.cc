@@ -53,7 +53,7 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ValuesOf(Frame& frame, c
       return values;
     }
     case Opcode::kGetTupleElement:
-      return ElementValues(frame, instruction);
+      return OfElement(instruction, frame.values.at(instruction.operand(0)));
     case Opcode::kAddDependency:
       return frame.values.at(instruction.operand(0));
     case Opcode::kOptimizationBarrier:
@@ -67,16 +67,6 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ValuesOf(Frame& frame, c
     default:
       return PlainValues(frame, instruction);
   }
-}
-
-std::vector<Partitioner::ValuePtr> Partitioner::ElementValues(const Frame& frame, const Instruction& element) const {
-  const int64_t index = element.attributes<GetTupleElementAttributes>().index;
-  const std::vector<Shape>& elements = element.operand(0)->shape().tuple_elements();
-  size_t before = 0;
-  for (int64_t i = 0; i < index; ++i) before += FlattenTuple(elements[static_cast<size_t>(i)]).size();
-  const std::vector<ValuePtr>& all = frame.values.at(element.operand(0));
-  const auto first = all.begin() + static_cast<ptrdiff_t>(before);
-  return {first, first + static_cast<ptrdiff_t>(FlattenTuple(element.shape()).size())};
 }
 
 std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, const Instruction& barrier) {
@@ -286,8 +276,7 @@ void Partitioner::FillUp(Frame& frame, const Instruction& instruction, const Fac
       Literal filler{Shape(type)};  // of products
       if (opcode == Opcode::kReduce) filler = *NeutralElement(*instruction.called(0), type);
       if (opcode == Opcode::kScatter) filler = NoAddend(type);
-      Instruction* const scalar = frame.into.Add(
-          Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::make_shared<const Literal>(std::move(filler))});
+      Instruction* const scalar = frame.into.Constant(std::move(filler));
       operands[i] = exchange_->Masked(frame.into, operands[i], d, along, 0, whole.dimension(d), scalar);
     }
   }
@@ -303,21 +292,17 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
   std::vector<Instruction*> operands = TileOperands(frame, instruction, rule, atoms, scatters ? 1 : 0);
   const Tiling part{tiling.dimensions, {}};
   const Shape tile = graph_.mesh.TileShape(whole, part);
-  Computation& into = frame.into;
-  const auto constant = [&](Literal literal) {
-    return into.Add(Opcode::kConstant, Shape(whole.element_type()), {},
-                    ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
-  };
+  Expansion& into = frame.into;
   Value* first = nullptr;  // is joined to what the devices have together
   if (instruction.opcode() == Opcode::kReduce) {
     const Literal identity = *NeutralElement(*instruction.called(0), whole.element_type());
     if (!IsIdentity(*instruction.operand(1), identity)) {
       first = frame.values.at(instruction.operand(1))[0].get();
-      operands[1] = constant(identity);
+      operands[1] = into.Constant(identity);
     }
   } else if (scatters) {
     first = frame.values.at(instruction.operand(0))[0].get();
-    operands[0] = TileExchange::Filled(into, constant(Literal(Shape(whole.element_type()))), tile);
+    operands[0] = into.SpreadAs(into.Zero(whole.element_type()), tile);
   }
   FillUp(frame, instruction, rule, atoms, operands);
   OwnRows own{};
@@ -332,11 +317,10 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
   const bool is_sum = made->opcode() == Opcode::kAllReduce || made->opcode() == Opcode::kReduceScatter;
   if (is_sum && rule.joins == Opcode::kAdd) sums_.insert(made);
   if (first != nullptr) {
-    Instruction* const other =
-        first->whole.rank() == whole.rank()
-            ? Get(frame, *first, wanted)
-            : exchange_->Reshard(into, TileExchange::Filled(into, Whole(frame, *first), made->shape()), whole,
-                                 Tiling{wanted.dimensions, {}}, wanted);
+    Instruction* const other = first->whole.rank() == whole.rank()
+                                   ? Get(frame, *first, wanted)
+                                   : exchange_->Reshard(into, into.SpreadAs(Whole(frame, *first), made->shape()), whole,
+                                                        Tiling{wanted.dimensions, {}}, wanted);
     made = into.Add(rule.joins, made->shape(), {other, made});
   }
   return {InWantedParts(frame, Made(made, whole, wanted), Node(frame.scope.of(&instruction)[0]).tiling)};
@@ -345,42 +329,30 @@ std::vector<Partitioner::ValuePtr> Partitioner::JoinedValues(Frame& frame, const
 // Indices beyond the table are those of its first and last rows, as a gather has it.
 Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& gather, Instruction* indices,
                                                const Atoms& atoms) {
-  Computation& into = frame.into;
+  Expansion& into = frame.into;
   const Shape shape = indices->shape();
   const int dimension = static_cast<int>(gather.attributes<GatherAttributes>().start_index_map[0]);
   const int64_t rows = gather.operand(0)->shape().dimension(dimension),
                 size = CeilDivide(rows, graph_.mesh.SizeOf(atoms));
-  Shape places = shape;
-  places.set_element_type(ElementType::kS32);
-  const auto number = [&](int64_t value, ElementType type) {
-    auto literal = std::make_shared<const Literal>(Literal::ScalarInt(type, value));
-    return into.Add(Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)});
-  };
   // The table has fewer rows than its index type has numbers, or all of them are rows of it.
-  const int64_t last = std::min(rows - 1, LargestOf(shape.element_type()));
-  Instruction* const inside =
-      into.Add(Opcode::kClamp, shape, {number(0, shape.element_type()), indices, number(last, shape.element_type())});
-  Instruction* const at =
-      shape.element_type() == ElementType::kS32 ? inside : into.Add(Opcode::kConvert, places, {inside});
+  const ElementType type = shape.element_type();
+  const int64_t last = std::min(rows - 1, LargestOf(type));
+  Instruction* const at = into.Converted(
+      into.Add(Opcode::kClamp, shape, {into.Number(type, 0), indices, into.Number(type, last)}), ElementType::kS32);
   IntList starts = graph_.mesh.Places(atoms);
   for (int64_t& start : starts) start *= size;
-  Instruction* const start = TileExchange::Filled(into, exchange_->OfDevice(into, starts), places);
-  Instruction* const from_start = into.Add(Opcode::kSubtract, places, {at, start});
+  Instruction* const start = into.SpreadAs(exchange_->OfDevice(into, starts), shape);
+  Instruction* const from_start = into.Minus(at, start);
   Instruction* const own =
-      into.Add(Opcode::kClamp, places, {number(0, ElementType::kS32), from_start, number(size - 1, ElementType::kS32)});
-  CompareAttributes equal;
-  equal.direction = ComparisonDirection::kEq;
-  Shape truth = places;
-  truth.set_element_type(ElementType::kPred);
-  return {own, into.Add(Opcode::kCompare, truth, {own, from_start}, equal)};
+      into.Add(Opcode::kClamp, at->shape(),
+               {into.Number(ElementType::kS32, 0), from_start, into.Number(ElementType::kS32, size - 1)});
+  return {own, into.Compare(ComparisonDirection::kEq, own, from_start)};
 }
 
 // What changes no sum in place of the rows of other devices.
-Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, Instruction* rows,
-                                  Instruction* is_own) {
+Instruction* Partitioner::OnlyOwn(Expansion into, const Instruction& gather, Instruction* rows, Instruction* is_own) {
   const auto& a = gather.attributes<GatherAttributes>();
-  Shape listed(ElementType::kPred), truth = rows->shape();
-  truth.set_element_type(ElementType::kPred);
+  const Shape truth(ElementType::kPred, SizesOf(rows->shape()));
   DimensionsAttributes batch;
   IntList sizes;
   for (int64_t d = 0; d < truth.rank(); ++d) {
@@ -388,13 +360,9 @@ Instruction* Partitioner::OnlyOwn(Computation& into, const Instruction& gather, 
     batch.dimensions.push_back(d);
     sizes.push_back(truth.dimension(static_cast<int>(d)));
   }
-  listed = Shape(ElementType::kPred, sizes);
-  Instruction* const list = listed == is_own->shape() ? is_own : into.Add(Opcode::kReshape, listed, {is_own});
-  Instruction* const chosen = into.Add(Opcode::kBroadcast, truth, {list}, std::move(batch));
-  const ElementType type = rows->shape().element_type();
-  Instruction* const scalar =
-      into.Add(Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::make_shared<const Literal>(NoAddend(type))});
-  return into.Add(Opcode::kSelect, rows->shape(), {chosen, rows, TileExchange::Filled(into, scalar, rows->shape())});
+  Instruction* const chosen = into.Add(Opcode::kBroadcast, truth, {into.Reshaped(is_own, sizes)}, std::move(batch));
+  Instruction* const nothing = into.Constant(NoAddend(rows->shape().element_type()));
+  return into.Select(chosen, rows, into.SpreadAs(nothing, rows->shape()));
 }
 
 std::vector<Partitioner::ValuePtr> Partitioner::ConstrainedValues(Frame& frame, const Instruction& copy,
@@ -475,16 +443,11 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& fram
 
 Instruction* Partitioner::State(Frame& frame, const std::vector<ValuePtr>& values, const std::vector<int>& nodes) {
   std::vector<Instruction*> tiles;
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < values.size(); ++i) {
-    tiles.push_back(Get(frame, *values[i], Node(nodes[i]).tiling));
-    shapes.push_back(tiles.back()->shape());
-  }
-  if (tiles.size() == 1) return tiles[0];
-  return frame.into.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(tiles));
+  for (size_t i = 0; i < values.size(); ++i) tiles.push_back(Get(frame, *values[i], Node(nodes[i]).tiling));
+  return frame.into.Together(std::move(tiles));
 }
 
-std::vector<Partitioner::ValuePtr> Partitioner::FromState(Computation& into, Instruction* state,
+std::vector<Partitioner::ValuePtr> Partitioner::FromState(Expansion into, Instruction* state,
                                                           const std::vector<int>& nodes) const {
   std::vector<Instruction*> leaves;
   if (nodes.size() == 1) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/numerics/comparison.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 
@@ -75,20 +76,7 @@ std::optional<int64_t> Computed(Opcode opcode, const IntegerType& type, int64_t 
 }
 
 int64_t Compared(ComparisonDirection direction, const IntegerType& type, int64_t x, int64_t y) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return x == y ? 1 : 0;
-    case ComparisonDirection::kNe:
-      return x != y ? 1 : 0;
-    case ComparisonDirection::kLt:
-      return type.Less(x, y) ? 1 : 0;
-    case ComparisonDirection::kLe:
-      return type.Less(y, x) ? 0 : 1;
-    case ComparisonDirection::kGt:
-      return type.Less(y, x) ? 1 : 0;
-    default:
-      return type.Less(x, y) ? 0 : 1;
-  }
+  return type.is_signed ? Holds(direction, x, y) : Holds(direction, type.Bits(x), type.Bits(y));
 }
 
 // An element of a table.

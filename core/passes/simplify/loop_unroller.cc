@@ -1,7 +1,5 @@
 #include "core/passes/simplify/loop_unroller.h"
 
-#include <algorithm>
-
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"

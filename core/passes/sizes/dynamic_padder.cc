@@ -471,7 +471,7 @@ std::optional<PaddedValue> Padder::PaddedScan(Scope& scope, Place& at, Instructi
       }
       if (padded.lives != nullptr) {
         Instruction* const lives = end.Spread(padded.lives, SizesOf(value->shape()));
-        value = end.Selected(lives, value, before.array);
+        value = end.Select(lives, value, before.array);
       }
     }
     for (Instruction* const size : leaves[k].sizes) {  // one for all steps
@@ -493,7 +493,7 @@ std::optional<PaddedValue> Padder::PaddedScan(Scope& scope, Place& at, Instructi
     }
     fault = {before[0], before[1], before[2]};
     Instruction* const counted =
-        padded.lives == nullptr ? own.number : end.Selected(padded.lives, own.number, end.NoFault());
+        padded.lives == nullptr ? own.number : end.Select(padded.lives, own.number, end.NoFault());
     end.Merge({counted, own.first, own.second});
     results.insert(results.end(), {fault.number, fault.first, fault.second});
   }

@@ -73,10 +73,7 @@ class BoundedWork {
 
   // Null: the bound does not suit an instruction.
   Computation* Make() {
-    std::vector<Shape> shapes;
-    for (const Instruction* input : region_.inputs) shapes.push_back(input->shape());
-    Instruction* const parameter =
-        made_->Add(Opcode::kParameter, Shape::Tuple(std::move(shapes)), {}, ParameterAttributes{0});
+    Instruction* const parameter = Expansion(*made_).Parameter(TupleShapeOf(region_.inputs), 0);
     for (size_t k = 0; k < region_.inputs.size(); ++k) {
       Instruction* const input = region_.inputs[k];
       Expansion at(*made_, *input);
@@ -184,21 +181,12 @@ class BoundedWork {
       const int64_t bound = value->shape().dimension(d);
       pad.padding[static_cast<size_t>(d)].high = stated.dimension(d) - bound;
       if (!stated.is_dynamic_dimension(d)) continue;
-      const DimensionsAttributes dimension{{d}};
-      sizes[static_cast<size_t>(d)] = at.Add(Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, dimension);
-      Shape filled = whole->shape();
-      filled.set_dynamic_dimension(d, false);
-      Instruction* const all = at.Constant(Literal::ScalarInt(ElementType::kS32, bound));
-      whole = at.Add(Opcode::kSetDimensionSize, filled, {whole, all}, dimension);
+      sizes[static_cast<size_t>(d)] = at.LiveSize(value, d);
+      whole = at.AtBound(whole, d);
     }
-    Instruction* const zero = at.Constant(Literal(Shape(stated.element_type())));
-    Shape shape = WithoutFlags(stated);
-    whole = at.Add(Opcode::kPad, shape, {whole, zero}, pad);
+    whole = at.Add(Opcode::kPad, WithoutFlags(stated), {whole, at.Zero(stated.element_type())}, pad);
     for (int d = 0; d < stated.rank(); ++d) {
-      if (sizes[static_cast<size_t>(d)] == nullptr) continue;
-      shape.set_dynamic_dimension(d, true);
-      whole =
-          at.Add(Opcode::kSetDimensionSize, shape, {whole, sizes[static_cast<size_t>(d)]}, DimensionsAttributes{{d}});
+      if (sizes[static_cast<size_t>(d)] != nullptr) whole = at.WithLiveSize(whole, d, sizes[static_cast<size_t>(d)]);
     }
     return whole;
   }
@@ -361,16 +349,14 @@ class Bounder {
     Instruction *size = start.size, *index = nullptr;
     if (size == nullptr) size = at.LiveSize(start.value, region.sources.at(0).d);
     for (size_t k = 0; k + 1 < bounds.size(); ++k) {
-      Instruction* const bound = at.Constant(Literal::ScalarInt(ElementType::kS32, bounds[k]));
+      Instruction* const bound = at.Number(ElementType::kS32, bounds[k]);
       Instruction* const more = at.Converted(at.Compare(ComparisonDirection::kGt, size, bound), ElementType::kS32);
       index = index == nullptr ? more : at.Add(Opcode::kAdd, Shape(ElementType::kS32), {index, more});
     }
     std::vector<Instruction*> operands{index};
     for (size_t k = 0; k < branches.size(); ++k) operands.push_back(at.TupleOf(region.inputs));
-    std::vector<Shape> shapes;
-    for (const Instruction* output : region.outputs) shapes.push_back(output->shape());
     Instruction* const chosen =
-        at.Add(Opcode::kConditional, Shape::Tuple(std::move(shapes)), std::move(operands), NoAttributes{}, branches);
+        at.Add(Opcode::kConditional, TupleShapeOf(region.outputs), std::move(operands), NoAttributes{}, branches);
     for (size_t k = 0; k < region.outputs.size(); ++k) {
       Instruction* const result = at.Element(chosen, static_cast<int64_t>(k));
       computation_.ReplaceAllUses(region.outputs[k], result);

@@ -102,15 +102,15 @@ class Specializer {
       }
       std::vector<Sized> operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
-      last_added_ = nullptr;
+      const size_t before_it = out_->instructions().size();
       Result<Sized> value = EmitOne(*instruction, operands);
       Status status = value.ok() ? CheckStated(*instruction, *value, instruction->shape()) : value.status();
       if (!status.ok()) return std::move(status).At(instruction->location());
       values[instruction.get()] = std::move(*value);
-      if (last_added_ == nullptr) continue;
-      last[instruction.get()] = last_added_;
+      if (out_->instructions().size() == before_it) continue;
+      Instruction* const added = last[instruction.get()] = out_->instructions().back().get();
       for (const Instruction* before : instruction->control_predecessors()) {
-        if (last.contains(before)) last_added_->AddControlPredecessor(last.at(before));
+        if (last.contains(before)) added->AddControlPredecessor(last.at(before));
       }
     }
     return values.at(computation.root());
@@ -220,12 +220,10 @@ class Specializer {
     for (size_t k = 0; k < operands.size(); ++k) {
       Sized& result = operands.size() == 1 ? sorted : sorted.elements[k];
       if (operands[k].stated.IsDynamic() || result.live == operands[k].live) continue;
-      const std::vector<Instruction*> zeros(result.live.size(),
-                                            AddConstant(sort, Literal::ScalarInt(ElementType::kS32, 0)));
+      const std::vector<Instruction*> zeros(result.live.size(), At(sort).Number(ElementType::kS32, 0));
       std::vector<Instruction*> arguments{operands[k].whole, result.whole};
       arguments.insert(arguments.end(), zeros.begin(), zeros.end());
-      result.whole = AddCopy(sort, operands[k].whole->shape(), std::move(arguments), NoAttributes{}, {},
-                             Opcode::kDynamicUpdateSlice);
+      result.whole = At(sort).Add(Opcode::kDynamicUpdateSlice, operands[k].whole->shape(), std::move(arguments));
       result.live = operands[k].live;
     }
   }
@@ -248,9 +246,9 @@ class Specializer {
     if (instruction.opcode() == Opcode::kAddDependency) {
       wholes = {AddCopy(instruction, wholes[0]->shape(), {wholes[0], operands[1].whole}, NoAttributes{}, {})};
     } else {
-      Instruction* together = TupleOf(instruction, wholes);
+      Instruction* together = At(instruction).TupleOf(wholes);
       Instruction* barrier = AddCopy(instruction, together->shape(), {together}, NoAttributes{}, {});
-      for (size_t i = 0; i < wholes.size(); ++i) wholes[i] = ElementOf(instruction, barrier, static_cast<int64_t>(i));
+      wholes = At(instruction).Elements(barrier);
     }
     size_t next = 0;
     PutWholes(value, wholes, next);
@@ -261,7 +259,7 @@ class Specializer {
   Sized Begun(const Instruction& start, std::vector<Sized> elements) {
     const std::vector<Shape>& stated = start.shape().tuple_elements();
     for (size_t i = elements.size(); i < stated.size(); ++i) {
-      elements.push_back(WholeOf(start, AddConstant(start, Literal(stated[i])), stated[i]));
+      elements.push_back(WholeOf(start, At(start).Constant(Literal(stated[i])), stated[i]));
     }
     return Sized{start.shape(), nullptr, {}, std::move(elements)};
   }
@@ -317,7 +315,7 @@ class Specializer {
       }
       std::vector<Instruction*> parts;
       for (const Sized& part : result.elements) parts.push_back(Cut(root, part, part.live));
-      out_->set_root(TupleOf(root, parts));
+      out_->set_root(At(root).TupleOf(std::move(parts)));
       return OkStatus();
     });
   }
@@ -365,7 +363,7 @@ class Specializer {
     for (const int64_t size : operands[0].live) live *= size;
     if (live != elements) return OpError(instruction, "{} live elements cannot become {}", live, dense.ToString());
     Instruction* cut = Cut(instruction, operands[0], operands[0].live);
-    return WholeOf(instruction, AddCopy(instruction, dense, {cut}, NoAttributes{}, {}, Opcode::kReshape), dense);
+    return WholeOf(instruction, At(instruction).Add(Opcode::kReshape, dense, {cut}), dense);
   }
 
   // The state keeps its bounds, and its sizes from trip to trip.
@@ -469,7 +467,7 @@ class Specializer {
       sized.whole = nullptr;
       for (size_t i = 0; i < shape.tuple_elements().size(); ++i) {
         sized.elements.push_back(
-            WholeOf(like, ElementOf(like, value, static_cast<int64_t>(i)), shape.tuple_elements()[i]));
+            WholeOf(like, At(like).Element(value, static_cast<int64_t>(i)), shape.tuple_elements()[i]));
       }
     } else {
       sized.live.assign(shape.dimensions().begin(), shape.dimensions().end());
@@ -524,43 +522,22 @@ class Specializer {
 
   // -- Instructions -------------------------------------------------------------------------------------------------
 
-  Instruction* AddCopy(const Instruction& like, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
-                       std::vector<Computation*> called, std::optional<Opcode> opcode = std::nullopt) {
-    if (!opcode.has_value()) {
-      auto copy = like.CloneWith(std::move(operands), std::move(shape), std::move(called));
-      copy->mutable_attributes() = std::move(attributes);
-      return last_added_ = out_->Add(std::move(copy));
-    }
-    last_added_ = out_->Add(*opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called),
-                            like.name());
-    last_added_->set_location(like.location());
-    return last_added_;
-  }
+  Expansion At(const Instruction& like) { return {*out_, like}; }
 
-  Instruction* AddConstant(const Instruction& like, Literal literal) {
-    const Shape shape = literal.shape();
-    return AddCopy(like, shape, {}, ConstantAttributes{std::make_shared<Literal>(std::move(literal))}, {},
-                   Opcode::kConstant);
+  Instruction* AddCopy(const Instruction& like, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
+                       std::vector<Computation*> called) {
+    auto copy = like.CloneWith(std::move(operands), std::move(shape), std::move(called));
+    copy->mutable_attributes() = std::move(attributes);
+    return out_->Add(std::move(copy));
   }
 
   Result<Sized> OfConstant(const Instruction& like, Literal literal) {
     const Shape shape = literal.shape();
     const bool small = shape.IsArray() && shape.ElementCount() <= kFoldedElements;
     std::optional<Literal> known = small ? std::optional<Literal>(literal) : std::nullopt;
-    Instruction* made = AddConstant(like, std::move(literal));
+    Instruction* made = At(like).Constant(std::move(literal));
     if (known.has_value()) constants_.emplace(made, std::move(*known));
     return WholeOf(like, made, shape);
-  }
-
-  Instruction* TupleOf(const Instruction& like, const std::vector<Instruction*>& elements) {
-    std::vector<Shape> shapes;
-    for (const Instruction* element : elements) shapes.push_back(element->shape());
-    return AddCopy(like, Shape::Tuple(std::move(shapes)), elements, NoAttributes{}, {}, Opcode::kTuple);
-  }
-
-  Instruction* ElementOf(const Instruction& like, Instruction* tuple, int64_t index) {
-    const Shape shape = tuple->shape().tuple_elements().at(static_cast<size_t>(index));
-    return AddCopy(like, shape, {tuple}, GetTupleElementAttributes{index}, {}, Opcode::kGetTupleElement);
   }
 
   // Zeros where the value does not reach to these sizes, and nothing beyond them.
@@ -582,11 +559,10 @@ class Specializer {
     }
     const ElementType type = array->shape().element_type();
     if (pads) {
-      Instruction* zero = AddConstant(like, Literal(Shape(type)));
-      array = AddCopy(like, Shape(type, padded), {array, zero}, padding, {}, Opcode::kPad);
+      array = At(like).Add(Opcode::kPad, Shape(type, padded), {array, At(like).Zero(type)}, padding);
     }
     if (!cuts) return array;
-    return AddCopy(like, Shape(type, {sizes.begin(), sizes.end()}), {array}, slice, {}, Opcode::kSlice);
+    return At(like).Add(Opcode::kSlice, Shape(type, {sizes.begin(), sizes.end()}), {array}, slice);
   }
 
   // As wide as the bounds.
@@ -595,7 +571,7 @@ class Specializer {
     if (!value.stated.IsTuple()) return value.whole;
     std::vector<Instruction*> elements;
     for (const Sized& element : value.elements) elements.push_back(AtBounds(like, element));
-    return TupleOf(like, elements);
+    return At(like).TupleOf(std::move(elements));
   }
 
   // A computation of scalars, as it is.
@@ -627,7 +603,6 @@ class Specializer {
   const FoldInstruction& fold_;
   std::unique_ptr<Module> made_;
   Computation* out_ = nullptr;
-  Instruction* last_added_ = nullptr;
   Instruction* question_ = nullptr;
   int64_t likely_ = 0;
   size_t next_answer_ = 0;

@@ -67,9 +67,7 @@ PaddedOp::Result PaddedOp::DynamicUpdateSlice() {
   IntList padded;
   std::vector<Instruction*> shift{nullptr};
   Instruction* reached = nullptr;
-  const auto both = [&](Instruction* lives) {
-    reached = reached == nullptr ? lives : Binary(Opcode::kAnd, reached, lives);
-  };
+  const auto both = [&](Instruction* lives) { reached = reached == nullptr ? lives : And(reached, lives); };
   for (size_t d = 0; d < bounds.size(); ++d) {
     Instruction* const from = Converted(operands[d + 2], ElementType::kS32);
     pad.padding.push_back({bounds[d], bounds[d], 0});
@@ -82,7 +80,7 @@ PaddedOp::Result PaddedOp::DynamicUpdateSlice() {
   }
   shift[0] = Add(Opcode::kPad, Shape(type, padded), {Operand(1).array, Zero(type)}, pad);
   Instruction* const shifted = Add(Opcode::kDynamicSlice, Shape(type, bounds), shift, DynamicSliceAttributes{bounds});
-  return One(Selected(reached, shifted, Operand(0).array), Operand(0).sizes);
+  return One(Select(reached, shifted, Operand(0).array), Operand(0).sizes);
 }
 
 // Each component of the index vectors up to its last start (null: any).
@@ -150,11 +148,11 @@ Instruction* PaddedOp::IndicesOrNone(Instruction* indices, Instruction* lives) {
   const IntList bounds = SizesOf(indices->shape());
   if (BitWidth(type) > 32 || type == ElementType::kU32) {
     const auto number = [&](int64_t value) { return Spread(Constant(Literal::ScalarInt(type, value)), bounds); };
-    indices = Binary(Opcode::kMinimum, indices, number(-kNowhere));
-    if (IsSigned(type)) indices = Binary(Opcode::kMaximum, indices, number(kNowhere));
+    indices = Smaller(indices, number(-kNowhere));
+    if (IsSigned(type)) indices = Larger(indices, number(kNowhere));
   }
   indices = Converted(indices, ElementType::kS32);
-  return Selected(lives, indices, Spread(Number(kNowhere), bounds));
+  return Select(lives, indices, Spread(Number(kNowhere), bounds));
 }
 
 Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives) {
@@ -165,7 +163,7 @@ Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Inst
   std::vector<Shape> shapes;
   for (int k = 0; k <= n; ++k) shapes.push_back(operands[static_cast<size_t>(k)]->shape());
   return Add(Opcode::kScatter, Shape::Tuple(std::move(shapes)), std::move(operands), instruction().attributes(),
-             {FlaggedForm(n, false)});
+             {AddFlaggedForm(context_.module, instruction().called(0), n, false)});
 }
 
 // Index vectors that do not live point nowhere. Of update windows the parts that do not live change nothing, but where
@@ -212,7 +210,7 @@ PaddedOp::Result PaddedOp::Scatter() {
   const bool masks = cuts && n == 1 && facts.identity.has_value();
   if (masks) {
     Instruction* const nothing = Converted(Constant(*facts.identity), ShapeOf(n + 1).element_type());
-    operands[2] = Selected(mask, operands[2], Spread(nothing, SizesOf(ShapeOf(n + 1))));
+    operands[2] = Select(mask, operands[2], Spread(nothing, SizesOf(ShapeOf(n + 1))));
   }
   Instruction* const result = cuts && !masks ? ScatterOfFlagged(operands, mask) : Static(operands);
   auto& attributes = std::get<ScatterAttributes>(result->mutable_attributes());

@@ -143,14 +143,14 @@ Instruction* PaddedOp::Reordered(const PaddedArray& from, const Shape& to, const
   const IntList bounds = SizesOf(to);
   const std::vector<int64_t> strides = RowMajorStrides(from.array->shape().dimensions());
   const auto scaled = [&](Instruction* index, Instruction* by) {
-    return IsNumber(by, 1) ? index : Binary(Opcode::kMultiply, index, Spread(by, bounds));
+    return IsNumber(by, 1) ? index : Times(index, Spread(by, bounds));
   };
   Instruction* position = nullptr;
   for (const auto& [source, target] : groups) {
     Instruction *among = nullptr, *stride = Number(1);  // the number of the element among those of the group
     for (int d = target.second - 1; d >= target.first; --d) {
       Instruction* const index = scaled(Iota(ElementType::kS32, bounds, d), stride);
-      among = among == nullptr ? index : Binary(Opcode::kAdd, among, index);
+      among = among == nullptr ? index : Plus(among, index);
       Instruction* const size = sizes[static_cast<size_t>(d)];
       stride = Product(stride, size != nullptr ? size : Number(to.dimension(d)));
     }
@@ -160,10 +160,10 @@ Instruction* PaddedOp::Reordered(const PaddedArray& from, const Shape& to, const
       Instruction* index = among;
       if (d > source.first) {
         index = Binary(Opcode::kRemainder, among, Spread(size, bounds));
-        among = Binary(Opcode::kDivide, among, Spread(size, bounds));
+        among = Over(among, Spread(size, bounds));
       }
       index = scaled(index, Number(strides[static_cast<size_t>(d)]));
-      position = position == nullptr ? index : Binary(Opcode::kAdd, position, index);
+      position = position == nullptr ? index : Plus(position, index);
     }
   }
   if (position == nullptr) return Reshaped(from.array, bounds);

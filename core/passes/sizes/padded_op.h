@@ -48,14 +48,8 @@ class PaddedOp : public SizeMath {
     for (int k = 0; k < count; ++k) values.push_back({Element(tuple, k), sizes});
     return values;
   }
-  Instruction* Zero(ElementType type) { return Constant(Literal(Shape(type))); }
   Instruction* MaskedBy(int k, const IntList& dimensions, Instruction* scalar) {
     return Masked(Operand(k), dimensions, scalar);
-  }
-  // `f` called in a computation that is being made.
-  static std::vector<Instruction*> Called(Computation& in, Computation* f, std::vector<Instruction*> arguments);
-  static Instruction* ParameterOf(Computation& in, const Shape& shape, int64_t number) {
-    return in.Add(Opcode::kParameter, shape, {}, ParameterAttributes{number});
   }
 
   // padded_ops.cc
@@ -65,12 +59,8 @@ class PaddedOp : public SizeMath {
   Sizes SizesOfProduct();
   // Where no identity of a reducer is known: each element comes with a flag, and who does not live is passed over.
   Instruction* FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes);
-  // What an instruction calls, of two elements that live, else the one that does; a flag more in each place says
-  // whether any did. counts: else the first one always lives, and its flag stays as it is.
-  Computation* FlaggedForm(int count, bool counts);
   Instruction* IdentityOf(int operand);
   Computation* FlaggedOrder(Computation* f);
-  Computation* Precedes(bool largest);
 
   // padded_movement.cc
   Rule Broadcast, Slice, Concatenate, Pad, Reverse, Transpose, BitcastConvert, Bitcast, Reshape, DynamicReshape,

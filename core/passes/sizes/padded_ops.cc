@@ -25,17 +25,6 @@ Instruction* PaddedOp::Static(std::vector<Instruction*> operands) {
   return Add(instruction().CloneWith(std::move(operands), AtBounds(instruction().shape())));
 }
 
-std::vector<Instruction*> PaddedOp::Called(Computation& in, Computation* f, std::vector<Instruction*> arguments) {
-  Instruction* const call = in.Add(Opcode::kCall, f->root()->shape(), std::move(arguments), CallAttributes{}, {f});
-  if (!call->shape().IsTuple()) return {call};
-  std::vector<Instruction*> values;
-  for (size_t k = 0; k < call->shape().tuple_elements().size(); ++k) {
-    values.push_back(in.Add(Opcode::kGetTupleElement, call->shape().tuple_elements()[k], {call},
-                            GetTupleElementAttributes{static_cast<int64_t>(k)}));
-  }
-  return values;
-}
-
 PaddedOp::Result PaddedOp::Elementwise() {
   int widest = 0;
   for (int k = 0; k < Count(); ++k) {
@@ -143,43 +132,17 @@ Instruction* PaddedOp::IdentityOf(int operand) {
   return Converted(Constant(*facts.identity), ShapeOf(operand).element_type());
 }
 
-Computation* PaddedOp::FlaggedForm(int count, bool counts) {
-  Computation* const f = instruction().called(0);
-  Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
-  const Shape flag(ElementType::kPred);
-  std::vector<Instruction*> before, element;
-  for (int64_t k = 0; k < count; ++k) before.push_back(ParameterOf(flagged, f->parameter(k)->shape(), k));
-  Instruction* const had = ParameterOf(flagged, flag, count);
-  for (int64_t k = 0; k < count; ++k) {
-    element.push_back(ParameterOf(flagged, f->parameter(count + k)->shape(), count + 1 + k));
-  }
-  Instruction* const lives = ParameterOf(flagged, flag, 2 * count + 1);
-  std::vector<Instruction*> arguments = before;
-  arguments.insert(arguments.end(), element.begin(), element.end());
-  std::vector<Instruction*> results = Called(flagged, f, arguments);
-  std::vector<Shape> shapes;
-  for (size_t k = 0; k < results.size(); ++k) {
-    shapes.push_back(results[k]->shape());
-    results[k] = flagged.Add(Opcode::kSelect, shapes[k], {lives, results[k], before[k]});
-    if (counts) results[k] = flagged.Add(Opcode::kSelect, shapes[k], {had, results[k], element[k]});
-  }
-  results.push_back(counts ? flagged.Add(Opcode::kOr, flag, {had, lives}) : had);
-  shapes.push_back(flag);
-  flagged.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), results);
-  return &flagged;
-}
-
 Instruction* PaddedOp::FlaggedReduction(const std::vector<Instruction*>& masks, const IntList& result_sizes) {
   const int n = Count() / 2;
   std::vector<Instruction*> operands = Arrays();
-  Instruction* const flag = Constant(Literal::ScalarInt(ElementType::kPred, 1));
+  Instruction* const flag = Expansion::Number(ElementType::kPred, 1);
   operands.insert(operands.begin() + n, masks[0]);
   operands.push_back(flag);
   const Shape at_bounds = AtBounds(instruction().shape());
   std::vector<Shape> shapes = at_bounds.IsTuple() ? at_bounds.tuple_elements() : std::vector{at_bounds};
   shapes.emplace_back(ElementType::kPred, result_sizes);
   return Add(instruction().opcode(), Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
-             {FlaggedForm(n, true)});
+             {AddFlaggedForm(context_.module, instruction().called(0), n, true)});
 }
 
 PaddedOp::Result PaddedOp::Reduce() {
@@ -233,17 +196,16 @@ PaddedOp::Result PaddedOp::ReduceWindow() {
 // What does not live comes after what does; elements that do not live are equal among each other.
 Computation* PaddedOp::FlaggedOrder(Computation* f) {
   Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
+  Expansion in(flagged);
   const Shape flag(ElementType::kPred);
   std::vector<Instruction*> arguments;
   int64_t number = 0;
-  for (const Instruction* parameter : f->parameters()) {
-    arguments.push_back(ParameterOf(flagged, parameter->shape(), number++));
-  }
-  Instruction* const a = ParameterOf(flagged, flag, number);
-  Instruction* const b = ParameterOf(flagged, flag, number + 1);
-  Instruction* const less = Called(flagged, f, arguments)[0];
-  Instruction* const dead = flagged.Add(Opcode::kNot, flag, {b});
-  flagged.Add(Opcode::kAnd, flag, {a, flagged.Add(Opcode::kOr, flag, {dead, less})});
+  for (const Instruction* parameter : f->parameters()) arguments.push_back(in.Parameter(parameter->shape(), number++));
+  Instruction* const a = in.Parameter(flag, number);
+  Instruction* const b = in.Parameter(flag, number + 1);
+  Instruction* const less = in.Called(f, std::move(arguments))[0];
+  Instruction* const dead = in.Add(Opcode::kNot, flag, {b});
+  in.And(a, in.Or(dead, less));
   return &flagged;
 }
 
@@ -258,9 +220,7 @@ PaddedOp::Result PaddedOp::Sort() {
     along_only[static_cast<size_t>(along)] = sizes[static_cast<size_t>(along)];
     std::vector<Instruction*> operands = Arrays();
     operands.push_back(LiveMask(bounds, along_only));
-    std::vector<Shape> shapes;
-    for (const Instruction* operand : operands) shapes.push_back(operand->shape());
-    Instruction* const sort = Add(Opcode::kSort, Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
+    Instruction* const sort = Add(Opcode::kSort, TupleShapeOf(operands), operands, instruction().attributes(),
                                   {FlaggedOrder(instruction().called(0))});
     sort->mutable_notes().live_come_first = true;
     for (int k = 0; k < Count(); ++k) sorted.push_back(Element(sort, k));
@@ -274,7 +234,7 @@ PaddedOp::Result PaddedOp::Sort() {
       values.push_back({sorted[static_cast<size_t>(k)], sizes});
     } else {  // beyond the live elements it is as it was, and all of it lives, whatever the result is stated to be
       Instruction* const whole = Operand(k).array;
-      values.push_back({Selected(LiveMask(bounds, sizes), sorted[static_cast<size_t>(k)], whole), Sizes(sizes.size())});
+      values.push_back({Select(LiveMask(bounds, sizes), sorted[static_cast<size_t>(k)], whole), Sizes(sizes.size())});
     }
   }
   return values;
@@ -300,27 +260,13 @@ PaddedOp::Result PaddedOp::TopK() {
   SortAttributes attributes;
   attributes.dimensions = {last};
   attributes.is_stable = true;
-  Instruction* const sort = Add(Opcode::kSort, Shape::Tuple({ShapeOf(0), numbers->shape(), mask->shape()}),
-                                {Operand(0).array, numbers, mask}, attributes, {FlaggedOrder(Precedes(a.largest))});
+  Instruction* const sort =
+      Add(Opcode::kSort, Shape::Tuple({ShapeOf(0), numbers->shape(), mask->shape()}), {Operand(0).array, numbers, mask},
+          attributes, {FlaggedOrder(AddTopKOrder(context_.module, ShapeOf(0).element_type(), a.largest))});
   sort->mutable_notes().live_come_first = true;
   sizes.back() = nullptr;
   return std::vector<PaddedArray>{{Expansion::Slice(Element(sort, 0), last, 0, a.k), sizes},
                                   {Expansion::Slice(Element(sort, 1), last, 0, a.k), sizes}};
-}
-
-// (value, value, number, number): the order of topk, NaN and signs of zeros included.
-Computation* PaddedOp::Precedes(bool largest) {
-  Computation& order = *context_.module.AddComputation("precedes");
-  const Shape value(ShapeOf(0).element_type()), number(ElementType::kS32);
-  Instruction* const a = ParameterOf(order, value, 0);
-  Instruction* const b = ParameterOf(order, value, 1);
-  ParameterOf(order, number, 2);
-  ParameterOf(order, number, 3);
-  CompareAttributes compare;
-  compare.direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
-  if (IsFloating(value.element_type())) compare.type = ComparisonType::kTotalOrder;
-  order.set_root(order.Add(Opcode::kCompare, Shape(ElementType::kPred), {a, b}, compare));
-  return &order;
 }
 
 // Windows that end before the padding see live elements alone; sources of windows that do not live add nothing.
@@ -376,7 +322,7 @@ PaddedOp::Result PaddedOp::Linalg() {
     Instruction* const diagonal = Compare(ComparisonDirection::kEq, row, column);
     const ElementType type = ShapeOf(0).element_type();
     Instruction* const unit = Converted(diagonal, type);
-    operands[0] = Selected(LiveMask(bounds, live), Operand(0).array, unit);
+    operands[0] = Select(LiveMask(bounds, live), Operand(0).array, unit);
     if (instruction().opcode() == Opcode::kTriangularSolve) {
       const bool left = instruction().attributes<TriangularSolveAttributes>().left_side;
       operands[1] = MaskedBy(1, {left ? rank - 2 : rank - 1}, Zero(ShapeOf(1).element_type()));

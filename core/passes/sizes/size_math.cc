@@ -32,20 +32,12 @@ int64_t Computed(Opcode opcode, int64_t a, int64_t b) {
 }
 
 ComparisonDirection Opposite(ComparisonDirection direction) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return ComparisonDirection::kNe;
-    case ComparisonDirection::kNe:
-      return ComparisonDirection::kEq;
-    case ComparisonDirection::kLt:
-      return ComparisonDirection::kGe;
-    case ComparisonDirection::kLe:
-      return ComparisonDirection::kGt;
-    case ComparisonDirection::kGt:
-      return ComparisonDirection::kLe;
-    default:
-      return ComparisonDirection::kLt;
+  using enum ComparisonDirection;
+  for (const auto& [one, other] : {std::pair(kEq, kNe), std::pair(kLt, kGe), std::pair(kGt, kLe)}) {
+    if (direction == one) return other;
+    if (direction == other) return one;
   }
+  return direction;
 }
 
 }  // namespace
@@ -125,7 +117,7 @@ Instruction* SizeMath::Chosen(ComparisonDirection direction, Instruction* a, Ins
   if (IsNumber(a) && IsNumber(b)) {
     return Holds(direction, a->literal().GetInt(0), b->literal().GetInt(0)) ? yes : no;
   }
-  return Selected(Compare(direction, a, b), yes, no);
+  return Select(Compare(direction, a, b), yes, no);
 }
 
 Instruction* SizeMath::SizeOf(const PaddedArray& value, int64_t dimension) {
@@ -163,7 +155,7 @@ void SizeMath::Require(ComparisonDirection direction, Instruction* a, Instructio
   context_.messages.push_back(std::move(message));
   Instruction* const number = Number(static_cast<int64_t>(context_.messages.size()));
   Instruction* const failed = Compare(Opposite(direction), a, b);
-  Merge({Selected(failed, number, Number(0)), first, second});
+  Merge({Select(failed, number, Number(0)), first, second});
 }
 
 void SizeMath::RequireWithin(Instruction* size, int64_t bound, const std::string& message) {
@@ -178,8 +170,8 @@ void SizeMath::Merge(const SizeFault& later) {
     return;
   }
   Instruction* const had = Compare(ComparisonDirection::kNe, fault.number, Number(0));
-  fault = {Selected(had, fault.number, later.number), Selected(had, fault.first, later.first),
-           Selected(had, fault.second, later.second)};
+  fault = {Select(had, fault.number, later.number), Select(had, fault.first, later.first),
+           Select(had, fault.second, later.second)};
 }
 
 Instruction* SizeMath::LiveMask(const IntList& bounds, const std::vector<Instruction*>& sizes) {
@@ -188,7 +180,7 @@ Instruction* SizeMath::LiveMask(const IntList& bounds, const std::vector<Instruc
     if (sizes[d] == nullptr || IsNumber(sizes[d], bounds[d])) continue;
     Instruction* const index = Iota(ElementType::kS32, bounds, static_cast<int64_t>(d));
     Instruction* const lives = Compare(ComparisonDirection::kLt, index, Spread(sizes[d], bounds));
-    mask = mask == nullptr ? lives : Binary(Opcode::kAnd, mask, lives);
+    mask = mask == nullptr ? lives : And(mask, lives);
   }
   if (mask == nullptr) mask = Spread(Constant(Literal::ScalarInt(ElementType::kPred, 1)), bounds);
   return mask;
@@ -204,7 +196,7 @@ Instruction* SizeMath::Masked(const PaddedArray& value, const IntList& dimension
   }
   if (!any) return value.array;
   const IntList bounds = SizesOf(value.array->shape());
-  return Selected(LiveMask(bounds, sizes), value.array, Spread(scalar, bounds));
+  return Select(LiveMask(bounds, sizes), value.array, Spread(scalar, bounds));
 }
 
 Instruction* SizeMath::At(Instruction* array, Instruction* positions) {

@@ -81,9 +81,7 @@ class SizeMath : protected Expansion {
   // The array with another value wherever an index along one of `dimensions` is not live.
   Instruction* Masked(const PaddedArray& value, const IntList& dimensions, Instruction* scalar);
 
-  Instruction* Selected(Instruction* mask, Instruction* yes, Instruction* no) {
-    return Add(Opcode::kSelect, yes->shape(), {mask, yes, no});
-  }
+  using Expansion::Select;
   // An element of the array at each of s32[...] row-major positions.
   Instruction* At(Instruction* array, Instruction* positions);
 

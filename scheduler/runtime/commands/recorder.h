@@ -47,6 +47,13 @@ class ExecutionContext {
   // anything under descriptors) are recorded again. Not while a run is in flight.
   Result<RecordCounts> Bind(std::span<const BoundBuffer> parameters, std::span<const BoundBuffer> results);
 
+  // Brings what the host wrote into the argument blocks to where kernels read it, before the segments; null where they
+  // read it already. Submitted once, then there is nothing to bring until Bind moves something.
+  CommandBuffer* stale_blocks() const { return blocks_are_stale_ ? update_.get() : nullptr; }
+  void NoteBlocksUpdated() { blocks_are_stale_ = false; }
+  // The same into a command buffer that is being recorded.
+  void RecordBlocks(CommandBuffer& commands) const;
+
   // The first half of Bind: the argument blocks alone. Whether anything moved.
   bool Rebind(std::span<const BoundBuffer> parameters, std::span<const BoundBuffer> results);
   // Into a command buffer that is being recorded. `indirect`: as CommandBuffer::Barrier.
@@ -87,7 +94,10 @@ class ExecutionContext {
   std::span<std::byte> blocks() const;
 
   const CompiledPlan& program_;
-  std::shared_ptr<Buffer> argument_blocks_;
+  // What kernels read, and what the host writes: one buffer, or, where kernels would read each block over the bus, two.
+  std::shared_ptr<Buffer> argument_blocks_, written_blocks_;
+  std::unique_ptr<CommandBuffer> update_;
+  bool blocks_are_stale_ = true;
   std::vector<std::shared_ptr<Buffer>> scratch_blocks_;
   std::vector<std::unique_ptr<CommandBuffer>> commands_;  // by segment; null for host segments
   std::vector<std::unique_ptr<CommandBuffer>> batches_;   // by segment; null where its batch is one

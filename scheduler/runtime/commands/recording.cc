@@ -213,7 +213,11 @@ Result<std::unique_ptr<Recording>> Recording::Create(std::shared_ptr<Executable>
 
 Status Recording::Record(size_t begin, size_t end, CommandBuffer& commands, const std::function<void()>& behind) {
   commands.BeginLabel(plan().name.c_str());
-  if (begin != 0) commands.Barrier(indirect_);
+  if (begin == 0) {
+    context_->RecordBlocks(commands);
+  } else {
+    commands.Barrier(indirect_);
+  }
   Status status;
   for (size_t i = begin; i < end && status.ok(); ++i) {
     const RecordedCommand& recorded = commands_[i];

@@ -105,6 +105,12 @@ void Run::Keep(RunStatistics& statistics) {
 Status Run::SubmitAll(RunStatistics& statistics) {
   VXLA_RETURN_IF_ERROR(AwaitPromises());
   for (const auto& [leaf, source] : copies_) VXLA_RETURN_IF_ERROR(CopyParameter(leaf, *source));
+  if (CommandBuffer* const update = context_->stale_blocks()) {
+    VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(*update, after_));
+    context_->NoteSubmitted(point);
+    context_->NoteBlocksUpdated();
+    After(point);
+  }
   if (state_->program.profile) profile_.steps = StepTimesOf(plan_);
   state_->client->Report({CallProgress::Stage::kRun});
   arguments_ready_ = after_;

@@ -1,6 +1,5 @@
 #include "scheduler/runtime/memory/live_values.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/sizes/live_sizes.h"

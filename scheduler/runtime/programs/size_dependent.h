@@ -24,8 +24,7 @@ class MadeForSizes {
   explicit MadeForSizes(size_t most = 256) : most_(most) {}
 
   // `make` gives an Outcome. What fails is made again for who asks again.
-  template <typename Make>
-  Outcome Get(const Key& key, Make&& make) {
+  Outcome Get(const Key& key, auto&& make) {
     std::promise<Outcome> promise;
     std::unique_lock lock(mutex_);
     const uint64_t now = ++clock_;

@@ -23,7 +23,8 @@ struct Round {
 
 class PhaseRepeater {
  public:
-  PhaseRepeater(const std::vector<LoopPhase>& phases, const std::string& name) : phases_(phases), name_(name) {
+  PhaseRepeater(const std::vector<LoopPhase>& phases, const std::string& name, bool of_grid)
+      : phases_(phases), name_(name), of_grid_(of_grid) {
     std::map<std::string, size_t> kinds;
     for (const LoopPhase& phase : phases) {
       sizes_.push_back(std::ssize(phase.code.Print()));
@@ -87,7 +88,7 @@ class PhaseRepeater {
   }
 
   void WriteAsIs(size_t i) {
-    if (phases_[i].waits) code_ += Barrier();
+    if (phases_[i].waits) code_ += Barrier(0, of_grid_);
     code_ += phases_[i].code;
   }
 
@@ -95,7 +96,7 @@ class PhaseRepeater {
     const auto index = [&](size_t turn) { return round.first + turn * round.length + phase; };
     bool waits = false;
     for (size_t turn = 0; turn < round.turns; ++turn) waits |= phases_[index(turn)].waits;
-    if (waits) code_ += Barrier();
+    if (waits) code_ += Barrier(0, of_grid_);
     const auto kinds = KindsOf(round, phase);
     for (const auto& [kind, turns] : kinds) {
       uint32_t mask = 0;
@@ -127,6 +128,7 @@ class PhaseRepeater {
           for (size_t t = 0; t + 1 < turns.size(); ++t)
             addresses += fmt::format("{} == {}u ? address_{} : ", name_, turns[t], tensors[t]);
           addresses += fmt::format("address_{};\n", tensors.back());
+          if (of_grid_) addresses += fmt::format("#define TENSOR_BLOCK_{}(tag) Coherent_##tag\n", tensor);
         }
       }
       names.push_back(tensor);
@@ -140,6 +142,7 @@ class PhaseRepeater {
 
   const std::vector<LoopPhase>& phases_;
   const std::string name_;
+  const bool of_grid_;
   std::vector<std::vector<std::string>> tensors_;  // of each, in the order in which it names them
   std::vector<int64_t> sizes_;                     // of their texts
   std::vector<size_t> kinds_;                      // equal numbers: equal texts but for the tensors
@@ -149,8 +152,8 @@ class PhaseRepeater {
 
 }  // namespace
 
-Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name) {
-  return PhaseRepeater(phases, name).Write();
+Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name, bool of_grid) {
+  return PhaseRepeater(phases, name, of_grid).Write();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

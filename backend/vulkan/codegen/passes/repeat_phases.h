@@ -21,7 +21,8 @@ constexpr int64_t kMostTurns = 32;  // bits of a word
 // a loop over its turns (kMostTurns at most), if that spares a third of the text, and not little: a driver compiles
 // half of a transformer of two layers. What a phase reads and writes there, where it is not the same in each turn, is
 // chosen by the turn: tensors are reached by addresses. A phase of the round that is another one in some turns stands
-// there once for each kind. `name` begins the names of the loop's own variables. Pure.
-Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name);
+// there once for each kind. `name` begins the names of the loop's own variables. `of_grid`: phases wait for all
+// workgroups, and what they choose from is written by any. Pure.
+Code RepeatPhases(const std::vector<LoopPhase>& phases, const std::string& name, bool of_grid = false);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -25,6 +25,8 @@ inline constexpr std::string_view kLargeTensors = "LARGE_TENSORS";
 inline constexpr std::string_view kSharedBindings = "SHARED_BINDINGS";
 // Defined in kernels that reach elements from 2^31 on: their indices may have 64 bits.
 inline constexpr std::string_view kFarElements = "FAR_ELEMENTS";
+// Workgroups of a dispatch read what others of it have written.
+inline constexpr std::string_view kCoherentTensors = "COHERENT_TENSORS";
 
 // "f32" for f16, "i32" for s8 ...: the suffix in the names of the math functions.
 std::string_view CarrierSuffix(ElementType type);

@@ -130,7 +130,7 @@ std::string Statement::Print() const {
     case Kind::kFunction:
       return out + text + " {\n";
     case Kind::kBarrier:
-      return out + std::string(kBarrier) + '\n';
+      return out + std::string(of_grid ? kGridBarrier : kBarrier) + '\n';
     case Kind::kClose:
     case Kind::kEndFunction:
       break;
@@ -223,6 +223,8 @@ void CodeWriter::Assign(std::string name, Expression value) {
   Add({.kind = Statement::Kind::kAssign, .name = std::move(name), .value = std::move(value)});
 }
 
-Code Barrier(int depth) { return Code({{.kind = Statement::Kind::kBarrier, .depth = depth}}); }
+Code Barrier(int depth, bool of_grid) {
+  return Code({{.kind = Statement::Kind::kBarrier, .depth = depth, .of_grid = of_grid}});
+}
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -95,14 +95,14 @@ struct Statement {
     kElement,     // text ELEMENT(target) value: a raw line around an element, as atomic operations take it
     kOpen,        // text {
     kClose,       // }
-    kBarrier,     // where lanes wait for each other
+    kBarrier,     // where lanes wait for each other, or workgroups (of_grid)
     kFunction,    // text {, at file scope: names of locals begin afresh
     kEndFunction  // }
   };
   Kind kind = Kind::kRaw;
   int depth = 0;  // of the block that it stands in
   std::string text = {};
-  bool precise = false;
+  bool precise = false, of_grid = false;
   std::string type = {}, name = {};
   std::optional<Expression> value = {};
   Elements target = {};
@@ -160,7 +160,7 @@ class CodeWriter {
   // A local of the caller's own name.
   void Declare(std::string_view glsl_type, std::string name, Expression value, bool precise = false);
   void Assign(std::string name, Expression value);
-  void Barrier() { Add({.kind = Statement::Kind::kBarrier}); }
+  void Barrier(bool of_grid = false) { Add({.kind = Statement::Kind::kBarrier, .of_grid = of_grid}); }
   void Add(Statement statement);
   void Add(Code code) { code_ += std::move(code); }
   Code Take() { return std::exchange(code_, {}); }
@@ -170,9 +170,10 @@ class CodeWriter {
   int depth_ = 1;
 };
 
-// What a barrier is printed as: a macro, of which the kernel says what it is.
-constexpr std::string_view kBarrier = "PHASE";
-Code Barrier(int depth = 0);
+// What barriers are printed as: a macro, of which the kernel says what it is, and that of all workgroups of a dispatch
+// that run (control_flow/grid_loop.comp).
+constexpr std::string_view kBarrier = "PHASE", kGridBarrier = "grid_barrier();";
+Code Barrier(int depth = 0, bool of_grid = false);
 
 // Every name in a text; of components the name before the dot.
 void ForEachName(std::string_view text, const std::function<void(std::string_view)>& function);

@@ -231,6 +231,7 @@ Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, Devi
   set(MemoryKind::kUpload, upload);
   set(MemoryKind::kReadback, readback);
   set(MemoryKind::kArguments, arguments < 0 ? upload : arguments);
+  plan.facts.arguments_over_bus = arguments < 0;
   MemoryChoice& chosen = plan.memory[static_cast<int>(MemoryKind::kDevice)];
   Pretend(wants.pretend, chosen);
   plan.heaps = HeapsOf(support);

@@ -46,8 +46,9 @@ struct FeatureChain {
 };
 
 // Calls visit(struct, its type, its extension, whether it is part of Vulkan 1.3) for those that are chained singly.
-template <typename Visit>
-void VisitSingle(FeatureChain& chain, Visit visit) {
+// `chain` is a FeatureChain or what has its members; `executables` may be missing.
+template <typename Chain, typename Visit>
+void VisitSingle(Chain& chain, Visit visit) {
   visit(chain.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
         VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME, true);
   visit(chain.maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
@@ -58,8 +59,9 @@ void VisitSingle(FeatureChain& chain, Visit visit) {
         VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, true);
   visit(chain.cooperative_matrix, kCooperativeMatrixFeaturesType, kCooperativeMatrixExtension, false);
   visit(chain.bfloat16, kBfloat16FeaturesType, kBfloat16Extension, false);
-  visit(chain.executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
-        VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, false);
+  if constexpr (requires { chain.executables; })
+    visit(chain.executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
+          VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, false);
   visit(chain.memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT,
         VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME, false);
   visit(chain.pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT,

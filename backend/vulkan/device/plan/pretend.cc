@@ -78,6 +78,7 @@ constexpr Pretence kPretences[] = {{"i64", &Emulation::i64},
                                    {"gpu", &Emulation::gpu},
                                    {"matrices", &Emulation::matrices},
                                    {"queues", &Emulation::queues},
+                                   {"grid", &Emulation::grid},
                                    {"vulkan1.1", &Emulation::vulkan11},
                                    {"synchronization2", &Emulation::synchronization2}};
 
@@ -173,6 +174,7 @@ void Pretend(const Emulation& emulate, DeviceFacts& facts) {
   if (!emulate.gpu || !facts.is_software()) return;
   TakeForGpu(facts);
   TakeFor(emulate.family, facts);
+  facts.costs.free_grid_barriers = emulate.grid;
 }
 
 std::optional<GpuFamily> GpuFamilyOf(std::string_view name) {

@@ -27,7 +27,7 @@ enum class PretendedMemory : uint8_t {
 bool EnvironmentPoisons();
 bool EnvironmentForbidsProbes();
 
-// "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues,vulkan1.1,synchronization2" or some of them, or families
+// "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues,grid,vulkan1.1,synchronization2" or some of them, or families
 // of GPUs in the place of "gpu". Another name: kInvalidArgument.
 Result<Emulation> ParseEmulation(std::string_view names);
 // "gcn", "rdna2", "rdna3", "nvidia", "intel", "apple", "adreno", "mali", "mobile" (the least of phones' and boards').

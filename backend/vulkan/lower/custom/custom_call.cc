@@ -472,7 +472,7 @@ class CustomCallLowering : UserCall {
     step.name = fmt::format("{} (custom-call {})", call_.name(), attributes().custom_call_target);
     step.kernel.algorithm = "custom/" + attributes().custom_call_target + (is_module_ ? ".spv" : ".comp");
     step.kernel.is_module = is_module_;
-    step.indivisible = !glsl_.by_element;
+    step.traits.indivisible = !glsl_.by_element;
     step.kernel.generated = generated_;
     step.kernel.user_file = kernel_.file.empty() ? step.kernel.algorithm : kernel_.file;
     step.kernel.user_text = glsl_.text;
@@ -500,48 +500,11 @@ class CustomCallLowering : UserCall {
   uint32_t items_ = 1;
 };
 
-class LoweringWithKernels final : public Lowering {
- public:
-  LoweringWithKernels(const DeviceFacts& facts, BindingMode bindings, const CustomKernels& kernels,
-                      const Lowering& others)
-      : facts_(facts), context_{facts_, bindings}, kernels_(kernels), others_(others) {}
-
-  // The user asked for the kernel: where it does not fit, that is an error and no reason to run something else.
-  Status CanLower(const Instruction& instruction) const override {
-    return KernelOf(instruction) != nullptr ? OkStatus() : others_.CanLower(instruction);
-  }
-  Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
-    const CustomKernel* const kernel = KernelOf(instruction);
-    if (kernel == nullptr) return others_.Lower(instruction, buffers);
-    return CustomCallLowering(context_, *kernel, instruction, buffers).Lower();
-  }
-  Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
-    return others_.LowerLoop(loop, buffers);
-  }
-  bool HasGates() const override { return others_.HasGates(); }
-  Result<Step> LowerGates(const GateRequest& request) const override { return others_.LowerGates(request); }
-  Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
-    return others_.LowerCopy(std::move(name), source, target);
-  }
-
- private:
-  const CustomKernel* KernelOf(const Instruction& instruction) const {
-    if (instruction.opcode() != Opcode::kCustomCall) return nullptr;
-    const auto at = kernels_.find(instruction.attributes<CustomCallAttributes>().custom_call_target);
-    return at == kernels_.end() ? nullptr : &at->second;
-  }
-
-  const DeviceFacts facts_;
-  const LowerContext context_;
-  const CustomKernels kernels_;
-  const Lowering& others_;
-};
-
 }  // namespace
 
-std::unique_ptr<Lowering> WithCustomKernels(const DeviceFacts& facts, BindingMode bindings,
-                                            const CustomKernels& kernels, const Lowering& others) {
-  return std::make_unique<LoweringWithKernels>(facts, bindings, kernels, others);
+Result<std::vector<Step>> LowerCustomCall(const LowerContext& context, const CustomKernel& kernel,
+                                          const Instruction& call, BufferMap& buffers) {
+  return CustomCallLowering(context, kernel, call, buffers).Lower();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

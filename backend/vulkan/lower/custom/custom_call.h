@@ -1,18 +1,20 @@
 // Custom calls by the user's kernels: docs/guides/custom_calls.md.
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "backend/custom_kernel.h"
 #include "backend/vulkan/lower/lower.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// Lowers the custom calls that name one of the kernels, and leaves the rest to `others`, which has to outlive it. What
-// is wrong with a kernel, or does not fit the call, is kInvalidArgument or kUnsupported when it is lowered; errors of
-// GLSL come when the kernel is made.
-std::unique_ptr<Lowering> WithCustomKernels(const DeviceFacts& facts, BindingMode bindings,
-                                            const CustomKernels& kernels, const Lowering& others);
+// The user asked for the kernel: where it is wrong, or does not fit the call, that is kInvalidArgument and no reason to
+// run something else. Errors of GLSL come when the kernel is made.
+Result<std::vector<Step>> LowerCustomCall(const LowerContext& context, const CustomKernel& kernel,
+                                          const Instruction& call, BufferMap& buffers);
 
 // The value of a group count: numbers, names, + - * /, ceil(x), floor(x), min(x, y), max(x, y) and parentheses. Pure.
 // kInvalidArgument says where the text is none; Lookup gives the value of a name, or nothing.

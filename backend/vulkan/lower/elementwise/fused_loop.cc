@@ -46,8 +46,7 @@ constexpr int64_t kRowBytes = 256;  // which an access of eight lanes reads
 // How a loop that computes these values goes through them.
 LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
                     std::span<const Instruction* const> values, int64_t count) {
-  int64_t cost = 0;
-  for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
+  int64_t cost = ElementCosts(body.computed);
   if (ComputesInPairs(context, body)) cost += 1 << 10;
   LoopTuning tuning = TuneLoop(context.facts, context.bindings, count, cost);
   tuning = Widened(context.facts, tuning, BytesAlong(body, values), count, cost);

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/custom/custom_call.h"
 #include "backend/vulkan/lower/fusions/gates.h"
 #include "backend/vulkan/lower/fusions/moved_bytes.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
@@ -35,27 +35,6 @@ Status CheckStatic(const Shape& shape) {
   }
   return OkStatus();
 }
-
-// Places for steps that are made to be looked at only.
-class NoBuffers final : public BufferMap {
- public:
-  BufferSlice SliceOf(const Instruction& instruction, int leaf) override {
-    return {Of({&instruction, leaf}), 0, FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf))->SizeBytes()};
-  }
-  BufferSlice Scratch(int64_t size_bytes) override { return {next_++, 0, size_bytes}; }
-  BufferSlice Constant(std::vector<uint32_t> words) override {
-    return {next_++, 0, static_cast<int64_t>(4 * words.size())};
-  }
-
- private:
-  int Of(std::pair<const Instruction*, int> value) {
-    const auto [known, fresh] = numbers_.try_emplace(value, next_);
-    if (fresh) ++next_;
-    return known->second;
-  }
-  std::map<std::pair<const Instruction*, int>, int> numbers_;
-  int next_ = 0;
-};
 
 // What is bound as a storage buffer.
 Status CheckBinding(const LowerContext& context, const Shape& shape) {
@@ -183,26 +162,30 @@ HeroLowering LoweringOf(const FusionDescription& body) {
 
 class VulkanLowering final : public Lowering {
  public:
-  VulkanLowering(const DeviceFacts& facts, BindingMode bindings) : facts_(facts), context_{facts_, bindings} {}
+  VulkanLowering(const DeviceFacts& facts, BindingMode bindings, const CustomKernels& kernels)
+      : facts_(facts), context_{facts_, bindings}, kernels_(kernels) {}
 
   Status CanLower(const Instruction& instruction) const override {
     VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
-    const FusionDescription& body = *described;
-    VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
-    VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
-    const Status giants = CheckGiants(body, facts_.max_elements);
-    return giants.ok() || Reaches(body) ? OkStatus() : giants;
+    return Check(*described, CheckGiants(*described, facts_.max_elements));
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    if (instruction.opcode() == Opcode::kCustomCall) {
+      const auto kernel = kernels_.find(instruction.attributes<CustomCallAttributes>().custom_call_target);
+      if (kernel != kernels_.end()) return LowerCustomCall(context_, kernel->second, instruction, buffers);
+    }
+    VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
+    const FusionDescription& body = *described;
+    const Status giants = CheckGiants(body, facts_.max_elements);
+    VXLA_RETURN_IF_ERROR(Check(body, giants));
     const auto leaves = FlattenTuple(instruction.shape());
     // An empty array that is dynamic in some dimension has its sizes.
     if (std::ranges::all_of(leaves, [](const Shape* leaf) { return DeviceBytes(*leaf) == 0; }))
       return std::vector<Step>();
-    VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
-    const FusionDescription& body = *described;
-    Result<std::vector<Step>> steps = LoweringOf(body).lower(context_, body, buffers);
-    if (steps.ok()) CountMovedBytes(body, buffers, *steps);
+    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LoweringOf(body).lower(context_, body, buffers));
+    if (!giants.ok() && std::ranges::any_of(steps, &KernelTraits::beyond_reach, &Step::traits)) return giants;
+    CountMovedBytes(body, buffers, steps);
     return steps;
   }
 
@@ -214,6 +197,8 @@ class VulkanLowering final : public Lowering {
         LoopLowering lowering,
         LowerLoopKernel(context_, loop, buffers, [this](const Instruction& fusion) { return CanLower(fusion); }));
     for (const Step& step : lowering.steps) {
+      if (step.traits.beyond_reach)
+        return Unsupported("{}: an index of its kernel needs more than 32 bits", loop.name());
       const bool fits = context_.bindings != BindingMode::kDescriptors ||
                         1 + step.bindings.size() <= context_.facts.max_storage_buffers;
       if (!fits) {
@@ -231,26 +216,30 @@ class VulkanLowering final : public Lowering {
   }
 
  private:
-  // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot.
-  bool Reaches(const FusionDescription& body) const {
+  // `giants`: why what is beyond 31 bits would be refused.
+  Status Check(const FusionDescription& body, const Status& giants) const {
+    VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
+    VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
+    return giants.ok() || MayReach(body) ? OkStatus() : giants;
+  }
+  // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot;
+  // bindings are no larger than an index reaches.
+  bool MayReach(const FusionDescription& body) const {
     if (body.hero != nullptr && !ReachesGiants(body.hero->opcode())) return false;
-    if (context_.bindings == BindingMode::kDescriptors) {
-      const auto small = [](const Instruction* value) { return CheckSize(value->shape()).ok(); };
-      if (!std::ranges::all_of(body.instruction->operands(), small) || !small(body.instruction)) return false;
-    }
-    NoBuffers buffers;
-    const Result<std::vector<Step>> steps = LoweringOf(body).lower(context_, body, buffers);
-    return steps.ok() && std::ranges::none_of(*steps, &Step::beyond_reach);
+    const auto small = [](const Instruction* value) { return CheckSize(value->shape()).ok(); };
+    return context_.bindings != BindingMode::kDescriptors ||
+           (std::ranges::all_of(body.instruction->operands(), small) && small(body.instruction));
   }
 
   const DeviceFacts facts_;
   const LowerContext context_;
+  const CustomKernels kernels_;
 };
 
 }  // namespace
 
-std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings) {
-  return std::make_unique<VulkanLowering>(facts, bindings);
+std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings, const CustomKernels& kernels) {
+  return std::make_unique<VulkanLowering>(facts, bindings, kernels);
 }
 
 bool ComputesInPairs(const LowerContext& context, const FusionDescription& body) {

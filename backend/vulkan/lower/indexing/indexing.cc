@@ -342,7 +342,7 @@ class ScatterWriter : ScatterWindows {
       Assign(held[j], values);
       writer_.CloseBlock();
       writer_.OpenBlock("else");
-      writer_.Line(fmt::format("combine({}, {});", fmt::join(held[j], ", "), fmt::join(values, ", ")));
+      writer_.Line(JoinText("combine", held[j], values));
       writer_.CloseBlock();
     }
     writer_.Line(fmt::format("uint next = min(m + 1u, {} - 1u);", CountParam()));
@@ -401,10 +401,7 @@ class ScatterWriter : ScatterWindows {
     for (size_t j = 0; j < held.size(); ++j) Assign(held[j], values_of("c", "begun", j));
     writer_.OpenBlock(
         fmt::format("for (uint k = c + 1u; goes_on && k < {}; ++k)", kernel_.Param(static_cast<uint32_t>(parts))));
-    for (size_t j = 0; j < held.size(); ++j) {
-      writer_.Line(
-          fmt::format("combine({}, {});", fmt::join(held[j], ", "), fmt::join(values_of("k", "rest", j), ", ")));
-    }
+    for (size_t j = 0; j < held.size(); ++j) writer_.Line(JoinText("combine", held[j], values_of("k", "rest", j)));
     const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
     writer_.Line(fmt::format("uint first = min((k + 1u) * {}, {} - 1u);", length, CountParam()));
     DeclareSame("same", last, Named("first"));

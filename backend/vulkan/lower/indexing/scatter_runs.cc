@@ -26,9 +26,7 @@ constexpr int64_t kUpdatesAtOnce = 4, kMostOfAnUpdate = 16, kSumsAtOnce = 8;
 
 void ScatterText::DeclareRuns(const FusionDescription& body, std::span<const BufferSlice> places) {
   kernel_.Append(reducer_.combine(combine_));
-  int64_t cost = 0;
-  for (const Instruction* i : body.computed) cost += ElementCost(*i);
-  at_once_ = kernel_.keeps_loops() && cost < kMostOfAnUpdate ? kUpdatesAtOnce : 1;
+  at_once_ = kernel_.keeps_loops() && ElementCosts(body.computed) < kMostOfAnUpdate ? kUpdatesAtOnce : 1;
   for (size_t k = 0; k < places.size(); ++k) {
     const auto array = static_cast<int>(k);
     const Instruction& operand = *scatter_.operand(array);
@@ -107,8 +105,7 @@ void ScatterText::TakeWhile(const Run& run, const Turns& turns, int64_t at_once)
     if (at_once == 1) read.push_back(values(names[j]));
     for (size_t lane = 0; lane < run.held.size(); ++lane) {
       const auto& held = run.held[lane];
-      const std::string taken =
-          fmt::format("{}({}, {});", combine_, fmt::join(held, ", "), fmt::join(read[j][lane], ", "));
+      const std::string taken = JoinText(combine_, held, read[j][lane]);
       if (begun.empty()) {
         writer_.Line(taken);
         continue;
@@ -183,8 +180,7 @@ void ScatterText::TakeParts(const Run& run, std::span<const int> parts) {
   }
   TakeUpdates(last, "rest", "rest_end", "begun");
   writer_.OpenBlock("if (begun)");
-  for (size_t j = 0; j < run.held.size(); ++j)
-    writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(run.held[j], ", "), fmt::join(last.held[j], ", ")));
+  for (size_t j = 0; j < run.held.size(); ++j) writer_.Line(JoinText(combine_, run.held[j], last.held[j]));
   writer_.CloseBlock();
   writer_.CloseBlock();
 }

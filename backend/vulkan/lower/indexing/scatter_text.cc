@@ -129,7 +129,7 @@ std::vector<std::string> ScatterText::Held(const IndexExpression& linear) {
 void ScatterText::Combine(const std::vector<std::string>& held, const Place& place) {
   std::vector<std::string> values;
   for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, place));
-  writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(held, ", "), fmt::join(values, ", ")));
+  writer_.Line(JoinText(combine_, held, values));
 }
 void ScatterText::Store(const IndexExpression& linear, const std::vector<std::vector<std::string>>& held) {
   for (size_t k = 0; k < tensors_.size(); ++k) {

@@ -109,8 +109,7 @@ class RowProgramReader {
     output.per_element = !reduce && rows_.PlaceOf(shape) == RowSpace::Place::kElement;
     output.value = [this, &root, root_leaf, per_element = output.per_element, &shape](ValueWriter& writer,
                                                                                       const RowPlace& place) {
-      const MultiIndex index = IndexAt(writer, shape, place, per_element);
-      return root.shape().IsTuple() ? writer.LeafValue(root, root_leaf, index) : writer.Value(root, index);
+      return writer.LeafValue(root, root_leaf, IndexAt(writer, shape, place, per_element));
     };
     output.linear = [this, &shape](ValueWriter& writer, const RowPlace& place) {
       return writer.space().Linearize(IndexAt(writer, shape, place, true), shape.dimensions());

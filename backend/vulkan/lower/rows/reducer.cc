@@ -71,6 +71,15 @@ Reducer ReadReducer(const Computation& computation) {
   return reducer;
 }
 
+std::string JoinText(std::string_view function, const std::vector<std::string>& into,
+                     const std::vector<std::string>& values, const std::string& holds) {
+  const std::string call = fmt::format("{}({}, {});", function, fmt::join(into, ", "), fmt::join(values, ", "));
+  if (holds.empty()) return call;
+  std::string copy;
+  for (size_t leaf = 0; leaf < into.size(); ++leaf) copy += fmt::format("{} = {}; ", into[leaf], values[leaf]);
+  return fmt::format("if ({0}) {{ {1} }} else {{ {2}{0} = true; }}", holds, call, copy);
+}
+
 Status CheckReducer(const Computation& computation) { return CheckScalarComputation(computation); }
 
 std::string AddFunction(ElementType type, const std::string& name) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/device_facts.h"
@@ -23,7 +24,7 @@ struct Reducer {
   std::function<std::string(const std::string& name)> combine;
   // Of products in two floats, else empty: the same for a value b, which is cheaper and leaves the two out of order;
   // and void <name>(inout T0 a0), which puts them in order.
-  std::function<std::string(const std::string& name)> take, order;
+  std::function<std::string(const std::string&name)> take, order;
 
   // Without an identity accumulators know by a flag whether they hold anything yet.
   bool holds_flag() const { return identity.empty() && !in_order; }
@@ -41,6 +42,11 @@ Reducer WideSum();
 std::string Widened(ElementType pair, const std::string& value);
 // a0 = a0 + b0 of such accumulators.
 std::string WideAddFunction(const std::string& name);
+
+// The statement by which a function of accumulators and values, a reducer's or its `take`, puts values into `into`. By
+// the flag `holds` the first ones are taken as they are.
+std::string JoinText(std::string_view function, const std::vector<std::string>& into,
+                     const std::vector<std::string>& values, const std::string& holds = "");
 
 Status CheckReducer(const Computation& computation);
 

@@ -235,7 +235,7 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   for (size_t i = 0; i < reduces.size(); ++i) {
     const RowReduce& reduce = *reduces[i];
     const bool knows = reduce.holds_flag();
-    std::vector<std::string> a, b, copy;
+    std::vector<std::string> a, b;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
       const std::string name = Member(static_cast<int>(i), leaf);
       members += fmt::format("  {} {};\n", CarrierType(reduce.types[leaf]), name);
@@ -243,21 +243,19 @@ void RowKernelWriter::WriteAccumulator(int pass) {
                            reduce.identity.empty() ? ZeroText(reduce.types[leaf]) : reduce.identity[leaf]);
       a.push_back("a." + name);
       b.push_back("b." + name);
-      copy.push_back(fmt::format("a.{0} = b.{0};", name));
       shuffle += fmt::format("  b.{0} = subgroupShuffleXor(a.{0}, mask);\n", name);
     }
-    const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(b, ", "));
-    kernel_.Append(reduce.combine(fmt::format("combine{}_{}", pass, i)));
+    const std::string combine = fmt::format("combine{}_{}", pass, i);
+    kernel_.Append(reduce.combine(combine));
     if (reduce.take) kernel_.Append(reduce.take(fmt::format("take{}_{}", pass, i)));
     if (knows) {
       members += fmt::format("  bool holds{};\n", i);
       reset += fmt::format("  a.holds{} = false;\n", i);
       merge +=
-          fmt::format("  if (b.holds{0}) {{\n    if (a.holds{0}) {{ {1} }} else {{ {2} a.holds{0} = true; }}\n  }}\n",
-                      i, combine, fmt::join(copy, " "));
+          fmt::format("  if (b.holds{}) {{\n    {}\n  }}\n", i, JoinText(combine, a, b, fmt::format("a.holds{}", i)));
       shuffle += fmt::format("  b.holds{0} = subgroupShuffleXor(a.holds{0}, mask);\n", i);
     } else {
-      merge += "  " + combine + "\n";
+      merge += "  " + JoinText(combine, a, b) + "\n";
     }
   }
   const std::string p = std::to_string(pass), acc = "Acc_" + p;
@@ -326,17 +324,13 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
   for (size_t i = 0; i < reduces.size(); ++i) {
     std::vector<std::string> values = reduces[i]->element(function.writer, place);
     if (!reduces[i]->elements_taken) values[0] = reduces[i]->Taken(values[0]);
-    std::vector<std::string> a, copy;
-    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      a.push_back(fmt::format("{}[{}].{}", accumulators, slot, Member(static_cast<int>(i), leaf)));
-      copy.push_back(fmt::format("{} = {};", a.back(), values[leaf]));
-    }
-    const std::string combine = fmt::format("{}{}_{}({}, {});", reduces[i]->take ? "take" : "combine", pass, i,
-                                            fmt::join(a, ", "), fmt::join(values, ", "));
-    const std::string holds = fmt::format("{}[{}].holds{}", accumulators, slot, i);
-    function.writer.Line(reduces[i]->holds_flag() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
-                                                                combine, fmt::join(copy, " "))
-                                                  : combine);
+    const std::string accumulator = fmt::format("{}[{}]", accumulators, slot);
+    std::vector<std::string> a;
+    for (size_t leaf = 0; leaf < values.size(); ++leaf)
+      a.push_back(fmt::format("{}.{}", accumulator, Member(static_cast<int>(i), leaf)));
+    const std::string function_name = fmt::format("{}{}_{}", reduces[i]->take ? "take" : "combine", pass, i);
+    const std::string holds = reduces[i]->holds_flag() ? fmt::format("{}.holds{}", accumulator, i) : "";
+    function.writer.Line(JoinText(function_name, a, values, holds));
   }
 }
 
@@ -415,28 +409,17 @@ void RowKernelWriter::WriteFinish(int pass) {
   for (size_t n = 0; n < program_.reduces.size(); ++n) {
     const RowReduce& reduce = program_.reduces[n];
     if (reduce.pass != pass) continue;
-    std::vector<std::string> init;
-    const bool joins = reduce.init && !reduce.in_order;
-    if (joins) init = reduce.init(function.writer);
-    if (joins) init[0] = reduce.Taken(init[0]);
     for (int s = 0; s < slots(); ++s) {
-      std::vector<std::string> total, results, locals;
-      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-        total.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
-        results.push_back(ResultName(n, leaf, s));
-        locals.push_back(fmt::format("whole{}_{}_{}", n, leaf, s));
-        function.writer.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), locals.back(),
-                                         joins ? init[leaf] : total.back()));
-      }
-      if (joins) {
-        std::string combine =
-            fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(locals, ", "), fmt::join(total, ", "));
-        if (reduce.holds_flag()) combine = fmt::format("if (total[{}].holds{}) {{ {} }}", s, i, combine);
-        function.writer.Line(combine);
-      }
-      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-        const std::string result = reduce.Result(leaf, reduce.result_types[leaf], locals[leaf]);
-        function.writer.Line(fmt::format("{} = {};", results[leaf], result));
+      const std::string total = fmt::format("total[{}]", s);
+      std::vector<std::string> sums;
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
+        sums.push_back(fmt::format("{}.{}", total, Member(static_cast<int>(i), leaf)));
+      std::vector<std::string> results =
+          reduce.Results(function.writer, fmt::format("combine{}_{}", pass, i), std::move(sums),
+                         reduce.holds_flag() ? fmt::format("{}.holds{}", total, i) : "");
+      for (size_t leaf = 0; leaf < results.size(); ++leaf) {
+        const std::string name = ResultName(n, leaf, s);
+        function.writer.Line(fmt::format("{} = {};", name, std::exchange(results[leaf], name)));
       }
       reduce.publish(function.writer, PlaceOf(function, s), results);
     }

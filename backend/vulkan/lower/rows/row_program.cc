@@ -89,16 +89,9 @@ class JoinInPlace {
     const int variable = writer.space().AddVariable(shares_.splits);
     writer.Bind(variable, index);
     const std::vector<std::string> next = LoadShare(writer, row, writer.space().Variable(variable));
-    writer.Line(fmt::format("{}({}, {});", name_, fmt::join(total, ", "), fmt::join(next, ", ")));
+    writer.Line(JoinText(name_, total, next));
     writer.CloseBlock();
-    if (reduce_.init) {
-      std::vector<std::string> whole = reduce_.Starts(writer);
-      writer.Line(fmt::format("{}({}, {});", name_, fmt::join(whole, ", "), fmt::join(total, ", ")));
-      total = whole;
-    }
-    for (size_t leaf = 0; leaf < total.size(); ++leaf)
-      total[leaf] = reduce_.Result(leaf, reduce_.result_types[leaf], total[leaf]);
-    return total;
+    return reduce_.Results(writer, name_, std::move(total));
   }
 
   const RowReduce& reduce_;
@@ -390,16 +383,22 @@ std::vector<std::string> RowReduce::Starts(ValueWriter& writer) const {
   return starts;
 }
 
-std::vector<std::string> RowReduce::Finish(ValueWriter& writer, std::string_view combine, std::vector<std::string> sums,
-                                           const std::string& holds) const {
+std::vector<std::string> RowReduce::Results(ValueWriter& writer, std::string_view combine,
+                                            std::vector<std::string> sums, const std::string& holds) const {
   if (init && !in_order) {
     std::vector<std::string> whole = Starts(writer);
-    const std::string joined = fmt::format("{}({}, {});", combine, fmt::join(whole, ", "), fmt::join(sums, ", "));
+    const std::string joined = JoinText(combine, whole, sums);
     writer.Line(holds.empty() ? joined : fmt::format("if ({}) {{ {} }}", holds, joined));
     sums = std::move(whole);
   }
-  for (size_t leaf = 0; leaf < sums.size(); ++leaf)
-    sums[leaf] = writer.Assignable(result_types[leaf], Result(leaf, result_types[leaf], sums[leaf]));
+  for (size_t leaf = 0; leaf < sums.size(); ++leaf) sums[leaf] = Result(leaf, result_types[leaf], sums[leaf]);
+  return sums;
+}
+
+std::vector<std::string> RowReduce::Finish(ValueWriter& writer, std::string_view combine, std::vector<std::string> sums,
+                                           const std::string& holds) const {
+  sums = Results(writer, combine, std::move(sums), holds);
+  for (size_t leaf = 0; leaf < sums.size(); ++leaf) sums[leaf] = writer.Assignable(result_types[leaf], sums[leaf]);
   return sums;
 }
 

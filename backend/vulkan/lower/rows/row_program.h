@@ -28,8 +28,10 @@ struct RowReduce : Reducer {
   explicit RowReduce(const Instruction& reduction);
   // Locals that hold the initial values, as accumulators.
   std::vector<std::string> Starts(ValueWriter& writer) const;
-  // Locals of the results that sums come to, joined to the initial values by `combine`, where the flag `holds` of what
-  // is summed up is set.
+  // The results that sums come to, joined to the initial values by `combine`, where the flag `holds` of what is summed
+  // up is set; and locals of them.
+  std::vector<std::string> Results(ValueWriter& writer, std::string_view combine, std::vector<std::string> sums,
+                                   const std::string& holds = "") const;
   std::vector<std::string> Finish(ValueWriter& writer, std::string_view combine, std::vector<std::string> sums,
                                   const std::string& holds = "") const;
 

@@ -215,7 +215,7 @@ class RunningTile {
       if (!std::ranges::equal(shape.dimensions(), sizes_)) {
         index = f.space.Delinearize(f.space.Linearize(place.index, sizes_), shape.dimensions());
       }
-      values.push_back(root.shape().IsTuple() ? f.writer.LeafValue(root, leaf, index) : f.writer.Value(root, index));
+      values.push_back(f.writer.LeafValue(root, leaf, index));
     }
     if (ragged()) f.writer.OpenBlock(fmt::format("if (first + {}u <= last_group)", places[0].group));
     f.writer.StoreGroup(k, f.space.Linearize(places[0].index, sizes_), values);

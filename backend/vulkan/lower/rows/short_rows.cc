@@ -247,7 +247,7 @@ class ShortRowWriter {
       std::vector<std::string> values = Element({row.row, {{}, element}}, number, element);
       if (!reduce_.elements_taken) values[0] = reduce_.Taken(values[0]);
       if (!sums.empty()) {
-        writer.Line(fmt::format("combine({}, {});", fmt::join(sums, ", "), fmt::join(values, ", ")));
+        writer.Line(JoinText("combine", sums, values));
         continue;
       }
       for (size_t leaf = 0; leaf < values.size(); ++leaf)

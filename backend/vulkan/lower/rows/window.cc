@@ -109,8 +109,7 @@ class WindowReader {
     output.type = shape.element_type();
     output.slice = buffers_.SliceOf(*body_.instruction, leaf);
     output.value = [&root, root_leaf, &shape](ValueWriter& writer, const RowPlace& place) {
-      const MultiIndex index = writer.space().Delinearize(place.row, shape.dimensions());
-      return root.shape().IsTuple() ? writer.LeafValue(root, root_leaf, index) : writer.Value(root, index);
+      return writer.LeafValue(root, root_leaf, writer.space().Delinearize(place.row, shape.dimensions()));
     };
     program->outputs.push_back(std::move(output));
   }

@@ -13,16 +13,27 @@ namespace {
 // What has touched each place since the last barrier.
 class BarrierPlacer {
  public:
-  void Run(LoopNode& node) {
-    if (node.kind == LoopNode::Kind::kWhile) return RunLoop(node);
-    if (node.kind == LoopNode::Kind::kConditional) return RunBranches(node);
-    Touch(node);
+  // What a trip leaves pending is pending when the next one begins. Marks stay, so this comes to an end.
+  void RunLoop(LoopWhile& loop) {
+    Pending head = pending_;
+    for (;;) {
+      pending_ = head;
+      RunBlock(loop.condition());
+      const Pending asked = pending_;
+      RunBlock(loop.body());
+      Pending next = Union(head, pending_);
+      if (next == head) {
+        pending_ = Union(head, asked);  // the condition is the last to run, or no trip is made
+        return;
+      }
+      head = std::move(next);
+    }
   }
 
  private:
   struct Touched {
     bool own_read = false, own_write = false, read = false, write = false;
-    std::set<const LoopNode*> again;  // wrote what they may write again
+    std::set<const LoopAccesses*> again;  // wrote what they may write again
     void Join(const Touched& o) {
       again.insert(o.again.begin(), o.again.end());
       own_read |= o.own_read;
@@ -34,23 +45,23 @@ class BarrierPlacer {
   };
   using Pending = std::map<int, Touched>;
 
-  bool Waits(const LoopNode& node, const LoopUse& use) const {
+  bool Waits(const LoopAccesses& phase, const LoopUse& use) const {
     const auto it = pending_.find(use.place);
     if (it == pending_.end()) return false;
     const Touched& t = it->second;
-    const auto is_other = [&](const LoopNode* by) { return by != &node || !use.again; };
+    const auto is_other = [&](const LoopAccesses* by) { return by != &phase || !use.again; };
     const bool written = t.write || std::ranges::any_of(t.again, is_other);
     if (!use.writes) return written || (!use.own && t.own_write);
     return t.read || written || (!use.own && (t.own_read || t.own_write));
   }
 
-  void Touch(LoopNode& node) {
-    if (std::ranges::any_of(node.uses, [&](const LoopUse& use) { return Waits(node, use); })) node.waits = true;
-    if (node.waits) pending_.clear();
-    for (const LoopUse& use : node.uses) {
+  void Touch(LoopAccesses& phase) {
+    if (std::ranges::any_of(phase.uses, [&](const LoopUse& use) { return Waits(phase, use); })) phase.waits = true;
+    if (phase.waits) pending_.clear();
+    for (const LoopUse& use : phase.uses) {
       Touched& t = pending_[use.place];
       if (use.again) {
-        t.again.insert(&node);
+        t.again.insert(&phase);
         continue;
       }
       (use.writes ? (use.own ? t.own_write : t.write) : (use.own ? t.own_read : t.read)) = true;
@@ -63,30 +74,17 @@ class BarrierPlacer {
   }
 
   void RunBlock(LoopBlock& block) {
-    for (LoopNode& node : block) Run(node);
-  }
-
-  // What a trip leaves pending is pending when the next one begins. Marks stay, so this comes to an end.
-  void RunLoop(LoopNode& node) {
-    Pending head = pending_;
-    for (;;) {
-      pending_ = head;
-      RunBlock(node.blocks[0]);
-      const Pending asked = pending_;
-      RunBlock(node.blocks[1]);
-      Pending next = Union(head, pending_);
-      if (next == head) {
-        pending_ = Union(head, asked);  // the condition is the last to run, or no trip is made
-        return;
-      }
-      head = std::move(next);
+    for (LoopNode& node : block) {
+      if (auto* loop = node.As<LoopWhile>()) RunLoop(*loop);
+      if (auto* conditional = node.As<LoopConditional>()) RunBranches(*conditional);
+      if (LoopAccesses* phase = node.accesses()) Touch(*phase);
     }
   }
 
-  void RunBranches(LoopNode& node) {
+  void RunBranches(LoopConditional& conditional) {
     const Pending before = pending_;
     Pending after = before;
-    for (LoopBlock& block : node.blocks) {
+    for (LoopBlock& block : conditional.blocks) {
       pending_ = before;
       RunBlock(block);
       after = Union(std::move(after), pending_);
@@ -99,7 +97,7 @@ class BarrierPlacer {
 
 }  // namespace
 
-void PlaceBarriers(LoopNode& root) { BarrierPlacer().Run(root); }
+void PlaceBarriers(LoopWhile& root) { BarrierPlacer().RunLoop(root); }
 
 namespace {
 
@@ -108,34 +106,43 @@ class StretchVisitor {
  public:
   explicit StretchVisitor(const LoopProgram& program) : program_(program) {}
   LoopValuesAcrossStops Run() {
-    Visit(program_.root);
+    VisitControl(program_.root, &program_.root);
     // What it was when the trip began says that the loop goes on.
     result_.registers.insert(program_.root.decides);
     return std::move(result_);
   }
 
  private:
+  // `loop`: the same, if it is one.
+  void VisitControl(const LoopControl& control, const LoopWhile* loop) {
+    const int step = control.stops() ? 1 : 0;
+    stretch_ += step;
+    if (loop == nullptr) Use(control.decides);
+    if (loop != nullptr && loop->counter >= 0) result_.registers.insert(loop->counter);
+    for (const LoopBlock& block : control.blocks) {
+      stretch_ += step;
+      for (const LoopNode& node : block) Visit(node);
+      if (loop != nullptr && &block == &loop->condition()) Use(loop->decides);
+    }
+    stretch_ += step;
+  }
   void Visit(const LoopNode& node) {
-    if (node.last_stop > 0) ++stretch_;
-    if (node.counter >= 0) result_.registers.insert(node.counter);
-    if (node.kind == LoopNode::Kind::kConditional) Use(node.decides);
-    for (const LoopBlock& block : node.blocks) {
-      if (node.last_stop > 0) ++stretch_;
-      for (const LoopNode& inner : block) Visit(inner);
-      if (node.kind == LoopNode::Kind::kWhile && &block == &node.blocks[0]) Use(node.decides);
+    if (const LoopControl* control = node.control()) return VisitControl(*control, node.As<LoopWhile>());
+    for (const LoopUse& use : node.accesses()->uses) UsePlace(use.place);
+    if (const auto* assignment = node.As<LoopAssignment>()) {
+      for (const auto& [reg, value] : assignment->assigned) {
+        Use(reg);
+        Use(value);
+      }
     }
-    if (node.last_stop > 0) ++stretch_;
-    for (const LoopUse& use : node.uses) UsePlace(use.place);
-    for (const LoopValue& result : node.results) Use(result);
-    for (const auto& [reg, value] : node.assigned) {
-      Use(reg);
-      Use(value);
-    }
-    if (node.kind != LoopNode::Kind::kUnit) return;
-    for (const Instruction* operand : node.instruction->operands()) {
+    if (const auto* unit = node.As<LoopUnitNode>()) VisitUnit(*unit);
+  }
+  void VisitUnit(const LoopUnitNode& unit) {
+    for (const LoopValue& result : unit.results) Use(result);
+    for (const Instruction* operand : unit.instruction().operands()) {
       if (operand->shape().ElementCount() > 0) Use(program_.ValueOf(*operand, 0));
     }
-    for (const LoopNode& update : node.updates) Visit(update);
+    for (const LoopUnitNode& update : unit.updates) VisitUnit(update);
   }
   void Use(const LoopValue& value) {
     Use(value.reg);

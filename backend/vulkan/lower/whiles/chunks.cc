@@ -7,7 +7,6 @@
 #include <set>
 
 #include "backend/vulkan/lower/tuning/tuner.h"
-#include "backend/vulkan/lower/whiles/units/rows.h"
 #include "backend/vulkan/lower/whiles/writer.h"
 #include "core/ceil_divide.h"
 
@@ -42,40 +41,35 @@ class NotedRegisters {
     return std::ranges::all_of(block, [&](const LoopNode& node) { return Follow(program, node, inside); });
   }
   bool Follow(const LoopProgram& program, const LoopNode& node, bool inside) {
-    switch (node.kind) {
-      case LoopNode::Kind::kUnit:
-        return FollowUnit(program, node, inside);
-      case LoopNode::Kind::kCopy:
-        return true;
-      case LoopNode::Kind::kAssign:
-        for (const auto& [reg, value] : node.assigned) {
-          if (!noted_.contains(value.reg)) continue;
-          if (inside) return false;
-          noted_.insert(reg);
-        }
-        return true;
-      default:
-        return !noted_.contains(node.decides) &&
-               std::ranges::all_of(node.blocks, [&](const LoopBlock& block) { return Follow(program, block, true); });
+    if (const auto* unit = node.As<LoopUnitNode>()) return FollowUnit(program, *unit, inside);
+    if (const auto* assignment = node.As<LoopAssignment>()) {
+      for (const auto& [reg, value] : assignment->assigned) {
+        if (!noted_.contains(value.reg)) continue;
+        if (inside) return false;
+        noted_.insert(reg);
+      }
     }
+    const LoopControl* const control = node.control();
+    return control == nullptr ||
+           (!noted_.contains(control->decides) &&
+            std::ranges::all_of(control->blocks, [&](const LoopBlock& block) { return Follow(program, block, true); }));
   }
-  bool FollowUnit(const LoopProgram& program, const LoopNode& node, bool inside) {
+  bool FollowUnit(const LoopProgram& program, const LoopUnitNode& unit, bool inside) {
     const auto is_noted = [&](const Instruction* operand) {
       return operand->shape().ElementCount() == 1 && noted_.contains(program.ValueOf(*operand, 0).reg);
     };
-    if (node.notes < 0 && std::ranges::none_of(node.instruction->operands(), is_noted)) return true;
-    const bool scalars = std::ranges::none_of(node.results, [](const LoopValue& value) { return value.reg < 0; });
+    const bool notes = unit.kind == LoopUnitKind::kNotes;
+    if (!notes && std::ranges::none_of(unit.instruction().operands(), is_noted)) return true;
+    const bool scalars = std::ranges::none_of(unit.results, [](const LoopValue& value) { return value.reg < 0; });
     if (inside || !scalars) return false;
-    const auto described = DescriptionOf(*node.instruction);
-    VXLA_CHECK(described.ok(), "a fusion that was described before");
-    const FusionDescription& body = **described;
+    const FusionDescription& body = *unit.body;
     const auto is_reduced = [&](const Instruction* user) {
       return std::ranges::find(body.prologue, user) != body.prologue.end();
     };
     for (const auto& [inner, operand] : body.operands) {
-      if (node.notes >= 0 && is_noted(operand) && std::ranges::any_of(inner->users(), is_reduced)) return false;
+      if (notes && is_noted(operand) && std::ranges::any_of(inner->users(), is_reduced)) return false;
     }
-    for (const LoopValue& value : node.results) noted_.insert(value.reg);
+    for (const LoopValue& value : unit.results) noted_.insert(value.reg);
     return true;
   }
 
@@ -132,13 +126,6 @@ class ChunkWriter : protected LoopWriter {
     OpenBlock(fmt::format("[[dont_unroll]] for (uint word = 0u; {}trip < trips; ++word)", goes_on));
   }
   void OpenTrip() { OpenBlock("[[dont_unroll]] for (uint bit = 1u; bit != 0u && trip < trips; bit <<= 1, ++trip)"); }
-  Step Finish(const char* does, uint32_t lanes, int64_t groups) {
-    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Define("void run(uint lane)", Take());
-    if (BindsTooMany()) kernel_.ShareBindings();
-    return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does), "control_flow/loop.comp", {lanes, 1, 1},
-                          {static_cast<uint32_t>(groups), 1, 1});
-  }
 };
 
 // The first step of a chunk.
@@ -154,15 +141,15 @@ class TripsWriter : ChunkWriter {
     OpenWord("");
     for (int note = 0; note < program_.notes; ++note) Line(fmt::format("uint {} = 0u;", NameOfNote(note)));
     OpenTrip();
-    WriteBlock(program_.root.blocks[0]);
-    WriteBlock(program_.root.blocks[1]);
+    WriteBlock(program_.root.condition());
+    WriteBlock(program_.root.body());
     CloseBlock();
     for (int note = 0; note < program_.notes; ++note) Note(chunks, note);
     CloseBlock();
     EachCopy(chunks, fmt::format("{} || copy != 0u", Is(Part::kLastTrips)),
              [&](int place, const BufferSlice& to) { StoreResident(place, to); });
     VXLA_RETURN_IF_ERROR(CheckSharedMemory());
-    return Finish("while, trips of a chunk", program_.lanes, program_.groups);
+    return FinishKernel("while, trips of a chunk", program_.lanes, program_.share.groups);
   }
 
  private:
@@ -186,8 +173,8 @@ class TripsWriter : ChunkWriter {
       const LoopPlace& at = program_.places[static_cast<size_t>(place)];
       const int there = kernel_.AddBuffer(at.type, Access::kReadWrite, memory_.SliceOf(place)),
                 saved = kernel_.AddBuffer(at.type, Access::kReadWrite, copy);
-      const int64_t own = at.count / program_.groups;
-      const std::string base = OwnBase(at.count, program_.groups);
+      const int64_t own = at.count / program_.share.groups;
+      const std::string base = OwnBase(at.count, program_.share.groups);
       OpenBlock(fmt::format("for (uint i = {0}lane; i < {0}{1}u; i += {2}u)", base, own, program_.lanes));
       OpenBlock(fmt::format("if ({})", Is(Part::kLastTrips)));
       Move(at.type, saved, there);
@@ -250,15 +237,15 @@ class QuestionWriter : ChunkWriter {
     for (int note = 0; note < program_.notes; ++note)
       Declare("uint", NameOfNote(note), kernel_.Loaded(k, chunks.NoteAt(note)));
     OpenTrip();
-    WriteBlock(program_.root.blocks[0]);
+    WriteBlock(program_.root.condition());
     Line(fmt::format("if ({} && !{}) {{ holds = false; break; }}", Is(Part::kTrips),
                      NameOfRegister(program_.root.decides)));
-    WriteBlock(program_.root.blocks[1]);
+    WriteBlock(program_.root.body());
     CloseBlock();
     CloseBlock();
     Barrier();  // all of it has been read by all
     Tell(chunks, goes_on);
-    return Finish("its condition", kLanesThatAsk, 1);
+    return FinishKernel("its condition", kLanesThatAsk, 1);
   }
 
  private:

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/ceil_divide.h"
-#include "core/maps/index_map.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/sharding/factor_rule.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -47,9 +48,11 @@ class RowFinder {
     for (const LoopState& state : program.state) {
       if (state.value.place >= 0) dimension_[{&parameter, state.leaf}] = kUnknown;
     }
-    for (const LoopBlock& block : program.root.blocks) {
-      for (const LoopNode& node : block) FindNoted(node);
-    }
+    ForEachInside(program.root, [&](const LoopNode& node) {
+      const auto* const unit = node.As<LoopUnitNode>();
+      if (unit != nullptr && unit->kind == LoopUnitKind::kNotes)
+        noted_.insert(unit->body->heroes.begin(), unit->body->heroes.end());
+    });
     rows_ = LeafShapeOf(parameter, leaf).dimensions()[static_cast<size_t>(dimension)];
     dimension_[{&parameter, leaf}] = dimension;
   }
@@ -70,12 +73,6 @@ class RowFinder {
   }
 
  private:
-  void FindNoted(const LoopNode& node) {
-    if (node.notes < 0) return;
-    const auto described = DescriptionOf(*node.instruction);
-    VXLA_CHECK(described.ok(), "a fusion that was described before");
-    noted_.insert((*described)->heroes.begin(), (*described)->heroes.end());
-  }
   // One that asks all elements: of what it computes each group has its part too.
   void VisitCondition() {
     const Computation& condition = *program_.loop->called(0);
@@ -137,9 +134,9 @@ class RowFinder {
       case Opcode::kFusion:
         return VisitFusion(i);
       case Opcode::kReduce:
-        return VisitReduce(i);
+        return noted_.contains(&i) ? VisitNoted(i) : VisitByRule(i);
       default:
-        dimension_[{&i, 0}] = DimensionOfResult(i);
+        VisitByRule(i);
     }
   }
   void VisitHandedOn(const Instruction& i) {
@@ -162,138 +159,43 @@ class RowFinder {
     for (int leaf = 0; leaf < LeafCount(fusion.shape()); ++leaf)
       dimension_[{&fusion, leaf}] = DimensionOf(*inside.root(), leaf);
   }
-  void VisitReduce(const Instruction& reduce) {
-    // Each group goes through its part of the elements, whose rows have to be its own.
-    if (noted_.contains(&reduce)) {
-      const int of_operand = DimensionOf(*reduce.operand(0), 0);
-      meet_ |= of_operand >= 0 && RunsOf(reduce.operand(0)->shape(), of_operand) != 1;
-      dimension_[{&reduce, 0}] = kCommon;
-      return;
-    }
-    const auto& reduced = reduce.attributes<DimensionsAttributes>().dimensions;
-    int dimension = kCommon;
-    for (int k = 0; k < reduce.operand_count() / 2; ++k) {
-      const int of_operand = DimensionOf(*reduce.operand(k), 0);
-      meet_ |= std::ranges::find(reduced, of_operand) != reduced.end();
-      dimension = Join(dimension, of_operand);
-    }
-    if (dimension >= 0)
-      dimension -= static_cast<int>(std::ranges::count_if(reduced, [&](int64_t d) { return d < dimension; }));
-    for (int leaf = 0; leaf < LeafCount(reduce.shape()); ++leaf) dimension_[{&reduce, leaf}] = dimension;
+  // Each group goes through its part of the elements, whose rows have to be its own.
+  void VisitNoted(const Instruction& reduce) {
+    const int of_operand = DimensionOf(*reduce.operand(0), 0);
+    meet_ |= of_operand >= 0 && RunsOf(reduce.operand(0)->shape(), of_operand) != 1;
+    dimension_[{&reduce, 0}] = kCommon;
   }
-
+  void VisitByRule(const Instruction& i) {
+    std::vector<int> dimensions(static_cast<size_t>(LeafCount(i.shape())), kCommon);
+    std::optional<FactorRule> rule;
+    for (int k = 0; k < i.operand_count(); ++k) {
+      for (int from = 0; from < LeafCount(i.operand(k)->shape()); ++from) {
+        const int of_operand = DimensionOf(*i.operand(k), from);
+        if (of_operand >= 0 && !rule) rule = RuleOf(i);
+        meet_ |= of_operand >= 0 && !rule;
+        if (meet_) return;
+        for (size_t leaf = 0; leaf < dimensions.size(); ++leaf) {
+          dimensions[leaf] = Join(dimensions[leaf], of_operand < 0 ? of_operand : Moved(*rule, k, of_operand, leaf));
+        }
+      }
+    }
+    for (size_t leaf = 0; leaf < dimensions.size(); ++leaf) dimension_[{&i, static_cast<int>(leaf)}] = dimensions[leaf];
+  }
   // Of two values that an element reads at its own place.
   int Join(int a, int b) {
     if (a >= 0 && b >= 0) meet_ |= a != b;
     return a >= 0 || b >= 0 ? std::max(a, b) : std::min(a, b);
   }
-  // Of one result, whose leaf is itself.
-  int DimensionOfResult(const Instruction& i) {
-    switch (i.opcode()) {
-      case Opcode::kBroadcast:
-      case Opcode::kTranspose:
-      case Opcode::kSlice:
-      case Opcode::kReverse:
-      case Opcode::kReshape:
-      case Opcode::kCopy:
-        return DimensionOfMap(i);
-      case Opcode::kConcatenate: {
-        int dimension = kCommon;
-        for (const Instruction* operand : i.operands()) dimension = Join(dimension, DimensionOf(*operand, 0));
-        return Kept(dimension, *i.operand(0), i);
-      }
-      case Opcode::kPad: {
-        const int dimension = DimensionOf(*i.operand(0), 0);
-        const auto& padding = i.attributes<PadAttributes>().padding;
-        if (dimension >= 0) meet_ |= padding[static_cast<size_t>(dimension)] != PaddingDimension();
-        return dimension;
-      }
-      case Opcode::kDynamicSlice:
-        return Kept(DimensionOf(*i.operand(0), 0), *i.operand(0), i);
-      case Opcode::kDynamicUpdateSlice:
-        return Kept(Join(DimensionOf(*i.operand(0), 0), DimensionOf(*i.operand(1), 0)), *i.operand(1), i);
-      case Opcode::kDot:
-        return DimensionOfDot(i);
-      case Opcode::kGather:
-        return DimensionOfGather(i);
-      default: {
-        const bool keeps_shape =
-            i.opcode() != Opcode::kBitcastConvert || SameDimensions(i.shape(), i.operand(0)->shape());
-        if (IsElementwise(i.opcode()) && keeps_shape) return DimensionOfMap(i);
-        int least = kCommon;
-        for (const Instruction* operand : i.operands()) {
-          for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) {
-            meet_ |= DimensionOf(*operand, leaf) >= 0;
-            least = std::min(least, DimensionOf(*operand, leaf));
-          }
-        }
-        return least;
-      }
-    }
-  }
-  // All rows of the part are those of the whole.
-  int Kept(int dimension, const Instruction& part, const Instruction& whole) {
-    const auto size = [&](const Instruction& of) { return of.shape().dimensions()[static_cast<size_t>(dimension)]; };
-    if (dimension >= 0) meet_ |= size(part) != size(whole);
-    return dimension;
-  }
-  int DimensionOfMap(const Instruction& i) {
-    IndexSpace space;
-    MultiIndex index;
-    for (const int64_t size : i.shape().dimensions()) index.push_back(space.Variable(space.AddVariable(size)));
-    int dimension = kCommon;
-    for (int k = 0; k < i.operand_count(); ++k) {
-      const int of_operand = DimensionOf(*i.operand(k), 0);
-      if (of_operand < 0) {
-        dimension = Join(dimension, of_operand);
-        continue;
-      }
-      const IndexExpression row = OperandIndex(space, i, k, index)[static_cast<size_t>(of_operand)];
-      const auto at = std::ranges::find(index, row);
-      const bool found = at != index.end() && i.shape().dimensions()[static_cast<size_t>(at - index.begin())] == rows_;
-      meet_ |= !found;
-      if (found) dimension = Join(dimension, static_cast<int>(at - index.begin()));
-    }
-    return dimension;
-  }
-  // Rows of indices into what all rows have in common.
-  int DimensionOfGather(const Instruction& gather) {
-    const auto& dims = gather.attributes<GatherAttributes>();
-    const int table = DimensionOf(*gather.operand(0), 0), indices = DimensionOf(*gather.operand(1), 0);
-    if (indices < 0 && table < 0) return std::min(table, indices);
-    meet_ |= table >= 0 || indices == dims.index_vector_dim || !dims.operand_batching_dims.empty();
-    const int64_t batch = indices - (indices > dims.index_vector_dim ? 1 : 0);  // among those of the result
-    int64_t before = 0;
-    for (int d = 0; d < gather.shape().rank(); ++d) {
-      if (std::ranges::find(dims.offset_dims, d) != dims.offset_dims.end()) continue;
-      if (before++ == batch) return d;
-    }
-    meet_ = true;
-    return kCommon;
-  }
-  int DimensionOfDot(const Instruction& dot) {
-    const auto& dims = dot.attributes<DotAttributes>();
-    const int lhs = DimensionOf(*dot.operand(0), 0), rhs = DimensionOf(*dot.operand(1), 0);
-    int dimension = std::min({lhs, rhs, kCommon});
-    const auto add = [&](int of_operand, int64_t rank, const IntList& batch, const IntList& contracting,
-                         int64_t first) {
-      if (of_operand < 0) return;
-      const auto holds = [](const IntList& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
-      meet_ |= holds(contracting, of_operand);
-      const auto at = std::ranges::find(batch, of_operand);
-      int64_t result = at - batch.begin();
-      if (at == batch.end()) {
-        result = first;
-        for (int64_t d = 0; d < of_operand; ++d) result += holds(batch, d) || holds(contracting, d) ? 0 : 1;
-      }
-      VXLA_CHECK(of_operand < rank, "a dimension of a product's operand");
-      dimension = Join(dimension, static_cast<int>(result));
-    };
-    const int64_t lhs_rank = dot.operand(0)->shape().rank(), rhs_rank = dot.operand(1)->shape().rank();
-    add(lhs, lhs_rank, dims.lhs_batch_dims, dims.lhs_contracting_dims, std::ssize(dims.lhs_batch_dims));
-    add(rhs, rhs_rank, dims.rhs_batch_dims, dims.rhs_contracting_dims,
-        lhs_rank - std::ssize(dims.lhs_contracting_dims));
-    return dimension;
+  // Rows that are alone in their dimension, and are so in one of the result, each at its own place.
+  int Moved(const FactorRule& rule, int operand, int dimension, size_t leaf) {
+    const std::vector<int>& own = rule.operands[static_cast<size_t>(operand)][static_cast<size_t>(dimension)];
+    const auto& dimensions = rule.results[leaf].dimensions;
+    const auto at = std::ranges::find(dimensions, own);
+    meet_ |= own.size() != 1 || at == dimensions.end();
+    if (meet_) return kCommon;
+    const FactorRule::Factor& rows = rule.factors[static_cast<size_t>(own[0])];
+    meet_ |= rows.is_reduced || rows.is_whole || rows.is_indexed || rows.is_shifted || rows.is_reversed;
+    return static_cast<int>(at - dimensions.begin());
   }
 
   const LoopProgram& program_;
@@ -307,8 +209,7 @@ class RowFinder {
 // Whether the rows of each array of a program lie where groups may take their parts of the phases' elements.
 class PhaseCheck {
  public:
-  PhaseCheck(const LowerContext& context, const LoopProgram& program, const RowFinder& rows)
-      : context_(context), program_(program), rows_(rows) {}
+  PhaseCheck(const LoopProgram& program, const RowFinder& rows) : program_(program), rows_(rows) {}
 
   bool Run() {
     const Instruction& parameter = *program_.loop->called(1)->parameter(0);
@@ -316,10 +217,10 @@ class PhaseCheck {
       if (state.value.place >= 0) SetRuns(state.value.place, parameter, state.leaf);
     }
     const bool notes = program_.notes > 0;
-    for (const LoopNode& node : program_.root.blocks[0]) fits_ &= notes ? Fits(node) : DecidesAlike(node);
-    for (const LoopNode& node : program_.root.blocks[1]) fits_ &= Fits(node);
-    for (const LoopNode& node : program_.root.blocks[1]) {
-      if (node.kind == LoopNode::Kind::kCopy) fits_ &= CopyFits(node);
+    for (const LoopNode& node : program_.root.condition()) fits_ &= notes ? Fits(node) : DecidesAlike(node);
+    for (const LoopNode& node : program_.root.body()) fits_ &= Fits(node);
+    for (const LoopNode& node : program_.root.body()) {
+      if (const auto* copy = node.As<LoopCopy>()) fits_ &= CopyFits(*copy);
     }
     // What chunks of trips go back to is a copy of a group's neighbouring elements.
     if (notes) fits_ &= std::ranges::all_of(runs_, [](const auto& of) { return of.second == 1; });
@@ -332,43 +233,47 @@ class PhaseCheck {
   }
   // Every group comes to the same end.
   bool DecidesAlike(const LoopNode& node) const {
-    const bool plain = node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kAssign;
-    return plain && std::ranges::none_of(node.uses, [&](const LoopUse& use) { return IsWritten(use.place); });
+    const LoopAccesses* const phase = node.accesses();
+    return phase != nullptr && node.As<LoopCopy>() == nullptr &&
+           std::ranges::none_of(phase->uses, [&](const LoopUse& use) { return IsWritten(use.place); });
   }
+  // Copies are asked when all arrays are known.
   bool Fits(const LoopNode& node) {
-    switch (node.kind) {
-      case LoopNode::Kind::kCopy:
-        return true;  // asked when all arrays are known
-      case LoopNode::Kind::kAssign:
-        return std::ranges::none_of(node.assigned, [&](const auto& to) { return IsWritten(to.second.place); });
-      case LoopNode::Kind::kUnit:
-        return UnitFits(node) &&
-               std::ranges::all_of(node.updates, [&](const LoopNode& update) { return UnitFits(update); });
+    if (const auto* assignment = node.As<LoopAssignment>()) {
+      return std::ranges::none_of(assignment->assigned, [&](const auto& to) { return IsWritten(to.second.place); });
+    }
+    if (const auto* unit = node.As<LoopUnitNode>()) {
+      return UnitFits(*unit) &&
+             std::ranges::all_of(unit->updates, [&](const LoopUnitNode& update) { return UnitFits(update); });
+    }
+    return node.control() == nullptr;
+  }
+  bool UnitFits(const LoopUnitNode& unit) {
+    const Instruction* const hero = unit.body->hero;
+    const bool updates = unit.kind == LoopUnitKind::kUpdate;
+    switch (unit.kind) {
+      case LoopUnitKind::kNotes:
+        return true;
+      case LoopUnitKind::kElements:
+      case LoopUnitKind::kUpdate:
+        break;
+      case LoopUnitKind::kRows:
+        if (hero->opcode() != Opcode::kDot && hero->opcode() != Opcode::kReduce) return false;
+        break;
       default:
         return false;
     }
-  }
-  bool UnitFits(const LoopNode& node) {
-    const auto described = DescriptionOf(*node.instruction);
-    if (!described.ok() || node.fills >= 0 || !node.rows.empty()) return false;
-    if (node.notes >= 0) return true;
-    const std::shared_ptr<const FusionDescription>& body = *described;
-    const Opcode hero = body->hero == nullptr ? Opcode::kTuple : body->hero->opcode();
-    const bool shared_out =
-        body->hero == nullptr || hero == Opcode::kDynamicUpdateSlice ||
-        ((hero == Opcode::kDot || hero == Opcode::kReduce) && !NeedsOfLoopUnit(context_, *body, program_.lanes));
-    if (!shared_out) return false;
-    for (size_t leaf = 0; leaf < node.results.size(); ++leaf) {
-      const int place = node.results[leaf].place, number = static_cast<int>(leaf);
+    for (size_t leaf = 0; leaf < unit.results.size(); ++leaf) {
+      const int place = unit.results[leaf].place, number = static_cast<int>(leaf);
       if (place < 0) continue;
-      const int64_t runs = SetRuns(place, *node.instruction, number);
-      if (hero != Opcode::kDynamicUpdateSlice && runs != 1) return false;
+      const int64_t runs = SetRuns(place, unit.instruction(), number);
+      if (!updates && runs != 1) return false;
     }
-    if (hero != Opcode::kDynamicUpdateSlice) return true;
-    const int dimension = rows_.DimensionOf(*body->hero, 0);
-    return dimension >= 0 && RunsOf(body->hero->operand(1)->shape(), dimension) == 1;
+    if (!updates) return true;
+    const int dimension = rows_.DimensionOf(*hero, 0);
+    return dimension >= 0 && RunsOf(hero->operand(1)->shape(), dimension) == 1;
   }
-  bool CopyFits(const LoopNode& copy) {
+  bool CopyFits(const LoopCopy& copy) {
     const auto to = runs_.find(copy.to), from = runs_.find(copy.from);
     if (to == runs_.end() && from != runs_.end()) runs_[copy.to] = from->second;
     return runs_.contains(copy.to) && runs_[copy.to] == 1;
@@ -384,7 +289,6 @@ class PhaseCheck {
     return runs;
   }
 
-  const LowerContext& context_;
   const LoopProgram& program_;
   const RowFinder& rows_;
   std::map<int, int64_t> runs_;  // by place that is written
@@ -393,7 +297,7 @@ class PhaseCheck {
 
 }  // namespace
 
-int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
+int64_t SeparateRows(const LoopProgram& program) {
   constexpr int kMostTries = 8;  // each goes through the body
   if (program.stops > 0 || (program.root.trip_count < 0 && program.notes == 0)) return 1;
   int tries = 0;
@@ -402,7 +306,7 @@ int64_t SeparateRows(const LowerContext& context, const LoopProgram& program) {
     if (++tries > kMostTries) return 1;
     const int dimension = FirstLongDimension(LeafShapeOf(*program.loop, state.leaf));
     RowFinder rows(program, state.leaf, dimension);
-    if (rows.Run() && PhaseCheck(context, program, rows).Run()) return rows.rows();
+    if (rows.Run() && PhaseCheck(program, rows).Run()) return rows.rows();
   }
   return 1;
 }
@@ -430,6 +334,8 @@ int64_t GroupsAtOnce(const DeviceFacts& facts) {
   return facts.compute_units > 0 ? facts.compute_units : kUnknownUnits;
 }
 
+namespace {
+
 // A lane with little to do is not worth another group. A software driver's lanes read what they share with other rows
 // one by one, so that a group takes a few rows at least; and only as many groups as threads run them, or a few more
 // where the loop is too much for those.
@@ -448,6 +354,59 @@ int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64
     if (rows % candidate == 0 && worth) groups = candidate;
   }
   return groups;
+}
+
+// Barriers of a trip of the program's loop, those of inner loops as often as they are met.
+int64_t BarriersOfATrip(const LoopControl& control) {
+  int64_t count = 0;
+  for (const LoopBlock& block : control.blocks) {
+    for (const LoopNode& node : block) {
+      const LoopAccesses* phase = node.accesses();
+      count += phase != nullptr && phase->waits ? 1 : 0;
+      const auto* loop = node.As<LoopWhile>();
+      if (const LoopControl* inner = node.control())
+        count += BarriersOfATrip(*inner) * (loop != nullptr ? std::max<int64_t>(loop->trip_count, 1) : 1);
+    }
+  }
+  return count;
+}
+
+// Not measured yet. A barrier of all workgroups takes an H100 some 1.5 us, that of one 0.2; a workgroup does about
+// 13,000 operations in a microsecond. Cooperative workgroups are to gain a fifth at least.
+constexpr double kGridBarrierUs = 1.5, kBarrierUs = 0.2, kOperationsOfAUs = 13'000, kLeastGain = 1.25;
+
+// Cooperative workgroups: as many as have a few thousand operations each between two barriers; 1: none do, or `apart`
+// ones are as quick.
+int64_t CooperativeGroups(const DeviceFacts& facts, const LoopProgram& program, int64_t apart) {
+  constexpr int64_t kLeastOfAPhase = int64_t{1} << 11;
+  // One for each unit, so that all of them run at once, unless something else does. Loops that stop silently do not
+  // wait.
+  constexpr int64_t kOfFreeBarriers = 8;
+  const bool waits = TraitsOf(facts).look_back || facts.costs.free_grid_barriers;
+  const int64_t barriers = BarriersOfATrip(program.root);
+  if (!waits || facts.quirks.loop_iteration_limit != 0 || program.stops > 0 || barriers == 0) return 1;
+  if (facts.costs.free_grid_barriers) return kOfFreeBarriers;
+  const int64_t shared = program.trip_cost - program.alone_cost;
+  const int64_t groups = std::min<int64_t>(facts.compute_units, shared / barriers / kLeastOfAPhase);
+  if (groups <= apart) return 1;
+  const auto time_of = [&](int64_t operations, double barrier_us) {
+    return static_cast<double>(barriers) * barrier_us + static_cast<double>(operations) / kOperationsOfAUs;
+  };
+  const double met = time_of(program.alone_cost + shared / groups, kGridBarrierUs);
+  return kLeastGain * met < time_of(program.trip_cost / apart, kBarrierUs) ? groups : 1;
+}
+
+}  // namespace
+
+LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase) {
+  const int64_t apart = GroupsOfLoop(facts, program, SeparateRows(program), most_of_a_phase);
+  const int64_t together = CooperativeGroups(facts, program, apart);
+  return together > 1 ? LoopShare{together, true} : LoopShare{apart};
+}
+
+int64_t MostGroupsOfAPhase(LoopShare share) {
+  constexpr int64_t kMost = 8;
+  return share.cooperative ? std::min(share.groups, kMost) : 1;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

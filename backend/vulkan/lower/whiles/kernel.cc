@@ -97,14 +97,16 @@ class LoopStateWriter : protected LoopWriter {
     for (const LoopState& state : program_.state) {
       if (IsResident(state.value.place)) StoreResident(state.value.place, memory_.SliceOf(state.value.place));
     }
-    if (resumes_) Barrier();  // the registers have been read by all
+    if (resumes_) Barrier(program_.share.cooperative);  // the registers have been read by all
     if (stops()) KeepRegisters();
-    OpenBlock(program_.groups == 1 ? "if (lane == 0u)" : "if (lane == 0u && WORKGROUP == 0u)");
+    OpenBlock(fmt::format("if (lane == 0u{})", program_.share.cooperative  ? " && grid_group == 0u"
+                                               : program_.share.groups > 1 ? " && WORKGROUP == 0u"
+                                                                           : ""));
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
       BufferSlice slice = memory_.Inside(buffers_.SliceOf(*program_.loop, state.leaf));
-      if (program_.groups > 1 && resumes_) {
+      if (program_.share.parts() > 1 && resumes_) {
         next_.push_back({buffers_.Scratch(slice.size_bytes), slice, type});
         slice = next_.back().from;
       }
@@ -153,7 +155,7 @@ class LoopStateWriter : protected LoopWriter {
   };
 
   std::vector<Moved> next_;  // registers of the state after a dispatch of several workgroups
-  BufferSlice at_;
+  BufferSlice at_, grid_;
   std::map<ElementType, Kept> kept_;
   bool counted_ = false, resumes_ = false;
 };
@@ -170,6 +172,7 @@ class LoopKernelWriter : LoopStateWriter {
     resumes_ = !counted_ || memory_.moves();
     lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? CeilDivide(trips, most) : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
+    if (program_.share.cooperative) UseGridBarriers();
     Registers(resumes_);
     ResidentPlaces();
     if (stops()) {
@@ -185,27 +188,22 @@ class LoopKernelWriter : LoopStateWriter {
       ++depth_;
       // A condition that is known to hold is not asked.
       if (!counted_) {
-        WriteBlock(program_.root.blocks[0]);
+        WriteBlock(program_.root.condition());
         Line(fmt::format("if (!{}) break;", NameOfRegister(program_.root.decides)));
       }
-      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.blocks[1]) : WriteBlock(program_.root.blocks[1]);
+      if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.body()) : WriteBlock(program_.root.body());
       CloseBlock();
-      if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
+      if (lowering.runs < 0) WriteBlock(program_.root.condition());
     }
     StoreState(lowering);
     VXLA_RETURN_IF_ERROR(CheckLimits());
-    if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
-    kernel_.Define("void run(uint lane)", Take());
-    if (BindsTooMany()) {
-      if (program_.trip_cost > program_.phases * kMostOfASharedPhase) {
-        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
-                           1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
-      }
-      kernel_.ShareBindings();
+    if (BindsTooMany() && program_.trip_cost > program_.phases * kMostOfASharedPhase) {
+      return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
+                         1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
     }
-    Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
-                               {static_cast<uint32_t>(program_.groups), 1, 1});
-    step.flop = counted_ ? program_.groups * program_.trip_cost * trips : 0;
+    Step step = FinishKernel("while", program_.lanes, program_.share.groups);
+    step.flop = counted_ ? program_.share.parts() * program_.trip_cost * trips : 0;
+    if (program_.share.cooperative) step.in_place.push_back({buffers_.Constant({0, 0, 0, 0}), grid_, true});
     lowering.steps = memory_.MovePacked(true);
     lowering.steps.push_back(std::move(step));
     if (!next_.empty()) lowering.steps.push_back(NextRegisters());
@@ -218,13 +216,21 @@ class LoopKernelWriter : LoopStateWriter {
   int64_t MostTrips() const {
     const int64_t turns = RepeatsPhases() ? std::min(program_.phases, kMostTurns) : 0;
     int64_t most = LoopWriter::MostTrips(program_.trip_cost, program_.trip_iterations + turns);
-    ForEachStop(program_.root, [&](const LoopNode& loop) {
-      most = std::min(most, LoopWriter::MostTrips(loop.trip_cost, loop.trip_iterations));
+    ForEachInside(program_.root, [&](const LoopNode& node) {
+      const auto* const loop = node.As<LoopWhile>();
+      if (loop != nullptr && loop->trip_count < 0)
+        most = std::min(most, LoopWriter::MostTrips(loop->trip_cost, loop->trip_iterations));
     });
     return most;
   }
 
  private:
+  void UseGridBarriers() {
+    grid_ = buffers_.Scratch(16);
+    kernel_.ReadsOfOthers();
+    kernel_.Append(fmt::format("#define GRID {}\n#define GRID_GROUPS {}u\n",
+                               kernel_.AddBuffer(ElementType::kU32, Access::kReadWrite, grid_), program_.share.groups));
+  }
   Status CheckLimits() const {
     const std::string& name = program_.loop->name();
     if (const int64_t barriers = code_.barriers(); program_.stops > 0 && barriers > kMostBarriersAroundStops) {
@@ -239,14 +245,6 @@ class LoopKernelWriter : LoopStateWriter {
     return CheckSharedMemory();
   }
 
-  static void ForEachStop(const LoopNode& node, const std::function<void(const LoopNode&)>& visit) {
-    for (const LoopBlock& block : node.blocks) {
-      for (const LoopNode& inner : block) {
-        if (inner.kind == LoopNode::Kind::kWhile && inner.trip_count < 0) visit(inner);
-        ForEachStop(inner, visit);
-      }
-    }
-  }
   // Drivers of GPUs take time by the text, and tensors are chosen by their addresses.
   bool RepeatsPhases() const {
     return context_.bindings == BindingMode::kAddresses && kernel_.keeps_loops() && !stops();
@@ -256,9 +254,10 @@ class LoopKernelWriter : LoopStateWriter {
     Code before = Take();
     for (const LoopNode& node : block) {
       WriteStatements(node);
-      phases.push_back({Take(), node.waits});
+      const LoopAccesses* const phase = node.accesses();
+      phases.push_back({Take(), phase != nullptr && phase->waits});
     }
-    Add(std::move(before) + RepeatPhases(phases, "round"));
+    Add(std::move(before) + RepeatPhases(phases, "round", program_.share.cooperative));
   }
   // The lane's own elements of what is kept in registers.
   void ResidentPlaces() {
@@ -287,13 +286,14 @@ class GroupsReader {
       VXLA_ASSIGN_OR_RETURN(std::optional<LoopProgram> noted, Noted(groups));
       if (noted) return *std::move(noted);
     }
-    const int64_t groups = GroupsOfLoop(context_.facts, whole, SeparateRows(context_, whole), most_of_a_phase);
-    return groups == 1 ? std::move(whole) : In(groups, false);
+    const LoopShare share = ShareOfLoop(context_.facts, whole, most_of_a_phase);
+    if (share.groups == 1) return whole;
+    return LoopProgram::Read(context_, loop_, share, false, can_lower_);
   }
 
  private:
   Result<LoopProgram> In(int64_t groups, bool notes) const {
-    return LoopProgram::Read(context_, loop_, groups, notes, can_lower_);
+    return LoopProgram::Read(context_, loop_, {groups}, notes, can_lower_);
   }
   // For chunks of trips, in so many groups of elements, or in groups of rows.
   Result<std::optional<LoopProgram>> Noted(int64_t groups) const {
@@ -301,7 +301,7 @@ class GroupsReader {
     if (!GoesInChunks(context_, elements)) return std::optional<LoopProgram>();
     if (elements.IsInRegisters()) return std::optional(std::move(elements));
     VXLA_ASSIGN_OR_RETURN(const LoopProgram whole, In(1, true));
-    const int64_t of_rows = GroupsOfRows(context_.facts, whole, SeparateRows(context_, whole));
+    const int64_t of_rows = GroupsOfRows(context_.facts, whole, SeparateRows(whole));
     if (of_rows == 1) return std::optional<LoopProgram>();
     VXLA_ASSIGN_OR_RETURN(LoopProgram rows, In(of_rows, true));
     return std::optional(std::move(rows));
@@ -322,7 +322,7 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
   LoopMemory memory(context, program, buffers);
   if (program.notes > 0) return LowerLoopInChunks(context, program, buffers, memory);
   const int64_t most = program.phases * most_of_a_phase;
-  if (program.trip_cost > most) {
+  if (program.alone_cost + (program.trip_cost - program.alone_cost) / MostGroupsOfAPhase(program.share) > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
                        loop.name(), program.trip_cost, most);
   }

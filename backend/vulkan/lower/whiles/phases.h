@@ -30,8 +30,8 @@ class LoopPhaseWriter {
       : context_(context), program_(program), buffers_(buffers), memory_(memory), kernel_(kernel) {}
 
   // The statements, for lane `lane`.
-  Code Unit(const LoopNode& node);
-  Code Copy(const LoopNode& node);
+  Code Unit(const LoopUnitNode& unit);
+  Code Copy(const LoopCopy& copy);
 
   // Units of noted reductions are written as what follows from what all lanes have noted, not as what this one notes.
   void TakeNotes() { takes_notes_ = true; }
@@ -43,35 +43,39 @@ class LoopPhaseWriter {
 
  private:
   bool IsResident(int place) const { return place >= 0 && program_.places[static_cast<size_t>(place)].resident; }
-  void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, int64_t width,
+  void EachElement(ValueWriter& writer, int64_t count, int64_t width,
                    const std::function<void(const IndexExpression& first)>& write) const;
   // A dynamic-update-slice along with the unit that makes what it stores.
   struct Update {
-    FusionDescription body;
-    int place = -1;
+    const LoopUnitNode* update;
     std::vector<std::pair<const Instruction*, int>> made;  // what it reads of the unit's results, and which leaf
     int last = 0;                                          // the last of these leaves to be stored
     bool written = false;
   };
-  std::vector<Update> UpdatesOf(const LoopNode& node) const;
+  std::vector<Update> UpdatesOf(const LoopUnitNode& unit) const;
   // After a leaf of the unit's results has been stored.
   void StoreUpdates(std::vector<Update>& updates, int leaf, ValueWriter& writer, const IndexExpression& first,
                     std::span<const std::string> values);
-  Code WriteUnit(const LoopNode& node, const FusionDescription& body);
+  // `body`: the unit's, with what its updates read. `held`: operands in registers, and their names.
+  using Held = std::vector<std::pair<const Instruction*, std::string>>;
+  Held HeldOperands(const LoopUnitNode& unit) const;
+  Code WriteUnit(const LoopUnitNode& unit, const FusionDescription& body);
+  Code OfOneGroup(Code unit) const;
+  void WriteOneByOne(const LoopUnitNode& unit, const FusionDescription& body, ValueWriter& writer);
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);
-  void WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
-  void WriteNotes(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
-  void WriteNoted(const FusionDescription& body, const LoopNode& node, ValueWriter& writer) const;
-  static void WriteScalars(const FusionDescription& body, const LoopNode& node, ValueWriter& writer);
-  void OverrideResident(const FusionDescription& body, ValueWriter& writer, IndexSpace& space,
-                        const IndexExpression& first);
-  void WriteUpdate(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space);
+  void WriteElements(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
+  void WriteNotes(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
+  void WriteNoted(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) const;
+  static void WriteScalars(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
+  void OverrideResident(const FusionDescription& body, ValueWriter& writer, const IndexExpression& first);
+  void WriteUpdate(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
   void StoreUpdated(const Instruction& hero, int place, ValueWriter& writer, const IndexExpression& first,
                     int64_t width);
-  void WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space);
-  Code Together(const FusionDescription& body, const LoopNode& node, BufferMap& buffers,
-                std::vector<std::pair<const Instruction*, std::string>> held);
+  void WriteFilled(const Instruction& array, int place, ValueWriter& writer);
+  void WriteScatter(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
+  Code WriteRows(const FusionDescription& body, const LoopRowsShape& shape, BufferMap& buffers, const LoopUnit& text);
+  Code WriteTogether(const LoopUnitNode& unit, const FusionDescription& body, BufferMap& buffers, Held held);
 
   const LowerContext& context_;
   const LoopProgram& program_;

@@ -7,10 +7,10 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-LoopPlaces::LoopPlaces(const Instruction& loop, uint32_t lanes, int64_t groups) {
+LoopPlaces::LoopPlaces(const Instruction& loop, uint32_t lanes, LoopShare share) {
   program_.loop = &loop;
   program_.lanes = lanes;
-  program_.groups = groups;
+  program_.share = share;
 }
 
 const Shape& LoopPlaces::LeafShape(const Instruction& instruction, int leaf) {
@@ -103,19 +103,18 @@ int LoopPlaces::PlaceFor(LoopScope& scope, const Instruction& at, int leaf, cons
 
 void LoopPlaces::AddCopy(LoopBlock& block, int from, int to, const Shape& shape, LoopCost* cost) {
   if (from == to || from < 0) return;
-  LoopNode copy;
-  copy.kind = LoopNode::Kind::kCopy;
+  LoopCopy copy;
   copy.from = from;
   copy.to = to;
   copy.type = shape.element_type();
   copy.count = shape.ElementCount();
-  copy.uses = {{from, false, true}, {to, true, true}};
-  block.push_back(std::move(copy));
+  copy.uses = {UseOf(from, copy.count, false, true), UseOf(to, copy.count, true, true)};
+  block.push_back({std::move(copy)});
   AddElements(shape.ElementCount(), 1, program_.WidthOf(shape.ElementCount(), true), cost);
 }
 
 void LoopPlaces::AddElements(int64_t count, int64_t each, int64_t width, LoopCost* cost) const {
-  count = CeilDivide(count, program_.groups);
+  count = CeilDivide(count, program_.share.parts());
   cost->operations += count * each + kPhaseCost;
   const int64_t turns = CeilDivide(count / width, program_.lanes);
   if (turns > 1) cost->iterations += turns + 1;
@@ -123,13 +122,12 @@ void LoopPlaces::AddElements(int64_t count, int64_t each, int64_t width, LoopCos
 
 void LoopPlaces::AddAssignment(LoopBlock& block, std::vector<std::pair<int, LoopValue>> assigned) {
   if (assigned.empty()) return;
-  LoopNode node;
-  node.kind = LoopNode::Kind::kAssign;
+  LoopAssignment assignment;
   for (const auto& [reg, value] : assigned) {
-    if (value.place >= 0) node.uses.push_back({value.place, false, false});
+    if (value.place >= 0) assignment.uses.push_back({value.place, false, false});
   }
-  node.assigned = std::move(assigned);
-  block.push_back(std::move(node));
+  assignment.assigned = std::move(assigned);
+  block.push_back({std::move(assignment)});
 }
 
 int LoopPlaces::RegisterOf(LoopBlock& block, const Instruction& scalar) {
@@ -142,45 +140,44 @@ int LoopPlaces::RegisterOf(LoopBlock& block, const Instruction& scalar) {
 
 void LoopPlaces::KeepResident() {
   std::set<int> read;
-  FindRead(program_.root, &read);
+  ForEachInside(program_.root, [&](const LoopNode& node) {
+    if (node.accesses() == nullptr) return;
+    for (const LoopUse& use : node.accesses()->uses) {
+      if (!use.writes) read.insert(use.place);
+    }
+  });
   for (size_t p = 0; p < program_.places.size(); ++p) {
     LoopPlace& place = program_.places[p];
     const bool is_read = place.kind != LoopPlace::Kind::kScratch || read.contains(static_cast<int>(p));
-    place.resident = CeilDivide(place.count, program_.groups) <= program_.lanes || !is_read;
+    // Which workgroups cooperate, and whose lane an element is, is not known before they run.
+    const bool fits = !program_.share.cooperative && CeilDivide(place.count, program_.share.groups) <= program_.lanes;
+    place.resident = fits || !is_read;
   }
-  Forget(program_.root);
-}
-
-void LoopPlaces::FindRead(const LoopNode& node, std::set<int>* read) {
-  for (const LoopUse& use : node.uses) {
-    if (!use.writes) read->insert(use.place);
-  }
-  for (const LoopBlock& block : node.blocks) {
-    for (const LoopNode& inner : block) FindRead(inner, read);
-  }
+  ForEachInside(program_.root, [&](const LoopNode& node) { Forget(node); });
 }
 
 void LoopPlaces::Forget(const LoopNode& node) {
-  if (node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kCopy)
-    program_.phases += node.rows.empty() ? 1 : std::ssize(program_.rows[static_cast<size_t>(node.rows[0])]);
-  program_.has_barriers |= node.waits;
-  for (const LoopUse& use : node.uses) program_.places[static_cast<size_t>(use.place)].resident &= use.own;
-  // Under another type, the element is not what the register holds.
-  if (node.kind == LoopNode::Kind::kCopy) {
-    for (const int place : {node.from, node.to}) KeepIf(place, node.type);
+  const LoopAccesses* const phase = node.accesses();
+  if (phase == nullptr) return;
+  program_.has_barriers |= phase->waits;
+  for (const LoopUse& use : phase->uses) program_.places[static_cast<size_t>(use.place)].resident &= use.own;
+  if (const auto* copy = node.As<LoopCopy>()) {
+    ++program_.phases;
+    for (const int place : {copy->from, copy->to}) KeepIf(place, copy->type);
   }
-  if (node.kind == LoopNode::Kind::kUnit) {
-    for (const Instruction* operand : node.instruction->operands()) {
-      if (operand->shape().ElementCount() > 1) KeepIf(ValueOf(*operand, 0).place, operand->shape().element_type());
-    }
-    for (size_t leaf = 0; leaf < node.results.size(); ++leaf)
-      KeepIf(node.results[leaf].place, LeafShape(*node.instruction, static_cast<int>(leaf)).element_type());
+  if (const auto* unit = node.As<LoopUnitNode>()) ForgetUnit(*unit);
+}
+
+// Under another type, the element is not what the register holds.
+void LoopPlaces::ForgetUnit(const LoopUnitNode& unit) {
+  program_.phases += unit.rows.empty() ? 1 : std::ssize(program_.rows[static_cast<size_t>(unit.rows[0])]);
+  for (const Instruction* operand : unit.instruction().operands()) {
+    if (operand->shape().ElementCount() > 1) KeepIf(ValueOf(*operand, 0).place, operand->shape().element_type());
   }
+  for (size_t leaf = 0; leaf < unit.results.size(); ++leaf)
+    KeepIf(unit.results[leaf].place, LeafShape(unit.instruction(), static_cast<int>(leaf)).element_type());
   // Outside of a workgroup each of them would be a dispatch.
-  for (const LoopNode& update : node.updates) Forget(update);
-  for (const LoopBlock& block : node.blocks) {
-    for (const LoopNode& inner : block) Forget(inner);
-  }
+  for (const LoopUnitNode& update : unit.updates) ForgetUnit(update);
 }
 
 void LoopPlaces::KeepIf(int place, ElementType type) {

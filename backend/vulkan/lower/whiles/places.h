@@ -14,12 +14,13 @@ namespace VXLA_NAMESPACE::vulkan {
 // What waiting for all lanes, or setting up a phase, costs beside a simple operation of one element.
 inline constexpr int64_t kPhaseCost = 64;
 
-// Of one run of a block, or one trip of a loop.
+// Of one run of a block, or one trip of a loop. `alone`: operations among them that one workgroup does, whichever meet.
 struct LoopCost {
-  int64_t operations = 0, iterations = 0;
+  int64_t operations = 0, iterations = 0, alone = 0;
   void Add(const LoopCost& other) {
     operations += other.operations;
     iterations += other.iterations;
+    alone += other.alone;
   }
 };
 
@@ -36,7 +37,7 @@ struct LoopScope {
 
 class LoopPlaces {
  public:
-  LoopPlaces(const Instruction& loop, uint32_t lanes, int64_t groups);
+  LoopPlaces(const Instruction& loop, uint32_t lanes, LoopShare share);
 
   LeafOrigin OriginOf(const Instruction& instruction, int leaf) const { return program_.OriginOf(instruction, leaf); }
   static const Shape& LeafShape(const Instruction& instruction, int leaf);
@@ -57,6 +58,10 @@ class LoopPlaces {
   bool MayTake(const LoopScope& scope, int place, const Instruction& at, const std::function<bool(int)>& shares);
   // The place of a result: where it goes in the end if it may, else scratch.
   int PlaceFor(LoopScope& scope, const Instruction& at, int leaf, const std::function<bool(int)>& shares);
+  // Of so many elements: under another width, as a bitcast gives it, a lane's own are not those that it has in others.
+  LoopUse UseOf(int place, int64_t count, bool writes, bool own) const {
+    return {place, writes, own && program_.places[static_cast<size_t>(place)].count == count};
+  }
   void AddCopy(LoopBlock& block, int from, int to, const Shape& shape, LoopCost* cost);
   // So many elements, each of so many operations, lane by lane.
   void AddElements(int64_t count, int64_t each, int64_t width, LoopCost* cost) const;
@@ -70,8 +75,8 @@ class LoopPlaces {
   LoopProgram program_;
 
  private:
-  static void FindRead(const LoopNode& node, std::set<int>* read);
   void Forget(const LoopNode& node);
+  void ForgetUnit(const LoopUnitNode& unit);
   void KeepIf(int place, ElementType type);
 };
 

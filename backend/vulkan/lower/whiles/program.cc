@@ -22,6 +22,26 @@ constexpr int64_t kMostBranches = 32;
 
 }  // namespace
 
+LoopAccesses* LoopNode::accesses() {
+  if (auto* unit = As<LoopUnitNode>()) return unit;
+  if (auto* copy = As<LoopCopy>()) return copy;
+  return As<LoopAssignment>();
+}
+
+LoopControl* LoopNode::control() {
+  if (auto* loop = As<LoopWhile>()) return loop;
+  return As<LoopConditional>();
+}
+
+void ForEachInside(const LoopControl& control, const std::function<void(const LoopNode&)>& visit) {
+  for (const LoopBlock& block : control.blocks) {
+    for (const LoopNode& node : block) {
+      visit(node);
+      if (const LoopControl* inner = node.control()) ForEachInside(*inner, visit);
+    }
+  }
+}
+
 bool OnlyMoves(const FusionDescription& update) {
   return std::ranges::all_of(update.computed, [&](const Instruction* i) {
     return i == update.hero || i->opcode() == Opcode::kConstant || IsSameBytes(*i);
@@ -41,13 +61,12 @@ class LoopReader : public LoopUnitReader {
     const Instruction& loop = *program_.loop;
     program_.emulates = Emulates(*loop.called(1));
     program_.most_width_ = program_.emulates ? 1 : TunerOf(context_.facts).MostNeighbours(context_.facts);
-    program_.root.kind = LoopNode::Kind::kWhile;
-    program_.root.instruction = &loop;
     BindOutside();
     VXLA_ASSIGN_OR_RETURN(const LoopCost cost, ReadLoop(loop, &program_.root));
     program_.trip_cost = cost.operations;
+    program_.alone_cost = cost.alone;
     program_.trip_iterations = cost.iterations;
-    VXLA_RETURN_IF_ERROR(NumberStops(&program_.root));
+    VXLA_RETURN_IF_ERROR(NumberStops(program_.root, &program_.root));
     PlaceBarriers(program_.root);
     KeepResident();
     return std::move(program_);
@@ -62,21 +81,23 @@ class LoopReader : public LoopUnitReader {
     });
   }
 
-  Status NumberStops(LoopNode* node) {
+  // `loop`: the same, if it is one.
+  Status NumberStops(LoopControl& control, LoopWhile* loop) {
     const int before = program_.stops;
-    const bool is_while = node->kind == LoopNode::Kind::kWhile;
-    if (node != &program_.root && is_while && node->trip_count < 0) ++program_.stops;
-    for (LoopBlock& block : node->blocks) {
+    const bool is_inner = loop != nullptr && loop != &program_.root;
+    if (is_inner && loop->trip_count < 0) ++program_.stops;
+    for (LoopBlock& block : control.blocks) {
       const int outside = program_.stops;
-      for (LoopNode& inner : block) VXLA_RETURN_IF_ERROR(NumberStops(&inner));
-      if (is_while && &block == &node->blocks[0] && program_.stops != outside)
-        return Unsupported("{}: a loop that ends by its data in a condition", node->instruction->name());
+      for (LoopNode& node : block) {
+        if (LoopControl* inner = node.control()) VXLA_RETURN_IF_ERROR(NumberStops(*inner, node.As<LoopWhile>()));
+      }
+      if (loop != nullptr && &block == &loop->condition() && program_.stops != outside)
+        return Unsupported("{}: a loop that ends by its data in a condition", loop->instruction->name());
     }
     if (program_.stops == before) return OkStatus();
-    node->first_stop = before + 1;
-    node->last_stop = program_.stops;
-    if (node != &program_.root && node->kind == LoopNode::Kind::kWhile && node->trip_count >= 0)
-      node->counter = NewRegister(ElementType::kU32);
+    control.first_stop = before + 1;
+    control.last_stop = program_.stops;
+    if (is_inner && loop->trip_count >= 0) loop->counter = NewRegister(ElementType::kU32);
     return OkStatus();
   }
 
@@ -94,18 +115,19 @@ class LoopReader : public LoopUnitReader {
   }
 
   // The condition and the body of a loop whose state is bound.
-  Result<LoopCost> ReadLoop(const Instruction& loop, LoopNode* node) {
+  Result<LoopCost> ReadLoop(const Instruction& loop, LoopWhile* node) {
+    node->instruction = &loop;
     node->trip_count = loop.notes().trip_count.value_or(-1);
     node->blocks.resize(2);
     LoopCost cost{kPhaseCost, 1};
     if (node->trip_count < 0 || &loop == program_.loop) {
-      LoopScope condition{loop.called(0), OrderOf(program_, *loop.called(0)), {}, {}, &node->blocks[0]};
+      LoopScope condition{loop.called(0), OrderOf(program_, *loop.called(0)), {}, {}, &node->condition()};
       VXLA_ASSIGN_OR_RETURN(const LoopCost asked, ReadBlock(condition));
       cost.Add(asked);
-      node->decides = RegisterOf(node->blocks[0], *loop.called(0)->root());
+      node->decides = RegisterOf(node->condition(), *loop.called(0)->root());
     }
     const Computation& body = *loop.called(1);
-    LoopScope scope{&body, OrderOf(program_, body), {}, {}, &node->blocks[1]};
+    LoopScope scope{&body, OrderOf(program_, body), {}, {}, &node->body()};
     for (int leaf = LeafCount(loop.shape()); leaf-- > 0;) {
       const LoopValue state = program_.values.at({body.parameter(0), leaf});
       if (state.place < 0 || HandsOn(loop, leaf)) continue;
@@ -148,9 +170,7 @@ class LoopReader : public LoopUnitReader {
   }
 
   Result<LoopCost> ReadInnerLoop(LoopScope& scope, const Instruction& loop) {
-    LoopNode node;
-    node.kind = LoopNode::Kind::kWhile;
-    node.instruction = &loop;
+    LoopWhile node;
     LoopCost cost;
     std::vector<std::pair<int, LoopValue>> assigned;
     std::map<LoopKey, int> times;  // that a value starts a leaf
@@ -184,14 +204,14 @@ class LoopReader : public LoopUnitReader {
     node.trip_iterations = trip.iterations;
     const int64_t counted = node.trip_count < 0 ? 1 : node.trip_count;
     cost.operations += trip.operations * counted;
+    cost.alone += trip.alone * counted;
     cost.iterations += (trip.iterations + 1) * counted;
-    scope.block->push_back(std::move(node));
+    scope.block->push_back({std::move(node)});
     return cost;
   }
 
   Result<LoopCost> ReadConditional(LoopScope& scope, const Instruction& conditional) {
-    LoopNode node;
-    node.kind = LoopNode::Kind::kConditional;
+    LoopConditional node;
     node.instruction = &conditional;
     node.decides = RegisterOf(*scope.block, *conditional.operand(0));
     const int leaves = LeafCount(conditional.shape());
@@ -209,8 +229,9 @@ class LoopReader : public LoopUnitReader {
       VXLA_ASSIGN_OR_RETURN(const LoopCost cost, ReadBranch(conditional, static_cast<int>(b), &node.blocks[b]));
       most.operations = std::max(most.operations, cost.operations);
       most.iterations = std::max(most.iterations, cost.iterations);
+      most.alone = std::max(most.alone, cost.alone);
     }
-    scope.block->push_back(std::move(node));
+    scope.block->push_back({std::move(node)});
     return most;
   }
 
@@ -261,32 +282,32 @@ uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
 
 // GPUs hide the time that memory takes behind many lanes. Where barriers are dear, many are good only where there is
 // none, one for each element then.
-Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop, int64_t groups, bool notes,
+Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop, LoopShare share, bool notes,
                                       const std::function<Status(const Instruction&)>& can_lower) {
   // What the loop's results depend on would be all that runs.
   if (HasSideEffect(loop)) return Unsupported("{} has side effects, which are steps of their own", loop.name());
-  const int64_t own = CeilDivide(LargestOf(*loop.called(1)), groups);
+  const int64_t own = CeilDivide(LargestOf(*loop.called(1)), share.parts());
   const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(own)));
   const bool dear_barriers = context.facts.costs.dear_barriers;
   const int64_t least = dear_barriers ? std::max(context.facts.subgroup_size, 4u) : 256;
   const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
-  Result<LoopProgram> program = LoopReader(context, loop, lanes, groups, notes, can_lower).Read();
+  Result<LoopProgram> program = LoopReader(context, loop, lanes, share, notes, can_lower).Read();
   if (!program.ok()) return program;
   uint32_t wanted = lanes;
   // Where accesses go lane by lane, one workgroup that reads tables takes neighbours at a time (2,000 trips of 256
   // elements, lavapipe: 2.5 ms, 2.8 in registers).
   const bool tables = !std::ranges::all_of(program->places, &LoopPlace::resident);
-  const bool alone = context.facts.costs.accesses_by_lane && groups == 1;
+  const bool alone = context.facts.costs.accesses_by_lane && share.groups == 1;
   if (program->IsInRegisters() && !(tables && alone)) {
     // Tables, of which lanes read what they need, may be larger than what changes.
-    const int64_t written = CeilDivide(program->LargestWritten(), groups);
+    const int64_t written = CeilDivide(program->LargestWritten(), share.parts());
     const auto all = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(written)));
     wanted = WithinLimits(context.facts, std::max(all, least));
   } else if (dear_barriers) {
     wanted = WithinLimits(context.facts, least);
   }
   if (wanted >= lanes) return program;
-  return LoopReader(context, loop, wanted, groups, notes, can_lower).Read();
+  return LoopReader(context, loop, wanted, share, notes, can_lower).Read();
 }
 
 int64_t LoopProgram::LargestWritten() const {
@@ -337,8 +358,8 @@ int64_t LoopProgram::WidthOf(int64_t count, const FusionDescription& body) const
 
 int64_t LoopProgram::WidthOf(int64_t count, bool moves) const {
   int64_t width = moves ? std::min<int64_t>(most_width_, 4) : most_width_;
-  if (count % groups != 0) return 1;
-  count /= groups;
+  if (share.cooperative || count % share.groups != 0) return 1;
+  count /= share.groups;
   while (width > 1 && (count % width != 0 || count < width * lanes)) width = width > 4 ? 4 : 1;
   return width;
 }

@@ -4,11 +4,15 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/whiles/units/shape.h"
+#include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/passes/base/origins.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -46,47 +50,88 @@ struct LoopUse {
   bool writes = false, own = false, again = false;
 };
 
-struct LoopNode;
-using LoopBlock = std::vector<LoopNode>;
-
-struct LoopNode {
-  enum class Kind : uint8_t { kUnit, kCopy, kAssign, kWhile, kConditional } kind = Kind::kUnit;
-  const Instruction* instruction = nullptr;  // of a unit, a while or a conditional
+// What a phase uses, and whether a barrier comes before it.
+struct LoopAccesses {
   std::vector<LoopUse> uses;
-  bool waits = false;  // a barrier comes first
-  // Of a unit, by leaf.
-  std::vector<LoopValue> results;
-  std::vector<int> arrays;   // of an update: the places of the arrays that change
-  int fills = -1;            // before an update: writes the array of this number, which its fusion computes
-  bool sums_parts = false;   // before a scatter: sums of parts of its runs, into `scratch` of both
-  std::vector<int> scratch;  // of a unit: places that it alone uses (lower/whiles/units/units.h)
-  // Of a unit: dynamic-update-slices of what it makes, into whose arrays it stores each element too as it stores it as
-  // its own. Their uses are among the unit's.
-  std::vector<LoopNode> updates;
+  bool waits = false;
+};
+
+// Lanes share out what a fusion, or an operation outside of one, computes.
+struct LoopUnitNode : LoopAccesses {
+  LoopUnitKind kind = LoopUnitKind::kElements;
+  std::shared_ptr<const FusionDescription> body;
+  LoopRowsShape shape;             // of kRows
+  int number = -1;                 // of kFill: the operand; of kNotes: the first reduction's
+  std::vector<LoopValue> results;  // by leaf
+  std::vector<int> arrays;         // places of what kUpdate and kScatter change
+  std::vector<int> scratch;        // of kTogether, kParts and kScatter: places that it alone uses
+  // Dynamic-update-slices of what it makes, into whose arrays it stores each element too as it stores it as its own.
+  // Their uses are among the unit's.
+  std::vector<LoopUnitNode> updates;
   // Of Fourier transforms of one kind that are made at once: the rows of what they read, of what they write, of what
   // each uses alone.
   std::vector<int> rows;
-  // Of reductions of all elements of preds, each to whether any holds or all do: the number of the first of them. They
-  // are noted trip by trip, and known after the dispatch.
-  int notes = -1;
-  // Of a copy.
+  const Instruction& instruction() const { return *body->instruction; }
+};
+
+struct LoopCopy : LoopAccesses {
   int from = -1, to = -1;
   ElementType type = ElementType::kPred;
   int64_t count = 0;
-  // Of an assignment: registers that take values over, all at once.
-  std::vector<std::pair<int, LoopValue>> assigned;
-  // Of a while its condition and its body, of a conditional its branches.
-  std::vector<LoopBlock> blocks;
-  int decides = -1;         // the register of the condition's value or of the selector
-  int64_t trip_count = -1;  // of a while, where it is known: the condition is not asked
-  // Of an inner while that ends by its data: what a trip takes, which the dispatch counts.
-  int64_t trip_cost = 0, trip_iterations = 0;
-  // Inner whiles that end by their data are numbered from 1 in the order of their conditions: a dispatch that has done
-  // its share stops before a trip of one, and another dispatch goes on there. These are the numbers of those in the
-  // node, itself included; 0: none.
-  int first_stop = 0, last_stop = 0;
-  int counter = -1;  // of a while of known length around some: the register of its trips
 };
+
+// Registers that take values over, all at once.
+struct LoopAssignment : LoopAccesses {
+  std::vector<std::pair<int, LoopValue>> assigned;
+};
+
+struct LoopNode;
+using LoopBlock = std::vector<LoopNode>;
+
+// Goes through blocks of its own as a register says.
+struct LoopControl {
+  const Instruction* instruction = nullptr;
+  std::vector<LoopBlock> blocks;
+  int decides = -1;  // the register of the condition's value or of the selector
+  // Inner whiles that end by their data are numbered from 1 in the order of their conditions: a dispatch that has done
+  // its share stops before a trip of one, and another dispatch goes on there. These are the numbers of those in here,
+  // itself included; 0: none.
+  int first_stop = 0, last_stop = 0;
+  bool stops() const { return last_stop > 0; }
+};
+
+struct LoopWhile : LoopControl {
+  int64_t trip_count = -1;  // where it is known: the condition is not asked
+  // Of one inside that ends by its data: what a trip takes, which the dispatch counts.
+  int64_t trip_cost = 0, trip_iterations = 0;
+  int counter = -1;  // of one of known length around such: the register of its trips
+  LoopBlock& condition() { return blocks[0]; }
+  LoopBlock& body() { return blocks[1]; }
+  const LoopBlock& condition() const { return blocks[0]; }
+  const LoopBlock& body() const { return blocks[1]; }
+};
+
+struct LoopConditional : LoopControl {};  // by branch
+
+struct LoopNode {
+  std::variant<LoopUnitNode, LoopCopy, LoopAssignment, LoopWhile, LoopConditional> is;
+  template <typename T>
+  T* As() {
+    return std::get_if<T>(&is);
+  }
+  template <typename T>
+  const T* As() const {
+    return std::get_if<T>(&is);
+  }
+  // It is one of the two.
+  LoopAccesses* accesses();
+  LoopControl* control();
+  const LoopAccesses* accesses() const { return const_cast<LoopNode*>(this)->accesses(); }
+  const LoopControl* control() const { return const_cast<LoopNode*>(this)->control(); }
+};
+
+// Every node of the blocks, and then those of its own.
+void ForEachInside(const LoopControl& control, const std::function<void(const LoopNode&)>& visit);
 
 // A leaf of the state that changes.
 struct LoopState {
@@ -97,16 +142,16 @@ struct LoopState {
 class LoopProgram {
  public:
   // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
-  // `groups`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
+  // `share`: workgroups that share its rows out (lower/whiles/groups.h). `notes`: whether reductions may be noted
   // (lower/whiles/chunks.h).
-  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, int64_t groups, bool notes,
+  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop, LoopShare share, bool notes,
                                   const std::function<Status(const Instruction&)>& can_lower);
   // Lanes wait for each other somewhere.
   bool has_barriers = false;
   bool emulates = false;  // 64-bit types, by pairs of words
 
   const Instruction* loop = nullptr;
-  LoopNode root;  // the while
+  LoopWhile root;
   std::vector<LoopPlace> places;
   std::vector<std::vector<int>> rows;  // scratch places of one size that follow each other in memory
   std::vector<LoopRegister> registers;
@@ -116,10 +161,11 @@ class LoopProgram {
   std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
   uint32_t lanes = 1;                                              // of a workgroup
   // Workgroups, each of which runs the whole loop for its part of every array: neighbouring elements, as many as
-  // others, but for the last ones where lanes keep them in registers.
-  int64_t groups = 1;
+  // others, but for the last ones where lanes keep them in registers. Or such as meet.
+  LoopShare share;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
-  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup
+  int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup; of all cooperative ones
+  int64_t alone_cost = 0;       // of these, what one of cooperative workgroups does
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int notes = 0;                // reductions that are noted
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs
@@ -161,7 +207,7 @@ struct LoopValuesAcrossStops {
 };
 LoopValuesAcrossStops ValuesAcrossStops(const LoopProgram& program);
 
-// Marks the phases that have to wait. Pure; for tests.
-void PlaceBarriers(LoopNode& root);
+// Marks the phases that have to wait. Pure.
+void PlaceBarriers(LoopWhile& root);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -5,7 +5,6 @@
 
 #include "backend/vulkan/lower/indexing/scatter_text.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
-#include "backend/vulkan/lower/whiles/units/rows.h"
 #include "backend/vulkan/lower/whiles/units/scatter.h"
 #include "backend/vulkan/lower/whiles/updates.h"
 #include "core/numerics/reducer_facts.h"
@@ -20,55 +19,49 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
                        instruction.name());
   }
   VXLA_RETURN_IF_ERROR(can_lower_(instruction));
-  VXLA_ASSIGN_OR_RETURN(const auto described, DescriptionOf(instruction));
-  const FusionDescription& body = *described;
-  if (body.attention || body.chain) {
-    return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
-  }
-  if (body.hero == nullptr) return ReadElements(scope, body);
-  if (MayBeNoted(scope, body)) return ReadNoted(scope, body);
-  if (const auto needs = NeedsOfLoopUnit(context_, body, program_.lanes)) return ReadTogether(scope, body, *needs);
-  switch (body.hero->opcode()) {
-    case Opcode::kDynamicUpdateSlice:
-      return ReadUpdate(scope, body);
-    case Opcode::kScatter:
-      return ReadScatter(scope, body);
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-      return ReadRows(scope, body);
+  LoopUnitNode unit;
+  VXLA_ASSIGN_OR_RETURN(unit.body, DescriptionOf(instruction));
+  VXLA_ASSIGN_OR_RETURN(unit.kind, KindOfLoopUnit(*unit.body));
+  const FusionDescription& body = *unit.body;
+  const auto alone = [](Result<LoopCost> cost) {
+    if (cost.ok()) cost->alone = cost->operations;
+    return cost;
+  };
+  switch (unit.kind) {
+    case LoopUnitKind::kElements:
+      return ReadElements(scope, std::move(unit));
+    case LoopUnitKind::kUpdate:
+      return ReadUpdate(scope, std::move(unit), body.hero->operand(1)->shape().ElementCount(), 1);
+    case LoopUnitKind::kScatter:
+      return alone(ReadScatter(scope, std::move(unit)));
+    case LoopUnitKind::kTogether:
+      return alone(ReadTogether(scope, std::move(unit), NeedsOfLoopUnit(context_, body, program_.lanes)));
     default:
-      return Unsupported("{} {} is not run inside a workgroup's loop", OpcodeText(body.hero->opcode()),
-                         body.hero->name());
+      return MayBeNoted(scope, body) ? ReadNoted(scope, std::move(unit)) : ReadRows(scope, std::move(unit));
   }
 }
 
-int64_t LoopUnitReader::OperationsOf(const FusionDescription& body) {
-  int64_t each = 1;
-  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
-  return each;
-}
+int64_t LoopUnitReader::OperationsOf(const FusionDescription& body) { return 1 + ElementCosts(body.computed); }
 
-void LoopUnitReader::AddReads(const Instruction& fusion, const std::function<bool(int)>& own, LoopNode* node) {
-  for (int k = 0; k < fusion.operand_count(); ++k) {
-    if (fusion.operand(k)->shape().ElementCount() == 0) continue;
-    const LoopValue value = ValueOf(*fusion.operand(k), 0);
-    if (value.place >= 0) node->uses.push_back({value.place, false, own(k)});
+void LoopUnitReader::AddReads(const std::function<bool(int)>& own, LoopUnitNode* unit) {
+  const Instruction& instruction = unit->instruction();
+  for (int k = 0; k < instruction.operand_count(); ++k) {
+    if (instruction.operand(k)->shape().ElementCount() == 0) continue;
+    const int place = ValueOf(*instruction.operand(k), 0).place;
+    const int64_t count = instruction.operand(k)->shape().ElementCount();
+    if (place >= 0) unit->uses.push_back(UseOf(place, count, false, own(k)));
   }
 }
 
-Result<LoopCost> LoopUnitReader::ReadElements(LoopScope& scope, const FusionDescription& body) {
+Result<LoopCost> LoopUnitReader::ReadElements(LoopScope& scope, LoopUnitNode unit) {
+  const FusionDescription& body = *unit.body;
   const Instruction& fusion = *body.instruction;
-  LoopNode node;
-  node.instruction = &fusion;
   const int64_t count = body.roots[0]->shape().ElementCount();
   LoopCost cost;
   if (count == 0) return cost;
   const auto own_at = [&](int k, int leaf) { return body.MayLieAt(k, leaf); };
   // Pairs say that an operand is read at its own element alone, whatever the result.
-  AddReads(
-      fusion, [&](int k) { return ReadsOwnElements(body, k, count); }, &node);
+  AddReads([&](int k) { return ReadsOwnElements(body, k, count); }, &unit);
   const int leaves = LeafCount(fusion.shape());
   for (int leaf = 0; leaf < leaves; ++leaf) {
     LoopValue value;
@@ -76,13 +69,13 @@ Result<LoopCost> LoopUnitReader::ReadElements(LoopScope& scope, const FusionDesc
       value.reg = NewRegister(LeafShape(fusion, leaf).element_type());
     } else {
       value.place = PlaceFor(scope, fusion, leaf, [&](int k) { return own_at(k, leaf); });
-      node.uses.push_back({value.place, true, true});
+      unit.uses.push_back(UseOf(value.place, count, true, true));
     }
     program_.values[{&fusion, leaf}] = value;
-    node.results.push_back(value);
+    unit.results.push_back(value);
   }
   AddElements(count, OperationsOf(body), program_.WidthOf(count, body), &cost);
-  scope.block->push_back(std::move(node));
+  scope.block->push_back({std::move(unit)});
   return cost;
 }
 
@@ -105,34 +98,33 @@ bool LoopUnitReader::MayBeNoted(const LoopScope& scope, const FusionDescription&
          std::ranges::all_of(body.roots, [](const Instruction* root) { return root->shape().ElementCount() == 1; });
 }
 
-Result<LoopCost> LoopUnitReader::ReadNoted(LoopScope& scope, const FusionDescription& body) {
-  const Instruction& unit = *body.instruction;
+Result<LoopCost> LoopUnitReader::ReadNoted(LoopScope& scope, LoopUnitNode unit) {
+  const FusionDescription& body = *unit.body;
+  const Instruction& instruction = *body.instruction;
   const int64_t count = body.hero->operand(0)->shape().ElementCount();
-  LoopNode node;
-  node.instruction = &unit;
-  node.notes = program_.notes;
+  unit.kind = LoopUnitKind::kNotes;
+  unit.number = program_.notes;
   program_.notes += static_cast<int>(body.heroes.size());
-  AddReads(
-      unit, [&](int k) { return unit.opcode() != Opcode::kFusion || ReadsOwnElements(body, k, count); }, &node);
-  for (int leaf = 0; leaf < LeafCount(unit.shape()); ++leaf) {
-    const LoopValue value{NewRegister(LeafShape(unit, leaf).element_type()), -1};
-    program_.values[{&unit, leaf}] = value;
-    node.results.push_back(value);
+  AddReads([&](int k) { return instruction.opcode() != Opcode::kFusion || ReadsOwnElements(body, k, count); }, &unit);
+  for (int leaf = 0; leaf < LeafCount(instruction.shape()); ++leaf) {
+    const LoopValue value{NewRegister(LeafShape(instruction, leaf).element_type()), -1};
+    program_.values[{&instruction, leaf}] = value;
+    unit.results.push_back(value);
   }
   LoopCost cost;
   AddElements(count, OperationsOf(body), 1, &cost);
-  scope.block->push_back(std::move(node));
+  scope.block->push_back({std::move(unit)});
   return cost;
 }
 
-Result<LoopCost> LoopUnitReader::ReadScatter(LoopScope& scope, const FusionDescription& body) {
-  const Instruction& scatter = *body.hero;
+Result<LoopCost> LoopUnitReader::ReadScatter(LoopScope& scope, LoopUnitNode unit) {
+  const Instruction& scatter = *unit.body->hero;
   const ScatterForm form(scatter);
   const int64_t updates = scatter.operand(scatter.operand_count() - 1)->shape().ElementCount();
   const ScatterWay way = WayOf(scatter, ScatterTargetOf(context_.facts));
   const bool one_by_one = way == ScatterWay::kOneByOne;
-  VXLA_ASSIGN_OR_RETURN(
-      LoopCost cost, ReadUpdate(scope, body, one_by_one ? updates / form.count : updates, one_by_one ? form.count : 1));
+  VXLA_ASSIGN_OR_RETURN(LoopCost cost, ReadUpdate(scope, std::move(unit), one_by_one ? updates / form.count : updates,
+                                                  one_by_one ? form.count : 1));
   switch (way) {
     case ScatterWay::kApart:
     case ScatterWay::kOneByOne:
@@ -176,72 +168,63 @@ LoopCost LoopUnitReader::CostOfPlaces(const Instruction& scatter) const {
   return cost;
 }
 
-Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, const FusionDescription& body) {
-  const Shape& part = body.hero->operand(1)->shape();
-  return ReadUpdate(scope, body, part.ElementCount(), 1);
-}
-
-Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, const FusionDescription& body, int64_t count,
-                                            int64_t turns) {
+Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, LoopUnitNode unit, int64_t count, int64_t turns) {
+  const FusionDescription& body = *unit.body;
   const Instruction& fusion = *body.instruction;
   const int64_t elements = body.hero->operand(0)->shape().ElementCount();
   LoopCost cost;
   if (elements == 0) return cost;
   if (elements == 1) return Unsupported("{} updates no array of its own", fusion.name());
-  LoopNode node;
-  node.instruction = &fusion;
-  node.results.resize(static_cast<size_t>(LeafCount(fusion.shape())));
+  unit.results.resize(static_cast<size_t>(LeafCount(fusion.shape())));
   std::set<const Instruction*> in_place;
-  if (body.hero->opcode() == Opcode::kDynamicUpdateSlice) in_place = OperandsInPlace(body);
-  AddReads(
-      fusion, [&](int k) { return in_place.contains(fusion.operand(k)); }, &node);
-  const bool scatters = body.hero->opcode() == Opcode::kScatter;
-  if (scatters) SumParts(scope, body, &node);
-  for (int array = 0; array < UpdatedArrays(*body.hero); ++array) PlaceUpdated(scope, body, array, &node, &cost);
-  for (size_t leaf = 0; leaf < node.results.size(); ++leaf) {
-    if (node.results[leaf].place < 0) return Unsupported("{} gives an array twice", fusion.name());
-    program_.values[{&fusion, static_cast<int>(leaf)}] = node.results[leaf];
+  if (unit.kind == LoopUnitKind::kUpdate) in_place = OperandsInPlace(body);
+  AddReads([&](int k) { return in_place.contains(fusion.operand(k)); }, &unit);
+  if (unit.kind == LoopUnitKind::kScatter) SumParts(scope, &unit);
+  for (int array = 0; array < UpdatedArrays(*body.hero); ++array) PlaceUpdated(scope, array, &unit, &cost);
+  for (size_t leaf = 0; leaf < unit.results.size(); ++leaf) {
+    if (unit.results[leaf].place < 0) return Unsupported("{} gives an array twice", fusion.name());
+    program_.values[{&fusion, static_cast<int>(leaf)}] = unit.results[leaf];
   }
-  if (StoreAlong(context_, program_, body, node, *scope.block)) {
-    cost.operations += count / program_.groups * OperationsOf(body);
+  if (StoreAlong(program_, unit, *scope.block)) {
+    cost.operations += count / program_.share.parts() * OperationsOf(body);
     return cost;
   }
   AddUpdates(body, count, turns, &cost);
-  scope.block->push_back(std::move(node));
+  scope.block->push_back({std::move(unit)});
   return cost;
 }
 
-void LoopUnitReader::SumParts(LoopScope& scope, const FusionDescription& body, LoopNode* node) {
-  const std::vector<Shape> shapes = PartsOfLoopScatter(*body.hero, context_.facts);
+void LoopUnitReader::SumParts(LoopScope& scope, LoopUnitNode* scatter) {
+  const std::vector<Shape> shapes = PartsOfLoopScatter(*scatter->body->hero, context_.facts);
   if (shapes.empty()) return;
-  LoopNode parts;
-  parts.instruction = body.instruction;
-  parts.sums_parts = true;
-  parts.uses = node->uses;
+  LoopUnitNode parts;
+  parts.kind = LoopUnitKind::kParts;
+  parts.body = scatter->body;
+  parts.uses = scatter->uses;
   for (const Shape& shape : shapes) {
     parts.scratch.push_back(NewScratch(shape));
     parts.uses.push_back({parts.scratch.back(), true, false});
-    node->uses.push_back({parts.scratch.back(), false, false});
+    scatter->uses.push_back({parts.scratch.back(), false, false});
   }
-  node->scratch = parts.scratch;
-  scope.block->push_back(std::move(parts));
+  scatter->scratch = parts.scratch;
+  scope.block->push_back({std::move(parts)});
 }
 
-void LoopUnitReader::AddFill(LoopBlock& block, const FusionDescription& body, int number, int place, LoopCost* cost) {
-  const int64_t count = body.hero->operand(number)->shape().ElementCount();
-  LoopNode fill;
-  fill.instruction = body.instruction;
-  fill.fills = number;
-  AddReads(
-      *body.instruction, [](int) { return false; }, &fill);
+void LoopUnitReader::AddFill(LoopBlock& block, const LoopUnitNode& unit, int number, int place, LoopCost* cost) {
+  const int64_t count = unit.body->hero->operand(number)->shape().ElementCount();
+  LoopUnitNode fill;
+  fill.kind = LoopUnitKind::kFill;
+  fill.body = unit.body;
+  fill.number = number;
+  AddReads([](int) { return false; }, &fill);
   fill.results = {{-1, place}};
-  fill.uses.push_back({place, true, true});
-  AddElements(count, OperationsOf(body), program_.WidthOf(count), cost);
-  block.push_back(std::move(fill));
+  fill.uses.push_back(UseOf(place, count, true, true));
+  AddElements(count, OperationsOf(*unit.body), program_.WidthOf(count), cost);
+  block.push_back({std::move(fill)});
 }
 
-void LoopUnitReader::PlaceUpdated(LoopScope& scope, const FusionDescription& body, int number, LoopNode* node,
-                                  LoopCost* cost) {
+void LoopUnitReader::PlaceUpdated(LoopScope& scope, int number, LoopUnitNode* unit, LoopCost* cost) {
+  const FusionDescription& body = *unit->body;
   const Instruction& fusion = *body.instruction;
   const Instruction* inside = body.hero->operand(number);
   const Instruction* const array = body.OperandOf(*inside);
@@ -249,17 +232,17 @@ void LoopUnitReader::PlaceUpdated(LoopScope& scope, const FusionDescription& bod
   const Shape& shape = inside->shape();
   const auto fresh = [&] {
     int place = leaf < 0 ? -1 : PlaceFor(scope, fusion, leaf, [](int) { return false; });
-    if (place >= 0 && std::ranges::find(node->arrays, place) == node->arrays.end()) return place;
+    if (place >= 0 && std::ranges::find(unit->arrays, place) == unit->arrays.end()) return place;
     place = NewScratch(shape);
     scope.holder[place] = {&fusion, leaf};
     return place;
   };
   int place = -1;
-  const bool writes_all = body.hero->opcode() == Opcode::kScatter &&
-                          WayOf(*body.hero, ScatterTargetOf(context_.facts)) == ScatterWay::kPlaces;
+  const bool writes_all =
+      unit->kind == LoopUnitKind::kScatter && WayOf(*body.hero, ScatterTargetOf(context_.facts)) == ScatterWay::kPlaces;
   if (array == nullptr || leaf < 0) {
     place = fresh();
-    if (!writes_all) AddFill(*scope.block, body, number, place, cost);
+    if (!writes_all) AddFill(*scope.block, *unit, number, place, cost);
   } else {
     const auto at = std::ranges::find(fusion.operands(), array) - fusion.operands().begin();
     // The array is only written where nothing else of the phase reads it.
@@ -273,11 +256,11 @@ void LoopUnitReader::PlaceUpdated(LoopScope& scope, const FusionDescription& bod
     place = stays ? value.place : fresh();
     AddCopy(*scope.block, value.place, place, shape, cost);
     scope.holder[place] = {&fusion, leaf};
-    if (only_hero) std::erase_if(node->uses, [&](const LoopUse& use) { return use.place == value.place; });
+    if (only_hero) std::erase_if(unit->uses, [&](const LoopUse& use) { return use.place == value.place; });
   }
-  node->uses.push_back({place, true, false, HasSeparateWindows(*body.hero)});
-  node->arrays.push_back(place);
-  if (leaf >= 0) node->results[static_cast<size_t>(leaf)] = {-1, place};
+  unit->uses.push_back({place, true, false, HasSeparateWindows(*body.hero)});
+  unit->arrays.push_back(place);
+  if (leaf >= 0) unit->results[static_cast<size_t>(leaf)] = {-1, place};
 }
 
 bool LoopUnitReader::HasSeparateWindows(const Instruction& update) {
@@ -295,11 +278,10 @@ void LoopUnitReader::AddUpdates(const FusionDescription& body, int64_t count, in
   if (turns > 1) cost->iterations += CeilDivide(count, program_.lanes) * (turns + 1);
 }
 
-std::set<int> LoopUnitReader::OperandsReadFirst(const FusionDescription& body) const {
+std::set<int> LoopUnitReader::OperandsReadFirst(const LoopUnitNode& unit) {
+  const FusionDescription& body = *unit.body;
   std::set<int> first;
-  if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) ||
-      !TileLoopDot(context_, *ReadDot(body), program_.lanes, program_.groups))
-    return first;
+  if (!unit.shape.tile || !StoresSumsFirst(body)) return first;
   std::set<const Instruction*> later;
   std::vector<const Instruction*> open(body.roots.begin(), body.roots.end());
   while (!open.empty()) {
@@ -317,35 +299,35 @@ std::set<int> LoopUnitReader::OperandsReadFirst(const FusionDescription& body) c
   return first;
 }
 
-Result<LoopCost> LoopUnitReader::ReadRows(LoopScope& scope, const FusionDescription& body) {
-  const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes, program_.groups);
-  return ReadTogether(scope, body, {{}, shape.operations, shape.iterations});
+Result<LoopCost> LoopUnitReader::ReadRows(LoopScope& scope, LoopUnitNode unit) {
+  unit.shape = ShapeOfLoopRows(context_, *unit.body, program_.lanes, program_.share);
+  const LoopUnitNeeds needs{{}, unit.shape.operations, unit.shape.iterations};
+  return ReadTogether(scope, std::move(unit), needs);
 }
 
-bool LoopUnitReader::Joins(LoopBlock& block, const LoopNode& node) {
-  if (block.empty() || block.back().kind != LoopNode::Kind::kUnit) return false;
-  LoopNode& first = block.back();
-  if (!AreOneTransform(*first.instruction, *node.instruction)) return false;
-  const std::vector<int> own = PlacesOfTransform(node);
-  if (!MayStandInRows(own) || (first.rows.empty() && !MayStandInRows(PlacesOfTransform(first)))) return false;
+bool LoopUnitReader::Joins(LoopBlock& block, const LoopUnitNode& unit) {
+  LoopUnitNode* const first = block.empty() ? nullptr : block.back().As<LoopUnitNode>();
+  if (first == nullptr || !AreOneTransform(first->instruction(), unit.instruction())) return false;
+  const std::vector<int> own = PlacesOfTransform(unit);
+  if (!MayStandInRows(own) || (first->rows.empty() && !MayStandInRows(PlacesOfTransform(*first)))) return false;
   const auto meets = [&](const LoopUse& use) {
-    return std::ranges::any_of(first.uses, [&](const LoopUse& other) { return other.place == use.place; });
+    return std::ranges::any_of(first->uses, [&](const LoopUse& other) { return other.place == use.place; });
   };
-  if (std::ranges::any_of(node.uses, meets)) return false;
-  if (first.rows.empty()) {
-    for (const int place : PlacesOfTransform(first)) {
-      first.rows.push_back(static_cast<int>(program_.rows.size()));
+  if (std::ranges::any_of(unit.uses, meets)) return false;
+  if (first->rows.empty()) {
+    for (const int place : PlacesOfTransform(*first)) {
+      first->rows.push_back(static_cast<int>(program_.rows.size()));
       program_.rows.push_back({place});
     }
   }
-  for (size_t i = 0; i < own.size(); ++i) program_.rows[static_cast<size_t>(first.rows[i])].push_back(own[i]);
-  first.uses.insert(first.uses.end(), node.uses.begin(), node.uses.end());
+  for (size_t i = 0; i < own.size(); ++i) program_.rows[static_cast<size_t>(first->rows[i])].push_back(own[i]);
+  first->uses.insert(first->uses.end(), unit.uses.begin(), unit.uses.end());
   return true;
 }
 
-std::vector<int> LoopUnitReader::PlacesOfTransform(const LoopNode& node) {
-  std::vector<int> places{ValueOf(*node.instruction->operand(0), 0).place, node.results[0].place};
-  places.insert(places.end(), node.scratch.begin(), node.scratch.end());
+std::vector<int> LoopUnitReader::PlacesOfTransform(const LoopUnitNode& unit) {
+  std::vector<int> places{ValueOf(*unit.instruction().operand(0), 0).place, unit.results[0].place};
+  places.insert(places.end(), unit.scratch.begin(), unit.scratch.end());
   return places;
 }
 
@@ -358,36 +340,32 @@ bool LoopUnitReader::MayStandInRows(const std::vector<int>& places) const {
   });
 }
 
-Result<LoopCost> LoopUnitReader::ReadTogether(LoopScope& scope, const FusionDescription& body,
-                                              const LoopUnitNeeds& needs) {
-  const Instruction& fusion = *body.instruction;
-  const std::set<int> first = OperandsReadFirst(body);
-  LoopNode node;
-  node.instruction = &fusion;
+Result<LoopCost> LoopUnitReader::ReadTogether(LoopScope& scope, LoopUnitNode unit, const LoopUnitNeeds& needs) {
+  const Instruction& fusion = unit.instruction();
+  const std::set<int> first = OperandsReadFirst(unit);
   LoopCost cost;
-  AddReads(
-      fusion, [](int) { return false; }, &node);
+  AddReads([](int) { return false; }, &unit);
   const int leaves = LeafCount(fusion.shape());
   bool any = false;
   for (int leaf = 0; leaf < leaves; ++leaf) {
     LoopValue value;
     if (LeafShape(fusion, leaf).ElementCount() > 0) {
       value.place = PlaceFor(scope, fusion, leaf, [&](int k) { return first.contains(k); });
-      node.uses.push_back({value.place, true, false});
+      unit.uses.push_back({value.place, true, false});
       any = true;
     }
     program_.values[{&fusion, leaf}] = value;
-    node.results.push_back(value);
+    unit.results.push_back(value);
   }
   if (!any) return cost;
   for (const Shape& shape : needs.scratch) {
-    node.scratch.push_back(NewScratch(shape));
-    node.uses.push_back({node.scratch.back(), true, false});
-    node.uses.push_back({node.scratch.back(), false, false});
+    unit.scratch.push_back(NewScratch(shape));
+    unit.uses.push_back({unit.scratch.back(), true, false});
+    unit.uses.push_back({unit.scratch.back(), false, false});
   }
   cost.operations += needs.operations + 4 * kPhaseCost;
   cost.iterations += needs.iterations;
-  if (!Joins(*scope.block, node)) scope.block->push_back(std::move(node));
+  if (!Joins(*scope.block, unit)) scope.block->push_back({std::move(unit)});
   return cost;
 }
 

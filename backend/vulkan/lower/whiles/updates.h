@@ -10,9 +10,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // nowhere else.
 std::set<const Instruction*> OperandsInPlace(const FusionDescription& update);
 
-// Makes the update, of this fusion, which would come next in the block, a part of such a unit of it. False: it has to
-// be a phase of its own.
-bool StoreAlong(const LowerContext& context, const LoopProgram& program, const FusionDescription& body,
-                LoopNode& update, LoopBlock& block);
+// Makes the update, which would come next in the block, a part of such a unit of it. False: it has to be a phase of its
+// own.
+bool StoreAlong(const LoopProgram& program, LoopUnitNode& update, LoopBlock& block);
 
 }  // namespace VXLA_NAMESPACE::vulkan

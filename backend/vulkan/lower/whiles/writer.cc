@@ -6,7 +6,6 @@
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/whiles/groups.h"
-#include "backend/vulkan/lower/whiles/units/rows.h"
 #include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -17,8 +16,8 @@ namespace {
 constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
 
 bool ComputesElements(const LoopNode& node) {
-  return node.kind == LoopNode::Kind::kCopy ||
-         (node.kind == LoopNode::Kind::kUnit && std::ranges::any_of(node.uses, &LoopUse::writes));
+  const auto* const unit = node.As<LoopUnitNode>();
+  return node.As<LoopCopy>() != nullptr || (unit != nullptr && std::ranges::any_of(unit->uses, &LoopUse::writes));
 }
 
 }  // namespace
@@ -83,7 +82,7 @@ void LoopWriter::Block(Code statements) {
 }
 
 void LoopWriter::OpenOwn(const LoopPlace& place) {
-  const std::string owns = OwnsElement(place.count, program_.lanes, program_.groups);
+  const std::string owns = OwnsElement(place.count, program_.lanes, program_.share.groups);
   OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
 }
 
@@ -96,7 +95,7 @@ void LoopWriter::LoadResident(int place, const BufferSlice& from) {
   const LoopPlace& at = program_.places[static_cast<size_t>(place)];
   const int k = kernel_.AddBuffer(at.type, Access::kRead, from);
   OpenOwn(at);
-  Assign(NameOfElement(place), kernel_.Loaded(k, OwnBase(at.count, program_.groups) + "lane"));
+  Assign(NameOfElement(place), kernel_.Loaded(k, OwnBase(at.count, program_.share.groups) + "lane"));
   CloseBlock();
 }
 
@@ -104,13 +103,13 @@ void LoopWriter::StoreResident(int place, const BufferSlice& to) {
   const LoopPlace& at = program_.places[static_cast<size_t>(place)];
   const int k = kernel_.AddBuffer(at.type, Access::kWrite, to);
   OpenOwn(at);
-  Add(kernel_.Storing(k, OwnBase(at.count, program_.groups) + "lane", NameOfElement(place)));
+  Add(kernel_.Storing(k, OwnBase(at.count, program_.share.groups) + "lane", NameOfElement(place)));
   CloseBlock();
 }
 
 int64_t LoopWriter::MostTrips(int64_t cost, int64_t iterations) const {
   const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-  const int64_t turns = CeilDivide(program_.groups, GroupsAtOnce(context_.facts));
+  const int64_t turns = CeilDivide(program_.share.parts(), GroupsAtOnce(context_.facts));
   int64_t most = std::max<int64_t>(kMostOfADispatch / turns / std::max<int64_t>(cost, 1), 1);
   // Lavapipe counts up to a tenth more of a sort's than its text has; a dispatch more costs little where that many
   // are.
@@ -136,9 +135,22 @@ bool LoopWriter::BindsTooMany() const {
          1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers);
 }
 
+Step LoopWriter::FinishKernel(std::string_view does, uint32_t lanes, int64_t groups) {
+  if (kernel_.shuffles()) kernel_.Append("#define BY_SUBGROUP 1\n");
+  kernel_.Define("void run(uint lane)", Take());
+  if (BindsTooMany()) kernel_.ShareBindings();
+  return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does),
+                        program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
+                        {lanes, 1, 1}, {static_cast<uint32_t>(groups), 1, 1});
+}
+
 // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
 void LoopWriter::WriteBlock(const LoopBlock& block) {
-  const bool resumes = std::ranges::any_of(block, [](const LoopNode& node) { return node.last_stop > 0; });
+  const auto stops = [](const LoopNode& node) {
+    const LoopControl* const control = node.control();
+    return control != nullptr && control->stops() ? control : nullptr;
+  };
+  const bool resumes = std::ranges::any_of(block, stops);
   bool open = false;
   const auto close = [&] {
     if (!open) return;
@@ -146,99 +158,93 @@ void LoopWriter::WriteBlock(const LoopBlock& block) {
     open = false;
   };
   for (const LoopNode& node : block) {
-    if (node.last_stop > 0) close();
+    const LoopControl* const stop = stops(node);
+    if (stop != nullptr) close();
     if (resumes && !open) {
-      OpenBlock(node.last_stop == 0
+      OpenBlock(stop == nullptr
                     ? "if (at == 0u)"
-                    : fmt::format("if (at == 0u || (at >= {}u && at <= {}u))", node.first_stop, node.last_stop));
+                    : fmt::format("if (at == 0u || (at >= {}u && at <= {}u))", stop->first_stop, stop->last_stop));
       open = true;
     }
     WriteNode(node);
-    if (node.last_stop > 0) close();
+    if (stop != nullptr) close();
   }
   close();
 }
 
 void LoopWriter::WriteNode(const LoopNode& node) {
   if (registers_only_ && ComputesElements(node)) return;
-  if (node.waits) Barrier();
+  if (const LoopAccesses* phase = node.accesses(); phase != nullptr && phase->waits)
+    Barrier(program_.share.cooperative);
   WriteStatements(node);
 }
 void LoopWriter::WriteStatements(const LoopNode& node) {
-  switch (node.kind) {
-    case LoopNode::Kind::kUnit:
-      return Block(phases_.Unit(node));
-    case LoopNode::Kind::kCopy:
-      return Block(phases_.Copy(node));
-    case LoopNode::Kind::kAssign:
-      return WriteAssignment(node);
-    case LoopNode::Kind::kWhile:
-      return WriteInnerLoop(node);
-    case LoopNode::Kind::kConditional:
-      return WriteConditional(node);
-  }
+  std::visit([this](const auto& is) { Write(is); }, node.is);
 }
 
-void LoopWriter::WriteLoopByShare(const LoopNode& node, int64_t share) {
-  const int number = node.trip_count < 0 && &node != &program_.root ? node.first_stop : 0;
-  const bool has_inner = node.last_stop > number;
+void LoopWriter::WriteLoopByShare(const LoopWhile& loop, int64_t share) {
+  const int number = loop.trip_count < 0 && &loop != &program_.root ? loop.first_stop : 0;
+  const bool has_inner = loop.last_stop > number;
   OpenBlock("for (;;)");
   if (has_inner) Line(number == 0 ? "if (at == 0u) {" : fmt::format("if (at == 0u || at == {}u) {{", number));
   if (number > 0) Line("at = 0u;");
-  WriteBlock(node.blocks[0]);
-  Line(fmt::format("if (!{}) break;", NameOfRegister(node.decides)));
+  WriteBlock(loop.condition());
+  Line(fmt::format("if (!{}) break;", NameOfRegister(loop.decides)));
   Line(fmt::format("if (left < {}u) {{ at = {}u; break; }}", share, number));
   Line(fmt::format("left -= {}u;", share));
   if (has_inner) Line("}");
-  WriteBlock(node.blocks[1]);
+  WriteBlock(loop.body());
   if (has_inner) Line("if (at != 0u) break;");
   CloseBlock();
 }
 
-void LoopWriter::WriteInnerLoop(const LoopNode& node) {
-  if (node.trip_count == 0) return;
-  if (node.trip_count < 0) return WriteLoopByShare(node, ShareOf(node.trip_cost, node.trip_iterations));
-  if (node.counter >= 0) {
-    const std::string trips = NameOfRegister(node.counter);
+void LoopWriter::Write(const LoopWhile& loop) {
+  if (loop.trip_count == 0) return;
+  if (loop.trip_count < 0) return WriteLoopByShare(loop, ShareOf(loop.trip_cost, loop.trip_iterations));
+  if (loop.counter >= 0) {
+    const std::string trips = NameOfRegister(loop.counter);
     Line(fmt::format("if (at == 0u) {} = 0u;", trips));
-    OpenBlock(fmt::format("for (; {0} < {1}u; ++{0})", trips, node.trip_count));
-    WriteBlock(node.blocks[1]);
+    OpenBlock(fmt::format("for (; {0} < {1}u; ++{0})", trips, loop.trip_count));
+    WriteBlock(loop.body());
     Line("if (at != 0u) break;");
     CloseBlock();
     return;
   }
   const std::string trip = fmt::format("trip_{}", next_name_++);
-  OpenBlock(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0})", trip, node.trip_count));
-  WriteBlock(node.blocks[1]);
+  OpenBlock(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0})", trip, loop.trip_count));
+  WriteBlock(loop.body());
   CloseBlock();
 }
 
 // A pred that holds takes the first branch, an index out of range the last.
-void LoopWriter::WriteConditional(const LoopNode& node) {
-  const bool is_pred = program_.registers[static_cast<size_t>(node.decides)].type == ElementType::kPred;
+void LoopWriter::Write(const LoopConditional& conditional) {
+  const std::string decides = NameOfRegister(conditional.decides);
+  const bool is_pred = program_.registers[static_cast<size_t>(conditional.decides)].type == ElementType::kPred;
+  const size_t branches = conditional.blocks.size();
   const std::string which = fmt::format("which_{}", next_name_++);
-  Line(fmt::format("uint {} = {};", which,
-                   is_pred ? fmt::format("{} ? 0u : 1u", NameOfRegister(node.decides))
-                           : fmt::format("min(uint({}), {}u)", NameOfRegister(node.decides), node.blocks.size() - 1)));
-  WriteBranches(node, which, 0, node.blocks.size());
+  Line(fmt::format(
+      "uint {} = {};", which,
+      is_pred ? fmt::format("{} ? 0u : 1u", decides) : fmt::format("min(uint({}), {}u)", decides, branches - 1)));
+  WriteBranches(conditional, which, 0, branches);
 }
 // Halves of halves: drivers keep few levels (beyond 80 lavapipe takes all branches).
-void LoopWriter::WriteBranches(const LoopNode& node, const std::string& which, size_t first, size_t count) {
-  if (count == 1) return WriteBlock(node.blocks[first]);
+void LoopWriter::WriteBranches(const LoopConditional& conditional, const std::string& which, size_t first,
+                               size_t count) {
+  if (count == 1) return WriteBlock(conditional.blocks[first]);
   const size_t half = count / 2;
   OpenBlock(fmt::format("if ({} < {}u)", which, first + half));
-  WriteBranches(node, which, first, half);
+  WriteBranches(conditional, which, first, half);
   --depth_;
   OpenBlock("} else");
-  WriteBranches(node, which, first + half, count - half);
+  WriteBranches(conditional, which, first + half, count - half);
   CloseBlock();
 }
 
-void LoopWriter::WriteAssignment(const LoopNode& node) {
+void LoopWriter::Write(const LoopAssignment& assignment) {
   std::vector<std::string> names;
   Line("{");
   ++depth_;
-  for (const auto& [reg, value] : node.assigned) {
+  for (const auto& [reg, value] : assignment.assigned) {
     const ElementType type = program_.registers[static_cast<size_t>(reg)].type;
     names.push_back(fmt::format("n{}", names.size()));
     Declare(CarrierType(type), names.back(),
@@ -246,7 +252,7 @@ void LoopWriter::WriteAssignment(const LoopNode& node) {
                 ? NameOfRegister(value.reg)
                 : kernel_.Loaded(kernel_.AddBuffer(type, Access::kRead, memory_.SliceOf(value.place)), "0u"));
   }
-  for (size_t i = 0; i < names.size(); ++i) Assign(NameOfRegister(node.assigned[i].first), names[i]);
+  for (size_t i = 0; i < names.size(); ++i) Assign(NameOfRegister(assignment.assigned[i].first), names[i]);
   CloseBlock();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "backend/vulkan/lower/whiles/memory.h"
 #include "backend/vulkan/lower/whiles/phases.h"
@@ -37,7 +38,7 @@ class LoopWriter : protected CodeWriter {
   void WriteStatements(const LoopNode& node);
   // A loop, the outermost one too, whose condition is asked before each trip, and which stops where the share is used
   // up.
-  void WriteLoopByShare(const LoopNode& node, int64_t share);
+  void WriteLoopByShare(const LoopWhile& loop, int64_t share);
   // Trips of one dispatch, each of so many operations, and of so many turns of loops of one invocation.
   int64_t MostTrips(int64_t cost, int64_t iterations) const;
   int64_t ShareOf(int64_t cost, int64_t iterations) const;
@@ -45,6 +46,8 @@ class LoopWriter : protected CodeWriter {
   Status CheckSharedMemory() const;
   // More bindings than the device has.
   bool BindsTooMany() const;
+  // The step of what has been written. `does`: for its name.
+  Step FinishKernel(std::string_view does, uint32_t lanes, int64_t groups);
 
   const LowerContext& context_;
   const LoopProgram& program_;
@@ -57,10 +60,12 @@ class LoopWriter : protected CodeWriter {
 
  private:
   void WriteNode(const LoopNode& node);
-  void WriteInnerLoop(const LoopNode& node);
-  void WriteConditional(const LoopNode& node);
-  void WriteBranches(const LoopNode& node, const std::string& which, size_t first, size_t count);
-  void WriteAssignment(const LoopNode& node);
+  void Write(const LoopUnitNode& unit) { Block(phases_.Unit(unit)); }
+  void Write(const LoopCopy& copy) { Block(phases_.Copy(copy)); }
+  void Write(const LoopAssignment& assignment);
+  void Write(const LoopWhile& loop);
+  void Write(const LoopConditional& conditional);
+  void WriteBranches(const LoopConditional& conditional, const std::string& which, size_t first, size_t count);
 
   int next_name_ = 0;
 };

@@ -25,7 +25,7 @@ class LoopDotWriter {
     Code text = ProductTypes(reader_, FusesTerms(unit_.kernel.facts()));
     const int tile = space_.AddVariable(tiles);
     writer_.Bind(tile, "tile");
-    OpenTurns(writer_, "tile", tiles, unit_.lanes, unit_.groups);
+    OpenTurns(writer_, "tile", tiles, unit_.lanes, unit_.share);
     const MultiIndex at = space_.Delinearize(space_.Variable(tile), IntList{reader_.work.batches, rows, columns});
     batch_ = Named(at[0], reader_.work.batches, "batch");
     first_row_ = Named(at[1], rows, "row_tile");
@@ -37,7 +37,7 @@ class LoopDotWriter {
     apart ? StoreSums() : Store();
     writer_.CloseBlock();
     text += writer_.Take();
-    return apart ? text + Barrier() + Epilogue() : text;
+    return apart ? text + Barrier(0, unit_.share.cooperative) + Epilogue() : text;
   }
 
  private:
@@ -142,7 +142,7 @@ class LoopDotWriter {
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
     writer.JoinPairs();
-    OpenTurns(writer, "i", groups, unit_.lanes, unit_.groups);
+    OpenTurns(writer, "i", groups, unit_.lanes, unit_.share);
     const IndexExpression first = space.Scale(space.Variable(loop), width);
     const auto& roots = reader_.body().roots;
     std::vector<std::vector<std::string>> values(roots.size());
@@ -203,12 +203,13 @@ int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
 // Where every load goes lane by lane, results that share operands come in large tiles; on a GPU neighbouring lanes have
 // neighbouring columns, and all of them get something to do first.
 std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductReader& reader, uint32_t lanes,
-                                    int64_t groups) {
+                                    LoopShare share) {
   const DeviceFacts& facts = context.facts;
-  DotWork work = reader.work;  // of a workgroup
-  (work.batches > 1 ? work.batches : work.rows) /= groups;
+  DotWork work = reader.work;  // of a workgroup, or of all cooperative ones
+  (work.batches > 1 ? work.batches : work.rows) /= share.parts();
+  const int64_t all_lanes = share.cooperative ? share.groups * lanes : lanes;
   const bool emulated = ComputesInPairs(context, reader.body());
-  if (emulated || work.sum_bytes > 4 || work.k < 8 || reader.wide || work.rows * work.columns < 2 * lanes)
+  if (emulated || work.sum_bytes > 4 || work.k < 8 || reader.wide || work.rows * work.columns < 2 * all_lanes)
     return std::nullopt;
   LoopTile tile;
   if (facts.costs.accesses_by_lane) {
@@ -223,15 +224,15 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductRe
   }
   tile.k_step = Divisor(work.k, {4});
   for (const int64_t rows : {8, 4, 2}) {
-    if (work.rows % rows != 0 || work.batches * work.rows / rows * work.columns < lanes) continue;
+    if (work.rows % rows != 0 || work.batches * work.rows / rows * work.columns < all_lanes) continue;
     tile.rows = rows;
     break;
   }
   return tile;
 }
 
-int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t groups) {
-  const int64_t results = reader.results() / groups;
+int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t parts) {
+  const int64_t results = reader.results() / parts;
   return CeilDivide(results / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) +
          CeilDivide(results, lanes) + 2;
 }

@@ -207,7 +207,7 @@ int64_t CostOfProduct(ElementType type) { return HasWideCarrier(type) || IsCompl
 
 }  // namespace
 
-LoopUnitNeeds NeedsOfLoopCholesky(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopCholesky(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const Shape& shape = body.hero->shape();
   const ElementType type = shape.element_type(), computed = ComputedIn(type);
   const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
@@ -218,12 +218,12 @@ LoopUnitNeeds NeedsOfLoopCholesky(const FusionDescription& body, uint32_t lanes)
   return needs;
 }
 
-Code WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                       const LoopUnit& unit) {
+Code WriteLoopCholesky(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                       std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   return LoopCholeskyWriter(body, buffers, unit).Write(scratch);
 }
 
-LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopSolve(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const TriangularForm form(*body.hero);
   const ElementType type = body.hero->shape().element_type(), computed = ComputedIn(type);
   const int64_t n = form.unknowns, count = form.batch * form.sides * n;
@@ -237,8 +237,8 @@ LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-Code WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                    const LoopUnit& unit) {
+Code WriteLoopSolve(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                    std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   return LoopSolveWriter(body, buffers, unit).Write(scratch);
 }
 

@@ -15,11 +15,6 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// A lane that walks far adds up its elements in runs, and the runs: the rounding errors of a sum of n are then those of
-// about 2 sqrt(n), as where more lanes share a row.
-constexpr int64_t kLeastTurnsInRuns = 32;
-int64_t TurnsOfARun(int64_t turns) { return int64_t{1} << (std::bit_width(static_cast<uint64_t>(turns)) / 2); }
-
 // Turns of a lane whose elements are read before any of them is added up, on GPUs: NVIDIA's compiler lets a load wait
 // for the sum before it (a recurrent network of 128 steps of 16 x 256 on an H100: 1.78 ms without, 0.78 so). Where an
 // element is more than loads and a product, its text stands once.
@@ -34,14 +29,10 @@ class LoopRowSums {
       : program_(program),
         lanes_(shape.lanes),
         ordered_(shape.ordered),
-        workgroup_(unit.lanes),
-        groups_(unit.groups),
-        subgroup_(unit.subgroup),
-        kernel_(unit.kernel),
-        shared_(unit.shared),
+        unit_(unit),
         row_(space_.AddVariable(program.rows)),
         step_(space_.AddVariable(std::max<int64_t>(program.row_size, 1))),
-        writer_(kernel_, *program.body, *program.buffers, space_) {
+        writer_(unit.kernel, *program.body, *program.buffers, space_) {
     writer_.Bind(row_, "row");
     writer_.Bind(step_, "step");
     for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
@@ -72,35 +63,20 @@ class LoopRowSums {
     return members;
   }
 
-  // A statement that combines values, which hold something, into what `into` names.
-  std::string Combine(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values) const {
-    return fmt::format("{}({}, {});", combine_[i], fmt::join(into, ", "), fmt::join(values, ", "));
-  }
-
   void TakeElement(size_t i, const std::vector<std::string>& into, std::vector<std::string> values) {
     const RowReduce& reduce = program_.reduces[i];
     if (!reduce.elements_taken) values[0] = reduce.Taken(values[0]);
-    if (reduce.take) return writer_.Line(fmt::format("{}({}, {});", take_[i], into[0], values[0]));
+    if (reduce.take) return writer_.Line(JoinText(take_[i], into, values));
     TakeValues(i, into, values, "true");
   }
 
   // Where a combination has no identity, the first value is taken as it is.
   void TakeValues(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values,
                   const std::string& there) {
-    const std::string combine = Combine(i, into, values);
-    if (!program_.reduces[i].holds_flag()) return writer_.Line(combine);
-    std::string copy;
-    for (size_t leaf = 0; leaf < into.size(); ++leaf) copy += fmt::format("{} = {}; ", into[leaf], values[leaf]);
-    if (there != "true") writer_.OpenBlock(fmt::format("if ({})", there));
-    writer_.Line(fmt::format("if ({0}) {{ {1} }} else {{ {2}{0} = true; }}", Holds(i), combine, copy));
-    if (there != "true") writer_.CloseBlock();
-  }
-
-  // A shared array, one element a lane.
-  std::string Shared(std::string_view type, size_t slot) {
-    const std::string name = fmt::format("shared_{}_{}", type, slot);
-    if (shared_.insert(name).second) kernel_.Append(fmt::format("shared {} {}[{}];\n", type, name, workgroup_));
-    return name;
+    const bool knows = program_.reduces[i].holds_flag(), asks = knows && there != "true";
+    if (asks) writer_.OpenBlock(fmt::format("if ({})", there));
+    writer_.Line(JoinText(combine_[i], into, values, knows ? Holds(i) : ""));
+    if (asks) writer_.CloseBlock();
   }
 
   // Each lane joins what it has with what another one has, twice as far away at each turn: all know the whole then,
@@ -132,12 +108,12 @@ class LoopRowSums {
 
   void Join(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
-    if (lanes_ <= subgroup_ && std::ranges::all_of(reduce.types, ShuffleTakes)) return JoinByShuffles(i);
+    if (lanes_ <= unit_.subgroup && std::ranges::all_of(reduce.types, ShuffleTakes)) return JoinByShuffles(i);
     const bool knows = reduce.holds_flag();
     std::vector<std::string> arrays, others;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
-      arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
-    const std::string flags = knows ? Shared("uint", reduce.types.size()) : "";
+      arrays.push_back(unit_.Shared(CarrierType(reduce.types[leaf]), leaf));
+    const std::string flags = knows ? unit_.Shared("uint", reduce.types.size()) : "";
     writer_.Barrier();
     auto publish = [&] {
       for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
@@ -171,12 +147,8 @@ class LoopRowSums {
   const RowProgram& program_;
   const uint32_t lanes_;
   const bool ordered_;
-  const uint32_t workgroup_;
-  const int64_t groups_;
-  const uint32_t subgroup_;
+  const LoopUnit& unit_;
   std::vector<std::string> combine_, take_;  // functions, by reduce
-  KernelBuilder& kernel_;
-  std::set<std::string>& shared_;
   IndexSpace space_;
   const int row_, step_;
   ValueWriter writer_;
@@ -188,20 +160,12 @@ class LoopRowsWriter : LoopRowSums {
   using LoopRowSums::LoopRowSums;
 
   Code Write() {
-    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows / groups_;
     for (const RowReduce& reduce : program_.reduces) {
-      combine_.push_back(kernel_.Function("join", reduce.combine));
-      take_.push_back(reduce.take ? kernel_.Function("take", reduce.take) : "");
+      combine_.push_back(unit_.kernel.Function("join", reduce.combine));
+      take_.push_back(reduce.take ? unit_.kernel.Function("take", reduce.take) : "");
     }
-    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
-                                     : "");
-    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
-    const bool whole = rows % at_once == 0;
-    const std::string base = OwnBase(program_.rows, groups_);
-    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
-                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    OpenRows();
     writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
-    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
     Values(0);
     const int passes = program_.passes();
     for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
@@ -217,6 +181,33 @@ class LoopRowsWriter : LoopRowSums {
   }
 
  private:
+  // A lane's row, in a loop if a workgroup takes more than its lanes have at once. Lanes without one share the last.
+  void OpenRows() {
+    const int64_t at_once = unit_.lanes / lanes_;
+    if (unit_.share.cooperative) {
+      const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, unit_.share.groups, 1);
+      writer_.OpenBlock(
+          fmt::format("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows));
+      const std::string own = each == at_once ? fmt::format("first + lane / {}u", lanes_)
+                                              : fmt::format("first + min(lane / {}u, {}u)", lanes_, each - 1);
+      writer_.Line(rows % each == 0 ? fmt::format("uint row = {};", own)
+                                    : fmt::format("uint row = min({}, {}u);", own, rows - 1));
+      if (each != at_once) owns_ = fmt::format("lane < {}u", each * lanes_);
+      if (rows % each != 0)
+        owns_ += fmt::format("{}first + lane / {}u < {}u", owns_.empty() ? "" : " && ", lanes_, rows);
+      return;
+    }
+    const int64_t rows = program_.rows / unit_.share.groups;
+    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
+                                     : "");
+    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
+    const bool whole = rows % at_once == 0;
+    const std::string base = OwnBase(program_.rows, unit_.share.groups);
+    writer_.Line(whole ? fmt::format("uint row = {}{};", base, own_row)
+                       : fmt::format("uint row = {}min({}, {}u);", base, own_row, rows - 1));
+    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
+  }
+
   // Lanes take turns, or neighbouring steps where the order of the elements counts.
   void OpenSteps(int64_t together = 1) {
     if (ordered_) {
@@ -230,23 +221,20 @@ class LoopRowsWriter : LoopRowSums {
 
   // How many elements a run has; 0: there are none.
   int64_t RunOf(int pass) const {
-    const int64_t turns = CeilDivide(program_.row_size, lanes_);
-    if (turns < kLeastTurnsInRuns) return 0;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass != pass) continue;
       const bool rounds =
           std::ranges::any_of(reduce.types, [](ElementType type) { return IsFloating(type) || IsComplex(type); });
       if (reduce.identity.empty() || reduce.widens || !rounds) return 0;  // none of those in order
     }
-    return TurnsOfARun(turns);
+    return TurnsOfARun(CeilDivide(program_.row_size, lanes_));
   }
   // How many turns of each run, or of the row, are taken at once.
   int64_t TurnsTogether(int pass, int64_t run) const {
     const bool stores = std::ranges::any_of(
         program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level == pass - 1; });
-    int64_t each = 0;
-    for (const Instruction* instruction : program_.body->prologue) each += ElementCost(*instruction);
-    bool plain = kernel_.keeps_loops() && !ordered_ && !stores && each <= kMostOfAnElement;
+    bool plain =
+        unit_.kernel.keeps_loops() && !ordered_ && !stores && ElementCosts(program_.body->prologue) <= kMostOfAnElement;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass == pass) plain &= !reduce.holds_flag() && std::ranges::none_of(reduce.types, HasWideCarrier);
     }
@@ -297,7 +285,7 @@ class LoopRowsWriter : LoopRowSums {
 
   void CloseRun(int pass) {
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) writer_.Line(Combine(i, Members(i), RunMembers(i)));
+      if (program_.reduces[i].pass == pass) writer_.Line(JoinText(combine_[i], Members(i), RunMembers(i)));
     }
     writer_.CloseBlock();
   }
@@ -358,7 +346,7 @@ class LoopRowsWriter : LoopRowSums {
 
   void StoreIf(const std::string& condition, const RowOutput& output, const IndexExpression& at,
                const std::string& value) {
-    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    const int k = unit_.kernel.AddBuffer(output.type, Access::kWrite, output.slice);
     if (!condition.empty()) writer_.OpenBlock(fmt::format("if ({})", condition));
     writer_.StoreGroup(k, at, {&value, 1});
     if (!condition.empty()) writer_.CloseBlock();
@@ -367,100 +355,6 @@ class LoopRowsWriter : LoopRowSums {
 };
 
 }  // namespace
-
-constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
-
-std::string OwnBase(int64_t count, int64_t groups) {
-  return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", CeilDivide(count, groups));
-}
-
-std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
-  const int64_t own = CeilDivide(count, groups);
-  std::string text = own < lanes ? fmt::format("lane < {}u", own) : "";
-  if (count % groups == 0) return text;
-  return fmt::format("{}{}{}lane < {}u", text, text.empty() ? "" : " && ", OwnBase(count, groups), count);
-}
-
-void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
-  const std::string base = OwnBase(count, groups);
-  if (count % groups != 0) {
-    const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);
-    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {2}; {0} += {3}u)", name, base, end, lanes));
-    return;
-  }
-  count /= groups;
-  if (count % lanes != 0) {
-    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {1}{2}u; {0} += {3}u)", name, base, count, lanes));
-    return;
-  }
-  const int64_t turns = count / lanes;
-  if (turns > kMostUnrolled) {
-    // A driver would write all of them out. A GPU's keeps every turn's addresses then, from trip to trip, and registers
-    // spill; of some twenty phases lavapipe compiles four times as long, and runs no faster.
-    const bool some = turns % kMostUnrolled == 0 && writer.kernel().keeps_loops();
-    const int64_t together = some ? kMostUnrolled : 1;
-    const std::string inner = together == 1 ? "" : fmt::format(" for (uint step = 0u; step < {}u; ++step)", together);
-    writer.OpenBlock(
-        fmt::format("[[dont_unroll]] for (uint turns = 0u; turns < {}u; ++turns){}", turns / together, inner));
-    writer.Line(fmt::format("uint turn = {};", together == 1 ? "turns" : fmt::format("turns * {}u + step", together)));
-  } else {
-    writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", turns));
-  }
-  writer.Line(fmt::format("uint {} = {}turn * {}u + lane;", name, base, lanes));
-}
-
-void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, int64_t groups) {
-  if (CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, groups);
-  writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
-  const std::string owns = OwnsElement(count, lanes, groups);
-  writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
-}
-
-LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes,
-                              int64_t groups) {
-  int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
-  bool commutes = true, in_order = false;
-  const bool dot = !body.rows && body.hero->opcode() == Opcode::kDot;
-  std::unique_ptr<ProductReader> product;
-  LoopRowsShape shape;
-  const auto see = [&](const Instruction& reduce) {
-    const Reducer reducer = ReadReducer(*reduce.called(0));
-    commutes &= reducer.commutes;
-    in_order |= reducer.in_order;
-  };
-  if (body.rows) {
-    rows = body.rows->rows;
-    row_size = body.rows->row_size;
-    passes = body.phases + 1;
-    for (const Instruction* reduce : body.heroes) see(*reduce);
-    for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
-  } else if (body.hero->opcode() == Opcode::kReduceWindow) {
-    rows = FlattenTuple(body.hero->shape())[0]->ElementCount();
-    for (const WindowDimension& w : body.hero->attributes<WindowAttributes>().window) row_size *= w.size;
-    see(*body.hero);
-    for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
-  } else {
-    product = dot ? ReadDot(body) : ReadConvolution(body);
-    rows = product->results();
-    row_size = product->work.k;
-    cost = dot ? 1 : 4;
-  }
-  rows = CeilDivide(rows, groups);
-  // Lanes that would have no row of their own share one, a few elements each at least.
-  while (!in_order && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
-    shape.lanes *= 2;
-  shape.ordered = !commutes && shape.lanes > 1;
-  shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
-  if (const auto tile = dot ? TileLoopDot(context, *product, workgroup_lanes, groups) : std::nullopt) {
-    shape.iterations = IterationsOf(*tile, *product, workgroup_lanes, groups);
-    return shape;
-  }
-  const int64_t turns = CeilDivide(rows, workgroup_lanes / shape.lanes), steps = CeilDivide(row_size, shape.lanes);
-  // A run is an iteration of the loop over them, and the end of its own.
-  const int64_t runs = steps < kLeastTurnsInRuns ? 0 : 2 * CeilDivide(steps, TurnsOfARun(steps)) + 1;
-  shape.iterations = turns * (1 + passes * (steps + runs + 2 + std::bit_width(shape.lanes))) + 1;
-  return shape;
-}
 
 Code WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit) {
   return LoopRowsWriter(program, shape, unit).Write();

@@ -115,12 +115,12 @@ class LoopRunningWriter {
   // Appends values to what is held; a walk from the end has them on the left.
   void Fold(const std::vector<std::string>& values) {
     if (!rows_.running.reverse) {
-      writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(Members(), ", "), fmt::join(values, ", ")));
+      writer_.Line(JoinText(combine_, Members(), values));
       return;
     }
     std::vector<std::string> joined;
     for (size_t i = 0; i < values.size(); ++i) joined.push_back(writer_.Assignable(reducer_.types[i], values[i]));
-    writer_.Line(fmt::format("{}({}, {});", combine_, fmt::join(joined, ", "), fmt::join(Members(), ", ")));
+    writer_.Line(JoinText(combine_, joined, Members()));
     for (size_t i = 0; i < joined.size(); ++i) writer_.Line(fmt::format("{} = {};", Member(i), joined[i]));
   }
 
@@ -131,10 +131,7 @@ class LoopRunningWriter {
     writer_.CloseBlock();
     std::vector<std::string> arrays, totals;
     for (size_t i = 0; i < reducer_.types.size(); ++i) {
-      const std::string_view type = CarrierType(reducer_.types[i]);
-      arrays.push_back(fmt::format("shared_{}_{}", type, i));
-      if (unit_.shared.insert(arrays.back()).second)
-        unit_.kernel.Append(fmt::format("shared {} {}[{}];\n", type, arrays.back(), unit_.lanes));
+      arrays.push_back(unit_.Shared(CarrierType(reducer_.types[i]), i));
     }
     writer_.Barrier();
     for (size_t i = 0; i < arrays.size(); ++i) {
@@ -164,8 +161,7 @@ class LoopRunningWriter {
         const MultiIndex place = std::ranges::equal(shapes[l]->dimensions(), rows_.sizes)
                                      ? index
                                      : space_.Delinearize(linear, shapes[l]->dimensions());
-        const std::string value = root->shape().IsTuple() ? writer_.LeafValue(*root, static_cast<int>(l), place)
-                                                          : writer_.Value(*root, place);
+        const std::string value = writer_.LeafValue(*root, static_cast<int>(l), place);
         const int k = unit_.kernel.AddBuffer(shapes[l]->element_type(), Access::kWrite,
                                              buffers_.SliceOf(*body_.instruction, leaf));
         writer_.StoreAt(k, {&linear, 1}, {&value, 1}, false, [&](size_t) { return owns; });
@@ -188,11 +184,9 @@ class LoopRunningWriter {
 
 }  // namespace
 
-LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const RunningRows rows(*body.hero, lanes);
-  int64_t each = 2;
-  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
-  for (const auto& instruction : body.hero->called(0)->instructions()) each += ElementCost(*instruction);
+  int64_t each = 2 + ElementCosts(body.computed) + ElementCosts(body.hero->called(0)->instructions());
   if (ReducerOf(*body.hero).widens) each += 8;
   const int64_t walks = rows.lanes > 1 ? 2 : 1;
   LoopUnitNeeds needs;
@@ -201,7 +195,8 @@ LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes) 
   return needs;
 }
 
-Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit) {
+Code WriteLoopRunning(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                      std::span<const BufferSlice>, const LoopUnit& unit) {
   return LoopRunningWriter(body, buffers, unit).Write();
 }
 

@@ -5,15 +5,12 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopSelect(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const Instruction& hero = *body.hero;
   const SelectAndScatterTurns turns(hero);
   const int64_t windows = hero.operand(1)->shape().ElementCount(), elements = hero.shape().ElementCount();
-  int64_t each = 8;
-  for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
-  for (const int k : {0, 1}) {
-    for (const auto& instruction : hero.called(k)->instructions()) each += ElementCost(*instruction);
-  }
+  int64_t each = 8 + ElementCosts(body.computed);
+  for (const Computation* called : hero.called()) each += ElementCosts(called->instructions());
   LoopUnitNeeds needs;
   needs.scratch = {Shape(ElementType::kU32, {std::max<int64_t>(windows, 1)})};
   needs.operations = each * (windows * turns.CountOf(turns.taps) + elements * turns.CountOf(turns.covering));
@@ -22,8 +19,8 @@ LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-Code WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                     const LoopUnit& unit) {
+Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                     std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   const Instruction& hero = *body.hero;
   const auto phase = [&](const Shape& shape, const auto& write) {
     IndexSpace space;

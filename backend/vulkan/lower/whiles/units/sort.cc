@@ -198,7 +198,7 @@ class LoopSortWriter : CodeWriter {
 
 }  // namespace
 
-LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
+LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const SortWork work = SortWorkOf(body);
   const int64_t count = CountOf(work), block = BlockOf(work.length), turns = CeilDivide(count, lanes);
   LoopUnitNeeds needs;
@@ -207,7 +207,8 @@ LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
   if (work.order.key_words > 0) {
     needs.scratch.emplace_back(ElementType::kU32, IntList{work.order.key_words * count});
   } else {
-    for (const auto& instruction : body.hero->called(0)->instructions()) compare += 1 + ElementCost(*instruction);
+    const auto& comparator = body.hero->called(0)->instructions();
+    compare += std::ssize(comparator) + ElementCosts(comparator);
   }
   // A loop of n turns is n + 1 iterations: the last finds that there are no more.
   int64_t compares = block, iterations = turns + 1 + turns * (block + 2) + 1 + 1 + turns + 1;
@@ -221,8 +222,8 @@ LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes) {
   return needs;
 }
 
-Code WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                   const LoopUnit& unit) {
+Code WriteLoopSort(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                   std::span<const BufferSlice> scratch, const LoopUnit& unit) {
   SortWork work = SortWorkOf(body);
   PlaceSortTensors(body, buffers, &work);
   return LoopSortWriter(work, scratch, unit).Write();

@@ -1,48 +1,71 @@
 #include "backend/vulkan/lower/whiles/units/units.h"
 
+#include <optional>
+
 #include "core/maps/running_window.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
 
-std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body,
-                                             uint32_t lanes) {
-  switch (body.hero->opcode()) {
+struct Together {
+  LoopUnitNeeds (*needs)(const LowerContext&, const FusionDescription&, uint32_t lanes);
+  Code (*write)(const LowerContext&, const FusionDescription&, BufferMap&, std::span<const BufferSlice> scratch,
+                const LoopUnit&);
+};
+
+// By family; none: its lanes do not work together for longer than a row.
+std::optional<Together> TogetherOf(const Instruction& hero) {
+  switch (hero.opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:
-      return NeedsOfLoopSort(body, lanes);
+      return Together{NeedsOfLoopSort, WriteLoopSort};
     case Opcode::kCholesky:
-      return NeedsOfLoopCholesky(body, lanes);
+      return Together{NeedsOfLoopCholesky, WriteLoopCholesky};
     case Opcode::kTriangularSolve:
-      return NeedsOfLoopSolve(body, lanes);
+      return Together{NeedsOfLoopSolve, WriteLoopSolve};
     case Opcode::kSelectAndScatter:
-      return NeedsOfLoopSelect(body, lanes);
+      return Together{NeedsOfLoopSelect, WriteLoopSelect};
     case Opcode::kFft:
-      return NeedsOfLoopFft(context, body, lanes);
+      return Together{NeedsOfLoopFft, WriteLoopFft};
     case Opcode::kReduceWindow:
-      if (RunningWindowOf(*body.hero)) return NeedsOfLoopRunning(body, lanes);
+      if (RunningWindowOf(hero)) return Together{NeedsOfLoopRunning, WriteLoopRunning};
       return std::nullopt;
     default:
       return std::nullopt;
   }
 }
 
+}  // namespace
+
+Result<LoopUnitKind> KindOfLoopUnit(const FusionDescription& body) {
+  if (body.attention || body.chain) {
+    return Unsupported("{}: products of products are not run inside a workgroup's loop", body.instruction->name());
+  }
+  if (body.hero == nullptr) return LoopUnitKind::kElements;
+  if (TogetherOf(*body.hero)) return LoopUnitKind::kTogether;
+  switch (body.hero->opcode()) {
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+      return LoopUnitKind::kRows;
+    case Opcode::kDynamicUpdateSlice:
+      return LoopUnitKind::kUpdate;
+    case Opcode::kScatter:
+      return LoopUnitKind::kScatter;
+    default:
+      return Unsupported("{} {} is not run inside a workgroup's loop", OpcodeText(body.hero->opcode()),
+                         body.hero->name());
+  }
+}
+
+LoopUnitNeeds NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body, uint32_t lanes) {
+  return TogetherOf(*body.hero)->needs(context, body, lanes);
+}
+
 Code WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                    std::span<const BufferSlice> scratch, const LoopUnit& unit) {
-  switch (body.hero->opcode()) {
-    case Opcode::kSort:
-    case Opcode::kTopK:
-      return WriteLoopSort(body, buffers, scratch, unit);
-    case Opcode::kCholesky:
-      return WriteLoopCholesky(body, buffers, scratch, unit);
-    case Opcode::kTriangularSolve:
-      return WriteLoopSolve(body, buffers, scratch, unit);
-    case Opcode::kSelectAndScatter:
-      return WriteLoopSelect(body, buffers, scratch, unit);
-    case Opcode::kFft:
-      return WriteLoopFft(context, body, buffers, scratch, unit);
-    default:
-      return WriteLoopRunning(body, buffers, unit);
-  }
+  return TogetherOf(*body.hero)->write(context, body, buffers, scratch, unit);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -1,25 +1,37 @@
-// Ops whose lanes work together for longer than a row, inside a loop that one workgroup runs: sorts, cholesky and
-// triangular-solve, running windows, select-and-scatter, Fourier transforms.
+// What the operations of a loop that one workgroup runs become: each unit of it is of one kind.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "backend/vulkan/lower/whiles/units/rows.h"
+#include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/whiles/units/unit.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// What such an op takes: arrays of its own beside operands and results, simple operations of all lanes, and turns of
-// loops of one lane.
+enum class LoopUnitKind : uint8_t {
+  kElements,  // element by element
+  kRows,      // reductions, windows and products (shape.h)
+  kUpdate,    // a dynamic-update-slice
+  kScatter,
+  kTogether,  // lanes work together for longer than a row: sorts, cholesky and triangular-solve, running windows,
+              // select-and-scatter, Fourier transforms
+  // Of an operation that is a unit of another kind:
+  kFill,   // what an update or scatter changes, before it, where its fusion computes that
+  kParts,  // sums of parts of a scatter's runs, before it (scatter.h)
+  kNotes   // reductions of all elements of preds, each to whether any holds or all do: they are noted trip by trip, and
+           // known after the dispatch (lower/whiles/chunks.h)
+};
+// Unsupported: no workgroup's loop runs it. `body` may be lowered.
+Result<LoopUnitKind> KindOfLoopUnit(const FusionDescription& body);
+
+// What a unit of kTogether takes: arrays of its own beside operands and results, simple operations of all lanes, and
+// turns of loops of one lane.
 struct LoopUnitNeeds {
   std::vector<Shape> scratch;
   int64_t operations = 0, iterations = 0;
 };
-// None: the fusion is around no such op.
-std::optional<LoopUnitNeeds> NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body,
-                                             uint32_t lanes);
+LoopUnitNeeds NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
 
 // The statements, for lane `lane` of the workgroup. Lanes wait for each other within them, but not before the first nor
 // after the last.
@@ -27,22 +39,23 @@ Code WriteLoopUnit(const LowerContext& context, const FusionDescription& body, B
                    std::span<const BufferSlice> scratch, const LoopUnit& unit);
 
 // By family.
-LoopUnitNeeds NeedsOfLoopSort(const FusionDescription& body, uint32_t lanes);
-Code WriteLoopSort(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                   const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopCholesky(const FusionDescription& body, uint32_t lanes);
-Code WriteLoopCholesky(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                       const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopSolve(const FusionDescription& body, uint32_t lanes);
-Code WriteLoopSolve(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                    const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopSelect(const FusionDescription& body, uint32_t lanes);
-Code WriteLoopSelect(const FusionDescription& body, BufferMap& buffers, std::span<const BufferSlice> scratch,
-                     const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+Code WriteLoopSort(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                   std::span<const BufferSlice> scratch, const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopCholesky(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+Code WriteLoopCholesky(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                       std::span<const BufferSlice> scratch, const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopSolve(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+Code WriteLoopSolve(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                    std::span<const BufferSlice> scratch, const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopSelect(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                     std::span<const BufferSlice> scratch, const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopFft(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+Code WriteLoopFft(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
                   std::span<const BufferSlice> scratch, const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopRunning(const FusionDescription& body, uint32_t lanes);
-Code WriteLoopRunning(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit);
+LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+Code WriteLoopRunning(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
+                      std::span<const BufferSlice> scratch, const LoopUnit& unit);
 
 }  // namespace VXLA_NAMESPACE::vulkan

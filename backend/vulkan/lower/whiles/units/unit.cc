@@ -1,0 +1,85 @@
+#include "backend/vulkan/lower/whiles/units/unit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "core/ceil_divide.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
+
+}  // namespace
+
+std::string LoopUnit::Shared(std::string_view type, size_t number) const {
+  const std::string name = fmt::format("shared_{}_{}", type, number);
+  if (shared.insert(name).second) kernel.Append(fmt::format("shared {} {}[{}];\n", type, name, lanes));
+  return name;
+}
+
+std::string OwnBase(int64_t count, int64_t groups) {
+  return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", CeilDivide(count, groups));
+}
+
+std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
+  const int64_t own = CeilDivide(count, groups);
+  std::string text = own < lanes ? fmt::format("lane < {}u", own) : "";
+  if (count % groups == 0) return text;
+  return fmt::format("{}{}{}lane < {}u", text, text.empty() ? "" : " && ", OwnBase(count, groups), count);
+}
+
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
+  const int64_t groups = share.groups;
+  if (share.cooperative) {
+    // An element is the same lane's in every phase that goes by as many elements.
+    constexpr int64_t kLeastNeighbours = 32;
+    const int64_t each = NeighboursOfAGroup(count, lanes, groups, kLeastNeighbours);
+    const std::string first = each == lanes ? fmt::format("grid_group * {}u + lane", each)
+                                            : fmt::format("lane < {0}u ? grid_group * {0}u + lane : {1}u", each, count);
+    return writer.OpenBlock(
+        fmt::format("for (uint {0} = {1}; {0} < {2}u; {0} += grid_groups * {3}u)", name, first, count, each));
+  }
+  const std::string base = OwnBase(count, groups);
+  if (count % groups != 0) {
+    const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);
+    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {2}; {0} += {3}u)", name, base, end, lanes));
+    return;
+  }
+  count /= groups;
+  if (count % lanes != 0) {
+    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {1}{2}u; {0} += {3}u)", name, base, count, lanes));
+    return;
+  }
+  const int64_t turns = count / lanes;
+  if (turns > kMostUnrolled) {
+    // A driver would write all of them out. A GPU's keeps every turn's addresses then, from trip to trip, and registers
+    // spill; of some twenty phases lavapipe compiles four times as long, and runs no faster.
+    const bool some = turns % kMostUnrolled == 0 && writer.kernel().keeps_loops();
+    const int64_t together = some ? kMostUnrolled : 1;
+    const std::string inner = together == 1 ? "" : fmt::format(" for (uint step = 0u; step < {}u; ++step)", together);
+    writer.OpenBlock(
+        fmt::format("[[dont_unroll]] for (uint turns = 0u; turns < {}u; ++turns){}", turns / together, inner));
+    writer.Line(fmt::format("uint turn = {};", together == 1 ? "turns" : fmt::format("turns * {}u + step", together)));
+  } else {
+    writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", turns));
+  }
+  writer.Line(fmt::format("uint {} = {}turn * {}u + lane;", name, base, lanes));
+}
+
+void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
+  const int64_t groups = share.groups;
+  if (share.cooperative || CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, share);
+  writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
+  const std::string owns = OwnsElement(count, lanes, groups);
+  writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
+}
+
+int64_t NeighboursOfAGroup(int64_t count, int64_t most, int64_t groups, int64_t least) {
+  const auto share = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(CeilDivide(count, groups))));
+  return std::clamp(share, std::min(least, most), most);
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
