@@ -49,10 +49,12 @@ enum class MatrixRounding : uint8_t { kUnmeasured, kNearest, kCut };
 struct MatrixShape {
   ElementType term = ElementType::kF16, sum = ElementType::kF32;
   uint32_t rows = 16, columns = 16, k = 16;
+  uint32_t invocations = 0;  // of the workgroup that computes it together; 0: a subgroup does
   MatrixRounding rounding = MatrixRounding::kUnmeasured;
   // What it multiplies; how it rounds is known later.
   friend bool operator==(const MatrixShape& a, const MatrixShape& b) {
-    return a.term == b.term && a.sum == b.sum && a.rows == b.rows && a.columns == b.columns && a.k == b.k;
+    return a.term == b.term && a.sum == b.sum && a.rows == b.rows && a.columns == b.columns && a.k == b.k &&
+           a.invocations == b.invocations;
   }
 };
 
@@ -126,6 +128,8 @@ struct DeviceFacts {
   // no matrix units.
   std::vector<MatrixShape> matrices;
   uint32_t matrix_lanes = 0;
+  // Products of whole workgroups (VK_NV_cooperative_matrix2), of each type the largest first.
+  std::vector<MatrixShape> group_matrices;
   // Products of 16-bit floats on them in the time of one of f32 on the vector units, roughly.
   double matrix_rate = 0;
   // Plain GLSL computes them, so that their kernels run on devices that have none; in tests.

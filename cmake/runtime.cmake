@@ -16,7 +16,7 @@ vxla_runtime_sources(backend/vulkan/device/commands command_buffer queue synchro
 vxla_runtime_sources(backend/vulkan/device/handles device_context executables external_handle kernel shared_signal)
 vxla_runtime_sources(backend/vulkan/device/memory free_list memory_allocator)
 vxla_runtime_sources(backend/vulkan/device/plan device_plan enabled_features heap_ledger pretend queue_plan)
-vxla_runtime_sources(backend/vulkan/device/probes division embedded_probes kept_tuning matrix_probe probe quirks)
+vxla_runtime_sources(backend/vulkan/device/probes division embedded_probes group_probe kept_tuning matrix_probe probe quirks)
 vxla_runtime_sources(backend/vulkan/drivers known_faults)
 vxla_runtime_sources(backend/vulkan/drivers/software software_driver)
 vxla_runtime_sources(backend/vulkan/shader custom_shader disk_cache pipeline_cache regular_file spirv_cache)

@@ -71,15 +71,17 @@ Json DivisionJson(const DeviceFacts& facts) {
           {"f64", facts.float64 ? DivisionText(facts.division_f64) : "emulated"}};
 }
 
-// The products of matrix units, "f16 16x16x16 to f32, to nearest": rows x columns x terms, and how sums round.
-Json MatricesJson(const DeviceFacts& facts) {
+// The products of matrix units, "f16 16x16x16 to f32, to nearest": rows x columns x terms, and how sums round; of whole
+// workgroups "bf16 128x256x64 to f32 by 256 invocations, to nearest".
+Json MatricesJson(const std::vector<MatrixShape>& matrices) {
   Json list = Json::array();
-  for (const MatrixShape& m : facts.matrices) {
+  for (const MatrixShape& m : matrices) {
     const char* rounding = m.rounding == MatrixRounding::kNearest ? ", to nearest"
                            : m.rounding == MatrixRounding::kCut   ? ", cut off"
                                                                   : "";
-    list.push_back(fmt::format("{} {}x{}x{} to {}{}", ElementTypeName(m.term), m.rows, m.columns, m.k,
-                               ElementTypeName(m.sum), rounding));
+    const std::string by = m.invocations == 0 ? "" : fmt::format(" by {} invocations", m.invocations);
+    list.push_back(fmt::format("{} {}x{}x{} to {}{}{}", ElementTypeName(m.term), m.rows, m.columns, m.k,
+                               ElementTypeName(m.sum), by, rounding));
   }
   return list;
 }
@@ -113,9 +115,9 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   for (const auto& [type, text] : division.items())
     divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
   fmt::print("  division  {}\n", divisions);
-  std::string matrices;
-  for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : "; ") + matrix.get<std::string>();
-  if (!matrices.empty()) fmt::print("  matrices  {}\n", matrices);
+  std::vector<std::string> matrices = MatricesJson(f.matrices);
+  for (const Json& matrix : MatricesJson(f.group_matrices)) matrices.push_back(matrix);
+  if (!matrices.empty()) fmt::print("  matrices  {}\n", fmt::join(matrices, "; "));
   std::string queues;
   for (const Json& queue : QueuesJson(f)) queues += (queues.empty() ? "" : ", ") + queue.get<std::string>();
   fmt::print("  queues    {}\n", queues);
@@ -145,7 +147,8 @@ Status Devices(bool wants_json, Json& list) {
                       {"api", ApiText(facts.api_version)},
                       {"types", TypesJson(facts)},
                       {"division", DivisionJson(facts)},
-                      {"matrices", MatricesJson(facts)},
+                      {"matrices", MatricesJson(facts.matrices)},
+                      {"group_matrices", MatricesJson(facts.group_matrices)},
                       {"queues", QueuesJson(facts)},
                       {"limits", LimitsJson(facts)},
                       {"tuned", TuningJson(facts.tuned)},

@@ -52,7 +52,7 @@ void Fields(auto& a, Plan& v) {
     v.size_messages);
 }
 void Fields(auto& a, DeviceFacts::Quirks& v) { a(v.copy_reach_bytes, v.loop_iteration_limit); }
-void Fields(auto& a, MatrixShape& v) { a(v.term, v.sum, v.rows, v.columns, v.k); }
+void Fields(auto& a, MatrixShape& v) { a(v.term, v.sum, v.rows, v.columns, v.k, v.invocations); }
 void Fields(auto& a, DeviceFacts& v) {
   a(v.name, v.driver, v.driver_version, v.api_version, v.vendor_id, v.device_id, v.device_uuid, v.driver_uuid, v.kind);
   a(v.int64, v.float64, v.float16, v.storage16, v.storage8, v.buffer_addresses, v.buffer_arrays);
@@ -61,7 +61,7 @@ void Fields(auto& a, DeviceFacts& v) {
   a(v.denorm_preserve_32, v.denorm_preserve_16, v.denorm_preserve_64);
   a(v.fused_multiply_add, v.same_bits, v.native_f16, v.integer_dot_product, v.wide_atomics, v.byte_offsets,
     v.subgroup_shuffle, v.spirv_1_6);
-  a(v.division_f32, v.division_f64, v.matrices, v.matrix_lanes, v.matrices_stand_in);
+  a(v.division_f32, v.division_f64, v.matrices, v.group_matrices, v.matrix_lanes, v.matrices_stand_in);
   a(v.subgroup_size, v.max_workgroup_invocations, v.max_workgroup_size, v.max_group_count, v.max_shared_bytes,
     v.max_storage_range_bytes, v.storage_offset_alignment, v.max_storage_buffers, v.quirks);
 }

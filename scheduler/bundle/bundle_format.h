@@ -17,7 +17,7 @@
 namespace VXLA_NAMESPACE {
 
 inline constexpr std::string_view kBundleMagic{"vxla\r\n\x1a\0", 8};
-inline constexpr uint32_t kBundleVersion = 6;
+inline constexpr uint32_t kBundleVersion = 7;
 inline constexpr size_t kBundleHeaderBytes = 40;   // magic, version, sections, bytes of the file, checksum of the rest
 inline constexpr size_t kBundleSectionBytes = 24;  // kind, zero, offset, bytes
 inline constexpr uint32_t kMostSections = 64;

@@ -20,9 +20,11 @@ DeviceFacts WithProbesOf(const DeviceFacts& made_for, DeviceFacts device) {
   device.quirks = made_for.quirks;
   device.fused_multiply_add = made_for.fused_multiply_add;
   device.native_f16 = made_for.native_f16;
-  std::erase_if(device.matrices, [&](const MatrixShape& shape) {
-    return std::ranges::find(made_for.matrices, shape) == made_for.matrices.end();
-  });
+  const auto keep = [](std::vector<MatrixShape>& matrices, const std::vector<MatrixShape>& known) {
+    std::erase_if(matrices, [&](const MatrixShape& shape) { return std::ranges::find(known, shape) == known.end(); });
+  };
+  keep(device.matrices, made_for.matrices);
+  keep(device.group_matrices, made_for.group_matrices);
   return device;
 }
 
@@ -93,11 +95,12 @@ std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
     text = fmt::format("subgroups of {}, {} needed", device.subgroup_size, made_for.subgroup_size);
   // Plain code that stands in for the units runs anywhere.
   const auto has = [&](const MatrixShape& shape) {
-    return std::ranges::find(device.matrices, shape) != device.matrices.end();
+    const auto& own = shape.invocations == 0 ? device.matrices : device.group_matrices;
+    return std::ranges::find(own, shape) != own.end();
   };
   if (text.empty() && !made_for.matrices_stand_in && !made_for.matrices.empty() &&
-      (!std::ranges::all_of(made_for.matrices, has) || made_for.matrix_lanes != device.matrix_lanes ||
-       device.matrices_stand_in))
+      (!std::ranges::all_of(made_for.matrices, has) || !std::ranges::all_of(made_for.group_matrices, has) ||
+       made_for.matrix_lanes != device.matrix_lanes || device.matrices_stand_in))
     text = device.matrices.empty() ? "it needs matrix units, which the device lacks or has not enabled"
                                    : "its matrix units are others";
   return text;

@@ -93,5 +93,109 @@ TEST(MatrixTypesTest, ComponentsAreTypes) {
   }
 }
 
+DeviceFacts GroupUnits() {
+  DeviceFacts facts = Units();
+  facts.vendor_id = 0x10de;
+  for (MatrixShape matrix : facts.matrices) {
+    matrix.rows = matrix.columns = matrix.k = 64;
+    matrix.invocations = 128;
+    facts.group_matrices.push_back(matrix);
+  }
+  return facts;
+}
+
+std::vector<uint32_t> GroupModuleOf(const std::string& text, BindingMode mode) {
+  const DeviceFacts facts = GroupUnits();
+  const auto steps = LowerRoot(text, facts, mode);
+  EXPECT_EQ(steps.at(0).kernel.algorithm, "dot/matmul_tensors.comp") << text;
+  const auto source = AssembleShader(steps[0].kernel, facts, mode);
+  EXPECT_TRUE(source.ok()) << source.status().message();
+  const auto compiled = ShadercCompiler().compile(steps[0].kernel, *source, ModuleTarget(facts, mode));
+  EXPECT_TRUE(compiled.ok()) << text << compiled.status().message();
+  return compiled.ok() ? *compiled : std::vector<uint32_t>();
+}
+
+size_t CountOf(const std::vector<uint32_t>& words, spirv::Op op) {
+  return static_cast<size_t>(
+      std::ranges::count_if(spirv::Read(words), [op](const spirv::Instruction& each) { return each.op() == op; }));
+}
+
+// Every type and way that operands lie, whole tiles and such at the edges, in shares; results that are stored one by
+// one.
+TEST(MatrixTypesTest, EveryModuleOfWorkgroupsCompiles) {
+  struct Case {
+    const char *type, *result;
+    int lhs, rhs, rows, k, columns;
+    size_t layouts, functions;
+  };
+  for (const Case& c : std::vector<Case>{{"f16", "f32", 1, 0, 2048, 2048, 2048, 1, 0},
+                                         {"f16", "f16", 0, 1, 2048, 2048, 2048, 1, 1},
+                                         {"bf16", "bf16", 1, 1, 80, 96, 73, 2, 1},
+                                         {"bf16", "f32", 0, 0, 128, 4096, 64, 1, 0},
+                                         {"s8", "s32", 1, 0, 80, 112, 80, 2, 0},
+                                         {"u8", "u32", 0, 1, 80, 112, 80, 2, 0}}) {
+    const auto operand = [&](int contracted, int free) {
+      return contracted == 1 ? fmt::format("{}[{},{}]", c.type, free, c.k)
+                             : fmt::format("{}[{},{}]", c.type, c.k, free);
+    };
+    const std::string text = fmt::format(
+        "ENTRY e {{ a = {} parameter(0)  b = {} parameter(1)\n"
+        "  ROOT r = {}[{},{}] dot(a, b), lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}} }}",
+        operand(c.lhs, c.rows), operand(c.rhs, c.columns), c.result, c.rows, c.columns, c.lhs, c.rhs);
+    for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+      const std::vector<uint32_t> words = GroupModuleOf(text, mode);
+      EXPECT_EQ(CountOf(words, spirv::kTypeTensorLayout), c.layouts) << text;
+      EXPECT_EQ(CountOf(words, spirv::kTypeTensorView), c.lhs == 0 || c.rhs == 1 ? 1u : 0u) << text;
+      EXPECT_EQ(CountOf(words, spirv::kCooperativeMatrixPerElementOp), c.functions) << text;
+      EXPECT_EQ(CountOf(words, spirv::kCooperativeMatrixStoreTensor), 1u) << text;
+    }
+  }
+  const std::vector<uint32_t> two = GroupModuleOf(R"(
+f { p = bf16[80,96] parameter(0)  q = bf16[96,72] parameter(1)
+  d = f32[80,72] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = f32[80,72] negate(d)  c = bf16[80,72] convert(d)  ROOT r = (f32[80,72], bf16[80,72]) tuple(n, c) }
+ENTRY e { a = bf16[80,96] parameter(0)  b = bf16[96,72] parameter(1)
+  ROOT r = (f32[80,72], bf16[80,72]) fusion(a, b), kind=kOutput, calls=f })",
+                                                  BindingMode::kAddresses);
+  EXPECT_EQ(CountOf(two, spirv::kCooperativeMatrixPerElementOp), 1u);
+  EXPECT_EQ(CountOf(two, spirv::kCooperativeMatrixStoreTensor), 0u);
+}
+
+// Of whole workgroups: types behind the workgroup's size, the element's function by its id, layouts and views that
+// tools without them can do without.
+TEST(MatrixTypesTest, WorkgroupsApplyAFunction) {
+  constexpr const char* kText = R"(
+f { p = bf16[80,96] parameter(0)  q = bf16[72,96] parameter(1)
+  d = bf16[80,72] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={1}  ROOT r = bf16[80,72] tanh(d) }
+ENTRY e { a = bf16[80,96] parameter(0)  b = bf16[72,96] parameter(1)
+  ROOT r = bf16[80,72] fusion(a, b), kind=kOutput, calls=f })";
+  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const std::vector<uint32_t> compiled = GroupModuleOf(kText, mode);
+    ASSERT_FALSE(compiled.empty());
+    EXPECT_EQ(compiled[spirv::kVersionWord], 0x10600u);
+    for (const uint32_t capability : {6022u, 5439u, 5433u, 5432u, 5431u, 5116u, 5118u, 5345u})
+      EXPECT_TRUE(spirv::Declares(compiled, static_cast<spirv::Capability>(capability))) << capability;
+    std::vector<uint32_t> functions, sizes, applied;
+    size_t at = 0, first_matrix = 0, last_size = 0;
+    for (const spirv::Instruction& each : spirv::Read(compiled)) {
+      ++at;
+      if (each.op() == spirv::kFunction) functions.push_back(each.words[2]);
+      if (each.op() == spirv::kExecutionModeId) sizes.assign(each.words.begin() + 3, each.words.end());
+      if (each.op() == spirv::kSpecConstant && std::ranges::find(sizes, each.words[2]) != sizes.end()) last_size = at;
+      if (each.op() == spirv::kTypeCooperativeMatrix && first_matrix == 0) first_matrix = at;
+      if (each.op() == spirv::kCooperativeMatrixPerElementOp) applied = each.words;
+    }
+    EXPECT_GT(last_size, 0u);
+    EXPECT_LT(last_size, first_matrix);
+    ASSERT_EQ(applied.size(), 9u);  // a type, a result, sums and a function; a batch, two places, a share
+    EXPECT_NE(std::ranges::find(functions, applied[4]), functions.end());
+    EXPECT_EQ(CountOf(compiled, spirv::kTypeTensorLayout), 2u);  // inside, and at the edges
+    EXPECT_EQ(CountOf(compiled, spirv::kTypeTensorView), 1u);
+    EXPECT_EQ(CountOf(compiled, spirv::kCooperativeMatrixLoadTensor), 4u);
+    EXPECT_EQ(CountOf(compiled, spirv::kCooperativeMatrixStoreTensor), 1u);
+    EXPECT_EQ(CountOf(compiled, spirv::kTypeCooperativeMatrix), 3u);  // results are matrices as lhs is
+  }
+}
+
 }  // namespace matrix_types_test
 }  // namespace VXLA_NAMESPACE::vulkan

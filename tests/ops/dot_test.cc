@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "backend/cpu/reference/op_bound.h"
+#include "backend/vulkan/device/plan/device_plan.h"
 #include "core/numerics/dot_algorithm.h"
 #include "core/passes/expand/expanders.h"
 #include "tests/support/gpu_client.h"
@@ -553,6 +554,158 @@ ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
   EXPECT_NE(kernel(Dot("f32[32,32]", "f32[32,32]", "f32[32,32]", kPlain), facts), kUnits);
   EXPECT_NE(kernel(Dot("f16[32,36]", "f16[36,32]", "f16[32,32]", kPlain), facts), kUnits);  // no whole 16 bytes of k
   EXPECT_NE(kernel(Dot("f16[4,32]", "f16[32,32]", "f16[4,32]", kPlain), facts), kUnits);    // few rows
+}
+
+// The products of whole workgroups of NVIDIA's driver, with plain GLSL in their place.
+DeviceFacts WithGroupMatrices(DeviceFacts facts) {
+  facts = WithMatrices(std::move(facts), true);
+  for (MatrixShape form : vulkan::GroupMatrixForms()) {
+    for (const MatrixShape& matrix : facts.matrices) {
+      form.term = matrix.term;
+      form.sum = matrix.sum;
+      facts.group_matrices.push_back(form);
+    }
+  }
+  return facts;
+}
+
+// Every way of the kernel for products of workgroups: which way operands lie, whole tiles and such at the edges, parts
+// of steps, shares, batches; sums that leave by layouts, converted or not, finished before, and one by one.
+TEST(DotTest, GroupMatrixShapesAgree) {
+  struct Case {
+    const char *type, *result;
+    int lhs, rhs;  // the contracted dimension
+    int batch, rows, k, columns;
+    MatrixShape form;
+    int64_t splits = 1;
+    uint32_t raster = 1;
+    bool by_layout = true;
+  };
+  const auto small = [](uint32_t rows, uint32_t columns, uint32_t k, uint32_t invocations) {
+    return MatrixShape{.rows = rows, .columns = columns, .k = k, .invocations = invocations};
+  };
+  const MatrixShape tile = small(32, 32, 16, 64), wide = small(16, 64, 32, 128);
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  const DeviceFacts facts = WithGroupMatrices(AsGpu(mode));
+  for (const Case& c :
+       std::vector<Case>{{"f16", "f16", 1, 0, 0, 67, 72, 40, tile, 1, 2},
+                         {"f16", "f32", 1, 1, 0, 33, 104, 41, wide, 3, 1, false},  // shares begin anywhere
+                         {"f16", "f32", 0, 1, 0, 40, 40, 37, tile},
+                         {"bf16", "bf16", 0, 0, 0, 64, 64, 96, tile},
+                         {"bf16", "f32", 0, 1, 0, 48, 128, 64, wide, 2, 2},
+                         {"bf16", "bf16", 1, 0, 3, 35, 24, 40, tile},
+                         {"f16", "f16", 1, 1, 2, 35, 24, 35, tile, 1, 1, false},
+                         {"s8", "s32", 1, 0, 0, 67, 80, 48, tile},
+                         {"u8", "u32", 0, 1, 0, 48, 80, 33, wide},
+                         {"bf16", "bf16", 1, 1, 0, 70, 136, 72, vulkan::GroupMatrixForms()[2]}}) {
+    const auto operand = [&](int contracted, int free) {
+      const std::string batch = c.batch == 0 ? "" : fmt::format("{},", c.batch);
+      return contracted == 1 ? fmt::format("{}[{}{},{}]", c.type, batch, free, c.k)
+                             : fmt::format("{}[{}{},{}]", c.type, batch, c.k, free);
+    };
+    const int first = c.batch == 0 ? 0 : 1;
+    const std::string program =
+        Dot(operand(c.lhs, c.rows), operand(c.rhs, c.columns),
+            fmt::format("{}[{}{},{}]", c.result, c.batch == 0 ? "" : fmt::format("{},", c.batch), c.rows, c.columns),
+            fmt::format("{}lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}",
+                        c.batch == 0 ? "" : "lhs_batch_dims={0}, rhs_batch_dims={0}, ", first + c.lhs, first + c.rhs));
+    SCOPED_TRACE(program);
+    ExpectLoweredByAgrees(program, mode, [&](const Instruction& root, BufferMap& memory) {
+      vulkan::DotShape shape;
+      shape.tiled = true;
+      shape.lanes = 1;
+      shape.splits = c.splits;
+      shape.raster = c.raster;
+      shape.matrix = c.form;
+      for (const MatrixShape& matrix : facts.matrices) {
+        if (ElementTypeName(matrix.term) != c.type) continue;
+        shape.matrix->term = matrix.term;
+        shape.matrix->sum = matrix.sum;
+      }
+      shape.tile_rows = c.form.rows;
+      shape.tile_columns = c.form.columns;
+      shape.k_step = c.form.k;
+      auto steps = vulkan::LowerDotAs({facts, mode}, *DescribeFusion(root), memory, shape);
+      const std::string stores = fmt::format("#define STORES {}\n", c.by_layout ? 0 : 1);
+      EXPECT_TRUE(steps.ok() && steps->at(0).kernel.generated.find(stores) != std::string::npos);
+      return steps;
+    });
+  }
+}
+
+// Chosen by the facts alone: what lies in memory as matrices of whole sixteen bytes, but for products of few rows.
+TEST(DotTest, GroupMatricesAreChosenByFacts) {
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  DeviceFacts facts = WithGroupMatrices(AsGpu(mode));
+  facts.compute_units = 2;
+  const auto chosen = [&](const std::string& text) {
+    std::string kernel;
+    ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
+      auto steps = vulkan::MakeLowering(facts, mode)->Lower(root, memory);
+      if (steps.ok()) kernel = fmt::format("{} {}", (*steps)[0].kernel.algorithm, (*steps)[0].kernel.constants[0]);
+      return steps;
+    });
+    return kernel;
+  };
+  constexpr const char* kOf128 = "dot/matmul_tensors.comp 128";
+  EXPECT_EQ(chosen(Dot("bf16[40,32]", "bf16[32,72]", "bf16[40,72]", kPlain)), kOf128);
+  EXPECT_EQ(chosen(Dot("s8[40,80]", "s8[80,48]", "s32[40,48]", kPlain)), kOf128);
+  // A bias, a function of all and another type behind it; a slice of rows, and a turned one, in front of it.
+  EXPECT_EQ(chosen(R"(
+f { p = bf16[24,64] parameter(0)  q = bf16[24,80] parameter(1)  c = bf16[72] parameter(2)
+  s = bf16[24,40] slice(p), slice={[0:24], [16:56]}  t = bf16[40,24] transpose(s), dimensions={1,0}
+  u = bf16[24,72] slice(q), slice={[0:24], [8:80]}
+  d = bf16[40,72] dot(t, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = bf16[40,72] broadcast(c), dimensions={1}  a = bf16[40,72] add(d, b)  ROOT r = bf16[40,72] tanh(a) }
+ENTRY e { a = bf16[24,64] parameter(0)  b = bf16[24,80] parameter(1)  c = bf16[72] parameter(2)
+  ROOT r = bf16[40,72] fusion(a, b, c), kind=kOutput, calls=f })"),
+            kOf128);
+  EXPECT_EQ(chosen(R"(
+f { p = f16[40,24] parameter(0)  q = f16[24,72] parameter(1)
+  d = f32[40,72] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = f32[40,72] negate(d)  c = s32[40,72] convert(d)  ROOT r = (f32[40,72], s32[40,72]) tuple(n, c) }
+ENTRY e { a = f16[40,24] parameter(0)  b = f16[24,72] parameter(1)
+  ROOT r = (f32[40,72], s32[40,72]) fusion(a, b), kind=kOutput, calls=f })"),
+            kOf128);
+  const auto others = [&](const std::string& text) { return !chosen(text).starts_with("dot/matmul_tensors.comp"); };
+  EXPECT_TRUE(others(R"(
+f { p = f16[40,24] parameter(0)  q = f16[24,72] parameter(1)  n = f16[40,24] negate(p)
+  ROOT d = f16[40,72] dot(n, q), lhs_contracting_dims={1}, rhs_contracting_dims={0} }
+ENTRY e { a = f16[40,24] parameter(0)  b = f16[24,72] parameter(1)
+  ROOT r = f16[40,72] fusion(a, b), kind=kOutput, calls=f })"));
+  EXPECT_TRUE(others(Dot("f16[32,24]", "f16[24,72]", "f16[32,72]", kPlain))) << "half of the tile would be idle";
+  EXPECT_TRUE(others(Dot("f16[40,24]", "f16[24,68]", "f16[40,68]", kPlain))) << "rows of 136 bytes";
+  facts.same_bits = true;
+  EXPECT_TRUE(others(Dot("bf16[40,32]", "bf16[32,72]", "bf16[40,72]", kPlain)));
+}
+
+// The largest form that all units have one of, else shares of the smallest one.
+TEST(DotTest, GroupMatricesFillTheDevice) {
+  DeviceFacts facts = WithGroupMatrices({});
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.compute_units = 132;
+  facts.unit_invocations = 2048;
+  const auto shape = [&](int64_t rows, int64_t columns, int64_t k, int64_t batches = 1) {
+    vulkan::DotWork work;
+    work.batches = batches;
+    work.rows = rows;
+    work.columns = columns;
+    work.k = k;
+    std::ranges::copy_if(facts.group_matrices, std::back_inserter(work.group_matrices),
+                         [](const MatrixShape& matrix) { return matrix.term == ElementType::kBF16; });
+    const vulkan::DotShape chosen = vulkan::TuneDot(facts, work);
+    return fmt::format("{}x{} {}", chosen.tile_rows, chosen.tile_columns, chosen.splits);
+  };
+  EXPECT_EQ(shape(4096, 4096, 4096), "128x256 1");
+  EXPECT_EQ(shape(4096, 128, 4096, 8), "128x128 1") << "half of 256 columns would be idle";
+  EXPECT_EQ(shape(1024, 1024, 1024), "64x64 1");
+  EXPECT_EQ(shape(512, 512, 512), "64x64 1");
+  EXPECT_EQ(shape(512, 512, 4096), "64x64 3");
+  EXPECT_EQ(shape(1024, 1024, 1024, 16), "128x256 1");
+  facts.compute_units = 0;
+  EXPECT_EQ(shape(1024, 1024, 1024), "64x64 1");
 }
 
 // Opened with units that plain code stands in for, the same both times.

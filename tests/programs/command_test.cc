@@ -359,8 +359,8 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json.empty());
-  for (const char* key :
-       {"name", "uuid", "driver", "api", "types", "division", "matrices", "queues", "limits", "quirks"})
+  for (const char* key : {"name", "uuid", "driver", "api", "types", "division", "matrices", "group_matrices", "queues",
+                          "limits", "quirks"})
     EXPECT_TRUE(json[0].contains(key)) << key;
   EXPECT_EQ(json[0]["types"]["f32"], "native");
   for (const auto& device : json) {

@@ -17,6 +17,7 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -142,6 +143,61 @@ TEST(DevicePlanTest, MatrixUnitsAreThoseOfOneTypeInWholeSubgroups) {
 }
 
 // A host hands Vulkan what RequirementsOf asks for, and vxla what it enabled: units are used where they are among that.
+// As NVIDIA's driver lists them for GeForce.
+TEST(DevicePlanTest, ProductsOfWorkgroupsAreThoseThatDimensionsAllow) {
+  PhysicalSupport support = FakeGpu();
+  CooperativeMatrixProperties subgroup;
+  subgroup.m = subgroup.n = subgroup.k = 16;
+  subgroup.c = subgroup.result = kComponentFloat32;
+  subgroup.scope = kSubgroupScope;
+  support.matrices = {subgroup};
+  const auto offer = [&](uint32_t n, uint32_t k, uint32_t term, uint32_t sum, uint32_t invocations) {
+    support.flexible_matrices.push_back({.m = 32, .n = n, .k = k, .a = term, .b = term, .c = sum, .result = sum});
+    support.flexible_matrices.back().scope = invocations == 0 ? kSubgroupScope : kWorkgroupScope;
+    support.flexible_matrices.back().invocations = invocations;
+  };
+  offer(16, 16, kComponentFloat16, kComponentFloat32, 128);
+  offer(32, 16, kComponentFloat16, kComponentFloat32, 256);
+  offer(32, 16, kComponentFloat16, kComponentFloat16, 256);
+  offer(32, 32, kComponentSint8, kComponentSint32, 256);
+  offer(32, 128, kComponentUint8, kComponentUint32, 256);
+  offer(16, 16, kComponentUint8, kComponentUint32, 0);
+  CooperativeMatrix2Properties& limits = support.matrices2;
+  limits = {.most_invocations = 256, .most_extent = 512, .reserved_shared_bytes = 16384};
+  support.properties.limits.maxComputeSharedMemorySize = 49152;
+  support.properties.limits.maxComputeWorkGroupSize[0] = 1024;
+  support.extensions = {kCooperativeMatrixExtension, kCooperativeMatrix2Extension};
+  FeatureChain& chain = support.features;
+  chain.vulkan12.vulkanMemoryModel = chain.vulkan12.shaderFloat16 = chain.vulkan12.shaderInt8 = VK_TRUE;
+  chain.vulkan11.storageBuffer16BitAccess = chain.vulkan12.storageBuffer8BitAccess = VK_TRUE;
+  chain.base.features.shaderInt16 = chain.cooperative_matrix.cooperativeMatrix = VK_TRUE;
+  CooperativeMatrix2Features& features = chain.cooperative_matrix2;
+  features.workgroupScope = features.flexibleDimensions = features.conversions = VK_TRUE;
+  features.perElementOperations = VK_TRUE;
+  const auto forms = [&](PlanWants wants = {}) {
+    std::vector<std::string> names;
+    const auto plan = PlanDevice(support, wants);
+    for (const MatrixShape& m : plan->facts.group_matrices)
+      names.push_back(fmt::format("{} {}x{}x{} {}", ElementTypeName(m.term), m.rows, m.columns, m.k, m.invocations));
+    return names;
+  };
+  EXPECT_THAT(forms(), IsEmpty()) << "no tensor addressing";
+  features.tensorAddressing = VK_TRUE;
+  EXPECT_THAT(forms(), ElementsAre("f16 128x256x64 256", "s8 128x256x64 256", "f16 128x128x64 256", "s8 128x128x64 256",
+                                   "f16 64x64x64 128"));
+  EXPECT_TRUE(PlanDevice(support, {})->features.cooperative_matrix2.tensorAddressing);
+  EXPECT_THAT(RequirementsOf(support)->extensions, Not(Contains(StrEq(kCooperativeMatrix2Extension))));
+  limits.most_extent = 128;
+  EXPECT_THAT(forms(), ElementsAre("f16 128x128x64 256", "s8 128x128x64 256", "f16 64x64x64 128"));
+  limits.most_invocations = 128;
+  EXPECT_THAT(forms(), ElementsAre("f16 64x64x64 128"));
+  PlanWants wants;
+  wants.emulate.subgroups = true;
+  EXPECT_THAT(forms(wants), IsEmpty());
+  limits.reserved_shared_bytes = 1 << 20;
+  EXPECT_THAT(forms(), IsEmpty()) << "more shared memory than there is";
+}
+
 TEST(DevicePlanTest, AHostsDeviceUsesMatrixUnitsThatItEnabled) {
   PhysicalSupport support = FakeGpu();
   CooperativeMatrixProperties p;

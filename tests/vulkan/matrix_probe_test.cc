@@ -3,7 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/vulkan/device/plan/device_plan.h"
+#include "backend/vulkan/device/probes/group_probe.h"
+#include "backend/vulkan/device/probes/probe_text.h"
+#include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/shader/shader_source.h"
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
@@ -11,9 +16,23 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using enum ElementType;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 
 const MatrixShape kHalves{kF16, kF32}, kBrains{kBF16, kF32, 16, 8, 8}, kSigned{kS8, kS32, 16, 8, 32}, kBytes{kU8, kU32};
+
+std::vector<MatrixShape> GroupForms() {
+  std::vector<MatrixShape> forms;
+  for (const MatrixShape& form : GroupMatrixForms()) {
+    for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kU32}}) {
+      forms.push_back(form);
+      forms.back().term = term;
+      forms.back().sum = sum;
+    }
+  }
+  return forms;
+}
 
 TEST(JudgeMatricesTest, RoundingIsSeen) {
   for (const MatrixShape& shape : {kHalves, kBrains}) {
@@ -51,7 +70,7 @@ TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16AreNotUsed) {
   NoteMatrices(std::vector<MatrixVerdict>{{MatrixRounding::kNearest, true, false},
                                           {MatrixRounding::kCut, true, false},
                                           {MatrixRounding::kUnmeasured, false, true}},
-               facts);
+               facts.matrices, facts.quirks.notes);
   EXPECT_EQ(facts.matrices, std::vector{kBrains});
   EXPECT_EQ(facts.matrices[0].rounding, MatrixRounding::kCut);
   EXPECT_THAT(facts.quirks.notes,
@@ -72,6 +91,12 @@ TEST(MatrixProbeTest, TextsCompile) {
       EXPECT_TRUE(words.ok()) << words.status().message();
     }
   }
+  facts.matrices_stand_in = false;
+  facts.storage16 = facts.storage8 = true;
+  for (const MatrixShape& form : GroupForms()) {
+    const auto words = CompiledProbes().matrices(form, facts);
+    EXPECT_TRUE(words.ok()) << words.status().message();
+  }
 }
 
 TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
@@ -85,6 +110,67 @@ TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
   for (const MatrixShape& shape : facts.matrices) {
     EXPECT_EQ(shape.rounding, IsFloating(shape.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
   }
+}
+
+TEST(JudgeGroupTest, RoundingAndFaultsAreSeen) {
+  for (const MatrixShape& form : GroupForms()) {
+    if (form.invocations != 128) continue;
+    const bool floats = IsFloating(form.sum);
+    for (const MatrixRounding rounding : {MatrixRounding::kNearest, MatrixRounding::kCut}) {
+      std::vector<uint32_t> answer = GroupAnswer(form, rounding);
+      ASSERT_EQ(answer.size(), GroupAnswerWords(form));
+      const MatrixRounding found = floats ? rounding : MatrixRounding::kUnmeasured;
+      EXPECT_EQ(JudgeGroup(answer, form), (MatrixVerdict{found, false, false}));
+      answer.back() ^= 1u << 20;  // of what the layout stored
+      EXPECT_TRUE(JudgeGroup(answer, form).wrong);
+      answer.back() ^= 1u << 20;
+      answer[GroupProbeShape(form).rows * GroupProbeShape(form).columns - 1] ^= 1u << 22;
+      EXPECT_TRUE(JudgeGroup(answer, form).wrong);
+    }
+  }
+}
+
+// The kernel itself, by plain code, in small forms, for each type and way that operands lie; one that is broken leaves
+// the device without the form.
+TEST(MatrixProbeTest, TheStandInOfWorkgroupsIsRightAndAFaultIsSeen) {
+  OpenOptions options;
+  options.cache = false;
+  options.emulate = *ParseEmulation("nvidia,matrices");
+  DeviceHooks hooks = AllHooks();
+  bool breaks = false;
+  hooks.probes.matrices = [&](const MatrixShape& shape, const DeviceFacts& facts) {
+    KernelKey key = GroupProbeKey(shape, facts);
+    if (breaks) key.generated += "#undef RHS_STRIDE\n#define RHS_STRIDE (STEP_COUNT - 8u)\n";
+    const auto text = AssembleShader(key, facts, BindingMode::kDescriptors);
+    auto words = ShadercCompiler().compile(key, *text, ModuleTarget(facts, BindingMode::kDescriptors));
+    EXPECT_TRUE(words.ok()) << words.status().message();
+    return words;
+  };
+  std::vector<MatrixShape> forms = {{kF16, kF32, 32, 32, 16, 64},
+                                    {kBF16, kF32, 64, 32, 16, 128},
+                                    {kBF16, kF32, 8, 256, 16, 128},
+                                    {kS8, kS32, 64, 16, 32, 64},
+                                    {kU8, kU32, 16, 32, 32, 64}};
+  std::vector<MatrixShape> kept;
+  std::vector<std::string> notes;
+  hooks.probe = [&](const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
+    facts.group_matrices = forms;
+    const Status status = ProbeMatrices(tools, disk, facts, &DeviceFacts::group_matrices);
+    kept = facts.group_matrices;
+    notes = facts.quirks.notes;
+    return status;
+  };
+  ASSERT_TRUE(OpenDevice(0, options, hooks).ok());
+  EXPECT_EQ(kept, forms);
+  EXPECT_THAT(notes, Each(EndsWith("flush denormals to zero")));  // as SwiftShader does
+  for (const MatrixShape& form : kept)
+    EXPECT_EQ(form.rounding, IsFloating(form.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
+  breaks = true;
+  forms.resize(1);
+  ASSERT_TRUE(OpenDevice(0, options, hooks).ok());
+  EXPECT_THAT(kept, ElementsAre());
+  EXPECT_THAT(notes,
+              ElementsAre("matrix units of f16 in 32x32x16 by 64 invocations give wrong sums: they are not used"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
                         custom ? CompileUserGlsl(text, key.user_file, compiled_for, key.user_text)
                                : CompileGlsl(text, key.algorithm, compiled_for));
-  words = WithMatrixComponents(words);
+  words = WithElementFunctions(WithMatrixComponents(words));
   VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(WithoutMatrixTypes(words), key.algorithm));
   if (custom) {
     VXLA_RETURN_IF_ERROR(CheckUserModule(module, key.user_file, key.buffer_count, target.mode));

@@ -140,6 +140,10 @@ void AppendExtensions(const Identifiers& used, const DeviceFacts& facts, Binding
     extensions.insert("GL_EXT_shader_atomic_int64");
   if (facts.storage16 && Uses(used, {"u16", "uint16_t", "int16_t"})) extensions.insert("GL_EXT_shader_16bit_storage");
   if (facts.storage8 && Uses(used, {"u8", "uint8_t", "int8_t"})) extensions.insert("GL_EXT_shader_8bit_storage");
+  // References to elements of a matrix, as intrinsics take them.
+  if (used.contains("TERM_ELEMENT") && !facts.matrices_stand_in)
+    extensions.insert(
+        {"GL_EXT_shader_explicit_arithmetic_types_int8", "GL_EXT_shader_explicit_arithmetic_types_int16"});
   if (Uses(used, {"float16_t", "f16vec2", "f16vec4"}))
     extensions.insert("GL_EXT_shader_explicit_arithmetic_types_float16");
   if (Uses(used, {"unroll", "dont_unroll"})) extensions.insert("GL_EXT_control_flow_attributes");

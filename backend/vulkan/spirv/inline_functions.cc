@@ -185,6 +185,7 @@ class Inliner {
       for (const Block& block : functions_[at->second].blocks) {
         for (const Instruction& instruction : block.body) {
           if (instruction.op() == kFunctionCall) work.push_back(instruction.words[3]);
+          if (instruction.op() == kCooperativeMatrixPerElementOp) work.push_back(instruction.words[4]);
         }
       }
     }

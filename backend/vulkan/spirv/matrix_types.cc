@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
@@ -121,7 +122,36 @@ std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words) {
   for (Instruction& instruction : instructions) {
     if (instruction.op() == kTypeCooperativeMatrix)
       instruction = Make(kTypeVector, {instruction.words[1], instruction.words[kMatrixComponentWord], 4});
+    if (instruction.op() == kTypeTensorLayout || instruction.op() == kTypeTensorView)
+      instruction = Make(kTypeBool, {instruction.words[1]});
   }
+  return Join(words, instructions);
+}
+
+std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
+  Instructions instructions = Read(words);
+  const auto applies = [](const Instruction& each) { return each.op() == kCooperativeMatrixPerElementOp; };
+  if (std::ranges::none_of(instructions, applies)) return words;
+  std::unordered_map<uint32_t, Instruction> calls;
+  for (const Instruction& instruction : instructions) {
+    if (instruction.op() == kFunctionCall) calls.emplace(instruction.words[2], instruction);
+  }
+  // The function, and behind an element's row, column and value what is the same for all of them.
+  constexpr size_t kFunctionWord = 4, kCalledWord = 3, kFirstArgument = 4, kOfElement = 3;
+  std::unordered_set<uint32_t> replaced;
+  for (Instruction& instruction : instructions) {
+    if (!applies(instruction)) continue;
+    const uint32_t called = instruction.words.at(kFunctionWord);
+    const Words& call = calls.at(called).words;
+    replaced.insert(called);
+    instruction.words[kFunctionWord] = call[kCalledWord];
+    instruction.words.insert(instruction.words.end(),
+                             call.begin() + static_cast<std::ptrdiff_t>(kFirstArgument + kOfElement), call.end());
+    instruction.words[0] = static_cast<uint32_t>(instruction.words.size()) << 16 | kCooperativeMatrixPerElementOp;
+  }
+  std::erase_if(instructions, [&](const Instruction& instruction) {
+    return instruction.op() == kFunctionCall && replaced.contains(instruction.words[2]);
+  });
   return Join(words, instructions);
 }
 

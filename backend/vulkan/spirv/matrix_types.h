@@ -26,6 +26,10 @@ std::string MatrixDefines(const MatrixShape& matrix, const DeviceFacts& facts);
 // stays as it is.
 std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words);
 
+// The module with each OpCooperativeMatrixPerElementOpNV of a call as one of the function that is called, which GLSL of
+// glslang 12 cannot name: its further arguments are those of the call behind the first three.
+std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words);
+
 // What tools that know no matrices can read of such a module: types and variables, the matrices as vectors.
 std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words);
 

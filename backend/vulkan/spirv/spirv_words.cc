@@ -9,14 +9,16 @@ struct Range {
   size_t begin, end;  // of the words that are ids of values
 };
 
+bool IsTensor(uint32_t op) { return op >= kFirstTensor && op <= kLastTensor; }
+
 // Of operations that are numbered together.
 std::optional<Range> OperandsOfKind(uint32_t op, size_t count) {
   // OpGroupNonUniformBallotBitCount and the arithmetic ones have a literal in front of their value.
   if (op == kGroupBallotBitCount || (op >= kFirstGroupArithmetic && op <= kLastGroupArithmetic)) return Range{5, count};
   const bool atomic = op >= kFirstAtomic && op <= kLastAtomic, group = op >= kFirstGroup && op <= kLastGroup;
   const bool images = op >= kFirstImage && op <= kLastImage;
-  const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images;
-  if (pure || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == kCopyLogical)
+  const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images, tensor = IsTensor(op);
+  if (pure || tensor || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == kCopyLogical)
     return Range{3, count};
   return std::nullopt;
 }
@@ -65,6 +67,8 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
       return Range{1, std::min<size_t>(count, 5)};
     case kCooperativeMatrixMulAdd:
       return Range{3, 6};
+    case kCooperativeMatrixPerElementOp:  // the function among them is no value: no map of values has it
+      return Range{3, count};
     case kFunctionCall:
       return Range{4, count};
     case kExtInst:
@@ -149,6 +153,7 @@ bool HasResult(uint32_t op) {
     case kMemoryBarrier:
     case kAtomicStore:
     case kCooperativeMatrixStore:
+    case kCooperativeMatrixStoreTensor:
       return false;
     case kSDot:
     case kUDot:
@@ -156,13 +161,37 @@ bool HasResult(uint32_t op) {
     case kCooperativeMatrixLoad:
     case kCooperativeMatrixMulAdd:
     case kCooperativeMatrixLength:
+    case kCooperativeMatrixLoadTensor:
+    case kCooperativeMatrixPerElementOp:
       return true;
     default:
-      return (op < kKill && op != kLine) || (op >= kFirstGroup && op <= kLastGroup) || op == kCopyLogical;
+      return IsTensor(op) || (op < kKill && op != kLine) || (op >= kFirstGroup && op <= kLastGroup) ||
+             op == kCopyLogical;
   }
 }
 
+namespace {
+
+// The tensor's view, behind what the memory's access is like: a mask, an alignment if that says so, and a mask again.
+// False for accesses and operands that no kernel has.
+bool VisitTensorAccess(Instruction& instruction, size_t first, const std::function<void(uint32_t&)>& visit) {
+  constexpr uint32_t kAligned = 2, kView = 1;
+  Words& words = instruction.words;
+  const size_t access = first + 3;
+  if (words.size() <= access || (words[access] & ~kAligned) != 0) return false;
+  const size_t operands = access + ((words[access] & kAligned) != 0 ? 2 : 1);
+  if (words.size() <= operands || (words[operands] & ~kView) != 0) return false;
+  for (size_t i = first; i < access; ++i) visit(words[i]);
+  for (size_t i = operands + 1; i < words.size(); ++i) visit(words[i]);
+  return true;
+}
+
+}  // namespace
+
 bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
+  // A pointer, a matrix and a layout.
+  if (instruction.op() == kCooperativeMatrixLoadTensor) return VisitTensorAccess(instruction, 3, visit);
+  if (instruction.op() == kCooperativeMatrixStoreTensor) return VisitTensorAccess(instruction, 1, visit);
   const auto range = OperandsOf(instruction);
   if (!range) return false;
   for (size_t i = range->begin; i < std::min(range->end, instruction.words.size()); ++i) visit(instruction.words[i]);

@@ -127,6 +127,14 @@ enum Op : uint32_t {
   kCooperativeMatrixStore = 4458,
   kCooperativeMatrixMulAdd = 4459,
   kCooperativeMatrixLength = 4460,
+  // Of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing.
+  kCooperativeMatrixLoadTensor = 5367,
+  kCooperativeMatrixStoreTensor = 5368,
+  kCooperativeMatrixPerElementOp = 5369,
+  kTypeTensorLayout = 5370,
+  kTypeTensorView = 5371,
+  kFirstTensor = 5372,  // OpCreateTensorLayoutNV ... OpTensorLayoutSetBlockSizeNV: of tensor layouts and views
+  kLastTensor = 5384,
 };
 enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
 enum ExecutionMode : uint32_t { kDenormPreserve = 4459, kSignedZeroInfNanPreserve = 4461, kRoundingModeRTE = 4462 };

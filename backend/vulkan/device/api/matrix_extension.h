@@ -1,5 +1,5 @@
-// VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 for headers that are older than they are (Debian 12's): the
-// structs and numbers of Vulkan's registry, by names of our own.
+// VK_KHR_cooperative_matrix, VK_NV_cooperative_matrix2 and VK_KHR_shader_bfloat16 for headers that are older than they
+// are (Debian 12's): the structs and numbers of Vulkan's registry, by names of our own.
 #pragma once
 
 #include "backend/vulkan/device/api/vk.h"
@@ -7,15 +7,32 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 inline constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
+inline constexpr const char* kCooperativeMatrix2Extension = "VK_NV_cooperative_matrix2";
 inline constexpr const char* kBfloat16Extension = "VK_KHR_shader_bfloat16";
 inline constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
 inline constexpr auto kCooperativeMatrixPropertiesType = static_cast<VkStructureType>(1000506001);
+inline constexpr auto kCooperativeMatrix2FeaturesType = static_cast<VkStructureType>(1000593000);
+inline constexpr auto kFlexibleDimensionsType = static_cast<VkStructureType>(1000593001);
+inline constexpr auto kCooperativeMatrix2PropertiesType = static_cast<VkStructureType>(1000593002);
 inline constexpr auto kBfloat16FeaturesType = static_cast<VkStructureType>(1000141000);
 
 struct CooperativeMatrixFeatures {
   VkStructureType sType = {};
   void* pNext = nullptr;
   VkBool32 cooperativeMatrix = VK_FALSE, cooperativeMatrixRobustBufferAccess = VK_FALSE;
+};
+
+struct CooperativeMatrix2Features {
+  VkStructureType sType = {};
+  void* pNext = nullptr;
+  VkBool32 workgroupScope = VK_FALSE, flexibleDimensions = VK_FALSE, reductions = VK_FALSE, conversions = VK_FALSE,
+           perElementOperations = VK_FALSE, tensorAddressing = VK_FALSE, blockLoads = VK_FALSE;
+};
+
+struct CooperativeMatrix2Properties {
+  VkStructureType sType = {};
+  void* pNext = nullptr;
+  uint32_t most_invocations = 0, most_extent = 0, reserved_shared_bytes = 0;
 };
 
 struct Bfloat16Features {
@@ -34,7 +51,7 @@ enum ComponentType : uint32_t {
   kComponentUint32 = 9,
   kComponentBfloat16 = 1000141000,
 };
-inline constexpr uint32_t kSubgroupScope = 3;
+inline constexpr uint32_t kWorkgroupScope = 2, kSubgroupScope = 3;
 
 struct CooperativeMatrixProperties {
   VkStructureType sType = kCooperativeMatrixPropertiesType;
@@ -45,5 +62,16 @@ struct CooperativeMatrixProperties {
   uint32_t scope = 0;
 };
 using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, CooperativeMatrixProperties*);
+
+// Rows, columns and terms of a product are multiples of m, n and k.
+struct FlexibleDimensions {
+  VkStructureType sType = kFlexibleDimensionsType;
+  void* pNext = nullptr;
+  uint32_t m = 0, n = 0, k = 0;
+  uint32_t a = 0, b = 0, c = 0, result = 0;  // ComponentType
+  VkBool32 saturating = VK_FALSE;
+  uint32_t scope = 0, invocations = 0;
+};
+using GetFlexibleDimensions = VkResult(VKAPI_PTR*)(VkPhysicalDevice, uint32_t*, FlexibleDimensions*);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "backend/vulkan/device/api/external_types.h"
@@ -110,6 +111,12 @@ void CopyFeature(VkBool32 supported, VkBool32& enabled) {
   if (supported) enabled = VK_TRUE;
 }
 
+// What dot/matmul_tensors.comp takes, all of it.
+constexpr VkBool32 CooperativeMatrix2Features::*kGroupMatrixFeatures[] = {
+    &CooperativeMatrix2Features::workgroupScope, &CooperativeMatrix2Features::flexibleDimensions,
+    &CooperativeMatrix2Features::conversions, &CooperativeMatrix2Features::perElementOperations,
+    &CooperativeMatrix2Features::tensorAddressing};
+
 FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& wants) {
   FeatureChain chosen;
   const VkPhysicalDeviceFeatures& base = supported.base.features;
@@ -139,6 +146,9 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
   // Their kernels are of the Vulkan memory model.
   if (supported.vulkan12.vulkanMemoryModel) {
     CopyFeature(supported.cooperative_matrix.cooperativeMatrix, chosen.cooperative_matrix.cooperativeMatrix);
+    const CooperativeMatrix2Features& matrices2 = supported.cooperative_matrix2;
+    for (VkBool32 CooperativeMatrix2Features::*feature : kGroupMatrixFeatures)
+      CopyFeature(matrices2.*feature, chosen.cooperative_matrix2.*feature);
     CopyFeature(supported.bfloat16.shaderBFloat16Type, chosen.bfloat16.shaderBFloat16Type);
     CopyFeature(supported.bfloat16.shaderBFloat16CooperativeMatrix, chosen.bfloat16.shaderBFloat16CooperativeMatrix);
   }
@@ -408,22 +418,59 @@ std::optional<ElementType> TypeOf(uint32_t component) {
   }
 }
 
-// Products of one type of 16 or 8 bits in sums of 32, by whole subgroups of a size that pipelines can be sure of.
+// The terms and sums of a product of one type of 16 or 8 bits in sums of 32 that kernels may use.
+template <typename Properties>
+std::optional<std::pair<ElementType, ElementType>> TypesOf(const Properties& p, const DevicePlan& plan) {
+  const auto term = TypeOf(p.a), sum = TypeOf(p.c);
+  if (!term || !sum || p.a != p.b || p.c != p.result || p.saturating) return std::nullopt;
+  const bool floats = (*term == ElementType::kF16 && plan.facts.float16) ||
+                      (*term == ElementType::kBF16 && plan.features.bfloat16.shaderBFloat16CooperativeMatrix);
+  const bool bytes = StorageBytes(*term) == 1 && plan.features.vulkan12.shaderInt8;
+  if (StorageBytes(*sum) != 4 || !(IsFloating(*sum) ? floats : bytes)) return std::nullopt;
+  return std::pair(*term, *sum);
+}
+
+// Of the products of whole workgroups that kernels are made for those that the device takes.
+void PlanGroupMatrices(const PhysicalSupport& support, DevicePlan& plan) {
+  DeviceFacts& facts = plan.facts;
+  const CooperativeMatrix2Properties& limits = support.matrices2;
+  for (VkBool32 CooperativeMatrix2Features::*feature : kGroupMatrixFeatures) {
+    if (!(plan.features.cooperative_matrix2.*feature)) return;
+  }
+  // Layouts begin at elements, which text can only name where it may calculate with them.
+  if (!facts.storage16 || !facts.storage8 || !plan.features.base.features.shaderInt16) return;
+  if (facts.matrices.empty() || !plan.features.vulkan12.shaderInt8) return;
+  if (limits.reserved_shared_bytes > facts.max_shared_bytes) return;
+  for (const MatrixShape& form : GroupMatrixForms()) {
+    if (form.invocations > std::min(limits.most_invocations, facts.max_workgroup_size[0]) ||
+        std::max(form.rows, form.columns) > limits.most_extent)
+      continue;
+    for (const FlexibleDimensions& p : support.flexible_matrices) {
+      const auto types = TypesOf(p, plan);
+      const bool whole = p.m != 0 && p.n != 0 && p.k != 0 && form.rows % p.m == 0 && form.columns % p.n == 0 &&
+                         form.k % p.k == 0 && form.columns % p.k == 0;
+      if (!types || !whole || p.scope != kWorkgroupScope || p.invocations != form.invocations) continue;
+      MatrixShape matrix = form;
+      std::tie(matrix.term, matrix.sum) = *types;
+      facts.group_matrices.push_back(matrix);
+    }
+  }
+}
+
+// Products by whole subgroups of a size that pipelines can be sure of.
 void PlanMatrices(const PhysicalSupport& support, DevicePlan& plan) {
   DeviceFacts& facts = plan.facts;
   if (!plan.features.cooperative_matrix.cooperativeMatrix || !facts.subgroup_shuffle || !facts.spirv_1_6) return;
   facts.matrix_lanes = plan.smallest_subgroup_size != 0 ? plan.smallest_subgroup_size : facts.subgroup_size;
   for (const CooperativeMatrixProperties& p : support.matrices) {
-    const auto term = TypeOf(p.a), sum = TypeOf(p.c);
-    if (!term || !sum || p.a != p.b || p.c != p.result || p.saturating || p.scope != kSubgroupScope) continue;
-    const bool whole = p.m * p.n % facts.matrix_lanes == 0 && p.n % 4 == 0 && p.k * StorageBytes(*term) % 16 == 0;
-    const bool floats = (*term == ElementType::kF16 && facts.float16) ||
-                        (*term == ElementType::kBF16 && plan.features.bfloat16.shaderBFloat16CooperativeMatrix);
-    const bool bytes = StorageBytes(*term) == 1 && plan.features.vulkan12.shaderInt8;
-    if (!whole || StorageBytes(*sum) != 4 || !(IsFloating(*sum) ? floats : bytes)) continue;
-    facts.matrices.push_back({*term, *sum, p.m, p.n, p.k});
+    const auto types = TypesOf(p, plan);
+    if (!types || p.scope != kSubgroupScope) continue;
+    const auto [term, sum] = *types;
+    const bool whole = p.m * p.n % facts.matrix_lanes == 0 && p.n % 4 == 0 && p.k * StorageBytes(term) % 16 == 0;
+    if (whole) facts.matrices.push_back({term, sum, p.m, p.n, p.k});
   }
   if (!facts.matrices.empty()) facts.matrix_rate = MatrixRateOf(facts);
+  PlanGroupMatrices(support, plan);
   // Large ones read each term least often; square ones before others.
   std::ranges::stable_sort(facts.matrices, std::greater(), [](const MatrixShape& m) {
     return std::pair(m.rows * m.columns, std::min(m.rows, m.columns) * 1024 + m.k);
@@ -458,6 +505,13 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
 }
 
 }  // namespace
+
+std::span<const MatrixShape> GroupMatrixForms() {
+  static constexpr MatrixShape kForms[] = {{.rows = 128, .columns = 256, .k = 64, .invocations = 256},
+                                           {.rows = 128, .columns = 128, .k = 64, .invocations = 256},
+                                           {.rows = 64, .columns = 64, .k = 64, .invocations = 128}};
+  return kForms;
+}
 
 VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::set<std::string>& extensions) {
   void** tail = nullptr;
@@ -514,18 +568,30 @@ VkExternalSemaphoreFeatureFlags OpaqueSemaphoreOf(const InstanceTable& vk, VkPhy
   return can.externalSemaphoreFeatures;
 }
 
-// The products that a device of VK_KHR_cooperative_matrix offers.
-Status QueryMatrices(const InstanceTable& vk, VkPhysicalDevice device, PhysicalSupport& support) {
-  const auto get = reinterpret_cast<GetCooperativeMatrixProperties>(
-      vk.GetInstanceProcAddr(vk.instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+// What the instance's function of that name lists of a device; nothing where there is none.
+template <typename Get, typename Item>
+Status QueryList(const InstanceTable& vk, VkPhysicalDevice device, const char* name, const PhysicalSupport& support,
+                 std::vector<Item>& list) {
+  const auto get = reinterpret_cast<Get>(vk.GetInstanceProcAddr(vk.instance, name));
   if (get == nullptr) return OkStatus();
-  const std::string what =
-      fmt::format("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR of {}", support.properties.deviceName);
+  const std::string what = fmt::format("{} of {}", name, support.properties.deviceName);
   uint32_t count = 0;
   VXLA_RETURN_IF_VK_ERROR(get(device, &count, nullptr), what);
-  support.matrices.resize(count);
-  VXLA_RETURN_IF_VK_ERROR(get(device, &count, support.matrices.data()), what);
+  list.resize(count);
+  VXLA_RETURN_IF_VK_ERROR(get(device, &count, list.data()), what);
   return OkStatus();
+}
+
+// The products that a device of these extensions offers.
+Status QueryMatrices(const InstanceTable& vk, VkPhysicalDevice device, PhysicalSupport& support) {
+  if (Has(support.extensions, kCooperativeMatrixExtension)) {
+    VXLA_RETURN_IF_ERROR(QueryList<GetCooperativeMatrixProperties>(
+        vk, device, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", support, support.matrices));
+  }
+  if (!Has(support.extensions, kCooperativeMatrix2Extension)) return OkStatus();
+  return QueryList<GetFlexibleDimensions>(vk, device,
+                                          "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", support,
+                                          support.flexible_matrices);
 }
 
 // What its structs of properties say, of its version and extensions.
@@ -564,6 +630,7 @@ void QueryProperties(const InstanceTable& vk, VkPhysicalDevice device, uint32_t 
       has(VK_ARM_SHADER_CORE_BUILTINS_EXTENSION_NAME));
   ask(support.nvidia_cores, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV,
       has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
+  ask(support.matrices2, kCooperativeMatrix2PropertiesType, has(kCooperativeMatrix2Extension));
   VkPhysicalDevicePushDescriptorPropertiesKHR push{};
   ask(push, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR,
       has(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME));
@@ -614,7 +681,7 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
     support.opaque_binary = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_BINARY);
     support.opaque_timeline = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
   }
-  if (Has(support.extensions, kCooperativeMatrixExtension)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
+  VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   return support;
 }
 
@@ -659,11 +726,13 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DeviceRequirements asked;
   asked.features = ChooseFeatures(support.features, wants);
-  // Not what only looks at what drivers compiled, nor what only places of a run share.
+  // Not what only looks at what drivers compiled, nor what only places of a run share, nor matrices of workgroups: a
+  // host that wants them enables all of kGroupMatrixFeatures.
+  asked.features.cooperative_matrix2 = {};
   for (const char* name : ChooseExtensions(support)) {
     const std::string_view extension = name;
     if (extension != VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME &&
-        extension != VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)
+        extension != VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME && extension != kCooperativeMatrix2Extension)
       asked.extensions.push_back(name);
   }
   if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct FeatureChain {
   VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_product = {};
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {};
   CooperativeMatrixFeatures cooperative_matrix = {};
+  CooperativeMatrix2Features cooperative_matrix2 = {};
   Bfloat16Features bfloat16 = {};
   VkPhysicalDeviceMemoryPriorityFeaturesEXT memory_priority = {};
   VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory = {};
@@ -46,7 +48,7 @@ struct FeatureChain {
 };
 
 // Calls visit(struct, its type, its extension, whether it is part of Vulkan 1.3) for those that are chained singly.
-// `chain` is a FeatureChain or what has its members; `executables` may be missing.
+// `chain` is a FeatureChain or what has its members; `executables` and `cooperative_matrix2` may be missing.
 template <typename Chain, typename Visit>
 void VisitSingle(Chain& chain, Visit visit) {
   visit(chain.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
@@ -58,6 +60,8 @@ void VisitSingle(Chain& chain, Visit visit) {
   visit(chain.integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
         VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, true);
   visit(chain.cooperative_matrix, kCooperativeMatrixFeaturesType, kCooperativeMatrixExtension, false);
+  if constexpr (requires { chain.cooperative_matrix2; })
+    visit(chain.cooperative_matrix2, kCooperativeMatrix2FeaturesType, kCooperativeMatrix2Extension, false);
   visit(chain.bfloat16, kBfloat16FeaturesType, kBfloat16Extension, false);
   if constexpr (requires { chain.executables; })
     visit(chain.executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
@@ -84,6 +88,8 @@ struct PhysicalSupport {
   bool subgroup_size_requirable = false;  // by compute pipelines
   bool dot_product_accelerated = false;   // of words of four signed bytes
   std::vector<CooperativeMatrixProperties> matrices;
+  std::vector<FlexibleDimensions> flexible_matrices;
+  CooperativeMatrix2Properties matrices2 = {};
   VkPhysicalDeviceShaderCorePropertiesAMD amd_cores = {};  // zeros: not said
   VkPhysicalDeviceShaderCoreProperties2AMD amd_active_cores = {};
   VkPhysicalDeviceShaderCoreBuiltinsPropertiesARM arm_cores = {};
@@ -140,6 +146,10 @@ struct DevicePlan {
   std::vector<MemoryHeap> heaps;
   std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };
+
+// The products of a whole workgroup that kernels are made for, the largest first; their terms and sums are the
+// device's.
+std::span<const MatrixShape> GroupMatrixForms();
 
 // What the driver should keep on the device rather than something else, 0 to 1 (VK_EXT_memory_priority; 0.5 is what
 // allocations have that say nothing). Kinds that share memory have the highest of theirs.

@@ -97,6 +97,7 @@ bool IsOne(const char* variable) {
 void StandInForMatrices(DeviceFacts& facts) {
   using enum ElementType;
   facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
+  facts.group_matrices.clear();
   facts.matrix_lanes = 32;
   facts.matrix_rate = 16;
   facts.matrices_stand_in = true;
@@ -151,7 +152,7 @@ void Hide(Emulation emulate, PhysicalSupport& support) {
   }
   // Their kernels read words of 16-bit floats or bytes, and work in subgroups.
   if (emulate.f16 || emulate.narrow || emulate.subgroups) {
-    features.cooperative_matrix.cooperativeMatrix = VK_FALSE;
+    features.cooperative_matrix.cooperativeMatrix = features.cooperative_matrix2.workgroupScope = VK_FALSE;
     features.bfloat16.shaderBFloat16Type = features.bfloat16.shaderBFloat16CooperativeMatrix = VK_FALSE;
   }
 }
@@ -209,6 +210,13 @@ void TakeFor(GpuFamily family, DeviceFacts& facts) {
   if (gpu->units == PretendedGpu::kNone) facts.matrices.clear();
   if (gpu->units == PretendedGpu::kNarrow) {
     facts.matrices = {{kF16, kF32, 16, 8, 16}, {kBF16, kF32, 16, 8, 8}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
+    for (MatrixShape form : GroupMatrixForms()) {
+      for (const MatrixShape& matrix : facts.matrices) {
+        form.term = matrix.term;
+        form.sum = matrix.sum;
+        facts.group_matrices.push_back(form);
+      }
+    }
   }
 }
 
@@ -224,6 +232,7 @@ void TakeForTheLeast(DeviceFacts& facts) {
   facts.max_workgroup_size = kGroup;
   facts.quirks.loop_iteration_limit = kLoopIterations;
   facts.matrices.clear();
+  facts.group_matrices.clear();
   facts.matrix_lanes = 0;
   facts.matrix_rate = 0;
   facts.tuned = {};

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backend/vulkan/device/plan/device_plan.h"
+#include "backend/vulkan/device/probes/group_probe.h"
 #include "backend/vulkan/device/probes/quirks.h"
 #include "core/float_formats.h"
 #include "core/host/hash.h"
@@ -171,29 +172,49 @@ MatrixVerdict JudgeMatrices(std::span<const uint32_t> answer, const MatrixShape&
   return verdict;
 }
 
-void NoteMatrices(std::span<const MatrixVerdict> verdicts, DeviceFacts& facts) {
+void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixShape>& matrices,
+                  std::vector<std::string>& notes) {
   std::vector<MatrixShape> kept;
-  for (size_t i = 0; i < facts.matrices.size(); ++i) {
-    MatrixShape& shape = facts.matrices[i];
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    MatrixShape& shape = matrices[i];
     const MatrixVerdict& verdict = verdicts[i];
     const std::string name =
-        fmt::format("matrix units of {} in {}x{}x{}", ElementTypeName(shape.term), shape.rows, shape.columns, shape.k);
+        fmt::format("matrix units of {} in {}x{}x{}{}", ElementTypeName(shape.term), shape.rows, shape.columns, shape.k,
+                    shape.invocations == 0 ? "" : fmt::format(" by {} invocations", shape.invocations));
     if (verdict.wrong) {
-      facts.quirks.notes.push_back(name + " give wrong sums: they are not used");
+      notes.push_back(name + " give wrong sums: they are not used");
     } else if (verdict.flushes && shape.term == ElementType::kF16) {
-      facts.quirks.notes.push_back(name + " flush denormals to zero: they are not used");
+      notes.push_back(name + " flush denormals to zero: they are not used");
     } else {
-      if (verdict.flushes) facts.quirks.notes.push_back(name + " flush denormals to zero");
+      if (verdict.flushes) notes.push_back(name + " flush denormals to zero");
       shape.rounding = verdict.rounding;
       kept.push_back(shape);
     }
   }
-  facts.matrices = std::move(kept);
+  matrices = std::move(kept);
 }
 
-Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
+namespace {
+
+// What the product's module answers.
+Result<MatrixVerdict> AskMatrices(const ProbeTools& tools, const DeviceFacts& facts, const MatrixShape& shape) {
+  const bool group = shape.invocations != 0;
+  const std::vector<uint32_t> operands = group ? GroupOperands(shape) : MatrixOperands(shape);
+  std::vector<uint32_t> answer(group ? GroupAnswerWords(shape) : kMatrixTrials * shape.rows * shape.columns);
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> spirv, tools.modules.matrices(shape, facts));
+  const Probe probe = {"probe/matrices", std::move(spirv), group ? kGroupProbeTiles : kMatrixTrials,
+                       group ? shape.invocations : facts.matrix_lanes, group};
+  VXLA_RETURN_IF_ERROR(
+      RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer))));
+  return group ? JudgeGroup(answer, shape) : JudgeMatrices(answer, shape);
+}
+
+}  // namespace
+
+Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts,
+                     std::vector<MatrixShape> DeviceFacts::*list) {
   std::vector<MatrixVerdict> verdicts;
-  for (const MatrixShape& shape : facts.matrices) {
+  for (const MatrixShape& shape : facts.*list) {
     MatrixVerdict& verdict = verdicts.emplace_back();
     const std::string module = tools.modules.matrices_identity(shape, facts);
     if (module.empty()) continue;  // nothing asks: what the driver lists is taken for right
@@ -203,29 +224,21 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
       verdict = {static_cast<MatrixRounding>((*kept)[0]), (*kept)[1] != 0, (*kept)[2] != 0};
       continue;
     }
-    const std::vector<uint32_t> operands = MatrixOperands(shape);
-    std::vector<uint32_t> answer(kMatrixTrials * shape.rows * shape.columns);
-    const Status ran = [&]() -> Status {
-      VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> spirv, tools.modules.matrices(shape, facts));
-      const Probe probe = {"probe/matrices", std::move(spirv), kMatrixTrials, facts.matrix_lanes};
-      return RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer)));
-    }();
+    const Result<MatrixVerdict> found = AskMatrices(tools, facts, shape);
     VXLA_RETURN_IF_ERROR(tools.context->Alive());
-    if (!ran.ok()) {
-      verdict.wrong = true;
-      continue;
-    }
-    verdict = JudgeMatrices(answer, shape);
+    verdict = found.ok() ? *found : MatrixVerdict{.wrong = true};
+    if (!found.ok()) continue;
     const Kept kept = {static_cast<uint8_t>(verdict.rounding), verdict.flushes, verdict.wrong};
     disk.Store(key, std::as_bytes(std::span(kept)));
   }
-  NoteMatrices(verdicts, facts);
+  NoteMatrices(verdicts, facts.*list, facts.quirks.notes);
   return OkStatus();
 }
 
 Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
   VXLA_RETURN_IF_ERROR(ProbeDevice(tools, disk, facts));
-  return ProbeMatrices(tools, disk, facts);
+  VXLA_RETURN_IF_ERROR(ProbeMatrices(tools, disk, facts, &DeviceFacts::matrices));
+  return facts.matrices_stand_in ? OkStatus() : ProbeMatrices(tools, disk, facts, &DeviceFacts::group_matrices);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

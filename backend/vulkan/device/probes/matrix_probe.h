@@ -32,14 +32,16 @@ std::vector<uint32_t> MatrixAnswers(const MatrixShape& shape, MatrixRounding rou
 MatrixVerdict JudgeMatrices(std::span<const uint32_t> answer, const MatrixShape& shape);
 // Pure: the probe's GLSL for one shape of the facts.
 std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts);
-// Pure: the facts of a device of such units. A shape that is wrong is not used, nor one of f16 that flushes denormals:
-// f16 has many, and what they would have added is no rounding error.
-void NoteMatrices(std::span<const MatrixVerdict> verdicts, DeviceFacts& facts);
+// Pure: the products of a device of such units, of one list of its facts. One that is wrong is not used, nor one of f16
+// that flushes denormals: f16 has many, and what they would have added is no rounding error.
+void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixShape>& matrices,
+                  std::vector<std::string>& notes);
 
-// Asks the device, or the cache, about every shape of the facts that there is a module for; one that does not run is
-// wrong.
-Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
-// ProbeDevice, and then that.
+// Asks the device, or the cache, about every product of one list of the facts that there is a module for; one that does
+// not run is wrong.
+Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts,
+                     std::vector<MatrixShape> DeviceFacts::*list);
+// ProbeDevice, and then both lists, but for plain code that stands in for whole workgroups' products.
 Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -10,7 +10,7 @@ namespace {
 Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, const Probe& probe) {
   KernelKey key;
   key.algorithm = probe.name;
-  key.buffer_count = 1;
+  key.buffer_count = probe.is_kernel ? 2 : 1;
   if (probe.lanes != 0) {
     key.constants = {probe.lanes, 1, 1};
     key.small_subgroups = true;
@@ -41,9 +41,9 @@ Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std
   std::memset(words->mapped(), 0, answer.size());
   VXLA_ASSIGN_OR_RETURN(const auto commands, VulkanCommandBuffer::Create(tools.context, 0));
   VXLA_RETURN_IF_ERROR(commands->Begin());
-  const BufferRange out = {words.get(), 0, answer_bytes};
-  VXLA_RETURN_IF_ERROR(
-      commands->Dispatch(*kernel, {input.get(), 0, data_bytes}, std::span(&out, 1), {probe.groups, 1, 1}));
+  const BufferRange in = {input.get(), 0, data_bytes}, ranges[] = {in, {words.get(), 0, answer_bytes}};
+  const std::span<const BufferRange> tensors = probe.is_kernel ? std::span(ranges) : std::span(ranges).subspan(1);
+  VXLA_RETURN_IF_ERROR(commands->Dispatch(*kernel, in, tensors, {probe.groups, 1, 1}));
   VXLA_RETURN_IF_ERROR(commands->End());
   VXLA_ASSIGN_OR_RETURN(const TimePoint done, tools.queues.Submit(0, commands->handle(), {}));
   VXLA_RETURN_IF_ERROR(tools.queues.Wait(done));

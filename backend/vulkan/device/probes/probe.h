@@ -40,7 +40,10 @@ struct Probe {
   std::string name;
   std::vector<uint32_t> spirv;
   uint32_t groups = 1;
-  uint32_t lanes = 0;  // of one whole subgroup, by specialization constants; 0: as the module says
+  uint32_t lanes = 0;  // of whole subgroups, by specialization constants; 0: as the module says
+  // It is a kernel like all others: parameters at binding 0, then tensors. The data is both the former and the first of
+  // these, the answer the second.
+  bool is_kernel = false;
 };
 
 // Runs it once and waits.

@@ -1,8 +1,10 @@
 #include "backend/vulkan/device/probes/probe_text.h"
 
 #include "backend/vulkan/device/probes/division.h"
+#include "backend/vulkan/device/probes/group_probe.h"
 #include "backend/vulkan/device/probes/matrix_probe.h"
 #include "backend/vulkan/device/probes/quirks.h"
+#include "backend/vulkan/shader/module_compiler.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "backend/vulkan/spirv/matrix_types.h"
@@ -179,13 +181,24 @@ ProbeModules CompiledProbes() {
   const auto identity = [](ProbeKind kind, const DeviceFacts& facts) {
     return CompilerIdentity() + ProbeText(kind, facts);
   };
-  const auto matrices = [](const MatrixShape& shape, const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
+  const auto group_text = [](const MatrixShape& shape, const DeviceFacts& facts) {
+    return AssembleShader(GroupProbeKey(shape, facts), facts, BindingMode::kDescriptors);
+  };
+  const auto matrices = [group_text](const MatrixShape& shape,
+                                     const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
+    if (shape.invocations != 0) {
+      VXLA_ASSIGN_OR_RETURN(const std::string text, group_text(shape, facts));
+      return ShadercCompiler().compile(GroupProbeKey(shape, facts), text,
+                                       ModuleTarget(facts, BindingMode::kDescriptors));
+    }
     VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words,
                           CompileGlsl(MatrixProbeText(shape, facts), "probe", {facts.spirv_1_6}));
     return WithMatrixComponents(words);
   };
-  const auto matrices_identity = [](const MatrixShape& shape, const DeviceFacts& facts) {
-    return CompilerIdentity() + MatrixProbeText(shape, facts);
+  const auto matrices_identity = [group_text](const MatrixShape& shape, const DeviceFacts& facts) {
+    if (shape.invocations == 0) return CompilerIdentity() + MatrixProbeText(shape, facts);
+    const Result<std::string> text = group_text(shape, facts);
+    return text.ok() ? CompilerIdentity() + *text : std::string();
   };
   return {get, identity, matrices, matrices_identity};
 }

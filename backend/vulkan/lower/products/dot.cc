@@ -31,6 +31,15 @@ class DotReader final : public ProductReader {
                                     : rhs_side_.IndexOf(writer.space(), at.batch, at.k, at.column);
     return writer.GroupWords(is_lhs ? lhs() : rhs(), index);
   }
+  std::optional<MatrixInMemory> InMemory(bool is_lhs) const override {
+    const DotSide& side = is_lhs ? lhs_side_ : rhs_side_;
+    IndexSpace space;
+    const std::array<int, 3> variables = {space.AddVariable(side.batch.count), space.AddVariable(side.free.count),
+                                          space.AddVariable(side.contracting.count)};
+    const MultiIndex index =
+        side.IndexOf(space, space.Variable(variables[0]), space.Variable(variables[2]), space.Variable(variables[1]));
+    return StridesOf(space, is_lhs ? lhs() : rhs(), index, variables);
+  }
   bool LhsAlongK() const override { return AlongK(lhs(), lhs_side_); }
   bool RhsAlongK() const override { return AlongK(rhs(), rhs_side_); }
 

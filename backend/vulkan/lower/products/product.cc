@@ -28,6 +28,8 @@ std::string MultiplyAddText(ElementType type, bool fused) {
   return fmt::format("{{ precise Sum product_ = {}; precise Sum next_ = sum + product_; sum = next_; }}", product);
 }
 
+constexpr int64_t kMostBytes = int64_t{1} << 32;  // that layouts, whose places have 32 bits, reach
+
 bool TakesQuads(ElementType sum) {
   return sum == ElementType::kF32 || sum == ElementType::kS32 || sum == ElementType::kU32;
 }
@@ -399,6 +401,97 @@ class QuadWriter : ProductParts {
   }
 };
 
+// matmul_tensors.comp.
+class GroupWriter : ProductParts {
+ public:
+  using ProductParts::ProductParts;
+
+  Step Write() const {
+    const DotWork& work = reader_.work;
+    const MatrixShape& matrix = *shape_.matrix;
+    const int64_t row_tiles = CeilDivide(work.rows, int64_t{matrix.rows}),
+                  column_tiles = CeilDivide(work.columns, int64_t{matrix.columns}), share = ShareOfQuads(work.k);
+    const bool whole = work.rows % matrix.rows == 0 && work.columns % matrix.columns == 0 && work.k % matrix.k == 0;
+    KernelBuilder kernel(context_.facts);
+    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, work.columns, work.k, share);
+    WriteTypes(kernel);
+    kernel.Append(MatrixDefines(matrix, context_.facts));
+    kernel.Append(fmt::format("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
+                              matrix.invocations, shape_.raster, whole ? 0 : 1));
+    kernel.Append(fmt::format("#define TERM_ELEMENT TYPE_{}\n", StorageTag(matrix.term)));
+    for (const bool lhs : {true, false}) WriteOperand(kernel, lhs);
+    const bool by_layout = WriteResult(kernel);
+    if (!by_layout) WriteColumnStore(kernel, "store");
+    kernel.Append(fmt::format("#define STORES {}\n", by_layout ? 0 : 1));
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tensors.comp", {matrix.invocations, 1, 1},
+                              GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    StateOrder(&step, 0, share, /*fused=*/false);
+    return step;
+  }
+
+ private:
+  // Of tensor k the first element of the i-th sixteen bytes, where layouts begin; the i-th word for plain code.
+  std::string SixteenBytes(KernelBuilder& kernel, int k) const {
+    const ElementType type = kernel.buffer_type(k);
+    if (!context_.facts.matrices_stand_in)
+      return fmt::format("ELEMENT({}, {}, {}u * (i))", k, StorageTag(type), 16 / StorageBytes(type));
+    kernel.AddWordsView(k, 1);
+    return fmt::format("LOAD({}, u32, i)", k);
+  }
+
+  void WriteOperand(KernelBuilder& kernel, bool lhs) const {
+    const ElementType term = shape_.matrix->term;
+    const MatrixInMemory at = *reader_.InMemory(lhs);
+    const int k = kernel.AddBuffer(term, Access::kRead, buffers_.SliceOf(*at.operand, 0));
+    const int64_t along = 16 / StorageBytes(term);
+    const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
+    // That rows begin with whole sixteen bytes compilers cannot know.
+    kernel.Append(
+        fmt::format("#define {0}(i) {1}\n#define {0}_ALONG_K {2}\n#define {0}_STRIDE ({3} & ~{4}u)\n"
+                    "#define {0}_FIRST(batch) ({5} + (batch) * {6})\n",
+                    lhs ? "LHS" : "RHS", SixteenBytes(kernel, k), at.k == 1 ? 1 : 0, param(at.k == 1 ? at.free : at.k),
+                    along - 1, param(at.first / along), param(at.batch / along)));
+  }
+
+  // The one root that leaves by a layout, or the shares; false: none can.
+  bool WriteResult(KernelBuilder& kernel) const {
+    const std::vector<const Instruction*>& roots = reader_.body().roots;
+    const bool shared = shape_.splits > 1;
+    const ElementType sum = reader_.sum_type, type = shared ? sum : roots[0]->shape().element_type();
+    const bool converts = type == shape_.matrix->term && StorageBytes(type) == 2;
+    const int64_t of_batch = reader_.work.rows * reader_.work.columns * StorageBytes(type),
+                  parts = reader_.work.batches * shape_.splits;
+    const BufferSlice slice = shared ? shares_ : buffers_.SliceOf(*reader_.body().instruction, 0);
+    const bool fits = (shared || roots.size() == 1) && (type == sum || converts) && slice.offset_bytes % 16 == 0 &&
+                      (parts == 1 || of_batch % 16 == 0) && of_batch * parts < kMostBytes;
+    const bool finishes = fits && !shared && (roots[0] != &reader_.hero() || type != sum);
+    kernel.Append(fmt::format("#define FINISHES {}\n#define RESULT_TYPE {}\n", finishes ? 1 : 0,
+                              !fits      ? 0
+                              : converts ? 2
+                                         : 1));
+    if (!fits) return false;
+    const int k = kernel.AddBuffer(type, Access::kWrite, slice);
+    const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
+    kernel.Append(
+        fmt::format("#define RESULT(i) {}\n#define RESULT_FIRST(batch, share) (((share) * {} + (batch)) * {})\n"
+                    "#define RESULT_ELEMENT TYPE_{}\n#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
+                    SixteenBytes(kernel, k), param(reader_.work.batches), param(of_batch / 16), StorageTag(type),
+                    16 / StorageBytes(type), kernel.Store(k, "i", "value")));
+    if (finishes) WriteFinish(kernel);
+    return true;
+  }
+
+  void WriteFinish(KernelBuilder& kernel) const {
+    Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
+    const IndexExpression place = reader_.Linear(f.space, {f.at(kBatch), f.at(kRow), {}, f.at(kColumn)});
+    reader_.PublishSum(f.writer, place, "sum");
+    const std::string value = reader_.RootValue(f.writer, *reader_.body().roots[0], place);
+    f.writer.Line(fmt::format("return {};", value));
+    f.Define("Sum finish(uint batch, uint row, uint column, uint share, Sum sum)");
+  }
+};
+
 // A schedule for each of the other files of shaders/dot.
 class ProductWriter : ProductParts {
  public:
@@ -409,10 +502,12 @@ class ProductWriter : ProductParts {
       const int64_t results = reader_.results();
       shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
     }
-    std::vector<Step> steps{shape_.matrix  ? WriteMatrices()
-                            : shape_.quads ? QuadWriter(context_, reader_, buffers_, shape_, shares_).Write()
-                            : shape_.tiled ? WriteTiled()
-                                           : WriteRegisters()};
+    const bool of_groups = shape_.matrix && shape_.matrix->invocations != 0;
+    std::vector<Step> steps{of_groups       ? GroupWriter(context_, reader_, buffers_, shape_, shares_).Write()
+                            : shape_.matrix ? WriteMatrices()
+                            : shape_.quads  ? QuadWriter(context_, reader_, buffers_, shape_, shares_).Write()
+                            : shape_.tiled  ? WriteTiled()
+                                            : WriteRegisters()};
     steps[0].flop = 2 * reader_.results() * reader_.work.k;
     if (shape_.splits > 1) JoinShares(&steps);
     return steps;
@@ -664,6 +759,29 @@ std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductR
   return MatrixOf(context.facts, term, reader.sum_type);
 }
 
+// Whether the operand is matrices of sixteen bytes and more a row, each beginning with such.
+bool IsOfSixteens(const std::optional<MatrixInMemory>& at, BufferMap& buffers) {
+  if (!at || (at->k != 1 && at->free != 1)) return false;
+  const BufferSlice slice = buffers.SliceOf(*at->operand, 0);
+  const int64_t along = 16 / StorageBytes(at->operand->shape().element_type()), row = at->k == 1 ? at->free : at->k;
+  const auto whole = [along](int64_t elements) { return elements % along == 0; };
+  return row > 0 && whole(row) && whole(at->batch) && whole(at->first) && slice.offset_bytes % 16 == 0 &&
+         slice.size_bytes < kMostBytes;
+}
+
+// The products of workgroups that take a product's terms as they lie in memory.
+std::vector<MatrixShape> GroupMatricesFor(const LowerContext& context, const ProductReader& reader,
+                                          BufferMap& buffers) {
+  std::vector<MatrixShape> taken;
+  const ElementType term = reader.lhs().shape().element_type();
+  if (reader.wide || reader.rhs().shape().element_type() != term) return taken;
+  std::ranges::copy_if(context.facts.group_matrices, std::back_inserter(taken),
+                       [&](const MatrixShape& matrix) { return matrix.term == term && matrix.sum == reader.sum_type; });
+  const bool plain =
+      !taken.empty() && IsOfSixteens(reader.InMemory(true), buffers) && IsOfSixteens(reader.InMemory(false), buffers);
+  return plain ? taken : std::vector<MatrixShape>();
+}
+
 }  // namespace
 
 std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, ElementType term, ElementType sum) {
@@ -705,6 +823,29 @@ std::string ProductReader::RootValue(ValueWriter& writer, const Instruction& roo
 std::string ProductReader::Converted(const Instruction& operand, const std::string& value) const {
   const ElementType type = operand.shape().element_type();
   return type == sum_type ? value : ConvertedText(type, sum_type, value);
+}
+
+std::optional<MatrixInMemory> ProductReader::StridesOf(IndexSpace& space, const Instruction& operand, MultiIndex index,
+                                                       const std::array<int, 3>& variables) const {
+  const Instruction* at = &operand;
+  while (body_.OperandOf(*at) == nullptr) {
+    if (at->operand_count() != 1 || !IsPlainMap(*at) || IsElementwise(at->opcode())) return std::nullopt;
+    index = OperandIndex(space, *at, 0, index);
+    at = at->operand(0);
+  }
+  const IndexExpression place = space.Linearize(index, at->shape().dimensions());
+  MatrixInMemory found;
+  found.operand = body_.OperandOf(*at);
+  found.first = place.constant;
+  int64_t* const strides[] = {&found.batch, &found.free, &found.k};
+  for (const IndexTerm& term : place.terms) {
+    const auto variable = std::ranges::find(variables, term.variable);
+    if (variable == variables.end() || term.divisor != 1 || term.modulus != 0 || term.coefficient < 0)
+      return std::nullopt;
+    *strides[variable - variables.begin()] = term.coefficient;
+  }
+  const bool same = at->shape().element_type() == operand.shape().element_type();
+  return same ? std::optional(found) : std::nullopt;
 }
 
 bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, MultiIndex index, int k) const {
@@ -778,6 +919,7 @@ std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader&
   work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
                (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
   work.matrix = MatrixFor(context, reader);
+  work.group_matrices = GroupMatricesFor(context, reader, buffers);
   work.rhs_along_k = reader.RhsAlongK();
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }

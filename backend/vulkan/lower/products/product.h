@@ -2,6 +2,7 @@
 // producers as load hooks and an epilogue.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,12 @@ struct ProductPlace {
   IndexExpression batch, row, k, column;
 };
 
+// An operand of the fusion whose elements are matrices: the place of the first one, and strides, in elements.
+struct MatrixInMemory {
+  const Instruction* operand = nullptr;
+  int64_t first = 0, batch = 0, free = 0, k = 0;
+};
+
 // An operation seen as a matrix product.
 class ProductReader {
  public:
@@ -29,6 +36,9 @@ class ProductReader {
   // The words that a group of an operand's elements from there on, along k or along the free dimension, makes in
   // memory; none: it makes no such words.
   virtual std::vector<std::string> Words(ValueWriter&, bool /*lhs*/, const ProductPlace&) const { return {}; }
+  // Where an operand lies in memory as matrices whose elements lie at multiples of a batch's, a row's or column's and a
+  // value of k's strides; none: it is computed, or lies otherwise.
+  virtual std::optional<MatrixInMemory> InMemory(bool /*lhs*/) const { return std::nullopt; }
   // Whether neighbours along k, rather than along the free dimension, lie side by side.
   virtual bool LhsAlongK() const = 0;
   virtual bool RhsAlongK() const = 0;
@@ -56,6 +66,9 @@ class ProductReader {
   // Looks through what moves elements to the operand in memory: whether variable `k` is the one along which its last
   // dimension runs. `index` is where the operand is read.
   bool RunsAlong(IndexSpace& space, const Instruction& operand, MultiIndex index, int k) const;
+  // The same of variables `batch`, `free` and `k`, which `index` is made of: InMemory.
+  std::optional<MatrixInMemory> StridesOf(IndexSpace& space, const Instruction& operand, MultiIndex index,
+                                          const std::array<int, 3>& variables) const;
 
   const FusionDescription& body_;
   const Instruction *lhs_, *rhs_;  // of the product

@@ -172,7 +172,7 @@ struct DotShape {
   bool compact_lanes = false;  // 32 neighbours are 4 x 8, of quads
   int64_t splits = 1;
   // By dot/matmul_matrices.comp, tiled too: lanes x lanes_y subgroups own tile_rows x tile_columns results each, in
-  // products of this shape.
+  // products of this shape. One of whole workgroups: by dot/matmul_tensors.comp, a workgroup for each.
   std::optional<MatrixShape> matrix = {};
   uint32_t ahead = 1;     // strips on their way to its registers at once: 1 or 2
   bool rhs_rows = false;  // rhs, which lies across k, does so in its strips too
@@ -185,6 +185,8 @@ struct DotWork {
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
   bool quads = false;           // 32-bit sums of operands that are read in whole groups of four
   std::optional<MatrixShape> matrix = {};  // that the device's units take its terms and sums in
+  // The same of whole workgroups, the largest first; none: the device has none, or operands are no plain matrices.
+  std::vector<MatrixShape> group_matrices = {};
   bool repeated = false;  // many products share the kernel, so that a large tile is worth its compilation
   // k falls into runs of so many terms, and where an operand is read along k a step lies within one; 0: all is one run.
   int64_t k_run = 0;

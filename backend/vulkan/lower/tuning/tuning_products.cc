@@ -81,6 +81,33 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
   return fit;
 }
 
+// The largest product of a workgroup that still gives every unit one. Not measured yet: a unit holds one of 128 x 256
+// results, whose sums take all registers of 256 invocations, and the smaller ones leave room for two or four, which
+// would hide each other's loads.
+std::optional<DotShape> TuneGroupMatrices(const DeviceFacts& facts, const DotWork& work) {
+  const GpuTraits traits = TraitsOf(facts);
+  if (facts.same_bits) return std::nullopt;
+  const int64_t wanted = facts.compute_units != 0 ? facts.compute_units : traits.busy_groups / 8;
+  std::optional<DotShape> fit;
+  for (const MatrixShape& matrix : work.group_matrices) {
+    // Half of it would be idle.
+    if (2 * work.rows <= matrix.rows || 2 * work.columns <= matrix.columns) continue;
+    DotShape shape;
+    shape.tiled = true;
+    shape.matrix = matrix;
+    shape.lanes = 1;
+    shape.tile_rows = matrix.rows;
+    shape.tile_columns = matrix.columns;
+    shape.k_step = matrix.k;
+    shape.raster = std::max(traits.matrix_raster, 1u);
+    const int64_t tiles = work.batches * CeilDivide(work.rows, matrix.rows) * CeilDivide(work.columns, matrix.columns);
+    fit = shape;
+    if (tiles >= wanted) break;
+    fit->splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
+  }
+  return fit;
+}
+
 DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotWork& work) {
   DotShape shape;
   shape.tiled = true;
@@ -121,6 +148,7 @@ DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotW
 }  // namespace
 
 DotShape GpuTuner::Dot(const DeviceFacts& facts, const DotWork& work) const {
+  if (const auto groups = TuneGroupMatrices(facts, work)) return *groups;
   if (const auto matrices = TuneMatrices(facts, work)) return *matrices;
   const GpuTraits traits = TraitsOf(facts), table = TableTraits(facts);
   GpuTraits plain = traits;
