@@ -285,7 +285,7 @@ Status CheckRunStarts(const Instruction& instruction, const Shape& array, const 
     places *= array.dimension(static_cast<int>(d));
   if (starts.rank() == 1 && starts.element_type() == ElementType::kS32 && starts.dimension(0) > places)
     return OkStatus();
-  return OpError(instruction, "run_starts of {}, s32 of more than {} needed", starts.ToString(), places);
+  return OpError(instruction, "run_starts of {}, s32 of more than {} needed", starts.ToString(), places);  // runs_c1
 }
 
 }  // namespace
