@@ -393,6 +393,7 @@ struct Notes {
   bool draws_of_rng = false;    // a state that counts the draws of rng: (number of the draw, seed)
   bool wide_sum = false;        // sums of f32 are kept in two (core/numerics/reducer_facts.h)
   bool sizes_in_range = false;  // of set-dimension-size: core/passes/sizes/dynamic_padder.h
+  bool run_starts = false;      // of a scatter, which has these for indices: core/passes/expand/scatter_form.h
   // What the numbers of faults from 1 on say of live sizes, {0} and {1} in place of sizes.
   std::vector<std::string> size_messages;
   bool live_come_first = false;       // of a sort whose last operand masks what lives: the rest asks nothing of it
@@ -413,6 +414,7 @@ struct Notes {
     visit("draws_of_rng", s.draws_of_rng, kOwn);
     visit("wide_sum", s.wide_sum, kOwn);
     visit("sizes_in_range", s.sizes_in_range, kOwn);
+    visit("run_starts", s.run_starts, kOwn);
     visit("size_messages", s.size_messages, kOwn);
     visit("live_come_first", s.live_come_first, kOwn);
     visit("live_rows", s.live_rows, kOwn);

@@ -278,6 +278,16 @@ Status CheckUpdates(const Instruction& instruction, const Shape& array, const Sh
   return OkStatus();
 }
 
+// What a pass has put in the place of the indices (core/passes/expand/scatter_form.h).
+Status CheckRunStarts(const Instruction& instruction, const Shape& array, const Shape& starts) {
+  int64_t places = 1;
+  for (const int64_t d : instruction.attributes<ScatterAttributes>().scatter_dims_to_operand_dims)
+    places *= array.dimension(static_cast<int>(d));
+  if (starts.rank() == 1 && starts.element_type() == ElementType::kS32 && starts.dimension(0) > places)
+    return OkStatus();
+  return OpError(instruction, "run_starts of {}, s32 of more than {} needed", starts.ToString(), places);  // runs_c1
+}
+
 }  // namespace
 
 // N arrays, the indices, N updates; the computation takes N current values, then N updates.
@@ -293,11 +303,14 @@ Result<Shape> InferScatter(const Instruction& instruction) {
   const Shape& array = instruction.operand(0)->shape();
   const Shape& indices = instruction.operand(n)->shape();
   const auto& a = instruction.attributes<ScatterAttributes>();
+  const bool run_starts = instruction.notes().run_starts;
   VXLA_RETURN_IF_ERROR(
-      CheckIndices(instruction, array, indices,
-                   {a.index_vector_dim, a.scatter_dims_to_operand_dims, a.input_batching_dims,
-                    a.scatter_indices_batching_dims, a.inserted_window_dims, "scatter_dims_to_operand_dims",
-                    "inserted_window_dims", "inserted_window_dims and input_batching_dims"}));
+      run_starts
+          ? CheckRunStarts(instruction, array, indices)
+          : CheckIndices(instruction, array, indices,
+                         {a.index_vector_dim, a.scatter_dims_to_operand_dims, a.input_batching_dims,
+                          a.scatter_indices_batching_dims, a.inserted_window_dims, "scatter_dims_to_operand_dims",
+                          "inserted_window_dims", "inserted_window_dims and input_batching_dims"}));
   Shape flags = WithFlagsOfOperands(instruction, n);
   for (size_t i = 0; i < a.input_batching_dims.size(); ++i) {
     if (indices.is_dynamic_dimension(static_cast<int>(a.scatter_indices_batching_dims[i]))) {
@@ -314,7 +327,7 @@ Result<Shape> InferScatter(const Instruction& instruction) {
     own.push_back(WithElementType(instruction.operand(k)->shape(), instruction.operand(k)->shape().element_type()));
     results.push_back(WithElementType(flags, own.back().element_type()));
   }
-  VXLA_RETURN_IF_ERROR(CheckUpdates(instruction, array, indices, instruction.operand(n + 1)->shape()));
+  if (!run_starts) VXLA_RETURN_IF_ERROR(CheckUpdates(instruction, array, indices, instruction.operand(n + 1)->shape()));
   const Shape result = Collate(parameters);
   parameters.insert(parameters.end(), parameters.begin(), parameters.begin() + n);
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), parameters, &result));  // scatter_c23

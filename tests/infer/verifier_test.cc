@@ -44,6 +44,18 @@ TEST(VerifierTest, RejectsAStatedShapeThatIsNotTheInferredOneWithPlaceAndText) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
 }
 
+TEST(VerifierTest, RejectsStartsOfRunsThatDoNotCountAllPlaces) {
+  const auto parsed = ParseHlo(R"(HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+ENTRY e { x = f32[4] parameter(0)  i = s32[4,1] parameter(1)  u = f32[4] parameter(2)
+ROOT r = f32[4] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+  index_vector_dim=1, to_apply=add })");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  Module& module = **parsed;
+  module.entry()->root()->mutable_notes().run_starts = true;
+  EXPECT_THAT(Verify(module).message(), HasSubstr("run_starts of s32[4,1], s32 of more than 4 needed"));  // runs_c1
+}
+
 TEST(VerifierTest, RejectsLayoutsThatAreNoPermutation) {
   Program p;
   Shape stated = kV;

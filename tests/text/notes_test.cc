@@ -41,6 +41,7 @@ TEST(NotesTest, AreTheFirstFrontendAttribute) {
                        .draws_of_rng = true,
                        .wide_sum = true,
                        .sizes_in_range = true,
+                       .run_starts = true,
                        .size_messages = {"m"},
                        .live_come_first = true,
                        .live_rows = 1,

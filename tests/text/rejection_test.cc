@@ -307,7 +307,7 @@ TEST(RejectionTest, NotesThatAreOfPasses) {
   const auto of_passes = [](std::string_view note) {
     return fmt::format("3:33: {}: no program says that of itself", note);
   };
-  for (const std::string_view note : {"wide_sum", "sizes_in_range", "draws_of_rng", "live_come_first"})
+  for (const std::string_view note : {"wide_sum", "sizes_in_range", "run_starts", "draws_of_rng", "live_come_first"})
     EXPECT_EQ(judged(fmt::format("\"{}=true\"", note)), of_passes(note));
   for (const std::string_view note : {"trip_count", "live_rows", "device"})
     EXPECT_EQ(judged(fmt::format("\"{}=3\"", note)), of_passes(note));

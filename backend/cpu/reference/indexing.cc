@@ -234,6 +234,22 @@ void ScatterWith(const ScalarProgram& program, const ScatterAttributes& a, const
   });
 }
 
+// Where each window starts, of windows in the order of their places, by where the runs of places begin
+// (core/passes/expand/scatter_form.h). Those behind the last run start outside.
+Literal StartsOfWindows(const ScatterAttributes& a, const Literal& run_starts, const Shape& operand, int64_t windows) {
+  std::vector<int64_t> sizes;
+  for (const int64_t d : a.scatter_dims_to_operand_dims) sizes.push_back(operand.dimension(static_cast<int>(d)));
+  const auto length = static_cast<int64_t>(sizes.size());
+  Literal starts(Shape(ElementType::kS32, {windows, length}));
+  for (int64_t n = 0, place = 0; n < windows; ++n) {
+    while (place < Product(sizes) && run_starts.GetInt(place + 1) <= n) ++place;
+    const bool inside = place < Product(sizes);
+    const std::vector<int64_t> start = Unflatten(inside ? place : 0, sizes);
+    for (int64_t k = 0; k < length; ++k) starts.SetInt(n * length + k, inside ? start[static_cast<size_t>(k)] : -1);
+  }
+  return starts;
+}
+
 bool IsFloatSum(const ScalarProgram& program, ElementType type) {
   return program.single_op() != nullptr && program.single_op()->opcode() == Opcode::kAdd &&
          (IsFloating(type) || IsComplex(type));
@@ -306,7 +322,10 @@ EvalResult EvalScatter(EvalContext& context, const Instruction& instruction, std
   const auto& a = instruction.attributes<ScatterAttributes>();
   const size_t count = operands.size() / 2;
   VXLA_ASSIGN_OR_RETURN(const ScalarProgram program, ScalarProgram::Compile(*instruction.called(0)));
-  const Value index_value = operands[count];
+  const Value index_value = instruction.notes().run_starts
+                                ? Value(StartsOfWindows(a, operands[count].literal(), operands[0].shape(),
+                                                        operands[count + 1].shape().dimension(0)))
+                                : operands[count];
   const IndexVectors indices(index_value.literal(), a.index_vector_dim);
   const std::span<const Value> updates = operands.subspan(count + 1);
   const ScatterPlan plan = PlanScatter(a, operands[0].shape(), updates[0].shape());

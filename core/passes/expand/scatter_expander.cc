@@ -2,12 +2,22 @@
 // sums of whole numbers that are too small to round, such as counts: they are made of integers. Others that replace:
 // the last window of each place is found by a scatter of the windows' numbers, and the others are dropped. Others:
 // windows are sorted by where they start, so that runs of equal starts are combined in their order. The sort asks for
-// the indices alone: it leaves loops in which these stay the same, and scatters of the same indices share it.
+// the indices alone: it leaves loops in which these stay the same, and scatters of the same indices share it. There so
+// does where the runs begin, which elements otherwise find by halving each time. Scatters of the same indices that need
+// no order take theirs from it too, and counts are the lengths of runs.
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
 
+#include "core/ceil_divide.h"
+#include "core/numerics/reducer_facts.h"
 #include "core/numerics/whole_bound.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/passes/expand/expanders.h"
 #include "core/passes/expand/scatter_form.h"
 
@@ -19,10 +29,17 @@ using enum ElementType;
 // So many places are filled for each window sooner than windows are sorted.
 constexpr int64_t kPlacesPerWindow = 16;
 
+// What scatters of the same indices share, made for the first of them: the sort and where the runs begin.
+struct SharedRuns {
+  bool in_parts = false;  // some of them add in parts
+  Instruction *sorted = nullptr, *starts = nullptr;
+};
+
 class OrderedScatter : private Expansion {
  public:
-  OrderedScatter(Module& module, Computation& computation, Instruction* scatter)
-      : Expansion(computation, scatter), module_(module), form_(*scatter) {
+  // `runs`: where it takes the starts of its runs, if so.
+  OrderedScatter(Module& module, Computation& computation, Instruction* scatter, SharedRuns* runs)
+      : Expansion(computation, scatter), module_(module), form_(*scatter), runs_(runs) {
     const Shape& operand = scatter->operand(0)->shape();
     sizes_ = SizesOf(operand);
     for (size_t d = 0; d < sizes_.size(); ++d) {
@@ -40,11 +57,17 @@ class OrderedScatter : private Expansion {
     attributes.unique_indices = Replaces(instruction()) && Places() > 0 && Places() <= kPlacesPerWindow * count_;
     attributes.indices_are_sorted = !attributes.unique_indices;
     if (attributes.unique_indices) DropAllButLast();
-    Instruction* const order = attributes.unique_indices ? nullptr : SortedOrder();
+    Instruction* const sorted = attributes.unique_indices ? nullptr : Sorted();
+    Instruction* const order = sorted == nullptr ? nullptr : Element(sorted, 1);
     std::vector<Instruction*> operands;
     for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
-    operands.push_back(Concatenated(starts_, 1));
-    for (Instruction* update : updates_) operands.push_back(order == nullptr ? update : Rows(update, order));
+    if (runs_ != nullptr) {
+      operands.push_back(RunStarts());
+    } else {
+      if (sorted != nullptr) StartsFrom(Element(sorted, 0));
+      operands.push_back(Concatenated(starts_, 1));
+    }
+    for (Instruction* update : updates_) operands.push_back(order == nullptr ? update : InOrder(update, order));
     for (size_t w = 0; w < window_.size(); ++w) attributes.update_window_dims.push_back(static_cast<int64_t>(w) + 1);
     for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
       const bool windowed = !form_.can_overlap && form_.window_of[static_cast<size_t>(d)] >= 0;
@@ -52,7 +75,30 @@ class OrderedScatter : private Expansion {
     }
     attributes.scatter_dims_to_operand_dims = started_;
     attributes.index_vector_dim = 1;
-    return Add(Opcode::kScatter, instruction().shape(), std::move(operands), attributes, {instruction().called(0)});
+    Instruction* const result =
+        Add(Opcode::kScatter, instruction().shape(), std::move(operands), attributes, {instruction().called(0)});
+    result->mutable_notes().run_starts = runs_ != nullptr;
+    return result;
+  }
+
+  // Of updates that are all one value, whole numbers whose sums are exact: that many times what each run is long.
+  Instruction* Counts() {
+    const Shape& array = instruction().operand(0)->shape();
+    const ElementType type = array.element_type(), whole = IsInteger(type) ? type : kS32;
+    ReadStarts();
+    Instruction* const starts = RunStarts();
+    const int64_t places = Places();
+    Instruction* const lengths =
+        Binary(Opcode::kSubtract, Slice(starts, 0, 1, places + 1), Slice(starts, 0, 0, places));
+    IntList by_place;
+    for (const int64_t d : started_) by_place.push_back(sizes_[static_cast<size_t>(d)]);
+    Instruction* const counts = Add(Opcode::kBroadcast, Shape(whole, sizes_),
+                                    {Reshaped(Converted(lengths, whole), by_place)}, DimensionsAttributes{started_});
+    Instruction* each = instruction().operand(2);
+    for (int64_t d = 0; d < each->shape().rank(); ++d) each = Slice(each, d, 0, 1);
+    each = Spread(Converted(Reshaped(each, {}), whole), sizes_);
+    Instruction* const added = Binary(Opcode::kMultiply, counts, each);
+    return Converted(Binary(Opcode::kAdd, Converted(instruction().operand(0), whole), added), type);
   }
 
  private:
@@ -170,8 +216,9 @@ class OrderedScatter : private Expansion {
     starts_[0] = Reshaped(kept, {count_, 1});
   }
 
-  // The windows' numbers in the order of their keys, equal ones as they were. Starts are in that order from here on.
-  Instruction* SortedOrder() {
+  // The keys and the windows' numbers in the order of the keys, equal ones as they were.
+  Instruction* Sorted() {
+    if (runs_ != nullptr && runs_->sorted != nullptr) return runs_->sorted;
     Instruction* const number = Iota(kS32, {count_}, 0);
     Instruction* const key = Keys();
     Computation* const less = module_.AddComputation("less");
@@ -187,8 +234,78 @@ class OrderedScatter : private Expansion {
     attributes.is_stable = true;
     const Shape shape = Shape::Tuple({key->shape(), number->shape()});
     Instruction* const sorted = Add(Opcode::kSort, shape, {key, number}, attributes, {less});
-    StartsFrom(Element(sorted, 0));
-    return Element(sorted, 1);
+    if (runs_ != nullptr) runs_->sorted = sorted;
+    return sorted;
+  }
+
+  // Rows in another order. What is computed for this alone is computed of rows in that order: what stays the same in a
+  // loop is then in order before it.
+  Instruction* InOrder(Instruction* value, Instruction* order) {
+    if (runs_ == nullptr || value->users().size() > 1 || value->HasControlEdges()) return Rows(value, order);
+    const auto has_rows = [&](const Instruction* i) {
+      return i->shape().rank() > 0 && i->shape().dimension(0) == count_;
+    };
+    if (IsElementwise(value->opcode()) && value->operand_count() > 0) {
+      std::vector<Instruction*> operands;
+      for (Instruction* operand : value->operands()) {
+        if (operand->shape().rank() != value->shape().rank()) return Rows(value, order);
+        operands.push_back(InOrder(operand, order));
+      }
+      return Add(value->CloneWith(std::move(operands)));
+    }
+    switch (value->opcode()) {
+      case Opcode::kReshape:
+        if (!has_rows(value->operand(0))) break;
+        return Reshaped(InOrder(value->operand(0), order), SizesOf(value->shape()));
+      case Opcode::kBroadcast: {
+        const auto& dimensions = value->attributes<DimensionsAttributes>().dimensions;
+        if (std::ranges::find(dimensions, 0) == dimensions.end()) return value;
+        if (dimensions.front() != 0) break;
+        return Add(value->CloneWith({InOrder(value->operand(0), order)}));
+      }
+      case Opcode::kGather: {
+        const auto& a = value->attributes<GatherAttributes>();
+        const bool by_row = a.operand_batching_dims.empty() && a.index_vector_dim == 1 &&
+                            value->operand(1)->shape().rank() <= 2 &&
+                            std::ranges::find(a.offset_dims, 0) == a.offset_dims.end();
+        if (!by_row) break;
+        Instruction* const rows = Add(value->CloneWith({value->operand(0), InOrder(value->operand(1), order)}));
+        std::get<GatherAttributes>(rows->mutable_attributes()).indices_are_sorted = false;
+        return rows;
+      }
+      default:
+        break;
+    }
+    return Rows(value, order);
+  }
+
+  // What a scatter has for indices whose runs are known (Notes::run_starts).
+  Instruction* RunStarts() {
+    if (runs_->starts == nullptr) runs_->starts = MakeRunStarts(Element(Sorted(), 0));
+    return runs_->starts;
+  }
+  Instruction* MakeRunStarts(Instruction* key) {
+    const int64_t places = Places();
+    Instruction* const place = Iota(kS32, {places + 1}, 0);
+    Instruction* before = Number(0, place);
+    for (int64_t step = std::bit_floor(static_cast<uint64_t>(count_)); step > 0; step /= 2) {
+      // Beyond the last key stands the last: where it is below the place, all are.
+      Instruction* const last = Rows(key, Binary(Opcode::kAdd, before, Number(step - 1, place)));
+      Instruction* const below = Compare(ComparisonDirection::kLt, last, place);
+      Instruction* const further = Binary(Opcode::kAdd, before, Number(step, place));
+      before = Add(Opcode::kSelect, place->shape(), {below, further, before});
+    }
+    before = Binary(Opcode::kMinimum, before, Number(count_, place));
+    if (!runs_->in_parts) return before;
+    const int64_t length = WindowsOfAPart(count_);
+    Instruction* const part = Iota(kS32, {CeilDivide(count_, length)}, 0);
+    Instruction* const first = Binary(Opcode::kMultiply, part, Number(length, part));
+    Instruction* const goes_on = Rows(key, Binary(Opcode::kSubtract, first, Number(1, part)));
+    Instruction* const last = Rows(key, Binary(Opcode::kAdd, first, Number(length - 1, part)));
+    Instruction* const whole = Binary(Opcode::kAnd, Compare(ComparisonDirection::kEq, goes_on, last),
+                                      Binary(Opcode::kAnd, Compare(ComparisonDirection::kGt, part, Number(0, part)),
+                                             Compare(ComparisonDirection::kLt, last, Number(places, part))));
+    return Concatenated({before, Add(Opcode::kSelect, part->shape(), {whole, last, Number(-1, part)})}, 0);
   }
   // What Keys() has put together, which costs less than to look it up in the new order. Outside stays outside.
   void StartsFrom(Instruction* key) {
@@ -205,6 +322,7 @@ class OrderedScatter : private Expansion {
 
   Module& module_;
   const ScatterForm form_;
+  SharedRuns* const runs_;
   IntList sizes_, started_, window_;
   int64_t count_;
   std::vector<Instruction*> starts_, updates_;
@@ -212,25 +330,28 @@ class OrderedScatter : private Expansion {
 
 // Sums that a type holds exactly are the same in any order, and those of s32 are, too: f32 counts up to 2^24. Not where
 // the array is so large that to convert it takes longer than to sort the updates.
-Instruction* OfWholeNumbers(Module& module, Computation& computation, Instruction* scatter) {
+bool SumsWholeNumbers(const Instruction& scatter) {
   constexpr int64_t kMostPerUpdate = 64;
-  const int arrays = scatter->operand_count() / 2;
-  const ElementType type = scatter->operand(0)->shape().element_type();
-  const Instruction &array = *scatter->operand(0), &updates = *scatter->operand(2);
-  if (arrays != 1 || !IsFloating(type) || BitWidth(type) < 16 || OperationOf(*scatter, 0) != Opcode::kAdd)
-    return nullptr;
-  if (array.shape().ElementCount() > kMostPerUpdate * updates.shape().ElementCount()) return nullptr;
-  if (array.shape().IsDynamic() || updates.shape().IsDynamic()) return nullptr;
+  const int arrays = scatter.operand_count() / 2;
+  const ElementType type = scatter.operand(0)->shape().element_type();
+  const Instruction &array = *scatter.operand(0), &updates = *scatter.operand(2);
+  if (arrays != 1 || !IsFloating(type) || BitWidth(type) < 16 || OperationOf(scatter, 0) != Opcode::kAdd) return false;
+  if (array.shape().ElementCount() > kMostPerUpdate * updates.shape().ElementCount()) return false;
+  if (array.shape().IsDynamic() || updates.shape().IsDynamic()) return false;
   const std::optional<int64_t> before = WholeBound(array), each = WholeBound(updates);
-  if (!before || !each || updates.shape().element_type() != type) return nullptr;
+  if (!before || !each || updates.shape().element_type() != type) return false;
   const int64_t most = std::min<int64_t>(LastExactWhole(type), (int64_t{1} << 31) - 1);
-  if (*before > most || *each > (most - *before) / ScatterForm(*scatter).count) return nullptr;
+  return *before <= most && *each <= (most - *before) / ScatterForm(scatter).count;
+}
+
+Instruction* OfWholeNumbers(Module& module, Computation& computation, Instruction* scatter) {
+  const Shape& array = scatter->operand(0)->shape();
   Expansion whole(computation, scatter);
   Instruction* const sums = whole.Add(
-      Opcode::kScatter, Shape(kS32, SizesOf(array.shape())),
+      Opcode::kScatter, Shape(kS32, SizesOf(array)),
       {whole.Converted(scatter->operand(0), kS32), scatter->operand(1), whole.Converted(scatter->operand(2), kS32)},
       scatter->attributes<ScatterAttributes>(), {AddCombiner(module, Opcode::kAdd, kS32)});
-  return whole.Converted(sums, type);
+  return whole.Converted(sums, array.element_type());
 }
 
 // All its elements are the same, whatever that is.
@@ -253,13 +374,16 @@ bool IsOneValue(const Instruction& value) {
   return true;
 }
 
+bool HasOneValue(const Instruction& scatter) {
+  const int arrays = scatter.operand_count() / 2;
+  for (int k = 0; k < arrays; ++k) {
+    if (!IsOneValue(*scatter.operand(arrays + 1 + k))) return false;
+  }
+  return true;
+}
+
 // Updates that write the same wherever they meet are applied as if they did not.
 Instruction* OfOneValue(Computation& computation, Instruction* scatter) {
-  if (!Replaces(*scatter)) return nullptr;
-  const int arrays = scatter->operand_count() / 2;
-  for (int k = 0; k < arrays; ++k) {
-    if (!IsOneValue(*scatter->operand(arrays + 1 + k))) return nullptr;
-  }
   auto attributes = scatter->attributes<ScatterAttributes>();
   attributes.unique_indices = true;
   const std::vector<Instruction*> operands(scatter->operands().begin(), scatter->operands().end());
@@ -267,21 +391,117 @@ Instruction* OfOneValue(Computation& computation, Instruction* scatter) {
       .Add(Opcode::kScatter, scatter->shape(), operands, attributes, {scatter->called(0)});
 }
 
+// Indices are 32-bit on devices.
+bool MayBeSorted(const Instruction& scatter) {
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+  const int64_t updates = scatter.operand(scatter.operand_count() - 1)->shape().ElementCount();
+  return updates > 0 && updates <= kMost && scatter.operand(0)->shape().ElementCount() <= kMost;
+}
+
+// Which scatters ask for the starts of their runs: those of a loop that are sorted by indices that stay the same in it,
+// and then the others of the same indices too. Before a loop the search is three dispatches, which one use is not
+// worth.
+class RunStartUsers {
+ public:
+  RunStartUsers(const std::vector<Computation*>& computations, const ScatterTarget& target) : target_(target) {
+    std::set<const Computation*> bodies;
+    for (const Computation* computation : computations) {
+      for (const auto& i : computation->instructions()) {
+        if (i->opcode() == Opcode::kWhile) bodies.insert(i->called(1));
+      }
+    }
+    for (const Computation* computation : bodies) {
+      std::map<Key, std::vector<const Instruction*>> same;
+      for (const auto& i : computation->instructions()) {
+        if (i->opcode() == Opcode::kScatter && MayTake(*i)) same[KeyOf(*i)].push_back(i.get());
+      }
+      for (const auto& [key, scatters] : same) {
+        const bool sorts = std::ranges::any_of(scatters, [this](const Instruction* i) { return IsSorted(*i); });
+        if (sorts && Stays(*scatters[0]->operand(1))) Share(scatters);
+      }
+    }
+  }
+
+  // Null: it does not. Asked once: an instruction that takes its place may have its address.
+  SharedRuns* Take(const Instruction* scatter) {
+    const auto user = users_.extract(scatter);
+    return user ? user.mapped() : nullptr;
+  }
+
+ private:
+  void Share(const std::vector<const Instruction*>& scatters) {
+    SharedRuns& runs = *runs_.emplace_back(std::make_unique<SharedRuns>());
+    for (const Instruction* scatter : scatters) {
+      runs.in_parts |= AddsInParts(*scatter);
+      users_.emplace(scatter, &runs);
+    }
+  }
+
+  // The indices, the place of their vectors, and how each window's place is numbered.
+  using Key = std::tuple<const Instruction*, int64_t, std::vector<std::tuple<int64_t, int64_t, int64_t>>>;
+
+  bool MayTake(const Instruction& scatter) const {
+    if (scatter.operand_count() != 3 || !SingleOperation(*scatter.called(0)) || !MayBeSorted(scatter)) return false;
+    if (TouchesLiveSizes(scatter) || ScatterForm(scatter).can_overlap || !MayGoByPlaces(scatter, target_)) return false;
+    const ScatterWay way = WayOf(scatter, target_);
+    return way == ScatterWay::kAtomic || way == ScatterWay::kUnordered;
+  }
+  // Whatever the others do.
+  bool IsSorted(const Instruction& scatter) const {
+    return WayOf(scatter, target_) == ScatterWay::kUnordered && !SumsWholeNumbers(scatter);
+  }
+
+  static Key KeyOf(const Instruction& scatter) {
+    const ScatterForm form(scatter);
+    Key key{scatter.operand(1), scatter.attributes<ScatterAttributes>().index_vector_dim, {}};
+    for (size_t d = 0; d < form.index_of.size(); ++d) {
+      if (form.index_of[d] < 0 && form.batch_of[d] < 0) continue;
+      const int64_t size = scatter.operand(0)->shape().dimension(static_cast<int>(d));
+      std::get<2>(key).emplace_back(form.index_of[d], form.batch_of[d], size);
+    }
+    return key;
+  }
+
+  // The same in every trip of the loop whose body it is in.
+  bool Stays(const Instruction& value) {
+    const auto [known, fresh] = stays_.try_emplace(&value, false);
+    if (!fresh) return known->second;
+    const int64_t element = value.opcode() == Opcode::kGetTupleElement ? StateElement(value) : -1;
+    const bool stays =
+        element >= 0 ? PassesOn(*value.parent(), element)
+                     : value.opcode() != Opcode::kParameter && !value.HasControlEdges() && !effects_.Of(value) &&
+                           std::ranges::all_of(value.operands(), [this](const Instruction* i) { return Stays(*i); });
+    return stays_[&value] = stays;
+  }
+
+  const ScatterTarget target_;
+  SideEffects effects_;
+  std::map<const Instruction*, bool> stays_;
+  std::vector<std::unique_ptr<SharedRuns>> runs_;
+  std::map<const Instruction*, SharedRuns*> users_;
+};
+
 }  // namespace
 
 bool ExpandScatters(Module& module, const TargetInfo& target) {
   const ScatterTarget scatters{target.accesses_by_lane, target.wide_atomics};
+  const std::vector<Computation*> computations = ControlComputations(module);
+  std::optional<RunStartUsers> users;
+  if (target.fusion) users.emplace(computations, scatters);
   const bool changed =
-      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+      ExpandEach(computations, [&](Computation& computation, Instruction* instruction) -> Instruction* {
         if (instruction->opcode() != Opcode::kScatter) return nullptr;
-        if (WayOf(*instruction, scatters) != ScatterWay::kUnordered) return nullptr;
-        const int64_t updates = instruction->operand(instruction->operand_count() - 1)->shape().ElementCount();
-        // Indices are 32-bit on devices.
-        constexpr int64_t kMost = (int64_t{1} << 31) - 1;
-        if (updates == 0 || updates > kMost || instruction->operand(0)->shape().ElementCount() > kMost) return nullptr;
-        if (Instruction* const same = OfOneValue(computation, instruction)) return same;
-        if (Instruction* const sums = OfWholeNumbers(module, computation, instruction)) return sums;
-        return OrderedScatter(module, computation, instruction).Expand();
+        if (SharedRuns* const runs = users ? users->Take(instruction) : nullptr) {
+          OrderedScatter ordered(module, computation, instruction, runs);
+          const bool integers =
+              IsInteger(instruction->shape().element_type()) && OperationOf(*instruction, 0) == Opcode::kAdd;
+          const bool counts = HasOneValue(*instruction) && (integers || SumsWholeNumbers(*instruction));
+          return counts ? ordered.Counts() : ordered.Expand();
+        }
+        if (WayOf(*instruction, scatters) != ScatterWay::kUnordered || !MayBeSorted(*instruction)) return nullptr;
+        if (Replaces(*instruction) && HasOneValue(*instruction)) return OfOneValue(computation, instruction);
+        if (SumsWholeNumbers(*instruction)) return OfWholeNumbers(module, computation, instruction);
+        return OrderedScatter(module, computation, instruction, nullptr).Expand();
       });
   if (changed) module.SortComputations();
   return changed;

@@ -58,20 +58,9 @@ constexpr int64_t kWindowsOfAPlace = 1, kWindowsOfAPlaceByLane = 32;
 // of a driver (quirks.loop_iteration_limit).
 constexpr int64_t kMostOfARun = 1 << 14, kMostOfRunsInParts = int64_t{1} << 26;
 
-// Windows come in the order of where they start, and every element belongs to one that may start somewhere: it can look
-// for its run.
-bool GoesByPlaces(const Instruction& scatter, const ScatterForm& form, bool by_lane) {
-  const Shape& operand = scatter.operand(0)->shape();
-  if (!scatter.attributes<ScatterAttributes>().indices_are_sorted || form.batch_sizes.size() != 1) return false;
-  int64_t window = 1, places = 1;
-  for (const int64_t size : form.window_sizes) window *= size;
-  for (size_t d = 0; d < form.index_of.size(); ++d) {
-    if (form.batch_of[d] >= 0) return false;
-    if (form.index_of[d] >= 0) places *= operand.dimension(static_cast<int>(d));
-  }
-  return places * window == operand.ElementCount() &&
-         places * (by_lane ? kWindowsOfAPlaceByLane : kWindowsOfAPlace) <= form.count &&
-         form.count <= (AddsInParts(scatter) ? kMostOfRunsInParts : kMostOfARun);
+bool GoesByPlaces(const Instruction& scatter, const ScatterForm& form, const ScatterTarget& target) {
+  return scatter.attributes<ScatterAttributes>().indices_are_sorted && form.batch_sizes.size() == 1 &&
+         std::ranges::all_of(form.batch_of, [](int64_t batch) { return batch < 0; }) && MayGoByPlaces(scatter, target);
 }
 
 }  // namespace
@@ -110,7 +99,21 @@ ScatterForm::ScatterForm(const Instruction& scatter) : arrays(scatter.operand_co
   }
 }
 
+bool MayGoByPlaces(const Instruction& scatter, const ScatterTarget& target) {
+  const ScatterForm form(scatter);
+  const Shape& operand = scatter.operand(0)->shape();
+  int64_t window = 1, places = 1;
+  for (const int64_t size : form.window_sizes) window *= size;
+  for (size_t d = 0; d < form.index_of.size(); ++d) {
+    if (form.index_of[d] >= 0 || form.batch_of[d] >= 0) places *= operand.dimension(static_cast<int>(d));
+  }
+  return places * window == operand.ElementCount() &&
+         places * (target.accesses_by_lane ? kWindowsOfAPlaceByLane : kWindowsOfAPlace) <= form.count &&
+         form.count <= (AddsInParts(scatter) ? kMostOfRunsInParts : kMostOfARun);
+}
+
 ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target) {
+  if (scatter.notes().run_starts) return ScatterWay::kPlaces;
   const auto& a = scatter.attributes<ScatterAttributes>();
   const ScatterForm form(scatter);
   // Windows of one batching element each lie in slices of their own.
@@ -133,7 +136,7 @@ ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target) {
     return order_free && !sorted_sooner ? ScatterWay::kAtomic : ScatterWay::kUnordered;
   }
   if (Replaces(scatter)) return ScatterWay::kLast;
-  if (GoesByPlaces(scatter, form, target.accesses_by_lane)) return ScatterWay::kPlaces;
+  if (GoesByPlaces(scatter, form, target)) return ScatterWay::kPlaces;
   return AddsInParts(scatter) ? ScatterWay::kParts : ScatterWay::kRuns;
 }
 

@@ -38,6 +38,12 @@ struct ScatterTarget {
   bool accesses_by_lane = true, wide_atomics = false;
 };
 ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target);
+// Whether kPlaces will do once windows come in the order of where they start: every element belongs to one that may
+// start somewhere, so it can look for its run.
+bool MayGoByPlaces(const Instruction& scatter, const ScatterTarget& target);
+// Where the runs begin can be known before (ExpandScatters, Notes::run_starts): the indices are then, for each place in
+// row-major order of the dimensions in which windows start, how many windows come before its own; their number without
+// those outside; and, where AddsInParts, of each part the place whose run it lies in whole and goes on, else -1.
 
 // How an element takes updates whose result does not depend on their order, none of them waiting for another.
 enum class OrderFree : uint8_t {

@@ -545,8 +545,8 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());
   for (const Instruction* user : consumer.users) {
-    // An array that is changed in part is changed where it lies.
-    for (int k = 0; k < UpdatedArrays(*user); ++k) {
+    // An array that is changed in part is changed where it lies, and where runs begin is looked up (the operand behind).
+    for (int k = 0; k < UpdatedArrays(*user) + (user->notes().run_starts ? 1 : 0); ++k) {
       if (user->operand(k) == &i) return false;
     }
     // Init values are read once, by every invocation; they stay outside.

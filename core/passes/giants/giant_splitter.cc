@@ -169,6 +169,7 @@ class AxisFinder {
   }
 
   void OfScatter() {
+    if (i_.notes().run_starts) return;
     const ScatterForm form(i_);
     const auto arrays = static_cast<size_t>(form.arrays);
     for (size_t d = 0; d < Rank(); ++d) {

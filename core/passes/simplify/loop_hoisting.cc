@@ -77,6 +77,7 @@ class Hoister {
     if (known == invariant_.end() || known->second != nullptr || i.operand_count() == 0 || !i.shape().IsArray())
       return false;
     if (i.shape().SizeBytes() > kMostHoistedBytes) return false;
+    if (std::ranges::any_of(i.users(), [&](const Instruction* user) { return HasRunStarts(*user, i); })) return true;
     switch (i.opcode()) {
       case Opcode::kDot:
       case Opcode::kConvolution:
@@ -90,11 +91,20 @@ class Hoister {
       case Opcode::kScatter:
         return true;
       case Opcode::kGetTupleElement:
-        return i.operand(0)->opcode() == Opcode::kSort || i.operand(0)->opcode() == Opcode::kTopK;
+        return IsOfSort(i);
+      case Opcode::kGather:  // what is read in a new order each time may as well lie in it
+        return IsOfSort(*i.operand(1)) && i.shape().ElementCount() <= LargestSource(i);
       default:
         return IsElementwise(i.opcode()) && ElementCost(i) >= kCostOfFunctions && i.shape().ElementCount() > 1 &&
                i.shape().ElementCount() <= LargestSource(i);
     }
+  }
+  static bool IsOfSort(const Instruction& i) {
+    return i.opcode() == Opcode::kGetTupleElement &&
+           (i.operand(0)->opcode() == Opcode::kSort || i.operand(0)->opcode() == Opcode::kTopK);
+  }
+  static bool HasRunStarts(const Instruction& user, const Instruction& i) {
+    return user.notes().run_starts && user.operand(user.operand_count() / 2) == &i;
   }
   int64_t LargestSource(const Instruction& i) const {
     int64_t largest = 0;

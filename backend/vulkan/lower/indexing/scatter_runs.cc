@@ -46,6 +46,23 @@ std::string ScatterText::StartsAt(const std::string& window, const std::vector<s
   return EqualText(place, StartsOf(Window(window)));
 }
 
+std::string ScatterText::Belongs(const std::string& window, const Run& run) {
+  return run.stop.empty() ? StartsAt(window, run.place) : fmt::format("{} < {}", window, run.stop);
+}
+
+std::string ScatterText::RunStart(const IndexExpression& index) {
+  const Instruction& starts = *scatter_.operand(form_.arrays);
+  return writer_.Assignable(ElementType::kS32, writer_.Value(starts, {index}));
+}
+
+int64_t ScatterText::PlaceCount() const {
+  int64_t places = 1;
+  for (size_t d = 0; d < form_.index_of.size(); ++d) {
+    if (form_.index_of[d] >= 0) places *= scatter_.operand(0)->shape().dimension(static_cast<int>(d));
+  }
+  return places;
+}
+
 void ScatterText::DeclareBefore(const std::string& name, const std::vector<std::string>& place) {
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
   writer_.Line(fmt::format("uint {} = 0u;", name));
@@ -118,7 +135,7 @@ void ScatterText::TakeUpdates(const Run& run, const std::string& m, const std::s
     }
     return updates;
   };
-  const auto belongs = [&](const std::string& window) { return StartsAt(window, run.place); };
+  const auto belongs = [&](const std::string& window) { return Belongs(window, run); };
   TakeWhile(run, {m, end, begun, belongs, values}, at_once_);
 }
 
@@ -128,7 +145,7 @@ void ScatterText::TakeSums(const Run& run, const std::string& part, std::span<co
                     length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
   const auto belongs = [&](const std::string& name) {
     writer_.Line(fmt::format("uint last_{0} = min(({0} + 1u) * {1}, {2}) - 1u;", name, length, windows));
-    return StartsAt("last_" + name, run.place);
+    return Belongs("last_" + name, run);
   };
   const auto values = [&](const std::string& name) {
     const int variable = space_.AddVariable(count);
@@ -156,7 +173,7 @@ void ScatterText::TakeParts(const Run& run, std::span<const int> parts) {
   TakeSums(run, "part", parts);
   writer_.Line(fmt::format("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count));
   writer_.Line("bool begun = false;");
-  Run last{run.place, run.in_window, {}};
+  Run last{run.place, run.stop, run.in_window, {}};
   for (size_t j = 0; j < run.held.size(); ++j) {
     auto& held = last.held.emplace_back();
     for (const ElementType type : reducer_.types) held.push_back(writer_.Assignable(type, ZeroText(type)));
@@ -180,8 +197,14 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
         in_window[static_cast<size_t>(form_.window_of[d])] = elements.back()[d];
     }
   }
+  const bool run_starts = scatter_.notes().run_starts;
+  MultiIndex place;
+  IntList places;
   for (size_t d = 0; d < form_.index_of.size(); ++d) {
-    if (form_.index_of[d] >= 0) run.place.push_back(writer_.Index(elements[0][d]));
+    if (form_.index_of[d] < 0) continue;
+    place.push_back(elements[0][d]);
+    places.push_back(operand.dimension(static_cast<int>(d)));
+    if (!run_starts) run.place.push_back(writer_.Index(elements[0][d]));
   }
   // What an element without updates keeps to the bit, in the type of the array.
   std::vector<std::vector<std::string>> results(tensors_.size());
@@ -197,9 +220,17 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
     }
   }
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
-  DeclareBefore("m", run.place);
-  writer_.Line(fmt::format("uint begin = min(m, {} - 1u);", count));
-  writer_.OpenBlock(fmt::format("if (m < {} && {})", count, StartsAt("begin", run.place)));
+  if (run_starts) {
+    const IndexExpression at = space_.Linearize(place, places);
+    writer_.Line(fmt::format("uint m = uint({});", RunStart(at)));
+    writer_.Line(fmt::format("uint stop = uint({});", RunStart(space_.Add(at, {{}, 1}))));
+    run.stop = "stop";
+    writer_.OpenBlock("if (m < stop)");
+  } else {
+    DeclareBefore("m", run.place);
+    writer_.Line(fmt::format("uint begin = min(m, {} - 1u);", count));
+    writer_.OpenBlock(fmt::format("if (m < {} && {})", count, StartsAt("begin", run.place)));
+  }
   if (parts.empty()) {
     TakeUpdates(run, "m", count, "");
   } else {
@@ -222,14 +253,20 @@ void ScatterText::SumPart(const std::string& part, const IndexExpression& in_win
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
                     length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
   writer_.Line(fmt::format("uint m = {0} * {1}, end = min(m + {1}, {2});", part, length, count));
-  writer_.Line("uint before = max(m, 1u) - 1u, last = end - 1u;");
-  Run run{StartsOf(Window("before")), {}, {}};
-  const std::string goes_on = StartsAt("last", run.place);
-  std::vector<std::string> conditions{"m > 0u", goes_on};
-  const Place at = PlaceOf(Window("before"), in_window);
-  const Target target = TargetOf(at);
-  conditions.insert(conditions.end(), target.conditions.begin(), target.conditions.end());
-  OpenIf(conditions);
+  const int variable = space_.AddVariable(PartCount(form_.count));
+  writer_.Bind(variable, part);
+  Run run;
+  if (scatter_.notes().run_starts) {
+    run.stop = "end";
+    OpenIf({RunStart(space_.Add(space_.Variable(variable), {{}, PlaceCount() + 1})) + " >= 0"});
+  } else {
+    writer_.Line("uint before = max(m, 1u) - 1u, last = end - 1u;");
+    run.place = StartsOf(Window("before"));
+    std::vector<std::string> conditions{"m > 0u", StartsAt("last", run.place)};
+    const Target target = TargetOf(PlaceOf(Window("before"), in_window));
+    conditions.insert(conditions.end(), target.conditions.begin(), target.conditions.end());
+    OpenIf(conditions);
+  }
   for (int64_t j = 0; j < lanes; ++j) {
     run.in_window.push_back(space_.Delinearize(space_.Add(in_window, {{}, j}), form_.window_sizes));
     auto& held = run.held.emplace_back();
@@ -237,8 +274,6 @@ void ScatterText::SumPart(const std::string& part, const IndexExpression& in_win
   }
   writer_.Line("bool begun = false;");
   TakeUpdates(run, "m", "end", "begun");
-  const int variable = space_.AddVariable(PartCount(form_.count));
-  writer_.Bind(variable, part);
   const MultiIndex place{space_.Variable(variable), in_window};
   const IndexExpression first = space_.Linearize(place, IntList{PartCount(form_.count), window_count_});
   for (size_t k = 0; k < parts.size(); ++k) {

@@ -92,13 +92,19 @@ class ScatterText {
   // Of kPlaces. A window by the name of a GLSL uint.
   IndexExpression Window(const std::string& name);
   std::string StartsAt(const std::string& window, const std::vector<std::string>& place);
+  // What is known of runs (Notes::run_starts), element `index` of it.
+  std::string RunStart(const IndexExpression& index);
+  int64_t PlaceCount() const;
   // A local, the number of windows before `place`.
   void DeclareBefore(const std::string& name, const std::vector<std::string>& place);
   struct Run {
-    std::vector<std::string> place;              // where its windows start
+    std::vector<std::string> place;              // where its windows start,
+    std::string stop;                            // or the window behind its last, the name of a uint
     std::vector<MultiIndex> in_window;           // by lane
     std::vector<std::vector<std::string>> held;  // by lane
   };
+  // Whether one of the run's windows or of those behind it is of the run.
+  std::string Belongs(const std::string& window, const Run& run);
   // What `n` ... `end` - 1 stand for, both names of uints, until one does not belong to the run, with which `n` ends.
   // `begun`, if any: the name of a bool, whether anything is held; else the first value is.
   struct Turns {

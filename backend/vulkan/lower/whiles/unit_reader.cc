@@ -154,7 +154,7 @@ Result<LoopCost> LoopUnitReader::ReadScatter(LoopScope& scope, LoopUnitNode unit
 LoopCost LoopUnitReader::CostOfPlaces(const Instruction& scatter) const {
   const ScatterForm form(scatter);
   const int64_t elements = scatter.operand(0)->shape().ElementCount();
-  const int64_t halvings = std::bit_width(static_cast<uint64_t>(form.count));
+  const int64_t halvings = scatter.notes().run_starts ? 0 : std::bit_width(static_cast<uint64_t>(form.count));
   const int64_t own = CeilDivide(elements, program_.lanes);
   int64_t window = 1;
   for (const int64_t size : form.window_sizes) window *= size;
