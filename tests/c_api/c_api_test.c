@@ -210,7 +210,7 @@ static void TestOtherBundles(VxlaDevice device, const char* path, const char* ot
     if (i == 0) bytes[8] = 99;
     VxlaExecutable executable = NULL;
     EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_UNSUPPORTED,
-                i == 0 ? "the bundle has version 99 of the format, this build reads version 6"
+                i == 0 ? "the bundle has version 99 of the format, this build reads version 7"
                        : "generic+subgroups128 under descriptors: ");
     EXPECT(executable == NULL);
   }
