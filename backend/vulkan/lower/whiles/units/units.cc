@@ -8,9 +8,8 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 struct Together {
-  LoopUnitNeeds (*needs)(const LowerContext&, const FusionDescription&, uint32_t lanes);
-  Code (*write)(const LowerContext&, const FusionDescription&, BufferMap&, std::span<const BufferSlice> scratch,
-                const LoopUnit&);
+  LoopNeeds* needs;
+  LoopText* write;
 };
 
 // By family; none: its lanes do not work together for longer than a row.

@@ -39,23 +39,10 @@ Code WriteLoopUnit(const LowerContext& context, const FusionDescription& body, B
                    std::span<const BufferSlice> scratch, const LoopUnit& unit);
 
 // By family.
-LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopSort(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                   std::span<const BufferSlice> scratch, const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopCholesky(const LowerContext&, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopCholesky(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                       std::span<const BufferSlice> scratch, const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopSolve(const LowerContext&, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopSolve(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                    std::span<const BufferSlice> scratch, const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopSelect(const LowerContext&, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                     std::span<const BufferSlice> scratch, const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopFft(const LowerContext&, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopFft(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                  std::span<const BufferSlice> scratch, const LoopUnit& unit);
-LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes);
-Code WriteLoopRunning(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                      std::span<const BufferSlice> scratch, const LoopUnit& unit);
+using LoopNeeds = LoopUnitNeeds(const LowerContext&, const FusionDescription& body, uint32_t lanes);
+LoopNeeds NeedsOfLoopSort, NeedsOfLoopCholesky, NeedsOfLoopSolve, NeedsOfLoopSelect, NeedsOfLoopFft, NeedsOfLoopRunning;
+using LoopText = Code(const LowerContext&, const FusionDescription& body, BufferMap&,
+                      std::span<const BufferSlice> scratch, const LoopUnit&);
+LoopText WriteLoopSort, WriteLoopCholesky, WriteLoopSolve, WriteLoopSelect, WriteLoopFft, WriteLoopRunning;
 
 }  // namespace VXLA_NAMESPACE::vulkan
